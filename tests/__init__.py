@@ -1,0 +1,1 @@
+"""Tests, benchmarks and the other implementations that they hold this one against."""
