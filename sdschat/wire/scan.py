@@ -1,0 +1,105 @@
+"""A plain reader of protobuf's outermost layer, for packets about which the fast parser tells too little.
+
+The fast parser does not say what it skipped, which value of a repeated singular field it kept, or why it gave up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+VARINT: Final = 0
+FIXED64: Final = 1
+BYTES: Final = 2
+GROUP: Final = 3
+END_GROUP: Final = 4
+FIXED32: Final = 5
+
+_FIXED_SIZE: Final = {FIXED64: 8, FIXED32: 4}
+_MAX_VARINT: Final = 10
+_MAX_TAG: Final = 2**32
+_MAX_DEPTH: Final = 100
+_MAX_IN_GROUPS: Final = 512  # fields inside groups, together; nobody writes groups any more
+
+
+class Malformed(ValueError):
+    """Not protobuf; the text says where it ends to be."""
+
+
+class Field(NamedTuple):
+    """Where one field lies: its tag starts at `start`, its value (after any length) fills `body` to `end`."""
+
+    number: int
+    wire: int
+    start: int
+    body: int
+    end: int
+
+
+def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """The varint at `at`, and where it ends."""
+    value = 0
+    for count in range(_MAX_VARINT):
+        if at >= end:
+            raise Malformed(f"ends in the middle of a number, at byte {at}")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << (7 * count)
+        if byte < 0x80:
+            return value, at
+    raise Malformed(f"a number of more than {_MAX_VARINT} bytes before byte {at}")
+
+
+def read_field(data: bytes, at: int, end: int) -> Field:
+    """The field whose tag is at `at`; an end of group is a field too, without a value."""
+    tag, body = read_varint(data, at, end)
+    number, wire = tag >> 3, tag & 7
+    if not number or tag >= _MAX_TAG:
+        raise Malformed(f"field number {number} at byte {at}")
+    if wire == VARINT:
+        return Field(number, wire, at, body, read_varint(data, body, end)[1])
+    if wire == BYTES:
+        size, body = read_varint(data, body, end)
+    elif wire in _FIXED_SIZE:
+        size = _FIXED_SIZE[wire]
+    elif wire in (GROUP, END_GROUP):
+        return Field(number, wire, at, body, body)
+    else:
+        raise Malformed(f"field {number} at byte {at} has the wire type {wire}, which does not exist")
+    if size > end - body:
+        raise Malformed(f"field {number} at byte {at} says {size} bytes, and {end - body} are left")
+    return Field(number, wire, at, body, body + size)
+
+
+def fields(data: bytes, at: int = 0, end: int | None = None) -> Iterator[Field]:
+    """The fields of a message, one by one; a group counts as one field, whatever is in it. May raise Malformed."""
+    end = len(data) if end is None else end
+    allowance = _MAX_IN_GROUPS
+    while at < end:
+        field = read_field(data, at, end)
+        if field.wire == END_GROUP:
+            raise Malformed(f"the end of a group that never began, at byte {at}")
+        if field.wire == GROUP:
+            group_end, allowance = _group_end(data, field, end, allowance)
+            field = field._replace(end=group_end)
+        yield field
+        at = field.end
+
+
+def _group_end(data: bytes, group: Field, end: int, allowance: int) -> tuple[int, int]:
+    """Where a group ends, and what is left of the allowance. No recursion: a packet can nest a thousand groups."""
+    open_groups = [group.number]
+    at = group.body
+    while allowance:
+        allowance -= 1
+        field = read_field(data, at, end)
+        at = field.end
+        if field.wire == GROUP:
+            open_groups.append(field.number)
+            if len(open_groups) > _MAX_DEPTH:
+                raise Malformed(f"groups nested deeper than {_MAX_DEPTH}")
+        elif field.wire == END_GROUP and field.number != open_groups.pop():
+            raise Malformed(f"the end of another group, at byte {field.start}")
+        if not open_groups:
+            return at, allowance
+    raise Malformed(f"more than {_MAX_IN_GROUPS} fields in groups, at byte {at}")

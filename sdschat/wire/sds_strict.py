@@ -1,0 +1,161 @@
+"""The careful look at an SDS packet that is not in its shortest form, or that the parser gave up on.
+
+Honest writers hardly ever get here. Every loop is bounded, because dishonest ones choose how often they do.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final, NamedTuple
+
+from sdschat.sds.limits import MAX_ID_BYTES, MAX_SENDER_BYTES, MAX_UNKNOWN_BYTES
+from sdschat.sds.values import Reason, Refusal
+from sdschat.wire.scan import BYTES, VARINT, Field, Malformed, fields
+from sdschat.wire.text import readable
+
+_MOST_FIELDS: Final = 2560  # more than full histories and the allowed unknown bytes can come to
+_LOOK_AT: Final = 256  # fields that are searched for ids, in a packet that is refused anyway
+
+
+class _Known(NamedTuple):
+    name: str
+    wire: int = BYTES
+    repeated: bool = False
+    text: bool = False
+
+
+_ENTRY: Final = {
+    1: _Known("message_id", text=True),
+    2: _Known("retrieval_hint"),
+    3: _Known("sender_id", text=True),
+}
+_MESSAGE: Final = {
+    1: _Known("sender_id", text=True),
+    2: _Known("message_id", text=True),
+    3: _Known("channel_id", text=True),
+    10: _Known("lamport_timestamp", VARINT),
+    11: _Known("causal_history", repeated=True),
+    12: _Known("bloom_filter"),
+    13: _Known("repair_request", repeated=True),
+    20: _Known("content"),
+}
+# The lowest fields of nim-sds, which numbers them: message_id 1, lamport_timestamp 2, causal_history 3, channel_id 4,
+# content 5, bloom_filter 6, sender_id 7. A number where the specification has the text message_id gives it away.
+_NIM_MARKS: Final = {(1, BYTES), (2, VARINT), (4, BYTES)}
+_NIM_MESSAGE_ID: Final = 1
+_NIM_SENDER_ID: Final = 7
+
+
+class _Problem(Exception):
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+def examine(packet: bytes) -> Refusal | None:
+    """What is wrong with the form of a packet that the parser took, if anything is.
+
+    A number that is longer than it need be is not: protobuf allows it, and it changes nothing.
+    """
+    try:
+        _Examination(packet).run()
+    except _Problem as problem:
+        return foreign(packet) or refuse(packet, problem.reason, problem.detail)
+    return None
+
+
+def explain(packet: bytes) -> Refusal:
+    """Why the parser did not take a packet."""
+    detail = "is not a protobuf message"
+    try:
+        _Examination(packet).run(texts=True)
+    except _Problem as problem:
+        detail = problem.detail
+    return foreign(packet) or refuse(packet, Reason.UNREADABLE, detail)
+
+
+def refuse(packet: bytes, reason: Reason, detail: str) -> Refusal:
+    """A refusal with the ids of the packet, as far as they can be made out."""
+    found = {field.number: field for field in _first_fields(packet) if field.wire == BYTES}
+    sender, message = _text(packet, found.get(1), MAX_SENDER_BYTES), _text(packet, found.get(2), MAX_ID_BYTES)
+    return Refusal(reason, detail, sender, message)
+
+
+def foreign(packet: bytes) -> Refusal | None:
+    """A refusal, if this is a packet of nim-sds."""
+    found = {(field.number, field.wire): field for field in _first_fields(packet)}
+    if not found.keys() >= _NIM_MARKS:
+        return None
+    message = _text(packet, found.get((_NIM_MESSAGE_ID, BYTES)), MAX_ID_BYTES)
+    sender = _text(packet, found.get((_NIM_SENDER_ID, BYTES)), MAX_SENDER_BYTES)
+    detail = "has the field numbers of nim-sds (message_id 1, lamport_timestamp 2), not those of the specification"
+    return Refusal(Reason.FOREIGN_DIALECT, detail, sender, message)
+
+
+def _first_fields(packet: bytes) -> list[Field]:
+    found: list[Field] = []
+    try:
+        # One by one, to keep what comes before the place where it breaks.
+        for field in islice(fields(packet), _LOOK_AT):
+            found.append(field)
+    except Malformed:
+        pass
+    return found
+
+
+def _text(packet: bytes, field: Field | None, limit: int) -> str:
+    if field is None or field.end - field.body > limit:
+        return ""
+    try:
+        return readable(packet[field.body : field.end].decode(), limit)
+    except UnicodeDecodeError:
+        return ""
+
+
+class _Examination:
+    """One pass over a packet and its entries."""
+
+    def __init__(self, packet: bytes) -> None:
+        self.packet = packet
+        self.unknown = 0
+        self.looked_at = 0
+
+    def run(self, *, texts: bool = False) -> None:
+        """Raise the first problem. Whether texts are UTF-8 is asked only where the parser did not say so."""
+        try:
+            self._message(_MESSAGE, "", 0, len(self.packet), texts)
+        except Malformed as error:
+            raise _Problem(Reason.UNREADABLE, str(error)) from error
+
+    def _message(self, known_fields: dict[int, _Known], inside: str, at: int, end: int, texts: bool) -> None:
+        seen: set[int] = set()
+        for field in fields(self.packet, at, end):
+            self.looked_at += 1
+            if self.looked_at > _MOST_FIELDS:
+                raise _Problem(Reason.UNREADABLE, f"has more than {_MOST_FIELDS} fields")
+            known = known_fields.get(field.number)
+            if known is None:
+                self._count_unknown(field)
+                continue
+            name = inside + known.name
+            if field.wire != known.wire:
+                raise _Problem(Reason.UNREADABLE, f"{name} has the wire type {field.wire}, not {known.wire}")
+            if known.repeated:
+                self._message(_ENTRY, f"{name}.", field.body, field.end, texts)
+            elif field.number in seen:
+                raise _Problem(Reason.DUPLICATE_FIELD, f"{name} is there twice")
+            elif texts and known.text:
+                self._need_utf8(name, field)
+            seen.add(field.number)
+
+    def _count_unknown(self, field: Field) -> None:
+        self.unknown += field.end - field.start
+        if self.unknown > MAX_UNKNOWN_BYTES:
+            raise _Problem(Reason.UNKNOWN_FIELDS, f"has more than {MAX_UNKNOWN_BYTES} bytes of unknown fields")
+
+    def _need_utf8(self, name: str, field: Field) -> None:
+        try:
+            self.packet[field.body : field.end].decode()
+        except UnicodeDecodeError as error:
+            raise _Problem(Reason.UNREADABLE, f"{name} is not UTF-8") from error
