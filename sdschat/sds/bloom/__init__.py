@@ -1,0 +1,1 @@
+"""Bloom filters: our own compact layout, and the fixed one that peers written in TypeScript speak."""

@@ -1,0 +1,211 @@
+"""Our own filter: about 600 bytes for 256 ids, and it says which part of the log it speaks of.
+
+A filter is a sequence of sections. All integers are big-endian, bodies have bit 0 in the lowest bit of byte 0.
+
+    window  C1 | hashes u8 | bits u24 | floor u48 | body
+    print   C2 | low u48 | high u48 | count u16 | fingerprint u64
+    range   C3 | hashes u8 | bits u24 | low u48 | high u48 | seed u32 | body
+
+The window section is always there: every message that its sender holds with a Lamport timestamp of at least `floor`
+is in it, so what is dated later and is not in it is lacking for certain. A sync message may carry one more section:
+a fingerprint of the ids of one range of the log, or, in answer to one that differed, a filter over that range with a
+seed of its own, so that a false positive of one filter is none of the next.
+
+An id sets the bits `(h1 + i * h2) mod bits` for i below `hashes`, h1 and h2 being the halves of MurmurHash3 x64 128
+of its UTF-8 bytes, h2 made odd. Sizes are halves of one another, so a large filter folds into a small one.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from functools import lru_cache
+from typing import NamedTuple
+
+import mmh3
+
+WINDOW, PRINT, RANGE = 0xC1, 0xC2, 0xC3
+MAX_BITS = 1 << 18
+MAX_HASHES = 32
+_WINDOW_HEAD = struct.Struct(">BBBHHI")  # u24 as u8+u16, u48 as u16+u32
+_PRINT = struct.Struct(">BHIHIHQ")
+_RANGE_HEAD = struct.Struct(">BBBHHIHII")
+_FOLDS = 4  # sizes: full, a half, a quarter, an eighth
+
+
+class Shape(NamedTuple):
+    hashes: int
+    bits: int
+
+
+class RangePrint(NamedTuple):
+    """Which ids somebody has in his log from `low` to `high`, both included, as a count and a sum."""
+
+    low: int
+    high: int
+    ids: int
+    fingerprint: int
+
+
+class RangeFilter(NamedTuple):
+    """A filter over the ids from `low` to `high`, both included."""
+
+    low: int
+    high: int
+    hashes: int
+    bits: int
+    seed: int
+    value: int
+
+    def holds(self, item: str) -> bool:
+        bits = mask(item, self.hashes, self.bits, self.seed)
+        return self.value & bits == bits
+
+
+@lru_cache(maxsize=64)
+def shape_for(capacity: int, error_rate: float) -> Shape:
+    """The smallest shape that holds `capacity` ids at `error_rate`, in whole bytes at every fold."""
+    unit = 8 << (_FOLDS - 1)
+    wanted = -capacity * math.log(error_rate) / math.log(2) ** 2
+    bits = max(unit, math.ceil(wanted / unit) * unit)
+    hashes = min(MAX_HASHES, max(1, round(bits / capacity * math.log(2))))
+    return Shape(hashes, bits)
+
+
+@lru_cache(maxsize=16_384)
+def mask(item: str, hashes: int, bits: int, seed: int = 0) -> int:
+    """The bits of an id, as one number."""
+    first, second = mmh3.hash64(item, seed, True, False)
+    second |= 1
+    value = 0
+    for _ in range(hashes):
+        value |= 1 << (first % bits)
+        first += second
+    return value
+
+
+def fold(value: int, bits: int, to: int) -> int:
+    """A filter of `bits` as the filter of `to` bits that the same ids would have made."""
+    while bits > to:
+        bits >>= 1
+        value = (value & ((1 << bits) - 1)) | (value >> bits)
+    return value
+
+
+@lru_cache(maxsize=64)
+def sizes(shape: Shape) -> tuple[int, ...]:
+    """The sizes that a filter of this shape folds into."""
+    return tuple(shape.bits >> fold for fold in range(_FOLDS))
+
+
+def folded_bits(shape: Shape, capacity: int, count: int) -> int:
+    """The smallest fold at which `count` ids are no denser than `capacity` ids are at full size."""
+    bits = shape.bits
+    for _ in range(_FOLDS - 1):
+        if count * shape.bits > capacity * (bits >> 1):
+            break
+        bits >>= 1
+    return bits
+
+
+def encode_window(value: int, shape: Shape, bits: int, floor: int) -> bytes:
+    body = fold(value, shape.bits, bits).to_bytes(bits >> 3, "little")
+    head = _WINDOW_HEAD.pack(WINDOW, shape.hashes, bits >> 16, bits & 0xFFFF, floor >> 32, floor & 0xFFFFFFFF)
+    return head + body
+
+
+def encode_print(what: RangePrint) -> bytes:
+    low, high = what.low, what.high
+    count = min(what.ids, 0xFFFF)
+    return _PRINT.pack(
+        PRINT, low >> 32, low & 0xFFFFFFFF, high >> 32, high & 0xFFFFFFFF, count, what.fingerprint
+    )
+
+
+def encode_range(ids: list[str], low: int, high: int, error_rate: float, seed: int) -> bytes:
+    shape = shape_for(max(8, len(ids)), error_rate)
+    value = 0
+    for item in ids:
+        value |= mask(item, shape.hashes, shape.bits, seed)
+    head = _RANGE_HEAD.pack(
+        RANGE, shape.hashes, shape.bits >> 16, shape.bits & 0xFFFF,
+        low >> 32, low & 0xFFFFFFFF, high >> 32, high & 0xFFFFFFFF, seed,
+    )  # fmt: skip
+    return head + value.to_bytes(shape.bits >> 3, "little")
+
+
+@lru_cache(maxsize=16_384)
+def _id_print(item: str) -> int:
+    return mmh3.hash64(item, 0x5D5, True, False)[0]
+
+
+def fingerprint(ids: list[str]) -> int:
+    """A number that tells sets of ids apart; the order does not matter. A sum, so that doubles do not cancel out."""
+    return sum(map(_id_print, ids)) & 0xFFFFFFFFFFFFFFFF
+
+
+class CompactFilter:
+    """A received filter of this layout."""
+
+    __slots__ = ("_fill", "bits", "floor", "hashes", "range_filter", "range_print", "value")
+
+    def __init__(self, hashes: int, bits: int, floor: int, value: int) -> None:
+        self.hashes = hashes
+        self.bits = bits
+        self.floor = floor
+        self.value = value
+        self.range_print: RangePrint | None = None
+        self.range_filter: RangeFilter | None = None
+        self._fill = -1.0
+
+    def holds(self, item: str) -> bool:
+        bits = mask(item, self.hashes, self.bits)
+        return self.value & bits == bits
+
+    @property
+    def fill(self) -> float:
+        if self._fill < 0:
+            self._fill = self.value.bit_count() / self.bits
+        return self._fill
+
+
+def decode(packet: bytes) -> CompactFilter | str:
+    """A filter, or what is wrong with it. Total: any bytes give an answer."""
+    if len(packet) < _WINDOW_HEAD.size:
+        return "too short for a filter"
+    _, hashes, bits_high, bits_low, floor_high, floor_low = _WINDOW_HEAD.unpack_from(packet)
+    bits = (bits_high << 16) | bits_low
+    if not (1 <= hashes <= MAX_HASHES and 8 <= bits <= MAX_BITS and bits % 8 == 0):
+        return f"impossible shape: {hashes} hashes, {bits} bits"
+    end = _WINDOW_HEAD.size + (bits >> 3)
+    if len(packet) < end:
+        return f"cut short: {len(packet)} of {end} bytes"
+    value = int.from_bytes(packet[_WINDOW_HEAD.size : end], "little")
+    found = CompactFilter(hashes, bits, (floor_high << 32) | floor_low, value)
+    if len(packet) > end and (problem := _decode_section(found, packet, end)):
+        return problem
+    return found
+
+
+def _decode_section(found: CompactFilter, packet: bytes, at: int) -> str:
+    """The optional second section. What we do not know is left alone: a later version may have put it there."""
+    tag, left = packet[at], len(packet) - at
+    if tag == PRINT:
+        if left != _PRINT.size:
+            return "fingerprint of a wrong length"
+        _, low_high, low_low, high_high, high_low, count, total = _PRINT.unpack_from(packet, at)
+        found.range_print = RangePrint((low_high << 32) | low_low, (high_high << 32) | high_low, count, total)
+    elif tag == RANGE:
+        if left < _RANGE_HEAD.size:
+            return "range filter cut short"
+        _, hashes, bits_high, bits_low, low_high, low_low, high_high, high_low, seed = _RANGE_HEAD.unpack_from(
+            packet, at
+        )
+        bits = (bits_high << 16) | bits_low
+        if not (1 <= hashes <= MAX_HASHES and 8 <= bits <= MAX_BITS) or left != _RANGE_HEAD.size + (bits >> 3):
+            return "range filter of an impossible shape"
+        value = int.from_bytes(packet[at + _RANGE_HEAD.size :], "little")
+        found.range_filter = RangeFilter(
+            (low_high << 32) | low_low, (high_high << 32) | high_low, hashes, bits, seed, value
+        )
+    return ""

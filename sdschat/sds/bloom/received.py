@@ -1,0 +1,24 @@
+"""A filter as it came from a peer: untrusted, of any length."""
+
+from __future__ import annotations
+
+from sdschat.sds.bloom import compact, waku
+from sdschat.sds.bloom.compact import CompactFilter
+from sdschat.sds.bloom.waku import WakuFilter
+
+MAX_FILL = 0.60  # an honest filter at capacity is half full; a fuller one claims too much to be believed
+
+ReceivedFilter = CompactFilter | WakuFilter
+
+
+def read_filter(packet: bytes) -> ReceivedFilter | str:
+    """The filter, or why it is ignored. The shape tells the layout; nothing else is taken from the sender's word."""
+    if len(packet) == waku.BYTES:
+        return WakuFilter(packet)
+    if packet[:1] == b"\xc1":
+        return compact.decode(packet)
+    return f"unknown layout of {len(packet)} bytes"
+
+
+def is_waku(packet: bytes | None) -> bool:
+    return packet is not None and len(packet) == waku.BYTES

@@ -1,0 +1,62 @@
+"""The filter of `@waku/sds`: 10000 ids at an error rate of 0.001, 150000 bits in 64-bit words, MSB first.
+
+Its shape is fixed; peers that speak it drop packets with a shorter filter. See tests/vectors/sds_js.json.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import mmh3
+
+CAPACITY = 10_000
+ERROR_RATE = 0.001
+HASHES = 10
+BITS = 150_000
+BYTES = 18_752
+
+
+def hash_n(item: str, n: int, bound: int) -> int:
+    """The n-th hash of an item: double hashing over MurmurHash3 x86_32, read as signed, absolute value."""
+    first = abs(mmh3.hash(item)) % bound
+    second = abs(mmh3.hash(item + " b")) % bound
+    return (first + n * second) % bound
+
+
+@lru_cache(maxsize=16_384)
+def _places(item: str) -> tuple[tuple[int, int], ...]:
+    """(byte, bit mask) of every bit of an item. XOR 7 turns the byte order within each 64-bit word."""
+    first = abs(mmh3.hash(item)) % BITS
+    second = abs(mmh3.hash(item + " b")) % BITS
+    bits = [(first + n * second) % BITS for n in range(HASHES)]
+    return tuple(((bit >> 3) ^ 7, 1 << (bit & 7)) for bit in bits)
+
+
+def add(body: bytearray, item: str) -> None:
+    for index, mask in _places(item):
+        body[index] |= mask
+
+
+class WakuFilter:
+    """A received filter of this layout. It says nothing of the time it covers."""
+
+    __slots__ = ("_fill", "body")
+
+    floor = 0
+    hashes = HASHES
+    range_print = None
+    range_filter = None
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self._fill = -1.0
+
+    def holds(self, item: str) -> bool:
+        body = self.body
+        return all(body[index] & mask for index, mask in _places(item))
+
+    @property
+    def fill(self) -> float:
+        if self._fill < 0:
+            self._fill = int.from_bytes(self.body, "big").bit_count() / BITS
+        return self._fill

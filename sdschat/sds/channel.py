@@ -1,0 +1,149 @@
+"""The engine of one channel: a handful of verbs over the protocol steps.
+
+    channel.receive(now, packet)      take a packet from the network
+    channel.send(now, content)        send a message
+    channel.advance(now)              let time pass; to be called when `next_wake` says so
+    channel.take()                    what is to be done now: writes, then packets, then events
+
+After every verb, take what is ready and make it true in that order. Nothing here touches a clock, a disk or a socket.
+"""
+
+from __future__ import annotations
+
+from sdschat.sds.chance import Chance
+from sdschat.sds.config import Config
+from sdschat.sds.events import Rejected
+from sdschat.sds.history import History
+from sdschat.sds.persist import collect_writes, open_fresh, restore
+from sdschat.sds.rows import Snapshot
+from sdschat.sds.state import ChannelState, Ready
+from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
+from sdschat.sds.steps.deliver import give_up
+from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
+from sdschat.sds.steps.pushes import forget_old_pushes, push_sweep
+from sdschat.sds.steps.receive import receive_message, release_parked
+from sdschat.sds.steps.send import send_ephemeral, send_message
+from sdschat.sds.steps.sync import next_sync, periodic_sync_message
+from sdschat.sds.steps.timing import hurry
+from sdschat.sds.values import Codec, Message, Now, Refusal
+
+COOLING = 1000  # budgets are topped up, and old entries forgotten, at most this often
+
+
+class Channel:
+    """SDS and SDS-R for one channel and one participant."""
+
+    __slots__ = ("state",)
+
+    def __init__(
+        self, channel_id: str, participant_id: str, *, codec: Codec, history: History, secret: bytes, now: Now,
+        config: Config | None = None, snapshot: Snapshot | None = None, online: bool = True,
+    ) -> None:  # fmt: skip
+        """Open a channel: for the first time, or as `snapshot` and `history` have it on disk.
+
+        `secret` keys the jitter of timers; keep it for as long as the participant.
+        """
+        if not channel_id or not participant_id:
+            raise ValueError("a channel and a participant need an id each")
+        s = self.state = ChannelState(channel_id, participant_id, config or Config(), codec, Chance(secret), history)
+        s.now = now
+        s.online = online
+        s.offline_since = now.mono
+        s.spent_at = now.mono
+        if snapshot is None:
+            open_fresh(s)
+        else:
+            restore(s, snapshot)
+
+    def receive(self, now: Now, packet: bytes, via: str = "live") -> None:
+        """Take a packet. Whatever it is, this never raises: what is wrong with it becomes a `Rejected` event."""
+        message = self.state.codec.decode(packet)
+        if isinstance(message, Refusal):
+            self.state.now = now
+            self.state.events.append(
+                Rejected(message.reason, message.sender_id, message.message_id, message.detail)
+            )
+        else:
+            self.receive_message(now, message, packet, via)
+
+    def receive_message(self, now: Now, message: Message, packet: bytes, via: str = "live") -> None:
+        """As `receive`, for a packet that is decoded already."""
+        self.state.now = now
+        receive_message(self.state, message, packet, via)
+
+    def send(self, now: Now, content: bytes) -> Message:
+        """Send a message. Raises `MessageTooLarge`, with nothing changed, where it does not fit into a packet."""
+        self.state.now = now
+        return send_message(self.state, content)
+
+    def send_ephemeral(self, now: Now, content: bytes) -> Message:
+        """Send a message that nobody keeps. While offline it is gone at once."""
+        self.state.now = now
+        return send_ephemeral(self.state, content)
+
+    def connected(self, now: Now) -> None:
+        """The transport is up: what waited goes out, and the time without it does not count against anyone."""
+        s = self.state
+        s.now = now
+        if s.online:
+            return
+        s.online = True
+        away = now.mono - s.offline_since
+        s.requests.lost.shift(away)
+        for missing in s.requests.missing.values():
+            missing.lost_at += away
+            s.requests.changed[missing.message_id] = None
+        hurry(s, s.config.push_delay_max)
+        self.advance(now)
+
+    def disconnected(self, now: Now) -> None:
+        """The transport is down: nothing is sent, and nothing is given up, until it is back."""
+        s = self.state
+        s.now = now
+        if s.online:
+            s.online = False
+            s.offline_since = now.mono
+
+    def advance(self, now: Now) -> None:
+        """Let time pass: everything whose deadline is over."""
+        s = self.state
+        s.now = now
+        elapsed = now.mono - s.spent_at
+        if elapsed >= COOLING:
+            s.answer_budget.cool(elapsed)
+            s.push_budget.cool(elapsed)
+            s.spent_at = now.mono
+            forget_old_answers(s)
+            forget_old_pushes(s)
+        release_parked(s)
+        if s.online:
+            give_up(s)
+            periodic_outgoing_buffer_sweep(s)
+            incoming_repair_request_buffer_sweep(s)
+            push_sweep(s)
+            periodic_sync_message(s)
+
+    def next_wake(self) -> int | None:
+        """When to call `advance` next, on the monotonic clock; nothing while there is nothing to wait for."""
+        s = self.state
+        parked = s.incoming.parked.next()
+        if not s.online:
+            return parked
+        due = next_sync(s)
+        for timers in (s.requests.lost, s.outgoing.timers, s.answers.timers, s.pushes.timers):
+            when = timers.next()
+            if when is not None and when < due:
+                due = when
+        return due if parked is None else min(due, parked)
+
+    def learn_hint(self, message_id: str, hint: bytes) -> None:
+        """A Store confirmed a message: name the hint when the message is named."""
+        self.state.learn_hint(message_id, hint)
+
+    def take(self) -> Ready:
+        """Hand over what is ready. All writes, in one transaction, come before the first packet."""
+        s = self.state
+        collect_writes(s)
+        ready = Ready(s.writes, s.packets, s.events)
+        s.writes, s.packets, s.events = [], [], []
+        return ready

@@ -1,0 +1,188 @@
+"""Facts in the past tense. The interface, the JSON lines, the journal and the tests all live on these.
+
+`due` and the like are epoch milliseconds. Nothing here is ever acted on by the engine itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.sds.rows import AckState, Evidence
+from sdschat.sds.values import Message, Reason
+
+
+class Delivered(NamedTuple):
+    """A message took its place in the log."""
+
+    message: Message
+    own: bool
+    late: bool  # inserted before something that was delivered earlier
+    gap: tuple[str, ...]  # dependencies that are lost or older than our joining
+    via: str  # live, repair, sync (anti-entropy) or store
+
+
+class EphemeralReceived(NamedTuple):
+    message: Message
+
+
+class StateChanged(NamedTuple):
+    """An own message's acknowledgement moved forward, or more evidence for it came in."""
+
+    message_id: str
+    state: AckState
+    by: tuple[str, ...]
+    resends: int
+    evidence: Evidence | None
+
+
+class DependenciesMissing(NamedTuple):
+    """A message waits; `message_id` is the one that named them (a sync message may be the one)."""
+
+    message_id: str
+    dependencies: tuple[str, ...]
+
+
+class DependenciesLost(NamedTuple):
+    dependencies: tuple[str, ...]
+
+
+class GapClosed(NamedTuple):
+    """Something we had stopped waiting for came after all."""
+
+    message_id: str
+
+
+class MessageParked(NamedTuple):
+    """Dated too far in the future: waits outside the log until its time comes."""
+
+    message_id: str
+    sender_id: str
+    due: int
+
+
+class DuplicateReceived(NamedTuple):
+    message_id: str
+    sender_id: str
+
+
+class SyncSent(NamedTuple):
+    message_id: str
+
+
+class SyncReceived(NamedTuple):
+    sender_id: str
+
+
+class MessageResent(NamedTuple):
+    message_id: str
+    state: AckState
+    sends: int
+
+
+class RepairWanted(NamedTuple):
+    """An entry of the outgoing repair request buffer was made."""
+
+    message_id: str
+    due: int
+
+
+class RepairRequested(NamedTuple):
+    """Our request went out, carried by the packet `carrier`."""
+
+    message_ids: tuple[str, ...]
+    carrier: str
+
+
+class RepairScheduled(NamedTuple):
+    """Somebody asked, and we may be the one to answer."""
+
+    message_id: str
+    due: int
+    requested_by: str
+
+
+class RepairResponded(NamedTuple):
+    message_id: str
+
+
+class RepairCancelled(NamedTuple):
+    """`why`: received, requested_by_other, answered_by_other, lost, arrived_before_due, no_body."""
+
+    message_id: str
+    why: str
+
+
+class PushScheduled(NamedTuple):
+    """A peer's filter lacks a message held here."""
+
+    message_id: str
+    due: int
+    wanted_by: str
+
+
+class Pushed(NamedTuple):
+    message_id: str
+
+
+class PushCancelled(NamedTuple):
+    """`why`: heard_again, peer_has_it, no_body."""
+
+    message_id: str
+    why: str
+
+
+class RangeDiffered(NamedTuple):
+    """A peer's fingerprint of a range of the history is not ours."""
+
+    sender_id: str
+    low: int
+    high: int
+
+
+class FilterIgnored(NamedTuple):
+    sender_id: str
+    why: str
+
+
+class FilterRolled(NamedTuple):
+    generation: int
+    floor: int
+
+
+class LayoutChanged(NamedTuple):
+    layout: str
+
+
+class Rejected(NamedTuple):
+    reason: Reason
+    sender_id: str
+    message_id: str
+    detail: str
+
+
+Event = (
+    Delivered
+    | EphemeralReceived
+    | StateChanged
+    | DependenciesMissing
+    | DependenciesLost
+    | GapClosed
+    | MessageParked
+    | DuplicateReceived
+    | SyncSent
+    | SyncReceived
+    | MessageResent
+    | RepairWanted
+    | RepairRequested
+    | RepairScheduled
+    | RepairResponded
+    | RepairCancelled
+    | PushScheduled
+    | Pushed
+    | PushCancelled
+    | RangeDiffered
+    | FilterIgnored
+    | FilterRolled
+    | LayoutChanged
+    | Rejected
+)

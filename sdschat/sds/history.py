@@ -1,0 +1,151 @@
+"""The log behind a small interface, and the log in memory.
+
+The engine keeps the newest `RECENT_WINDOW` entries itself (`window.py`) and asks a `History` only for what is older.
+In the node that is SQLite; here is one that lives in memory, for tests, simulations and benchmarks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from typing import Protocol
+
+from sdschat.sds.rows import Entry, LogRow
+
+_CHUNK = 512
+
+
+class History(Protocol):
+    """What the engine asks of the log. Answers need not show what the last `Ready` has not yet made true."""
+
+    def entry(self, message_id: str) -> Entry | None:
+        """The entry of a delivered message; known long after its body is gone."""
+        ...
+
+    def row(self, message_id: str) -> LogRow | None:
+        """The entry with its body, if that is still kept."""
+        ...
+
+    def newest(self, count: int) -> list[Entry]:
+        """The last entries in log order."""
+        ...
+
+    def before(self, lamport: int, count: int) -> list[Entry]:
+        """The last entries dated before `lamport`, in log order."""
+        ...
+
+    def between(self, low: int, high: int, limit: int) -> list[Entry]:
+        """The first `limit` entries dated from `low` to `high`, both included, in log order."""
+        ...
+
+    def recently_added(self, count: int) -> list[Entry]:
+        """The entries that were put in last, whatever their dates."""
+        ...
+
+
+class OrderedEntries:
+    """Entries in log order in chunks, so that an insert costs the same in a log of a thousand and of a million."""
+
+    __slots__ = ("_chunks", "_lasts", "count")
+
+    def __init__(self) -> None:
+        self._chunks: list[list[Entry]] = []
+        self._lasts: list[Entry] = []
+        self.count = 0
+
+    def add(self, entry: Entry) -> None:
+        self.count += 1
+        if not self._chunks:
+            self._chunks.append([entry])
+            self._lasts.append(entry)
+            return
+        at = min(bisect_left(self._lasts, entry), len(self._chunks) - 1)
+        chunk = self._chunks[at]
+        if entry > chunk[-1]:
+            chunk.append(entry)
+        else:
+            insort(chunk, entry)
+        self._lasts[at] = chunk[-1]
+        if len(chunk) > 2 * _CHUNK:
+            # Splitting off a full chunk keeps appends cheap: the last chunk is the one that grows.
+            self._chunks[at : at + 1] = [chunk[:_CHUNK], chunk[_CHUNK:]]
+            self._lasts[at : at + 1] = [chunk[_CHUNK - 1], chunk[-1]]
+
+    def last_before(self, bound: tuple[int, str] | None, count: int) -> list[Entry]:
+        """The last `count` entries below `bound` (of all, where there is none), in order."""
+        found: deque[Entry] = deque()
+        at = len(self._chunks) - 1 if bound is None else bisect_left(self._lasts, bound)
+        at = min(at, len(self._chunks) - 1)
+        while at >= 0 and len(found) < count:
+            chunk = self._chunks[at]
+            end = len(chunk) if bound is None else bisect_left(chunk, bound)
+            found.extendleft(reversed(chunk[max(0, end - (count - len(found))) : end]))
+            at -= 1
+        return list(found)
+
+    def between(self, low: int, high: int, limit: int) -> list[Entry]:
+        found: list[Entry] = []
+        first, last = (low, ""), (high + 1, "")
+        at = bisect_left(self._lasts, first)
+        while at < len(self._chunks) and len(found) < limit:
+            chunk = self._chunks[at]
+            if chunk[0] >= last:
+                break
+            found.extend(chunk[bisect_left(chunk, first) : bisect_right(chunk, last)][: limit - len(found)])
+            at += 1
+        return found
+
+
+class MemoryHistory:
+    """A log in memory. Bodies beyond the newest `bodies` added are forgotten; ids never are."""
+
+    __slots__ = ("_added", "_bodies", "_index", "_kept", "_order")
+
+    def __init__(self, bodies: int | None = None) -> None:
+        self._kept = bodies
+        self._index: dict[str, Entry] = {}
+        self._order = OrderedEntries()
+        self._bodies: dict[str, LogRow] = {}
+        self._added: deque[str] = deque(maxlen=16_384)
+
+    def __len__(self) -> int:
+        return self._order.count
+
+    def append(self, row: LogRow) -> None:
+        entry = row.entry
+        message_id = entry.message_id
+        if self._kept is not None:
+            # What is kept for good is small: whom the message depends on goes with its body.
+            slim = Entry(entry.lamport, message_id, entry.sender_id)
+            self._index[message_id] = slim
+            self._order.add(slim)
+        else:
+            self._index[message_id] = entry
+            self._order.add(entry)
+        self._bodies[message_id] = row
+        self._added.append(message_id)
+        if self._kept is not None and len(self._bodies) > self._kept:
+            del self._bodies[next(iter(self._bodies))]
+
+    def _full(self, entry: Entry) -> Entry:
+        row = self._bodies.get(entry.message_id)
+        return entry if row is None else row.entry
+
+    def entry(self, message_id: str) -> Entry | None:
+        return self._index.get(message_id)
+
+    def row(self, message_id: str) -> LogRow | None:
+        return self._bodies.get(message_id)
+
+    def newest(self, count: int) -> list[Entry]:
+        return [self._full(entry) for entry in self._order.last_before(None, count)]
+
+    def before(self, lamport: int, count: int) -> list[Entry]:
+        return [self._full(entry) for entry in self._order.last_before((lamport, ""), count)]
+
+    def between(self, low: int, high: int, limit: int) -> list[Entry]:
+        return [self._full(entry) for entry in self._order.between(low, high, limit)]
+
+    def recently_added(self, count: int) -> list[Entry]:
+        ids = list(self._added)[-count:]
+        return [self._full(self._index[message_id]) for message_id in ids]

@@ -1,0 +1,161 @@
+"""The incoming buffer: messages that are here but not in the log (spec: Participant state, Receive Message).
+
+A dependency is in one of three states: unknown (nowhere here), held (here, but itself waiting), delivered (in the
+log). Only *delivered* meets a dependency; only *unknown* is asked for.
+"""
+
+from __future__ import annotations
+
+from sdschat.sds.limits import (
+    BUFFERED_BYTES_PER_CHANNEL,
+    BUFFERED_BYTES_PER_SENDER,
+    BUFFERED_PER_CHANNEL,
+    BUFFERED_PER_SENDER,
+    PARKED_PER_CHANNEL,
+    PARKED_PER_SENDER,
+)
+from sdschat.sds.rows import HeldRow
+from sdschat.sds.timers import Deadlines
+from sdschat.sds.values import Message
+
+
+class Held:
+    """A message that waits: for dependencies, or, where `release_at` is set, for its own date."""
+
+    __slots__ = ("gap", "generation", "message", "raw", "received_at", "release_at", "unmet", "via")
+
+    def __init__(self, message: Message, raw: bytes, via: str, received_at: int) -> None:
+        self.message = message
+        self.raw = raw
+        self.via = via
+        self.received_at = received_at
+        self.generation = 0
+        self.release_at = 0
+        self.unmet: dict[str, None] = {}
+        self.gap: list[str] = []
+
+    @property
+    def lamport(self) -> int:
+        lamport = self.message.lamport_timestamp
+        assert lamport is not None, "only messages of the log are ever held"
+        return lamport
+
+    def row(self) -> HeldRow:
+        gap = tuple(self.gap)
+        return HeldRow(self.message, self.raw, self.via, self.generation, self.received_at, self.release_at, gap)
+
+
+class _Use:
+    """What one sender has in the buffer."""
+
+    __slots__ = ("buffered", "bytes", "parked")
+
+    def __init__(self) -> None:
+        self.buffered = 0
+        self.parked = 0
+        self.bytes = 0
+
+
+class IncomingBuffer:
+    """Held messages, and for each dependency who waits for it."""
+
+    __slots__ = ("_total", "_use", "changed", "held", "parked", "waiting_for")
+
+    def __init__(self) -> None:
+        self.held: dict[str, Held] = {}
+        self.waiting_for: dict[str, dict[str, None]] = {}
+        self.parked = Deadlines()
+        self.changed: dict[str, None] = {}
+        self._use: dict[str, _Use] = {}
+        self._total = _Use()
+
+    def has_room(self, message: Message, size: int, parking: bool) -> bool:
+        """Whether this sender may have one more message waiting here."""
+        own = self._use.get(message.sender_id)
+        every = self._total
+        if parking:
+            return every.parked < PARKED_PER_CHANNEL and (own is None or own.parked < PARKED_PER_SENDER)
+        if own is not None and (
+            own.buffered >= BUFFERED_PER_SENDER or own.bytes + size > BUFFERED_BYTES_PER_SENDER
+        ):
+            return False
+        return every.buffered < BUFFERED_PER_CHANNEL and every.bytes + size <= BUFFERED_BYTES_PER_CHANNEL
+
+    def heaviest_other(self, sender_id: str) -> str | None:
+        """When the channel is full: the message to give up for one of `sender_id`, the newest of who holds most."""
+        use = self._use
+        heavy = max(use, key=lambda sender: (use[sender].buffered, use[sender].bytes, sender), default=None)
+        mine = use[sender_id].buffered if sender_id in use else 0
+        if heavy is None or use[heavy].buffered <= mine + 1:
+            return None
+        newest = max(
+            (held.lamport, message_id)
+            for message_id, held in self.held.items()
+            if held.message.sender_id == heavy and not held.release_at
+        )
+        return newest[1]
+
+    def newest_of(self, sender_id: str, than: Message) -> str | None:
+        """The newest that this sender has waiting here, if it is newer than `than`: older ones are nearer to the log,
+        and refusing them for the sake of what waits for them would be a deadlock."""
+        own = self._use.get(sender_id)
+        if own is None or not own.buffered:
+            return None
+        newest = max(
+            (held.lamport, message_id)
+            for message_id, held in self.held.items()
+            if held.message.sender_id == sender_id and not held.release_at
+        )
+        return newest[1] if newest > (than.lamport_timestamp or 0, than.message_id) else None
+
+    def put(self, held: Held) -> None:
+        message = held.message
+        message_id = message.message_id
+        self.held[message_id] = held
+        self.changed[message_id] = None
+        for dependency in held.unmet:
+            self.waiting_for.setdefault(dependency, {})[message_id] = None
+        self._count(held, 1)
+
+    def take(self, message_id: str) -> Held | None:
+        held = self.held.pop(message_id, None)
+        if held is None:
+            return None
+        self.changed[message_id] = None
+        self.parked.discard(message_id)
+        for dependency in held.unmet:
+            waiting = self.waiting_for.get(dependency)
+            if waiting is not None:
+                waiting.pop(message_id, None)
+                if not waiting:
+                    del self.waiting_for[dependency]
+        self._count(held, -1)
+        return held
+
+    def meet(self, dependency: str, gap: bool) -> list[Held]:
+        """A dependency is delivered, or given up: whoever waited for nothing else, in log order."""
+        ready: list[Held] = []
+        for message_id in self.waiting_for.pop(dependency, ()):
+            held = self.held[message_id]
+            held.unmet.pop(dependency, None)
+            if gap:
+                held.gap.append(dependency)
+                self.changed[message_id] = None
+            if not held.unmet:
+                ready.append(held)
+        ready.sort(key=lambda held: (held.lamport, held.message.message_id))
+        return ready
+
+    def _count(self, held: Held, by: int) -> None:
+        sender_id = held.message.sender_id
+        own = self._use.get(sender_id)
+        if own is None:
+            own = self._use[sender_id] = _Use()
+        for use in (own, self._total):
+            if held.release_at:
+                use.parked += by
+            else:
+                use.buffered += by
+                use.bytes += by * len(held.raw)
+        if not own.buffered and not own.parked:
+            del self._use[sender_id]

@@ -1,0 +1,52 @@
+"""Every bound of the engine, by name. Overflow hurts the sender that causes it, never the others."""
+
+from __future__ import annotations
+
+KIB = 1024
+MIB = 1024 * KIB
+
+# Packets (checked by the decoder before anything changes).
+MAX_ID_BYTES = 128
+MAX_SENDER_BYTES = 128
+MAX_CHANNEL_BYTES = 400  # 100 characters of four bytes
+MAX_CAUSAL_HISTORY = 256  # other implementations send up to 200
+MAX_REPAIR_ENTRIES = 256  # decoded; only `repair.max_requests` of them are looked at
+MAX_HINT_BYTES = 64  # a longer hint is dropped, the entry is kept
+MAX_UNKNOWN_BYTES = 512
+MAX_FILTER_BYTES = 32 * KIB
+
+# Clock.
+MAX_LAMPORT = 2**43  # the year 2248; larger values break other implementations' integers
+PARKED_PER_SENDER = 32
+PARKED_PER_CHANNEL = 1024
+
+# Incoming buffer: messages with unmet dependencies.
+BUFFERED_PER_SENDER = 256
+BUFFERED_BYTES_PER_SENDER = 4 * MIB
+BUFFERED_PER_CHANNEL = 2048
+BUFFERED_BYTES_PER_CHANNEL = 32 * MIB
+
+# Missing dependencies and gaps.
+MISSING_PER_SENDER = 64
+MISSING_PER_CHANNEL = 1024
+GAPS_PER_CHANNEL = 4096
+
+# Repair and anti-entropy.
+ANSWERS_PER_SENDER = 64
+ANSWERS_PER_CHANNEL = 1024
+PUSHES_PER_CHANNEL = 1024
+PUSHES_PER_REVIEW = 64
+ANSWER_BYTES_PER_MINUTE = 64 * KIB  # bounds what a request of 300 bytes can make us send
+PUSH_BYTES_PER_MINUTE = 512 * KIB
+REMEMBERED_MISSES = 512  # own messages in a row that a filter lacks before the rest is taken to be lacking too
+RESENDS_PER_SWEEP = 16
+RANGE_IDS = 256  # ids that one range of the history comparison covers
+RANGE_LIMIT = 1024  # ids looked at to answer one range
+
+# Memory.
+RECENT_WINDOW = 1024  # newest messages of the log that the engine keeps at hand
+MAX_PEERS = 1024
+FILTER_REVIEW = 2048  # own unacknowledged messages that one received filter is held against
+SETTLED_KEPT = 64  # acknowledged own messages whose further evidence is still recorded
+EPHEMERAL_SEEN = 256
+MAX_EVIDENCE = 128  # peers remembered for each own message

@@ -1,0 +1,77 @@
+"""A disk in memory: makes writes true and hands them back as a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar, cast
+
+from sdschat.sds.history import MemoryHistory
+from sdschat.sds.limits import SETTLED_KEPT
+from sdschat.sds.rows import (
+    AckState,
+    AnswerRow,
+    Append,
+    ChannelRow,
+    Drop,
+    GapRow,
+    HeldRow,
+    HintRow,
+    MissingRow,
+    OutgoingRow,
+    PeerRow,
+    PushRow,
+    Put,
+    Row,
+    Snapshot,
+    Table,
+    Write,
+)
+
+RowType = TypeVar("RowType", bound=Row)
+
+
+class MemoryStore:
+    """What a `Store` does on disk, in memory: one channel, all writes of one step at once."""
+
+    __slots__ = ("history", "tables")
+
+    def __init__(self, bodies: int | None = None) -> None:
+        self.history = MemoryHistory(bodies)
+        self.tables: dict[Table, dict[str, Row]] = {table: {} for table in Table}
+
+    def apply(self, writes: Iterable[Write]) -> None:
+        for write in writes:
+            if isinstance(write, Append):
+                self.history.append(write.row)
+            elif isinstance(write, Put):
+                self.tables[write.table][write.key] = write.row
+            else:
+                assert isinstance(write, Drop)
+                self.tables[write.table].pop(write.key, None)
+
+    def snapshot(self) -> Snapshot | None:
+        """What is on disk, or nothing where the channel was never opened here."""
+        channel = self.tables[Table.CHANNEL].get("")
+        if channel is None:
+            return None
+        return Snapshot(
+            channel=cast(ChannelRow, channel),
+            held=self._rows(Table.HELD, HeldRow),
+            outgoing=keep_outgoing(self._rows(Table.OUTGOING, OutgoingRow)),
+            missing=self._rows(Table.MISSING, MissingRow),
+            gaps=self._rows(Table.GAP, GapRow),
+            answers=self._rows(Table.ANSWER, AnswerRow),
+            pushes=self._rows(Table.PUSH, PushRow),
+            peers=self._rows(Table.PEER, PeerRow),
+            hints=self._rows(Table.HINT, HintRow),
+        )
+
+    def _rows(self, table: Table, kind: type[RowType]) -> tuple[RowType, ...]:
+        return tuple(row for row in self.tables[table].values() if isinstance(row, kind))
+
+
+def keep_outgoing(rows: Iterable[OutgoingRow]) -> tuple[OutgoingRow, ...]:
+    """What of the outgoing table an engine wants back: all that is open, and the newest that are acknowledged."""
+    every = sorted(rows, key=lambda row: (row.lamport, row.message_id))
+    settled = [row for row in every if row.state is AckState.ACKED][-SETTLED_KEPT:]
+    return tuple(sorted(settled + [row for row in every if row.state is not AckState.ACKED], key=lambda r: r.lamport))

@@ -1,0 +1,69 @@
+"""The other participants, as far as their packets tell."""
+
+from __future__ import annotations
+
+from sdschat.sds.limits import MAX_PEERS
+from sdschat.sds.rows import PeerRow
+from sdschat.sds.timers import to_mono, to_wall
+from sdschat.sds.values import Now
+
+
+class Peer:
+    """One participant. Times are on the monotonic clock."""
+
+    __slots__ = ("behind", "behind_since", "first_lamport", "heard_at", "last_lamport", "layout", "reviewed_at", "sender_id")
+
+    def __init__(self, sender_id: str, lamport: int, mono: int) -> None:
+        self.sender_id = sender_id
+        self.first_lamport = lamport
+        self.last_lamport = 0
+        self.heard_at = mono
+        self.reviewed_at = -1  # when we last held its filter against our log
+        self.behind = 0  # bits of its filter that ours lacked at `behind_since`
+        self.behind_since = -1
+        self.layout = ""
+
+
+class Peers:
+    """Everyone heard, the longest silent forgotten first."""
+
+    __slots__ = ("changed", "known")
+
+    def __init__(self) -> None:
+        self.known: dict[str, Peer] = {}
+        self.changed: dict[str, None] = {}
+
+    def heard(self, sender_id: str, lamport: int, mono: int) -> Peer:
+        peer = self.known.get(sender_id)
+        if peer is None:
+            if len(self.known) >= MAX_PEERS:
+                silent = min(self.known.values(), key=lambda peer: (peer.heard_at, peer.sender_id))
+                del self.known[silent.sender_id]
+                self.changed[silent.sender_id] = None
+            peer = self.known[sender_id] = Peer(sender_id, lamport, mono)
+        peer.heard_at = mono
+        self.changed[sender_id] = None
+        return peer
+
+    def active(self, mono: int, within: int) -> int:
+        """How many were heard lately, ourselves not counted."""
+        return sum(1 for peer in self.known.values() if mono - peer.heard_at <= within)
+
+    def row(self, peer: Peer, now: Now) -> PeerRow:
+        def wall(mono: int) -> int:
+            return 0 if mono < 0 else to_wall(now, mono)
+
+        return PeerRow(
+            peer.sender_id, peer.first_lamport, peer.last_lamport, to_wall(now, peer.heard_at),
+            wall(peer.reviewed_at), wall(peer.behind_since),
+            peer.behind.to_bytes((peer.behind.bit_length() + 7) // 8, "little"), peer.layout,
+        )  # fmt: skip
+
+    def restore(self, row: PeerRow, now: Now) -> None:
+        peer = Peer(row.sender_id, row.first_lamport, to_mono(now, row.heard_at))
+        peer.last_lamport = row.last_lamport
+        peer.reviewed_at = to_mono(now, row.reviewed_at) if row.reviewed_at else -1
+        peer.behind_since = to_mono(now, row.behind_since) if row.behind_since else -1
+        peer.behind = int.from_bytes(row.behind, "little")
+        peer.layout = row.layout
+        self.known[row.sender_id] = peer

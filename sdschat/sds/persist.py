@@ -1,0 +1,164 @@
+"""State leaves as ordered writes and comes back from a snapshot.
+
+Stopping after any step and restoring equals never having stopped: what is not a row here can be derived from rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sdschat.sds.incoming import Held
+from sdschat.sds.limits import RECENT_WINDOW
+from sdschat.sds.rows import ChannelRow, Drop, HeldRow, HintRow, Put, Row, Snapshot, Table
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.filters import choose_layout, restore_filter
+from sdschat.sds.steps.requests import note_missing
+from sdschat.sds.timers import to_mono, to_wall
+from sdschat.sds.values import Now
+from sdschat.sds.window import RecentWindow
+
+Thing = TypeVar("Thing")
+
+
+def open_fresh(s: ChannelState) -> None:
+    """A channel opened for the first time.
+
+    The join horizon lies `sds.max_skew` before now: clocks differ by up to that much, and what is sent after we
+    joined must not seem older than our joining. What is older still is not asked for.
+    """
+    s.clock.value = s.now.wall
+    s.horizon = max(0, s.now.wall - s.config.max_skew)
+    s.filter.floor = s.horizon
+    choose_layout(s)
+    s.sync.due = s.now.mono + s.chance.below(s.config.push_delay_max + 1, "first sync", s.channel_id)
+    s.sync.latest = s.sync.due
+
+
+def restore(s: ChannelState, snapshot: Snapshot) -> None:
+    """The channel as it was when its last writes were made true."""
+    row = snapshot.channel
+    # A wall clock that was set back while we were away: no time has passed, rather than all timers being far off.
+    now = Now(max(s.now.wall, row.spent_at), s.now.mono)
+    s.saved_channel = row
+    s.clock.value = row.lamport
+    s.horizon = row.horizon
+    s.waku_heard_at = to_mono(now, row.waku_heard_at) if row.waku_heard_at else -1
+    s.sync.due, s.sync.latest = to_mono(now, row.sync_due), to_mono(now, row.sync_latest)
+    s.sync.spoke_at, s.sync.count = to_mono(now, row.sync_spoke_at), row.sync_count
+    s.ranges.cursor = row.range_cursor
+    s.ranges.wanted = (row.range_wanted_low, row.range_wanted_high) if row.range_wanted_high else None
+    s.ranges.answered_at = to_mono(now, row.range_answered_at) if row.range_answered_at else -1
+    s.answer_budget.spent, s.push_budget.spent = row.answer_spent, row.push_spent
+    s.spent_at = to_mono(now, row.spent_at)
+    if row.offline_since:
+        s.offline_since = to_mono(now, row.offline_since)
+    s.window = RecentWindow(s.history.newest(RECENT_WINDOW))
+    s.gaps = {gap.message_id: gap for gap in snapshot.gaps}
+    s.hints = {hint.message_id: hint.hint for hint in snapshot.hints}
+    for missing in snapshot.missing:
+        s.requests.restore(missing, now, s.config.repair_enabled)
+    for known in snapshot.outgoing:
+        s.outgoing.restore(known, now)
+    for answer in snapshot.answers:
+        s.answers.restore(answer, now)
+    for push in snapshot.pushes:
+        s.pushes.restore(push, now)
+    for peer in snapshot.peers:
+        s.peers.restore(peer, now)
+    _restore_held(s, snapshot.held)
+    _restore_fresh(s, snapshot.held)
+    restore_filter(s, row.layout, row.generation, row.floor)
+    for buffer in (s.requests, s.outgoing, s.answers, s.pushes, s.incoming):
+        buffer.changed.clear()
+
+
+def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
+    since = s.now.wall - s.config.push_grace
+    came = [(row.received_at, row.message.message_id) for row in rows if row.received_at > since]
+    for entry in s.history.recently_added(RECENT_WINDOW):
+        found = s.history.row(entry.message_id)
+        if found is not None and found.received_at > since:
+            came.append((found.received_at, entry.message_id))
+    s.fresh = {message_id: to_mono(s.now, at) for at, message_id in sorted(came)}
+
+
+def _restore_held(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
+    here = {row.message.message_id for row in rows}
+    for row in rows:
+        held = Held(row.message, row.raw, row.via, row.received_at)
+        held.generation, held.release_at = row.generation, row.release_at
+        held.gap = list(row.gap)
+        for entry in () if row.release_at else row.message.causal_history:
+            message_id = entry.message_id
+            if s.delivered(message_id) is not None:
+                continue
+            if message_id in held.gap:
+                continue
+            if message_id in here or note_missing(s, entry, row.message.sender_id):
+                held.unmet[message_id] = None
+        s.incoming.put(held)
+        if row.release_at:
+            s.incoming.parked.set(row.message.message_id, s.now.mono + row.release_at - s.now.wall)
+
+
+def collect_writes(s: ChannelState) -> None:
+    """Turn what changed since the last `take` into writes. The log's come first, in order of delivery."""
+    now = s.now
+    if s.unsaved:
+        s.unsaved.clear()
+        for entry in s.window.trim():
+            if s.hints.pop(entry.message_id, None) is not None:
+                s.hints_changed[entry.message_id] = None
+    _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, Held.row)
+    _collect(s, Table.GAP, s.gaps_changed, s.gaps, lambda gap: gap)
+    _collect(s, Table.MISSING, s.requests.changed, s.requests.missing, lambda item: s.requests.row(item, now))
+    for known in s.outgoing.changed.values():  # rows stay for good: they say who has a message
+        s.writes.append(Put(Table.OUTGOING, known.message_id, s.outgoing.row(known, now)))
+    s.outgoing.changed.clear()
+    _collect(s, Table.ANSWER, s.answers.changed, s.answers.answers, lambda item: s.answers.row(item, now))
+    _collect(s, Table.PUSH, s.pushes.changed, s.pushes.pushes, lambda item: s.pushes.row(item, now))
+    _collect(s, Table.PEER, s.peers.changed, s.peers.known, lambda item: s.peers.row(item, now))
+    if s.hints_changed:
+        rows = {key: HintRow(key, hint) for key, hint in s.hints.items()}
+        _collect(s, Table.HINT, s.hints_changed, rows, lambda hint: hint)
+    row = _channel_row(s)
+    if row != s.saved_channel:
+        s.saved_channel = row
+        s.writes.append(Put(Table.CHANNEL, "", row))
+
+
+def _collect(
+    s: ChannelState, table: Table, changed: dict[str, None], things: dict[str, Thing], to_row: Callable[[Thing], Row]
+) -> None:
+    if not changed:
+        return
+    for key in changed:
+        thing = things.get(key)
+        s.writes.append(Drop(table, key) if thing is None else Put(table, key, to_row(thing)))
+    changed.clear()
+
+
+def _channel_row(s: ChannelState) -> ChannelRow:
+    now, sync, ranges = s.now, s.sync, s.ranges
+    low, high = ranges.wanted or (0, 0)
+    return ChannelRow(
+        lamport=s.clock.value,
+        horizon=s.horizon,
+        layout=s.filter.layout,
+        generation=s.filter.generation,
+        floor=s.filter.floor,
+        waku_heard_at=0 if s.waku_heard_at < 0 else to_wall(now, s.waku_heard_at),
+        sync_due=to_wall(now, sync.due),
+        sync_latest=to_wall(now, sync.latest),
+        sync_spoke_at=to_wall(now, sync.spoke_at),
+        sync_count=sync.count,
+        range_cursor=ranges.cursor,
+        range_wanted_low=low,
+        range_wanted_high=high,
+        range_answered_at=0 if ranges.answered_at < 0 else to_wall(now, ranges.answered_at),
+        answer_spent=s.answer_budget.spent,
+        push_spent=s.push_budget.spent,
+        spent_at=to_wall(now, s.spent_at),
+        offline_since=0 if s.online else to_wall(now, s.offline_since),
+    )

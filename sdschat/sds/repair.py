@@ -1,0 +1,169 @@
+"""SDS-R arithmetic and its two buffers (spec: SDS Repair).
+
+The spec leaves `hash` open. Ours is the first 8 bytes, big-endian, of SHA-256 over the UTF-8 strings one after the
+other: the only choice that other implementations share. Products are unbounded integers, times are milliseconds.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from sdschat.sds.limits import MISSING_PER_CHANNEL, MISSING_PER_SENDER
+from sdschat.sds.rows import AnswerRow, MissingRow
+from sdschat.sds.timers import Deadlines, to_mono, to_wall
+from sdschat.sds.values import Now
+
+
+def sds_hash(*strings: str) -> int:
+    return int.from_bytes(sha256("".join(strings).encode("utf-8", "surrogatepass")).digest()[:8], "big")
+
+
+def determine_t_req(current_time: int, participant_id: str, message_id: str, t_min: int, t_max: int) -> int:
+    """Determine T_req."""
+    return current_time + sds_hash(participant_id, message_id) % (t_max - t_min) + t_min
+
+
+def determine_t_resp(current_time: int, participant_id: str, sender_id: str, message_id: str, t_max: int) -> int:
+    """Determine T_resp: 0 from now for the original sender, spread over `t_max` for everyone else."""
+    distance = sds_hash(participant_id) ^ sds_hash(sender_id)
+    return current_time + distance * sds_hash(message_id) % t_max
+
+
+def in_response_group(participant_id: str, sender_id: str, message_id: str, groups: int) -> bool:
+    """Determine response group."""
+    if groups == 1:
+        return True
+    return sds_hash(participant_id, message_id) % groups == sds_hash(sender_id, message_id) % groups
+
+
+class Missing:
+    """A dependency that is nowhere here. Its T_req never moves; asking again takes a new entry."""
+
+    __slots__ = ("attempts", "blamed", "hint", "lost_at", "message_id", "sender_id", "since", "t_req")
+
+    def __init__(self, message_id: str, sender_id: str | None, hint: bytes | None, blamed: str, since: int) -> None:
+        self.message_id = message_id
+        self.sender_id = sender_id
+        self.hint = hint
+        self.blamed = blamed
+        self.since = since
+        self.lost_at = 0
+        self.t_req = 0
+        self.attempts = 0
+
+
+class RequestBuffer:
+    """The outgoing repair request buffer, and when to stop waiting for what is in it."""
+
+    __slots__ = ("_blamed", "changed", "lost", "missing", "requests")
+
+    def __init__(self) -> None:
+        self.missing: dict[str, Missing] = {}
+        self.requests = Deadlines()
+        self.lost = Deadlines()
+        self.changed: dict[str, None] = {}
+        self._blamed: dict[str, int] = {}
+
+    def has_room(self, blamed: str) -> bool:
+        return len(self.missing) < MISSING_PER_CHANNEL and self._blamed.get(blamed, 0) < MISSING_PER_SENDER
+
+    def put(self, entry: Missing) -> None:
+        message_id = entry.message_id
+        if message_id not in self.missing:
+            self._blamed[entry.blamed] = self._blamed.get(entry.blamed, 0) + 1
+        self.missing[message_id] = entry
+        self.lost.set(message_id, entry.lost_at)
+        self.changed[message_id] = None
+
+    def arm(self, entry: Missing, t_req: int) -> None:
+        entry.t_req = t_req
+        self.requests.set(entry.message_id, t_req)
+        self.changed[entry.message_id] = None
+
+    def take(self, message_id: str) -> Missing | None:
+        entry = self.missing.pop(message_id, None)
+        if entry is None:
+            return None
+        self.requests.discard(message_id)
+        self.lost.discard(message_id)
+        self.changed[message_id] = None
+        left = self._blamed[entry.blamed] - 1
+        if left:
+            self._blamed[entry.blamed] = left
+        else:
+            del self._blamed[entry.blamed]
+        return entry
+
+    def row(self, entry: Missing, now: Now) -> MissingRow:
+        return MissingRow(
+            entry.message_id, entry.sender_id, entry.hint, entry.blamed, to_wall(now, entry.since),
+            to_wall(now, entry.lost_at), to_wall(now, entry.t_req), entry.attempts,
+        )  # fmt: skip
+
+    def restore(self, row: MissingRow, now: Now, repair_enabled: bool) -> None:
+        entry = Missing(row.message_id, row.sender_id, row.hint, row.blamed, to_mono(now, row.since))
+        entry.lost_at = to_mono(now, row.lost_at)
+        entry.attempts = row.attempts
+        self.put(entry)
+        entry.t_req = to_mono(now, row.t_req)
+        if repair_enabled:
+            self.requests.set(entry.message_id, entry.t_req)
+
+
+class Answer:
+    """Somebody asked for a message that we have. `due` is None once answered, by us or by another; `asked` counts the
+    requests since then, and `at` is when either last happened."""
+
+    __slots__ = ("asked", "at", "due", "message_id", "requested_by")
+
+    def __init__(self, message_id: str, requested_by: str) -> None:
+        self.message_id = message_id
+        self.requested_by = requested_by
+        self.due: int | None = None
+        self.at = -1
+        self.asked = 0
+
+
+class AnswerBuffer:
+    """The incoming repair request buffer."""
+
+    __slots__ = ("answers", "changed", "timers")
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer] = {}
+        self.timers = Deadlines()
+        self.changed: dict[str, None] = {}
+
+    def from_sender(self, sender_id: str) -> int:
+        return sum(1 for answer in self.answers.values() if answer.requested_by == sender_id)
+
+    def schedule(self, answer: Answer, due: int) -> None:
+        answer.due = due
+        self.answers[answer.message_id] = answer
+        self.timers.set(answer.message_id, due)
+        self.changed[answer.message_id] = None
+
+    def settle(self, answer: Answer, at: int) -> None:
+        """No answer is owed now; remember when there was one, so that nobody can make us answer at will."""
+        answer.due = None
+        answer.at = at
+        answer.asked = 0
+        self.timers.discard(answer.message_id)
+        self.changed[answer.message_id] = None
+
+    def forget(self, message_id: str) -> None:
+        if self.answers.pop(message_id, None) is not None:
+            self.timers.discard(message_id)
+            self.changed[message_id] = None
+
+    def row(self, answer: Answer, now: Now) -> AnswerRow:
+        due = 0 if answer.due is None else to_wall(now, answer.due)
+        return AnswerRow(answer.message_id, answer.requested_by, due, to_wall(now, answer.at), answer.asked)
+
+    def restore(self, row: AnswerRow, now: Now) -> None:
+        answer = Answer(row.message_id, row.requested_by)
+        answer.at = to_mono(now, row.at)
+        answer.asked = row.asked
+        self.answers[row.message_id] = answer
+        if row.due:
+            self.schedule(answer, to_mono(now, row.due))

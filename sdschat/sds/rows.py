@@ -1,0 +1,216 @@
+"""What one channel keeps across a restart, as rows, and the writes that change them.
+
+The engine never touches a disk. It says what must be true there (`Write`), in order, and whoever drives it makes
+all of one `Ready` true in one transaction before any packet of that `Ready` leaves. All times in rows are epoch
+milliseconds, because the monotonic clock starts anew with every boot.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+from sdschat.sds.values import Message
+
+
+class Entry(NamedTuple):
+    """A message of the log without its body. Entries compare in log order: Lamport, then the id.
+
+    Python compares text by code point, which is the order of the UTF-8 bytes.
+    """
+
+    lamport: int
+    message_id: str
+    sender_id: str
+    dependencies: tuple[str, ...] = ()
+    generation: int = 0  # of the filter, when the message was put into it
+
+
+class LogRow(NamedTuple):
+    """One delivered message: its place, and the packet as it came, for answers to repair requests."""
+
+    entry: Entry
+    raw: bytes
+    own: bool
+    via: str
+    received_at: int
+
+
+class AckState(IntEnum):
+    """States of an own message; they only ever grow."""
+
+    UNACKED = 0
+    POSSIBLY_ACKED = 1
+    ACKED = 2
+
+
+class Evidence(NamedTuple):
+    """Why we believe that a peer has a message of ours."""
+
+    sender_id: str
+    how: str  # "mention": named in a causal history; "filter": found in a filter
+    packet_id: str
+    at: int
+    error_rate: float  # chance that this evidence is wrong: 0 for a mention, fill**k for a filter
+
+
+class ChannelRow(NamedTuple):
+    """The one row of a channel."""
+
+    lamport: int
+    horizon: int
+    layout: str
+    generation: int
+    floor: int
+    waku_heard_at: int
+    sync_due: int
+    sync_latest: int
+    sync_spoke_at: int
+    sync_count: int
+    range_cursor: int
+    range_wanted_low: int
+    range_wanted_high: int
+    range_answered_at: int
+    answer_spent: int
+    push_spent: int
+    spent_at: int
+    offline_since: int  # 0: the transport was up
+
+
+class HeldRow(NamedTuple):
+    """A message that is here but not in the log: its dependencies are unmet, or it is dated in the future."""
+
+    message: Message
+    raw: bytes
+    via: str
+    generation: int
+    received_at: int
+    release_at: int  # 0: waits for dependencies
+    gap: tuple[str, ...]  # dependencies that it no longer waits for
+
+
+class OutgoingRow(NamedTuple):
+    """An own message in the outgoing buffer, or lately out of it."""
+
+    message_id: str
+    lamport: int
+    state: AckState
+    sends: int
+    due: int
+    evidence: tuple[Evidence, ...]
+
+
+class MissingRow(NamedTuple):
+    """A dependency that is nowhere here, with its entry in the outgoing repair request buffer."""
+
+    message_id: str
+    sender_id: str | None
+    hint: bytes | None
+    blamed: str  # the sender whose message named it; its quota pays
+    since: int
+    lost_at: int
+    t_req: int
+    attempts: int
+
+
+class GapRow(NamedTuple):
+    """A dependency we stopped waiting for: given up ("lost"), or older than our joining ("before_join")."""
+
+    message_id: str
+    why: str
+    sender_id: str | None
+    at: int
+
+
+class AnswerRow(NamedTuple):
+    """An entry of the incoming repair request buffer; with `due` 0 it only remembers: an answer, where `asked` is 0."""
+
+    message_id: str
+    requested_by: str
+    due: int
+    at: int
+    asked: int
+
+
+class PushRow(NamedTuple):
+    """A message that some peer's filter lacks (anti-entropy); with `due` 0 it only remembers past pushes."""
+
+    message_id: str
+    lamport: int
+    wanted_by: tuple[str, ...]
+    due: int
+    pushes: int
+    not_before: int
+
+
+class PeerRow(NamedTuple):
+    """What we know of another participant."""
+
+    sender_id: str
+    first_lamport: int
+    last_lamport: int
+    heard_at: int
+    reviewed_at: int
+    behind_since: int
+    behind: bytes
+    layout: str
+
+
+class HintRow(NamedTuple):
+    """How a message can be fetched from a Store, to be passed on in causal histories."""
+
+    message_id: str
+    hint: bytes
+
+
+class Table(StrEnum):
+    CHANNEL = "channel"
+    HELD = "held"
+    OUTGOING = "outgoing"
+    MISSING = "missing"
+    GAP = "gap"
+    ANSWER = "answer"
+    PUSH = "push"
+    PEER = "peer"
+    HINT = "hint"
+
+
+Row = ChannelRow | HeldRow | OutgoingRow | MissingRow | GapRow | AnswerRow | PushRow | PeerRow | HintRow
+
+
+class Append(NamedTuple):
+    """Put a message into the log. Its id is not there yet."""
+
+    row: LogRow
+
+
+class Put(NamedTuple):
+    """Insert or replace a row. The channel row has the key ""."""
+
+    table: Table
+    key: str
+    row: Row
+
+
+class Drop(NamedTuple):
+    """Delete a row, which may be absent."""
+
+    table: Table
+    key: str
+
+
+Write = Append | Put | Drop
+
+
+class Snapshot(NamedTuple):
+    """Everything but the log, as it was on disk; rows of a table in the order in which they were first put."""
+
+    channel: ChannelRow
+    held: tuple[HeldRow, ...] = ()
+    outgoing: tuple[OutgoingRow, ...] = ()
+    missing: tuple[MissingRow, ...] = ()
+    gaps: tuple[GapRow, ...] = ()
+    answers: tuple[AnswerRow, ...] = ()
+    pushes: tuple[PushRow, ...] = ()
+    peers: tuple[PeerRow, ...] = ()
+    hints: tuple[HintRow, ...] = ()

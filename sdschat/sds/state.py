@@ -1,0 +1,238 @@
+"""Everything that one channel's engine holds, for the protocol steps to work on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.sds.bloom.own import OwnFilter
+from sdschat.sds.chance import Chance
+from sdschat.sds.clock import LamportClock
+from sdschat.sds.config import Config
+from sdschat.sds.events import Event, Rejected
+from sdschat.sds.history import History
+from sdschat.sds.incoming import IncomingBuffer
+from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW
+from sdschat.sds.outgoing import OutgoingBuffer
+from sdschat.sds.peers import Peers
+from sdschat.sds.push import PushBuffer
+from sdschat.sds.repair import AnswerBuffer, RequestBuffer
+from sdschat.sds.rows import ChannelRow, Entry, GapRow, LogRow, Write
+from sdschat.sds.values import Codec, Now, Reason
+from sdschat.sds.window import RecentWindow
+
+
+class Packet(NamedTuple):
+    """Bytes for the channel's topic. `why`: message, sync, ephemeral, resend, answer or push."""
+
+    raw: bytes
+    why: str
+    message_id: str
+
+
+class Ready(NamedTuple):
+    """What is to be done, in duty order: make all writes true, then send the packets, then tell the events."""
+
+    writes: list[Write]
+    packets: list[Packet]
+    events: list[Event]
+
+
+class Budget:
+    """Bytes a minute, as a bucket that empties: `spent` falls back to 0 in a minute."""
+
+    __slots__ = ("limit", "spent")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.spent = 0
+
+    def cool(self, elapsed: int) -> None:
+        if self.spent:
+            self.spent = max(0, self.spent - elapsed * self.limit // 60_000)
+
+    def spend(self, size: int) -> bool:
+        """A single packet larger than the whole budget still passes when the bucket is empty."""
+        if self.spent and self.spent + size > self.limit:
+            return False
+        self.spent += size
+        return True
+
+
+class SyncTimer:
+    """When the next sync message is due. All on the monotonic clock."""
+
+    __slots__ = ("count", "due", "latest", "spoke_at")
+
+    def __init__(self) -> None:
+        self.due = 0
+        self.latest = 0  # others' traffic does not put it off beyond this
+        self.spoke_at = -(1 << 40)  # when a packet of ours with a filter last went out
+        self.count = 0
+
+
+class RangeState:
+    """Where the comparison of the whole history by ranges stands (see steps/ranges.py)."""
+
+    __slots__ = ("answered_at", "cursor", "wanted")
+
+    def __init__(self) -> None:
+        self.cursor = 0  # the next range ends below this date; 0: start again at the newest
+        self.wanted: tuple[int, int] | None = None  # a range we owe our own filter of
+        self.answered_at = -1
+
+
+class ChannelState:
+    """Plain data; what is done with it stands in `steps/`, under the spec's names."""
+
+    __slots__ = (
+        "answer_budget",
+        "answers",
+        "chance",
+        "channel_id",
+        "clock",
+        "codec",
+        "config",
+        "ephemeral_seen",
+        "events",
+        "filter",
+        "fresh",
+        "gaps",
+        "gaps_changed",
+        "hints",
+        "hints_changed",
+        "history",
+        "horizon",
+        "incoming",
+        "now",
+        "offline_since",
+        "online",
+        "outgoing",
+        "packets",
+        "participant_id",
+        "peers",
+        "push_budget",
+        "pushes",
+        "ranges",
+        "requests",
+        "saved_channel",
+        "spent_at",
+        "sync",
+        "unsaved",
+        "waku_heard_at",
+        "window",
+        "writes",
+    )  # fmt: skip
+
+    def __init__(
+        self, channel_id: str, participant_id: str, config: Config, codec: Codec, chance: Chance, history: History
+    ) -> None:
+        self.channel_id = channel_id
+        self.participant_id = participant_id
+        self.config = config
+        self.codec = codec
+        self.chance = chance
+        self.history = history
+        self.now = Now(0, 0)
+        self.online = True
+        self.offline_since = 0
+        self.horizon = 0
+        self.clock = LamportClock(0)
+        self.window = RecentWindow([])
+        self.filter = OwnFilter("compact", config.bloom_capacity, config.bloom_error_rate, 0)
+        self.waku_heard_at = -1
+        self.incoming = IncomingBuffer()
+        self.outgoing = OutgoingBuffer()
+        self.requests = RequestBuffer()
+        self.answers = AnswerBuffer()
+        self.pushes = PushBuffer()
+        self.peers = Peers()
+        self.gaps: dict[str, GapRow] = {}
+        self.gaps_changed: dict[str, None] = {}
+        self.hints: dict[str, bytes] = {}
+        self.hints_changed: dict[str, None] = {}
+        self.sync = SyncTimer()
+        self.ranges = RangeState()
+        self.answer_budget = Budget(ANSWER_BYTES_PER_MINUTE)
+        self.push_budget = Budget(PUSH_BYTES_PER_MINUTE)
+        self.spent_at = 0
+        self.fresh: dict[str, int] = {}  # what came in within `push_grace`, and when: it may be on its way to others
+        self.ephemeral_seen: dict[str, None] = {}
+        self.unsaved: dict[str, LogRow] = {}
+        self.saved_channel: ChannelRow | None = None
+        self.writes: list[Write] = []
+        self.packets: list[Packet] = []
+        self.events: list[Event] = []
+
+    def delivered(self, message_id: str) -> Entry | None:
+        """The entry of a message that is in the log."""
+        entry = self.window.entries.get(message_id)
+        return entry if entry is not None else self.history.entry(message_id)
+
+    def holds(self, message_id: str) -> bool:
+        return (
+            message_id in self.window.entries
+            or message_id in self.incoming.held
+            or self.history.entry(message_id) is not None
+        )
+
+    def packet_of(self, message_id: str) -> tuple[bytes, str] | None:
+        """The original bytes of a message held in full, and who sent it."""
+        row = self.unsaved.get(message_id) or self.history.row(message_id)
+        if row is not None:
+            return row.raw, row.entry.sender_id
+        held = self.incoming.held.get(message_id)
+        return None if held is None else (held.raw, held.message.sender_id)
+
+    def newest(self, count: int) -> list[Entry]:
+        """The last entries of the log, whatever of it is saved."""
+        order = self.window.order
+        if count <= len(order):
+            return order[-count:]
+        older = {entry.message_id: entry for entry in self.history.newest(count)}
+        for entry in order:
+            older[entry.message_id] = entry
+        return sorted(older.values())[-count:]
+
+    def between(self, low: int, high: int, limit: int) -> list[Entry]:
+        """The first entries of the log dated from `low` to `high`, whatever of it is saved."""
+        order = self.window.order
+        near = self.window.dated(low, high)
+        if len(order) < RECENT_WINDOW or (order and order[0].lamport < low):
+            return near[:limit]
+        found = {entry.message_id: entry for entry in self.history.between(low, high, limit)}
+        for entry in near:
+            found[entry.message_id] = entry
+        return sorted(found.values())[:limit]
+
+    def before(self, lamport: int, count: int) -> list[Entry]:
+        """The last entries of the log dated before `lamport`, whatever of it is saved."""
+        order = self.window.order
+        near = self.window.dated(0, lamport - 1)[-count:]
+        if len(near) == count or len(order) < RECENT_WINDOW:
+            return near
+        found = {entry.message_id: entry for entry in self.history.before(lamport, count)}
+        for entry in near:
+            found[entry.message_id] = entry
+        return sorted(found.values())[-count:]
+
+    def note_fresh(self, message_id: str) -> None:
+        self.fresh[message_id] = self.now.mono
+        self.trim_fresh()
+
+    def trim_fresh(self) -> None:
+        old = self.now.mono - self.config.push_grace
+        fresh = self.fresh
+        while fresh:
+            first = next(iter(fresh))
+            if fresh[first] > old:
+                break
+            del fresh[first]
+
+    def learn_hint(self, message_id: str, hint: bytes) -> None:
+        """How a message of the recent log can be fetched; only advice, the first one heard is passed on."""
+        if message_id in self.window.entries and message_id not in self.hints:
+            self.hints[message_id] = hint
+            self.hints_changed[message_id] = None
+
+    def reject(self, reason: Reason, sender_id: str, message_id: str, detail: str = "") -> None:
+        self.events.append(Rejected(reason, sender_id, message_id, detail))

@@ -1,0 +1,125 @@
+"""Deliver Message, Resolve Conflicts, and what becomes of dependencies that never come."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+
+from sdschat.sds.events import Delivered, DependenciesLost, GapClosed, RepairCancelled
+from sdschat.sds.incoming import Held
+from sdschat.sds.limits import GAPS_PER_CHANNEL
+from sdschat.sds.rows import Append, Entry, GapRow, LogRow
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.filters import roll_over
+from sdschat.sds.steps.requests import note_missing
+from sdschat.sds.values import HistoryEntry, Message, Reason
+
+LOST = "lost"
+BEFORE_JOIN = "before_join"
+NO_ROOM = "no_room"
+
+
+def deliver_message(
+    s: ChannelState, message: Message, raw: bytes, via: str, gap: tuple[str, ...], generation: int, received_at: int
+) -> None:
+    """Deliver Message, and then, without recursion, everything that waited for it, in log order.
+
+    Resolve Conflicts: the log is ordered by Lamport timestamp, then by the UTF-8 bytes of the id, so the same set of
+    messages is the same log everywhere, whatever the order of arrival.
+    """
+    _into_log(s, message, raw, via, gap, generation, received_at)
+    if message.message_id in s.incoming.waiting_for:
+        _release(s, s.incoming.meet(message.message_id, gap=False))
+
+
+def _into_log(
+    s: ChannelState, message: Message, raw: bytes, via: str, gap: tuple[str, ...], generation: int, received_at: int
+) -> None:
+    message_id, lamport = message.message_id, message.lamport_timestamp
+    assert lamport is not None
+    s.clock.observe(lamport)
+    dependencies = tuple(entry.message_id for entry in message.causal_history)
+    entry = Entry(lamport, message_id, message.sender_id, dependencies, generation)
+    late = s.window.insert(entry)
+    row = LogRow(entry, raw, False, via, received_at)
+    s.unsaved[message_id] = row
+    s.writes.append(Append(row))
+    if message_id in s.gaps:
+        del s.gaps[message_id]
+        s.gaps_changed[message_id] = None
+        s.events.append(GapClosed(message_id))
+    s.events.append(Delivered(message, False, late, gap, via))
+
+
+def _release(s: ChannelState, ready: list[Held]) -> None:
+    """Deliver held messages whose dependencies are met, and go on with those that waited for them."""
+    heap = [(held.lamport, held.message.message_id, held) for held in ready]
+    heapify(heap)
+    while heap:
+        _, message_id, held = heappop(heap)
+        s.incoming.take(message_id)
+        if not _above_parents(s, held):
+            abandon(s, message_id, held.message.sender_id)
+            roll_over(s)
+            continue
+        _into_log(s, held.message, held.raw, held.via, _gap_left(s, held), held.generation, held.received_at)
+        for waiter in s.incoming.meet(message_id, gap=False):
+            heappush(heap, (waiter.lamport, waiter.message.message_id, waiter))
+
+
+def _gap_left(s: ChannelState, held: Held) -> tuple[str, ...]:
+    """What is still a gap: some of it may have come while the message waited for something else."""
+    named = [entry.message_id for entry in held.message.causal_history if entry.message_id in held.gap]
+    return tuple(key for key in named if s.delivered(key) is None)
+
+
+def _above_parents(s: ChannelState, held: Held) -> bool:
+    """Checked again on release: a parent that came later may turn out not to be older than its child."""
+    for entry in held.message.causal_history:
+        parent = s.delivered(entry.message_id)
+        if parent is not None and parent.lamport >= held.lamport:
+            message = held.message
+            s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, entry.message_id)
+            return False
+    return True
+
+
+def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
+    """A held message was dropped. Those that wait for it now wait for something unknown, and not for ever."""
+    waiting = s.incoming.waiting_for.get(message_id)
+    if not waiting:
+        return
+    blamed = s.incoming.held[next(iter(waiting))].message.sender_id
+    if not note_missing(s, HistoryEntry(message_id, None, sender_id), blamed):
+        note_gap(s, message_id, NO_ROOM, sender_id)
+        _release(s, s.incoming.meet(message_id, gap=True))
+
+
+def note_gap(s: ChannelState, message_id: str, why: str, sender_id: str | None) -> None:
+    """A dependency that is not waited for. Whoever names it next is not held up by it either."""
+    if message_id in s.gaps:
+        return
+    if len(s.gaps) >= GAPS_PER_CHANNEL:
+        oldest = next(iter(s.gaps))
+        del s.gaps[oldest]
+        s.gaps_changed[oldest] = None
+    s.gaps[message_id] = GapRow(message_id, why, sender_id, s.now.wall)
+    s.gaps_changed[message_id] = None
+
+
+def give_up(s: ChannelState) -> None:
+    """Periodic Incoming Buffer Sweep: dependencies unmet for `lost_after` are marked irretrievably lost.
+
+    Their dependants are delivered with the gap named: dropping them would diverge for good, waiting would let one
+    lost message silence the channel. If the message ever comes, it takes its place.
+    """
+    lost = s.requests.lost.pop_due(s.now.mono)
+    if not lost:
+        return
+    for message_id in lost:
+        missing = s.requests.take(message_id)
+        assert missing is not None
+        s.events.append(RepairCancelled(message_id, "lost"))
+        note_gap(s, message_id, LOST, missing.sender_id)
+    s.events.append(DependenciesLost(tuple(lost)))
+    for message_id in lost:
+        _release(s, s.incoming.meet(message_id, gap=True))

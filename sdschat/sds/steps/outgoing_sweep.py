@@ -1,0 +1,40 @@
+"""Periodic Outgoing Buffer Sweep."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import MessageResent
+from sdschat.sds.limits import RESENDS_PER_SWEEP
+from sdschat.sds.outgoing import Outgoing
+from sdschat.sds.rows import AckState
+from sdschat.sds.state import ChannelState, Packet
+
+
+def schedule_resend(s: ChannelState, known: Outgoing) -> None:
+    """Distinct periods for unacknowledged and possibly acknowledged, each doubled by every resend, up to a bound.
+
+    A fifth of jitter keeps participants that came back together from resending together.
+    """
+    config = s.config
+    period = config.resend_unacked if known.state is AckState.UNACKED else config.resend_possibly_acked
+    wait = min(period << min(max(0, known.sends - 1), 16), config.resend_max)
+    wait += s.chance.below(wait // 5 + 1, "resend", known.message_id, known.sends)
+    s.outgoing.arm(known, s.now.mono + wait)
+
+
+def periodic_outgoing_buffer_sweep(s: ChannelState) -> None:
+    """Rebroadcast what is due: the same bytes, unacknowledged first, never given up."""
+    if not s.online:
+        return
+    due = [s.outgoing.open[key] for key in s.outgoing.timers.pop_due(s.now.mono)]
+    due.sort(key=lambda known: (known.state, known.lamport, known.message_id))
+    for place, known in enumerate(due):
+        if known.sends and place >= RESENDS_PER_SWEEP:
+            s.outgoing.arm(known, s.now.mono + s.config.sweep_interval)
+            continue
+        found = s.packet_of(known.message_id)
+        assert found is not None, "an own message that is not acknowledged is always kept"
+        known.sends += 1
+        s.packets.append(Packet(found[0], "resend" if known.sends > 1 else "message", known.message_id))
+        if known.sends > 1:
+            s.events.append(MessageResent(known.message_id, known.state, known.sends))
+        schedule_resend(s, known)

@@ -1,0 +1,135 @@
+"""Anti-entropy: sending again what a peer's filter lacks (see ../push.py for why)."""
+
+from __future__ import annotations
+
+from sdschat.sds.bloom.compact import CompactFilter
+from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
+from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
+from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
+from sdschat.sds.peers import Peer
+from sdschat.sds.push import Push
+from sdschat.sds.state import ChannelState, Packet
+from sdschat.sds.steps.timing import hurry
+from sdschat.sds.timers import to_wall
+
+ACTIVE_WITHIN = 10  # sync intervals within which a peer counts as being about
+_FOREVER = 1 << 62
+CROWD = 16  # this many peers about stretch the delay by as much again, so that one of them is first
+
+
+def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport: int) -> None:
+    """What this filter lacks of what we hold, within the time it covers, is to be pushed."""
+    _call_off(s, peer, received)
+    floor = received.floor
+    if isinstance(received, CompactFilter):
+        compared = s.filter.compare(received)
+        if compared is not None:
+            _note_behind(s, peer, compared[1] if received.floor >= s.filter.floor else 0)
+            if not compared[0] and s.filter.floor <= received.floor:
+                return  # all that we hold since its floor is in our filter, and all of that is in theirs
+    else:
+        # A foreign filter does not say since when it is complete: nothing from before we knew the peer, but for as
+        # much as clocks may differ. So a joiner is not flooded.
+        floor = max(0, peer.first_lamport - s.config.max_skew)
+    if received.fill > MAX_FILL:
+        return
+    s.trim_fresh()
+    fresh = s.fresh  # what came just now may still be on its way to them
+    found = 0
+    for entry in s.window.dated(floor, _FOREVER)[-RANGE_LIMIT:]:
+        if entry.message_id not in fresh and not received.holds(entry.message_id):
+            found += want_push(s, entry.message_id, entry.lamport, entry.sender_id, peer.sender_id)
+            if found >= PUSHES_PER_REVIEW:
+                return  # the oldest first; the rest when its next filter comes
+    for message_id, held in s.incoming.held.items():
+        if floor <= held.lamport and message_id not in fresh and not held.release_at and not received.holds(message_id):
+            want_push(s, message_id, held.lamport, held.message.sender_id, peer.sender_id)
+
+
+def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wanted_by: str) -> int:
+    """A peer lacks this message: send it again after a random delay, the author's being the shortest."""
+    mono, config = s.now.mono, s.config
+    if wanted_by == author:
+        return 0  # an author has its own message; its filter is made before the message is put in
+    push = s.pushes.entry(message_id, lamport)
+    if push is None or mono < push.not_before or wanted_by in push.wanted_by:
+        return 0
+    push.wanted_by[wanted_by] = None
+    if push.due is not None:
+        s.pushes.changed[message_id] = None
+        return 1
+    delay = config.push_delay_min
+    if author != s.participant_id:
+        spread = config.push_delay_max - config.push_delay_min
+        spread += spread * s.peers.active(mono, ACTIVE_WITHIN * config.sync_interval) // CROWD
+        delay += s.chance.below(spread + 1, "push", message_id, push.pushes)
+    s.pushes.schedule(push, mono + delay)
+    s.events.append(PushScheduled(message_id, to_wall(s.now, mono + delay), wanted_by))
+    return 1
+
+
+def _call_off(s: ChannelState, peer: Peer, received: ReceivedFilter) -> None:
+    """The peer's newer filter has what an older one lacked."""
+    for push in s.pushes.wanted_by(peer.sender_id):
+        if received.holds(push.message_id):
+            del push.wanted_by[peer.sender_id]
+            s.pushes.changed[push.message_id] = None
+            if not push.wanted_by:
+                s.pushes.cancel(push)
+                s.events.append(PushCancelled(push.message_id, "peer_has_it"))
+
+
+def _note_behind(s: ChannelState, peer: Peer, theirs_only: int) -> None:
+    """The same bits that only its filter has, over longer than a message is on its way: we lack something. Our own
+    filter is what makes the others send it, so they shall have it soon."""
+    mono = s.now.mono
+    if peer.behind_since >= 0:
+        if peer.behind & theirs_only:
+            if mono - peer.behind_since >= s.config.push_grace:
+                hurry(s, s.config.push_delay_max)
+                peer.behind_since = mono
+            return
+        peer.behind, peer.behind_since = 0, -1
+    if theirs_only:
+        peer.behind, peer.behind_since = theirs_only, mono
+
+
+def heard_again(s: ChannelState, message_id: str) -> None:
+    """Somebody else has sent it again."""
+    push = s.pushes.pushes.get(message_id)
+    if push is not None and push.due is not None:
+        s.pushes.settle(push, s.now.mono + _back_off(s, push))
+        s.events.append(PushCancelled(message_id, "heard_again"))
+
+
+def _back_off(s: ChannelState, push: Push) -> int:
+    """How long the same message is not pushed again: half a sync interval, doubled up to four of them."""
+    interval = s.config.sync_interval
+    return min((interval // 2) << min(push.pushes, 8), 4 * interval)
+
+
+def push_sweep(s: ChannelState) -> None:
+    """Send what is due, within the budget; what exceeds it waits."""
+    if not s.online:
+        return
+    for message_id in s.pushes.timers.pop_due(s.now.mono):
+        push = s.pushes.pushes[message_id]
+        found = s.packet_of(message_id)
+        if found is None:
+            s.events.append(PushCancelled(message_id, "no_body"))
+            s.pushes.forget(message_id)
+            continue
+        if not s.push_budget.spend(len(found[0])):
+            s.pushes.schedule(push, s.now.mono + s.config.sweep_interval)
+            continue
+        s.packets.append(Packet(found[0], "push", message_id))
+        s.events.append(Pushed(message_id))
+        s.pushes.settle(push, s.now.mono + _back_off(s, push))
+
+
+def forget_old_pushes(s: ChannelState) -> None:
+    """A push of long ago no longer slows down the next."""
+    keep = 4 * s.config.sync_interval
+    for message_id, push in list(s.pushes.pushes.items()):
+        if push.due is None and s.now.mono - push.not_before > keep:
+            s.pushes.forget(message_id)

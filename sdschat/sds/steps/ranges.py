@@ -1,0 +1,111 @@
+"""Anti-entropy beyond the filter's window: comparing the log range by range.
+
+The filter of a packet covers the newest few hundred messages, and an id can be in it by chance. So every sync message
+carries a fingerprint of one range of its sender's log, the next older one each time, down to its join horizon, then
+from the top again. Whoever has other messages in that range answers with a filter over just that range, with a seed
+of its own; who sees ids in it that he lacks answers with his. From such filters the lacking messages are pushed.
+"""
+
+from __future__ import annotations
+
+from sdschat.sds.bloom import compact
+from sdschat.sds.bloom.compact import CompactFilter, RangeFilter, RangePrint
+from sdschat.sds.events import RangeDiffered
+from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_IDS, RANGE_LIMIT
+from sdschat.sds.peers import Peer
+from sdschat.sds.rows import Entry
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.pushes import want_push
+from sdschat.sds.steps.timing import calm, hurry
+
+
+def range_section(s: ChannelState, lamport: int) -> bytes:
+    """The section that a sync message dated `lamport` carries behind its filter."""
+    if s.filter.layout != "compact" or not s.config.push_enabled:
+        return b""
+    if s.ranges.wanted is not None:
+        low, high = s.ranges.wanted
+        s.ranges.wanted = None
+        s.ranges.answered_at = s.now.mono
+        ids = _held_ids(s, low, high)
+        return compact.encode_range(ids, low, high, s.config.bloom_error_rate, lamport & 0xFFFFFFFF)
+    low, high, entries = _next_range(s, lamport)
+    s.ranges.cursor = 0 if low <= s.horizon else low
+    if not entries:
+        return b""
+    ids = [entry.message_id for entry in entries]
+    return compact.encode_print(RangePrint(low, high, len(ids), compact.fingerprint(ids)))
+
+
+def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
+    """The range below the last one: about `RANGE_IDS` messages, with all that share the date of the oldest."""
+    top = s.ranges.cursor or _settled_top(s)
+    entries = s.before(top, RANGE_IDS)
+    if len(entries) < RANGE_IDS:
+        low = s.horizon
+    else:
+        low = entries[0].lamport
+        entries = s.between(low, top - 1, RANGE_LIMIT)
+    if low <= s.horizon:
+        low = s.horizon
+        entries = [entry for entry in entries if entry.lamport >= low]
+    return low, top - 1, entries
+
+
+def _settled_top(s: ChannelState) -> int:
+    """The first range ends with the newest entry that is not still on its way to others."""
+    s.trim_fresh()
+    for entry in reversed(s.window.order):
+        if entry.message_id not in s.fresh:
+            return entry.lamport + 1
+    return s.horizon + 1
+
+
+def _held_ids(s: ChannelState, low: int, high: int) -> list[str]:
+    """Everything held from `low` to `high`, in the log or waiting."""
+    ids = [entry.message_id for entry in s.between(low, high, RANGE_LIMIT)]
+    ids += [message_id for message_id, held in s.incoming.held.items() if low <= held.lamport <= high]
+    return ids
+
+
+def review_range(s: ChannelState, peer: Peer, received: CompactFilter) -> None:
+    """Hold a peer's range against ours. Below our join horizon we are not complete, and do not compare."""
+    theirs = received.range_print
+    if theirs is not None and s.horizon <= theirs.low <= theirs.high:
+        ids = [entry.message_id for entry in s.between(theirs.low, theirs.high, RANGE_LIMIT)]
+        if len(ids) != theirs.ids or compact.fingerprint(ids) != theirs.fingerprint:
+            s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
+            _owe(s, theirs.low, theirs.high)
+    answer = received.range_filter
+    if answer is not None and answer.low <= answer.high:
+        _review_range_filter(s, peer, answer)
+
+
+def _review_range_filter(s: ChannelState, peer: Peer, theirs: RangeFilter) -> None:
+    ours = 0
+    found = 0
+    ids = _held_ids(s, theirs.low, theirs.high)
+    for message_id in ids:
+        bits = compact.mask(message_id, theirs.hashes, theirs.bits, theirs.seed)
+        ours |= bits
+        if theirs.value & bits != bits and found < PUSHES_PER_REVIEW:
+            entry = s.delivered(message_id)
+            if entry is not None:
+                found += want_push(s, message_id, entry.lamport, entry.sender_id, peer.sender_id)
+    if theirs.value & ~ours and s.horizon <= theirs.low and len(ids) < RANGE_LIMIT:
+        s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
+        _owe(s, theirs.low, theirs.high)
+    elif theirs.value == ours and s.ranges.wanted == (theirs.low, theirs.high):
+        s.ranges.wanted = None  # it said just what we would have said
+        calm(s)
+
+
+def _owe(s: ChannelState, low: int, high: int) -> None:
+    """Our own filter over this range with the next sync message, and that soon; one at a time, not too often."""
+    ranges = s.ranges
+    if ranges.wanted is not None:
+        return
+    if ranges.answered_at >= 0 and s.now.mono - ranges.answered_at < s.config.sync_interval // 2:
+        return
+    ranges.wanted = (low, high)
+    hurry(s, s.config.push_delay_max)

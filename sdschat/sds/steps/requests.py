@@ -1,0 +1,74 @@
+"""SDS Repair, the asking side: the outgoing repair request buffer."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import RepairCancelled, RepairWanted
+from sdschat.sds.repair import Missing, determine_t_req
+from sdschat.sds.state import ChannelState
+from sdschat.sds.timers import to_wall
+from sdschat.sds.values import HistoryEntry
+
+
+def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str) -> bool:
+    """SDS-R receive message: an unmet dependency without an entry gets one, and its T_req. False: no room."""
+    if entry.message_id in s.requests.missing:
+        return True
+    if not s.requests.has_room(blamed):
+        return False
+    missing = Missing(entry.message_id, entry.sender_id, entry.retrieval_hint, blamed, s.now.mono)
+    missing.lost_at = s.now.mono + s.config.lost_after
+    s.requests.put(missing)
+    _new_entry(s, missing, s.now.mono)
+    return True
+
+
+def _new_entry(s: ChannelState, missing: Missing, detected_at: int) -> None:
+    """T_req counts from when the dependency was found missing, and never moves. Asking again is a new entry."""
+    config = s.config
+    if not config.repair_enabled:
+        missing.t_req = missing.lost_at
+        return
+    t_req = determine_t_req(detected_at, s.participant_id, missing.message_id, config.t_min, config.t_max)
+    s.requests.arm(missing, t_req)
+    s.events.append(RepairWanted(missing.message_id, to_wall(s.now, t_req)))
+
+
+def received(s: ChannelState, message_id: str, why: str = "received") -> Missing | None:
+    """SDS-R receive message: entries matching a received message leave the outgoing repair request buffer."""
+    if message_id not in s.requests.missing:
+        return None
+    missing = s.requests.take(message_id)
+    s.events.append(RepairCancelled(message_id, why))
+    return missing
+
+
+def requested_by_other(s: ChannelState, message_id: str) -> None:
+    """SDS-R receive message: entries that another participant requests leave our buffer.
+
+    The dependency is still missing, and the other's request or its answer may get lost, so it is taken up again
+    with a new entry, T_max later: were it only deleted, everyone could wait for a request that nobody makes.
+    """
+    missing = s.requests.missing.get(message_id)
+    if missing is None or not s.config.repair_enabled:
+        return
+    s.events.append(RepairCancelled(message_id, "requested_by_other"))
+    _new_entry(s, missing, s.now.mono + s.config.t_max)
+
+
+def eligible_requests(s: ChannelState) -> tuple[HistoryEntry, ...]:
+    """SDS-R send message: the eligible entries (T_req <= now) with the lowest T_req, up to the maximum."""
+    ids = s.requests.requests.first_due(s.now.mono, s.config.max_requests)
+    if not ids:
+        return ()
+    entries = (s.requests.missing[message_id] for message_id in ids)
+    return tuple(HistoryEntry(entry.message_id, entry.hint, entry.sender_id) for entry in entries)
+
+
+def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...]) -> tuple[str, ...]:
+    """The request goes out. If nothing comes of it, ask again, T_max later and twice as long each time."""
+    ids = tuple(entry.message_id for entry in requests)
+    for message_id in ids:
+        missing = s.requests.missing[message_id]
+        missing.attempts += 1
+        _new_entry(s, missing, s.now.mono + (s.config.t_max << min(missing.attempts - 1, 4)))
+    return ids

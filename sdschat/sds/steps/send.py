@@ -1,0 +1,105 @@
+"""Send Message, SDS-R send message, Ephemeral Messages."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import Delivered, RepairRequested, StateChanged
+from sdschat.sds.ids import message_id_for
+from sdschat.sds.outgoing import Outgoing
+from sdschat.sds.rows import AckState, Append, Entry, LogRow
+from sdschat.sds.state import ChannelState, Packet
+from sdschat.sds.steps.filters import choose_layout, include_received
+from sdschat.sds.steps.outgoing_sweep import schedule_resend
+from sdschat.sds.steps.requests import eligible_requests, mark_requested
+from sdschat.sds.steps.timing import traffic_sent
+from sdschat.sds.values import HistoryEntry, Message
+
+
+class MessageTooLarge(ValueError):
+    """The message would not fit into a packet; nothing was sent or changed."""
+
+
+def send_message(s: ChannelState, content: bytes) -> Message:
+    """Send Message. Everything it claims is in the writes of the same `Ready`, ahead of the packet."""
+    if not content:
+        raise ValueError("a message needs content: without it, it would be a sync message")
+    check_size(s, content)
+    choose_layout(s)
+    lamport = s.clock.tick(s.now.wall)
+    requests = eligible_requests(s) if s.online else ()
+    message = Message(
+        sender_id=s.participant_id,
+        message_id=message_id_for(s.config.id_rule, s.channel_id, s.participant_id, lamport, content),
+        channel_id=s.channel_id,
+        lamport_timestamp=lamport,
+        causal_history=preceding_ids(s),
+        bloom_filter=s.filter.to_bytes(),
+        repair_request=requests,
+        content=content,
+    )
+    raw = s.codec.encode(message)
+    _log_own(s, message, raw)
+    _buffer_unacknowledged(s, message, raw)
+    if requests:
+        ids = mark_requested(s, requests)
+        s.events.append(RepairRequested(ids, message.message_id))
+    return message
+
+
+def check_size(s: ChannelState, content: bytes) -> None:
+    """Before anything changes: the packet, with the largest envelope it can have, must not be refused elsewhere."""
+    limit = s.config.max_message_bytes
+    room = limit - len(s.filter.to_bytes()) - 200 * (s.config.causal_history + s.config.max_requests) - 512
+    if len(content) > room:
+        raise MessageTooLarge(f"the message has {len(content)} bytes; at most {max(room, 0)} fit into a packet")
+
+
+def preceding_ids(s: ChannelState) -> tuple[HistoryEntry, ...]:
+    """The preceding few message ids in the local history, oldest first, with senders and hints where known."""
+    hints = s.hints
+    return tuple(
+        HistoryEntry(entry.message_id, hints.get(entry.message_id), entry.sender_id)
+        for entry in s.window.causal_history(s.config.causal_history)
+    )
+
+
+def _log_own(s: ChannelState, message: Message, raw: bytes) -> None:
+    """The spec only speaks of the outgoing buffer, but others depend on own messages like on any: into the log,
+    and into the filter after the packet is made, so that no filter ever contains its own message."""
+    lamport = message.lamport_timestamp
+    assert lamport is not None
+    dependencies = tuple(entry.message_id for entry in message.causal_history)
+    entry = Entry(lamport, message.message_id, s.participant_id, dependencies, s.filter.generation)
+    row = LogRow(entry, raw, True, "live", s.now.wall)
+    s.window.insert(entry)
+    s.unsaved[message.message_id] = row
+    s.writes.append(Append(row))
+    include_received(s, message.message_id)
+    s.note_fresh(message.message_id)
+    s.events.append(Delivered(message, True, False, (), "live"))
+
+
+def _buffer_unacknowledged(s: ChannelState, message: Message, raw: bytes) -> None:
+    """After broadcasting, into the buffer of unacknowledged messages. Without a transport, it waits there unsent."""
+    assert message.lamport_timestamp is not None
+    known = Outgoing(message.message_id, message.lamport_timestamp)
+    s.outgoing.add(known)
+    if s.online:
+        known.sends = 1
+        s.packets.append(Packet(raw, "message", message.message_id))
+        schedule_resend(s, known)
+        traffic_sent(s)
+    else:
+        s.outgoing.arm(known, s.now.mono)
+    s.events.append(StateChanged(message.message_id, AckState.UNACKED, (), 0, None))
+
+
+def send_ephemeral(s: ChannelState, content: bytes) -> Message:
+    """Ephemeral Messages: no clock, no history, no filter; not buffered, not logged, gone if nobody hears it."""
+    if not content:
+        raise ValueError("a message needs content")
+    check_size(s, content)
+    message_id = message_id_for(s.config.id_rule, s.channel_id, s.participant_id, s.clock.value, content)
+    message = Message(s.participant_id, message_id, s.channel_id, content=content)
+    if s.online:
+        s.packets.append(Packet(s.codec.encode(message), "ephemeral", message_id))
+    return message

@@ -1,0 +1,42 @@
+"""When the next sync message is due (spec: Periodic Sync Message)."""
+
+from __future__ import annotations
+
+from sdschat.sds.state import ChannelState
+
+
+def traffic_heard(s: ChannelState) -> None:
+    """Others' traffic puts our sync message off, so that a large group does not burst; but never beyond `latest`,
+    because only our own filter tells the others what we lack."""
+    sync, mono = s.sync, s.now.mono
+    if sync.due - mono < s.config.sync_interval // 2:
+        sync.due = min(mono + _jittered(s), max(sync.latest, mono))
+
+
+def traffic_sent(s: ChannelState) -> None:
+    """We spoke ourselves: the next sync may wait a full turn."""
+    sync, mono = s.sync, s.now.mono
+    sync.count += 1
+    sync.spoke_at = mono
+    sync.due = mono + _jittered(s)
+    sync.latest = mono + s.config.sync_interval + _jittered(s)
+
+
+def hurry(s: ChannelState, within: int) -> None:
+    """Something is amiss that the others should hear of: a sync message soon, but not two in half an interval."""
+    sync, mono = s.sync, s.now.mono
+    due = mono + 1 + s.chance.below(max(1, within), "hurry", sync.count)
+    due = max(due, sync.spoke_at + s.config.sync_interval // 2)
+    sync.due = min(sync.due, due)
+
+
+def _jittered(s: ChannelState) -> int:
+    """From half to one and a half of the interval."""
+    interval = s.config.sync_interval
+    return interval // 2 + s.chance.below(interval, "sync", s.sync.count, s.now.mono)
+
+
+def calm(s: ChannelState) -> None:
+    """What we were in a hurry to say has been said by another."""
+    sync, mono = s.sync, s.now.mono
+    sync.due = min(mono + _jittered(s), max(sync.latest, mono))

@@ -1,0 +1,84 @@
+"""Deadlines: many keys, each with one due time on the monotonic clock."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from sdschat.sds.values import Now
+
+LONGEST_RESTORED = 3_600_000  # a clock that jumped while we were away must not silence a timer for years
+
+
+def to_wall(now: Now, due: int) -> int:
+    """A monotonic time as epoch milliseconds, which is what outlives a restart."""
+    return now.wall + due - now.mono
+
+
+def to_mono(now: Now, wall: int) -> int:
+    """Back again, on the monotonic clock of this process."""
+    return now.mono + min(wall - now.wall, LONGEST_RESTORED)
+
+
+class Deadlines:
+    """A heap with one entry in force a key. Entries that no longer are in force fall out when they surface."""
+
+    __slots__ = ("_due", "_heap")
+
+    def __init__(self) -> None:
+        self._due: dict[str, int] = {}
+        self._heap: list[tuple[int, str]] = []
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._due
+
+    def get(self, key: str) -> int | None:
+        return self._due.get(key)
+
+    def set(self, key: str, due: int) -> None:
+        """One deadline a key: the new one replaces the old."""
+        if self._due.get(key) == due:
+            return
+        self._due[key] = due
+        heappush(self._heap, (due, key))
+        if len(self._heap) > 64 + 4 * len(self._due):
+            self._heap = sorted((when, name) for name, when in self._due.items())
+
+    def discard(self, key: str) -> None:
+        self._due.pop(key, None)
+
+    def next(self) -> int | None:
+        heap = self._heap
+        while heap:
+            due, key = heap[0]
+            if self._due.get(key) == due:
+                return due
+            heappop(heap)
+        return None
+
+    def pop_due(self, mono: int) -> list[str]:
+        """Take out every key that is due, earliest first, ties by key."""
+        ready: list[str] = []
+        while (due := self.next()) is not None and due <= mono:
+            key = heappop(self._heap)[1]
+            del self._due[key]
+            ready.append(key)
+        return ready
+
+    def first_due(self, mono: int, limit: int) -> list[str]:
+        """The earliest keys that are due, left in place."""
+        found: list[tuple[int, str]] = []
+        while len(found) < limit and (due := self.next()) is not None and due <= mono:
+            top = heappop(self._heap)
+            if top not in found:  # a key set away and back again has two equal entries
+                found.append(top)
+        for item in found:
+            heappush(self._heap, item)
+        return [key for _, key in found]
+
+    def shift(self, by: int) -> None:
+        """Move every deadline, because time did not count (the transport was down)."""
+        self._due = {key: due + by for key, due in self._due.items()}
+        self._heap = sorted((due, key) for key, due in self._due.items())

@@ -1,0 +1,83 @@
+"""The newest part of the log, kept at hand, and the heads in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from heapq import nlargest
+
+from sdschat.sds.limits import RECENT_WINDOW
+from sdschat.sds.rows import Entry
+
+
+class RecentWindow:
+    """The last entries of the log in order. What it holds and what it answers is a function of the log alone.
+
+    A head is an entry that no entry here depends on. Heads cover, transitively, everything that is delivered, so a
+    causal history made of them acknowledges the most with the fewest ids.
+    """
+
+    __slots__ = ("_awaited", "_heads", "entries", "order")
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.order: list[Entry] = []
+        self._heads: dict[str, Entry] = {}
+        # Dependencies that are not here: given up, older than our joining, or older than this window.
+        self._awaited: dict[str, int] = {}
+        for entry in entries:
+            self.insert(entry)
+
+    def insert(self, entry: Entry) -> bool:
+        """Put an entry in its place; true if that is before something that is already here."""
+        message_id = entry.message_id
+        entries, order, heads = self.entries, self.order, self._heads
+        late = bool(order) and entry < order[-1]
+        if late:
+            insort(order, entry)
+        else:
+            order.append(entry)
+        entries[message_id] = entry
+        for dependency in entry.dependencies:
+            if dependency in entries:
+                heads.pop(dependency, None)
+            else:
+                self._awaited[dependency] = self._awaited.get(dependency, 0) + 1
+        if message_id not in self._awaited:
+            heads[message_id] = entry
+        return late
+
+    def trim(self) -> list[Entry]:
+        """Let go of all but the newest. Only called when the rest is on its way into the history."""
+        excess = len(self.order) - RECENT_WINDOW
+        if excess <= 0:
+            return []
+        gone = self.order[:excess]
+        del self.order[:excess]
+        for entry in gone:
+            del self.entries[entry.message_id]
+            self._heads.pop(entry.message_id, None)
+            for dependency in entry.dependencies:
+                if dependency in self._awaited:
+                    self._awaited[dependency] -= 1
+                    if not self._awaited[dependency]:
+                        del self._awaited[dependency]
+        return gone
+
+    def causal_history(self, count: int) -> list[Entry]:
+        """The newest heads, filled up with the newest of the log; oldest first, as it goes on the wire."""
+        chosen = nlargest(count, self._heads.values()) if len(self._heads) > 1 else list(self._heads.values())
+        for entry in reversed(self.order):
+            if len(chosen) >= count:
+                break
+            if entry not in chosen:
+                chosen.append(entry)
+        chosen.sort()
+        return chosen
+
+    def dated(self, low: int, high: int) -> list[Entry]:
+        """Entries here that are dated from `low` to `high`, both included."""
+        return self.order[bisect_left(self.order, (low, "")) : bisect_left(self.order, (high + 1, ""))]
+
+    @property
+    def heads(self) -> list[Entry]:
+        return sorted(self._heads.values())

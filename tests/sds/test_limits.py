@@ -1,0 +1,254 @@
+"""Every bound at one below, at, and one above, through the engine. What is over it hurts its own sender."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdschat.sds import limits
+from sdschat.sds.config import Config
+from sdschat.sds.events import Delivered, EphemeralReceived, PushScheduled
+from sdschat.sds.values import Message, Reason
+from tests.sds.group import CODEC, QUIET, START, Group, forge
+from tests.spec.test_s_026_to_040_receive import filter_of
+
+
+def around(limit: int) -> list[tuple[int, int]]:
+    """How many come, and how many are taken."""
+    return [(limit - 1, limit - 1), (limit, limit), (limit + 1, limit)]
+
+
+def waiting(sender: str, place: int, parent: str = "nowhere", content: bytes = b"x") -> Message:
+    return forge(sender, f"{sender}-{place:05}", START + 1 + place, parent, content=content)
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.BUFFERED_PER_SENDER))
+def test_messages_that_wait_for_one_sender(coming: int, taken: int) -> None:
+    group = Group("a")
+    for place in range(coming):
+        group.give("a", waiting("b", place))
+    assert len(group["a"].channel.state.incoming.held) == taken
+    assert group["a"].refused() == [Reason.BUFFER_QUOTA] * (coming - taken)
+
+
+def test_a_full_sender_does_not_hinder_another() -> None:
+    group = Group("a")
+    for place in range(limits.BUFFERED_PER_SENDER + 5):
+        group.give("a", waiting("b", place))
+    group.give("a", waiting("c", 0))
+    assert "c-00000" in group["a"].channel.state.incoming.held
+
+
+def test_a_full_sender_is_still_delivered_what_it_can_be() -> None:
+    group = Group("a")
+    for place in range(limits.BUFFERED_PER_SENDER):
+        group.give("a", waiting("b", place))
+    group.give("a", forge("b", "free", START + 1))
+    assert "free" in group["a"].log
+
+
+def sized(sender: str, place: int, size: int) -> Message:
+    """A waiting message whose packet has exactly this many bytes."""
+    overhead = len(CODEC.encode(waiting(sender, place, content=b"x" * 30_000))) - 30_000
+    packet = waiting(sender, place, content=b"x" * (size - overhead))
+    assert len(CODEC.encode(packet)) == size
+    return packet
+
+
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+def test_bytes_that_wait_for_one_sender(extra: int) -> None:
+    group = Group("a")
+    size = limits.BUFFERED_BYTES_PER_SENDER // 128
+    for place in range(127):
+        group.give("a", sized("b", place, size))
+    final = sized("b", 127, size + extra)
+    group.give("a", final)
+    assert (final.message_id in group["a"].channel.state.incoming.held) is (extra <= 0)
+
+
+def full_channel() -> Group:
+    """A channel whose incoming buffer is full, eight senders having the same share."""
+    group = Group("a")
+    for sender in "stuvwxyz":
+        for place in range(limits.BUFFERED_PER_SENDER):
+            group.give("a", waiting(sender, place))
+    assert len(group["a"].channel.state.incoming.held) == limits.BUFFERED_PER_CHANNEL
+    return group
+
+
+def test_messages_that_wait_in_one_channel() -> None:
+    group = full_channel()
+    group.give("a", waiting("b", 0))
+    held = group["a"].channel.state.incoming.held
+    assert len(held) == limits.BUFFERED_PER_CHANNEL
+    assert "b-00000" in held
+
+
+def test_in_a_full_channel_the_newest_of_the_heaviest_goes() -> None:
+    group = full_channel()
+    group.give("a", waiting("b", 0))
+    assert "z-00255" not in group["a"].channel.state.incoming.held
+
+
+def test_the_one_that_goes_may_be_the_parent_of_the_one_that_comes() -> None:
+    group = full_channel()
+    group.give("a", waiting("b", 9000, parent="z-00255"))
+    state = group["a"].channel.state
+    assert list(state.incoming.held["b-09000"].unmet) == ["z-00255"]
+    assert "z-00255" in state.requests.missing
+
+
+def test_room_is_made_for_a_message_or_nothing_changes() -> None:
+    # Full by bytes: giving up one small message makes no room for a large one.
+    group = Group("a")
+    for sender in "stuvwxyz":
+        for place in range(limits.BUFFERED_BYTES_PER_CHANNEL // 8 // 60_060):
+            group.give("a", waiting(sender, place, content=b"x" * 60_000))
+        for place in range(100, 150):
+            group.give("a", waiting(sender, place, content=b"x" * 900))
+    before = set(group["a"].channel.state.incoming.held)
+    group.give("a", waiting("b", 0, content=b"x" * 65_000))
+    after = set(group["a"].channel.state.incoming.held)
+    assert "b-00000" in after or after == before
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.PARKED_PER_SENDER))
+def test_messages_from_the_future_for_one_sender(coming: int, taken: int) -> None:
+    group = Group("a")
+    for place in range(coming):
+        group.give("a", forge("b", f"m{place}", START + QUIET.max_skew + 1 + place))
+    assert len(group["a"].channel.state.incoming.held) == taken
+    assert group["a"].refused() == [Reason.FUTURE_QUOTA] * (coming - taken)
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.PARKED_PER_CHANNEL))
+def test_messages_from_the_future_in_one_channel(coming: int, taken: int) -> None:
+    group = Group("a")
+    for place in range(coming):
+        sender = f"p{place // limits.PARKED_PER_SENDER}"
+        group.give("a", forge(sender, f"m{place}", START + QUIET.max_skew + 1 + place))
+    assert len(group["a"].channel.state.incoming.held) == taken
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.MISSING_PER_SENDER))
+def test_missing_ids_named_by_one_sender(coming: int, taken: int) -> None:
+    group = Group("a")
+    group.give("a", forge("b", "m1", START + 1, *(f"x{place}" for place in range(coming))))
+    assert len(group["a"].channel.state.requests.missing) == taken
+
+
+def test_what_is_named_beyond_is_a_gap_and_holds_nobody_up() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "m1", START + 1, *(f"x{place}" for place in range(limits.MISSING_PER_SENDER))))
+    group.give("a", forge("b", "m2", START + 2, "one-more"))
+    assert [(event.message.message_id, event.gap) for event in group["a"].of(Delivered)] == [("m2", ("one-more",))]
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.MISSING_PER_CHANNEL))
+def test_missing_ids_in_one_channel(coming: int, taken: int) -> None:
+    group = Group("a")
+    for place in range(coming):
+        sender = f"p{place // limits.MISSING_PER_SENDER}"
+        group.give("a", forge(sender, f"m{place}", START + 1 + place, f"x{place}"))
+    assert len(group["a"].channel.state.requests.missing) == taken
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.GAPS_PER_CHANNEL))
+def test_gaps_in_one_channel(coming: int, taken: int) -> None:
+    group = Group("a")
+    long_ago = START - QUIET.max_skew - 10_000
+    names = [f"x{place}" for place in range(coming)]
+    for place in range(0, coming, limits.MAX_CAUSAL_HISTORY):
+        parents = names[place : place + limits.MAX_CAUSAL_HISTORY]
+        group.give("a", forge("b", f"m{place}", long_ago + place, *parents))
+    assert len(group["a"].channel.state.gaps) == taken
+
+
+def asked_for(count: int, requesters: int) -> Group:
+    """A node that holds `count` messages and is asked for each once, one after the other by so many others."""
+    group = Group("a")
+    for place in range(count):
+        group.give("a", forge("b", f"m{place}", START + 1 + place))
+        requester = f"r{place * requesters // count}"
+        group.give("a", forge(requester, f"s{place}", START + 1 + place, content=None, requests=(f"m{place}",)))
+    return group
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.ANSWERS_PER_SENDER))
+def test_answers_owed_to_one_requester(coming: int, taken: int) -> None:
+    assert len(asked_for(coming, 1)["a"].channel.state.answers.answers) == taken
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.ANSWERS_PER_CHANNEL))
+def test_answers_owed_in_one_channel(coming: int, taken: int) -> None:
+    assert len(asked_for(coming, 20)["a"].channel.state.answers.answers) == taken
+
+
+@pytest.mark.parametrize(("coming", "taken"), [(2, 2), (3, 3), (4, 3)])
+def test_requests_looked_at_in_one_packet(coming: int, taken: int) -> None:
+    group = Group("a")
+    for place in range(coming):
+        group.give("a", forge("b", f"m{place}", START + 1))
+    wanted = tuple(f"m{place}" for place in range(coming))
+    group.give("a", forge("c", "s1", START + 2, content=None, requests=wanted))
+    assert len(group["a"].channel.state.answers.answers) == taken
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.PUSHES_PER_REVIEW))
+def test_pushes_from_one_filter(coming: int, taken: int) -> None:
+    group = Group("a", config=Config())
+    for place in range(coming):
+        group.give("a", forge("b", f"m{place}", START + 1))
+    group.tick(10_000)
+    before = len(group["a"].of(PushScheduled))
+    group.give("a", forge("c", "s1", group.now.wall, content=None, bloom_filter=filter_of("other")))
+    assert len(group["a"].of(PushScheduled)) - before == taken
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.MAX_EVIDENCE))
+def test_witnesses_remembered_for_one_message(coming: int, taken: int) -> None:
+    group = Group("a")
+    message = group.send("a", "one")
+    for place in range(coming):
+        group.give("a", forge(f"p{place}", f"s{place}", START + 5, message.message_id, content=None))
+    assert len(group["a"].channel.state.outgoing.settled[message.message_id].evidence) == taken
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.MAX_PEERS))
+def test_participants_remembered(coming: int, taken: int) -> None:
+    group = Group("a")
+    for place in range(coming):
+        group.give("a", forge(f"p{place}", "s", START + 5, content=None))
+    assert len(group["a"].channel.state.peers.known) == taken
+
+
+def test_ephemeral_ids_remembered() -> None:
+    group = Group("a")
+    for place in (*range(limits.EPHEMERAL_SEEN + 1), 0, limits.EPHEMERAL_SEEN):
+        group.give("a", forge("b", f"e{place}", None))
+    # The oldest is forgotten and so heard twice, the newest is not.
+    heard = [event.message.message_id for event in group["a"].of(EphemeralReceived)]
+    assert (heard.count("e0"), heard.count(f"e{limits.EPHEMERAL_SEEN}")) == (2, 1)
+
+
+def test_bytes_answered_in_a_minute() -> None:
+    group = Group("a", settle=2000)
+    for place in range(6):
+        message = group["a"].channel.send(group.now, b"x" * 20_000 + bytes([65 + place]))
+        group.collect("a")
+        group.give("a", forge("c", f"s{place}", START + 9, content=None, requests=(message.message_id,)))
+    group.tick(100)
+    assert len(group["a"].messages("answer")) == limits.ANSWER_BYTES_PER_MINUTE // 20_000
+    group.tick(90_000)
+    assert len(group["a"].messages("answer")) == 6
+
+
+def test_first_resends_in_one_sweep() -> None:
+    group = Group("a", settle=2000)
+    for place in range(limits.RESENDS_PER_SWEEP + 1):
+        group.send("a", f"message {place}")
+    group.offline("a")
+    group.tick(3_600_000)
+    group.online("a")
+    assert len(group["a"].messages("resend")) == limits.RESENDS_PER_SWEEP
+    group.tick(QUIET.sweep_interval)
+    assert len(group["a"].messages("resend")) == limits.RESENDS_PER_SWEEP + 1

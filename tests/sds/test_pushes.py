@@ -1,0 +1,154 @@
+"""Anti-entropy: what a peer's filter lacks is sent again, once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sdschat.sds.config import Config
+from sdschat.sds.events import PushCancelled, PushScheduled
+from tests.sds.group import QUIET, START, Group, forge
+from tests.spec.test_s_026_to_040_receive import filter_of
+
+PUSHING = replace(QUIET, push_enabled=True, push_delay_max=6000)
+
+
+def holding(*ids: str, config: Config = PUSHING) -> Group:
+    """A node a that has held these messages of b for ten seconds."""
+    group = Group("a", config=config)
+    for message_id in ids:
+        group.give("a", forge("b", message_id, START + 1))
+    group.tick(10_000)
+    return group
+
+
+def shows(group: Group, sender: str, *ids: str, lamport: int | None = None) -> None:
+    """`sender` sends a sync message whose filter holds these ids."""
+    when = group.now.wall if lamport is None else lamport
+    group.give("a", forge(sender, f"s{when}", when, content=None, bloom_filter=filter_of(*ids)))
+
+
+def pushed(group: Group) -> list[str]:
+    return [packet.message_id for packet in group["a"].sent if packet.why == "push"]
+
+
+def test_what_a_filter_lacks_is_sent_again() -> None:
+    group = holding("m1", "m2")
+    shows(group, "c", "m2")
+    group.tick(7000)
+    assert pushed(group) == ["m1"]
+
+
+def test_it_is_sent_with_its_original_bytes() -> None:
+    group = holding("m1")
+    shows(group, "c")
+    group.tick(7000)
+    assert group["a"].messages("push") == [forge("b", "m1", START + 1)]
+
+
+def test_the_delay_lies_between_its_bounds() -> None:
+    group = holding("m1")
+    shows(group, "c")
+    due = group["a"].of(PushScheduled)[0].due - group.now.wall
+    assert PUSHING.push_delay_min <= due <= PUSHING.push_delay_max * 17 // 16
+
+
+def test_own_messages_are_sent_after_the_shortest_delay() -> None:
+    group = Group("a", config=PUSHING)
+    group.send("a", "mine")
+    group.tick(10_000)
+    shows(group, "c")
+    assert group["a"].of(PushScheduled)[0].due == group.now.wall + PUSHING.push_delay_min
+
+
+def test_another_s_rebroadcast_calls_it_off() -> None:
+    group = holding("m1")
+    shows(group, "c")
+    group.give("a", forge("b", "m1", START + 1))
+    group.tick(7000)
+    assert pushed(group) == []
+    assert group["a"].of(PushCancelled) == [PushCancelled("m1", "heard_again")]
+
+
+def test_the_peer_s_next_filter_calls_it_off() -> None:
+    late = replace(PUSHING, push_delay_min=20_000, push_delay_max=20_000)
+    group = holding("m1", config=late)
+    shows(group, "c")
+    group.tick(PUSHING.push_grace)
+    shows(group, "c", "m1")
+    group.tick(30_000)
+    assert pushed(group) == []
+    assert group["a"].of(PushCancelled) == [PushCancelled("m1", "peer_has_it")]
+
+
+def test_it_is_not_called_off_while_another_peer_lacks_it() -> None:
+    late = replace(PUSHING, push_delay_min=20_000, push_delay_max=20_000)
+    group = holding("m1", config=late)
+    shows(group, "c")
+    shows(group, "d")
+    group.tick(PUSHING.push_grace)
+    shows(group, "c", "m1")
+    group.tick(30_000)
+    assert pushed(group) == ["m1"]
+
+
+def test_what_is_still_on_its_way_is_not_lacking() -> None:
+    group = Group("a", config=PUSHING, settle=10_000)
+    group.give("a", forge("b", "m1", group.now.wall))
+    group.tick(PUSHING.push_grace - 1)
+    shows(group, "c")
+    assert group["a"].of(PushScheduled) == []
+
+
+def test_an_author_is_not_pushed_its_own_message() -> None:
+    group = holding("m1")
+    shows(group, "b")
+    assert group["a"].of(PushScheduled) == []
+
+
+def test_an_old_filter_says_nothing_of_what_its_sender_lacks_now() -> None:
+    group = holding("m1")
+    shows(group, "c", "m1")
+    group.tick(10_000)
+    shows(group, "c", lamport=START + 9000)
+    assert group["a"].of(PushScheduled) == []
+
+
+def test_a_full_filter_lacks_nothing() -> None:
+    group = holding("m1")
+    others = tuple(f"other-{place}" for place in range(400))
+    shows(group, "c", *others)
+    assert group["a"].of(PushScheduled) == []
+
+
+def test_a_message_is_not_pushed_again_at_once() -> None:
+    group = holding("m1", config=replace(PUSHING, sync_interval=60_000))
+    shows(group, "c")
+    group.tick(10_000)
+    shows(group, "d")
+    group.tick(10_000)
+    assert pushed(group) == ["m1"]
+
+
+def test_after_the_back_off_it_is() -> None:
+    group = holding("m1", config=replace(PUSHING, sync_interval=60_000))
+    shows(group, "c")
+    group.tick(70_000)
+    shows(group, "c")
+    group.tick(10_000)
+    assert pushed(group) == ["m1", "m1"]
+
+
+def test_without_the_setting_nothing_is_pushed() -> None:
+    group = holding("m1", config=QUIET)
+    shows(group, "c")
+    group.tick(60_000)
+    assert pushed(group) == []
+
+
+def test_a_message_that_waits_is_pushed_too() -> None:
+    group = Group("a", config=PUSHING)
+    group.give("a", forge("b", "m2", START + 2, "m1"))
+    group.tick(10_000)
+    shows(group, "c")
+    group.tick(7000)
+    assert pushed(group) == ["m2"]

@@ -1,0 +1,122 @@
+"""Stopping after any step and restoring equals never having stopped."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import pytest
+
+from sdschat.sds.config import DEMO, Config
+from sdschat.sds.events import DependenciesLost, RepairResponded
+from sdschat.sds.values import Now
+from tests.sds.group import QUIET, START, Flight, Group, Node, forge
+from tests.sds.machine import outcome
+
+BUSY = replace(DEMO, id_rule="text", bloom_capacity=16, lost_after=12_000)
+LAYOUTS = [BUSY, replace(BUSY, bloom_layout="waku"), replace(BUSY, causal_history=1, num_response_groups=2)]
+
+
+def lossy(flight: Flight) -> bool:
+    """Every third packet or so is lost, always the same ones; for a while c hears nothing at all."""
+    cut = flight.receiver == "c" and flight.packet.message_id[-1] in "01234567"
+    return not cut and (flight.packet.raw[-1] + ord(flight.receiver)) % 3 != 0
+
+
+def same_future(node: Node, now: Now, inputs: list[bytes]) -> None:
+    """Two copies, one of them restored from disk, are given the same time and packets."""
+    going, restored = copy.deepcopy(node), copy.deepcopy(node)
+    restored.open(now)
+    for place in range(30):
+        then = Now(now.wall + 700 * place, now.mono + 700 * place)
+        for one in (going, restored):
+            one.channel.advance(then)
+            if place < len(inputs):
+                one.channel.receive(then, inputs[place])
+        there, here = outcome(going), outcome(restored)
+        assert there == here, f"{node.name} differs {700 * place} ms after its restart"
+        assert going.channel.next_wake() == restored.channel.next_wake()
+
+
+@pytest.mark.parametrize("config", LAYOUTS, ids=["compact", "waku", "groups"])
+def test_a_restored_engine_goes_on_as_if_it_had_never_stopped(config: Config) -> None:
+    group = Group("a", "b", "c", config=config)
+    group.passes = lossy
+    for step in range(36):
+        if step % 4 < 2:
+            group.send("abc"[step % 3], f"message {step}")
+        group.tick(900)
+        group.give("b", forge("z", f"z{step}", group.now.wall + 1, f"z{step - 1 if step % 5 else step + 99}"))
+        group.give("c", forge("y", f"y{step}", START - 9000 + step, f"never-{step}"))
+        group["a"].channel.learn_hint(group["a"].log[-1], b"hint %d" % step)
+        group.collect("a")
+        heard = [packet.raw for node in group.nodes.values() for packet in node.sent[-8:]]
+        for node in group.nodes.values():
+            same_future(node, group.now, heard)
+
+
+def test_the_walk_through_a_long_history_goes_on_where_it_was() -> None:
+    group = Group("a", config=BUSY)
+    for place in range(700):
+        group.give("a", forge("b", f"m{place}", START - 60_000 + place))
+    while not group["a"].channel.state.ranges.cursor:
+        group.tick(1000)
+    same_future(group["a"], group.now, [])
+
+
+def test_time_without_a_transport_does_not_count_against_what_is_missing() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "child", START + 2, "parent"))
+    group.offline("a")
+    group.tick(2 * QUIET.lost_after)
+    group.online("a")
+    group.tick(QUIET.lost_after - 1000)
+    assert group["a"].of(DependenciesLost) == []
+    group.tick(1001)
+    assert group["a"].of(DependenciesLost) == [DependenciesLost(("parent",))]
+
+
+def test_a_crash_in_the_middle_of_everything_loses_no_message() -> None:
+    group = Group("a", "b", "c", config=BUSY)
+    sent = []
+    for step in range(40):
+        sent.append(group.send("abc"[step % 3], f"message {step}").message_id)
+        if step % 3:
+            group.lose()
+        group.crash("abc"[step % 2])
+        group.tick(300)
+    group.tick(120_000)
+    logs = [node.log for node in group.nodes.values()]
+    assert logs[0] == logs[1] == logs[2]
+    assert sorted(logs[0]) == sorted(sent)
+
+
+def asked_again_after(pause: int) -> int:
+    """How often a message is sent, asked for once, and a second time so long after the answer."""
+    group = Group("a", settle=2000)
+    message = group.send("a", "one")
+    for place in range(2):
+        group.give("a", forge("c", f"s{place}", group.now.wall, content=None, requests=(message.message_id,)))
+        group.tick(pause)
+    return len(group["a"].of(RepairResponded))
+
+
+def test_who_asks_again_at_once_is_not_answered_again() -> None:
+    assert asked_again_after(QUIET.t_max // 2 - 1) == 1
+
+
+def test_who_asks_again_later_is() -> None:
+    assert asked_again_after(QUIET.t_max // 2 + 1) == 2
+
+
+def test_a_restart_does_not_refill_the_budget_for_answers() -> None:
+    group = Group("a", settle=2000)
+    for place in range(6):
+        message = group["a"].channel.send(group.now, b"x" * 20_000 + bytes([65 + place]))
+        group.collect("a")
+        group.give("a", forge("c", f"s{place}", START + 9, content=None, requests=(message.message_id,)))
+    group.tick(0)
+    before = len(group["a"].of(RepairResponded))
+    group.crash("a")
+    group.tick(100)
+    assert len(group["a"].of(RepairResponded)) == before == 3

@@ -1,0 +1,73 @@
+"""Deadlines against a plain dictionary."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sdschat.sds.timers import LONGEST_RESTORED, Deadlines, to_mono, to_wall
+from sdschat.sds.values import Now
+
+keys = st.sampled_from("abcdef")
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("set"), keys, st.integers(0, 50)),
+        st.tuples(st.just("discard"), keys, st.just(0)),
+        st.tuples(st.just("pop"), st.just(""), st.integers(0, 50)),
+        st.tuples(st.just("shift"), st.just(""), st.integers(0, 20)),
+    ),
+    max_size=60,
+)
+
+
+def in_order(plain: dict[str, int], until: int) -> list[str]:
+    return [key for due, key in sorted((due, key) for key, due in plain.items()) if due <= until]
+
+
+@given(steps)
+@settings(max_examples=200, deadline=None)
+def test_deadlines_are_a_sorted_dictionary(commands: list[tuple[str, str, int]]) -> None:
+    deadlines = Deadlines()
+    plain: dict[str, int] = {}
+    for verb, key, value in commands:
+        if verb == "set":
+            deadlines.set(key, value)
+            plain[key] = value
+        elif verb == "discard":
+            deadlines.discard(key)
+            plain.pop(key, None)
+        elif verb == "shift":
+            deadlines.shift(value)
+            plain = {name: due + value for name, due in plain.items()}
+        else:
+            due = in_order(plain, value)
+            assert deadlines.first_due(value, 2) == due[:2]
+            assert deadlines.pop_due(value) == due
+            for name in due:
+                del plain[name]
+        assert deadlines.next() == min(plain.values(), default=None)
+        assert len(deadlines) == len(plain)
+
+
+def test_a_key_set_many_times_is_due_once() -> None:
+    deadlines = Deadlines()
+    for due in (5, 3, 5, 3, 4):
+        deadlines.set("a", due)
+    assert deadlines.pop_due(10) == ["a"]
+
+
+def test_the_heap_does_not_grow_with_the_number_of_changes() -> None:
+    deadlines = Deadlines()
+    for due in range(10_000):
+        deadlines.set("a", due)
+    assert len(deadlines._heap) < 100
+
+
+def test_a_monotonic_time_survives_as_wall_time() -> None:
+    before, after = Now(1_000_000, 500), Now(1_003_000, 20)
+    assert to_mono(after, to_wall(before, 4500)) == 20 + 1000
+
+
+def test_a_wall_clock_that_jumped_silences_no_timer_for_years() -> None:
+    now = Now(1_000, 50)
+    assert to_mono(now, 10**15) == 50 + LONGEST_RESTORED

@@ -1,0 +1,200 @@
+"""Wire format and participant state (spec: Wire protocol, Participant state)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sdschat.sds.bloom.compact import shape_for
+from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.config import Config
+from sdschat.sds.rows import AckState
+from sdschat.sds.values import Kind, Message
+from sdschat.wire.sds_pb2 import HistoryEntry as PbEntry
+from sdschat.wire.sds_pb2 import Message as PbMessage
+from tests.sds.group import CODEC, QUIET, START, Group, forge
+
+MESSAGE_FIELDS = {
+    "sender_id": 1,
+    "message_id": 2,
+    "channel_id": 3,
+    "lamport_timestamp": 10,
+    "causal_history": 11,
+    "bloom_filter": 12,
+    "repair_request": 13,
+    "content": 20,
+}
+ENTRY_FIELDS = {"message_id": 1, "retrieval_hint": 2, "sender_id": 3}
+
+
+def parsed(raw: bytes) -> PbMessage:
+    message = PbMessage()
+    message.ParseFromString(raw)
+    return message
+
+
+def test_s_001_packets_have_the_fields_and_numbers_of_the_spec() -> None:
+    assert {field.name: field.number for field in PbMessage.DESCRIPTOR.fields} == MESSAGE_FIELDS
+    assert {field.name: field.number for field in PbEntry.DESCRIPTOR.fields} == ENTRY_FIELDS
+
+
+def test_s_001_a_sent_packet_reads_with_these_fields() -> None:
+    group = Group("a", "b")
+    first = group.say("a", "one")
+    second = group.say("b", "two")
+    packet = parsed(CODEC.encode(second))
+    assert (packet.sender_id, packet.content) == ("b", b"two")
+    assert [entry.message_id for entry in packet.causal_history] == [first.message_id]
+
+
+def test_s_002_sender_id_is_the_own_participant_id() -> None:
+    assert Group("alice").send("alice", "one").sender_id == "alice"
+
+
+def test_s_003_message_ids_differ_for_different_messages() -> None:
+    group = Group("a", "b", config=replace(QUIET, id_rule="text"))
+    sent = [group.send(name, "the same") for name in ("a", "a", "b")]
+    assert len({message.message_id for message in sent}) == 3
+
+
+def test_s_003_ephemeral_ids_differ_too() -> None:
+    group = Group("a", config=replace(QUIET, id_rule="text"))
+    channel = group["a"].channel
+    ids = [channel.send_ephemeral(group.now, b"typing").message_id for _ in range(2)]
+    assert ids[0] != ids[1]
+
+
+def test_s_004_channel_id_is_the_channel_being_synced() -> None:
+    group = Group("a")
+    assert group.send("a", "one").channel_id == "lobby"
+
+
+def test_s_004_packets_of_another_channel_change_nothing() -> None:
+    group = Group("a")
+    ready = group.give("a", forge("b", "m1", START + 1, channel="elsewhere"))
+    assert (ready.writes, group["a"].log, group["a"].refused()) == ([], [], ["other_channel"])
+
+
+def test_s_005_channel_zero_is_a_channel_like_any_other() -> None:
+    message = CODEC.decode(CODEC.encode(forge("a", "m1", channel="0")))
+    assert isinstance(message, Message)
+    assert message.channel_id == "0"
+
+
+def test_s_006_a_message_carries_clock_history_and_filter() -> None:
+    group = Group("a")
+    group.send("a", "one")
+    message = parsed(CODEC.encode(group.send("a", "two")))
+    assert message.HasField("lamport_timestamp")
+    assert message.causal_history
+    assert message.HasField("bloom_filter")
+
+
+def test_s_007_ephemeral_messages_leave_clock_history_and_filter_unset() -> None:
+    group = Group("a")
+    group.send("a", "one")
+    packet = parsed(CODEC.encode(group["a"].channel.send_ephemeral(group.now, b"typing")))
+    assert not packet.HasField("lamport_timestamp")
+    assert not packet.HasField("bloom_filter")
+    assert not packet.causal_history
+
+
+def test_s_008_sync_messages_have_no_content() -> None:
+    group = Group("a", settle=5000)
+    (sync,) = group["a"].messages("sync")
+    assert not parsed(CODEC.encode(sync)).HasField("content")
+
+
+def test_s_008_a_sync_message_with_empty_content_is_understood() -> None:
+    packet = parsed(CODEC.encode(forge("b", "s1", START + 1, content=None)))
+    packet.content = b""
+    group = Group("a")
+    group.give("a", packet.SerializeToString())
+    assert group["a"].refused() == []
+    assert group["a"].log == []
+
+
+def test_s_009_other_messages_have_content() -> None:
+    group = Group("a")
+    assert group.send("a", "one").content == b"one"
+    refused = group.give("a", forge("b", "m1", None, content=None))
+    assert refused.writes == []
+    assert group["a"].refused() == ["no_kind"]
+
+
+def test_s_010_the_clock_starts_at_epoch_milliseconds() -> None:
+    assert Group("a")["a"].channel.state.clock.value == START
+
+
+def test_s_010_channels_have_clocks_of_their_own() -> None:
+    here, there = Group("a"), Group("a")
+    here.send("a", "one")
+    assert there["a"].channel.state.clock.value == START
+
+
+def test_s_011_received_ids_are_in_the_filter() -> None:
+    group = Group("a", "b")
+    message = group.say("a", "one")
+    packed = group.send("b", "two").bloom_filter
+    assert packed is not None
+    received = read_filter(packed)
+    assert not isinstance(received, str)
+    assert received.holds(message.message_id)
+
+
+def test_s_012_the_filter_is_rolled_over_at_capacity() -> None:
+    group = Group("a", config=replace(QUIET, bloom_capacity=8))
+    for place in range(8):
+        group.send("a", f"message {place}")
+    state = group["a"].channel.state
+    assert (state.filter.generation, state.filter.count) == (1, 4)
+
+
+def test_s_012_a_rolled_filter_holds_the_newest() -> None:
+    group = Group("a", config=replace(QUIET, bloom_capacity=8))
+    ids = [group.send("a", f"message {place}").message_id for place in range(8)]
+    received = read_filter(group["a"].channel.state.filter.to_bytes())
+    assert not isinstance(received, str)
+    assert [message_id for message_id in ids if received.holds(message_id)] == ids[4:]
+
+
+def test_s_013_size_and_hash_count_are_the_optimum_for_the_error_rate() -> None:
+    shape = shape_for(256, 0.0001)
+    assert shape.hashes == 13  # -log2(0.0001) = 13.3
+    assert shape.bits == 4928  # 256 * 19.17, in whole bytes at an eighth of the size
+
+
+def test_s_014_sent_messages_are_in_the_outgoing_buffer() -> None:
+    group = Group("a")
+    message = group.send("a", "one")
+    assert list(group["a"].channel.state.outgoing.open) == [message.message_id]
+
+
+def test_s_015_messages_with_unmet_dependencies_are_in_the_incoming_buffer() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "child", START + 2, "parent"))
+    assert list(group["a"].channel.state.incoming.held) == ["child"]
+
+
+def test_s_016_the_log_has_all_ids_in_the_order_of_their_clocks() -> None:
+    group = Group("a")
+    for message_id, lamport in (("m3", START + 3), ("m1", START + 1), ("m2", START + 2)):
+        group.give("a", forge("b", message_id, lamport))
+    assert group["a"].log == ["m1", "m2", "m3"]
+
+
+def test_s_017_there_are_three_acknowledgement_states_and_they_only_grow() -> None:
+    assert sorted(AckState) == [AckState.UNACKED, AckState.POSSIBLY_ACKED, AckState.ACKED]
+
+
+def test_s_017_an_acknowledged_message_leaves_the_buffer() -> None:
+    group = Group("a", "b")
+    group.say("a", "one")
+    group.say("b", "two")
+    assert group["a"].channel.state.outgoing.open == {}
+
+
+def test_s_018_a_channel_follows_the_steps_from_sending_to_delivery() -> None:
+    group = Group("a", "b", "c", config=Config())
+    messages = [group.say(name, f"from {name}") for name in ("a", "b", "c")]
+    assert all(message.kind is Kind.CONTENT for message in messages)
+    assert group["a"].log == group["b"].log == group["c"].log == [message.message_id for message in messages]

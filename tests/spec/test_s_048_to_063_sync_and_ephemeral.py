@@ -1,0 +1,230 @@
+"""Periodic Sync Message, Ephemeral Messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.config import Config
+from sdschat.sds.events import EphemeralReceived, RepairRequested, StateChanged, SyncSent
+from sdschat.sds.rows import AckState, ChannelRow, HeldRow, Put
+from sdschat.sds.values import Message
+from tests.sds.group import CODEC, QUIET, START, Group, forge
+
+CHATTY = replace(QUIET, sync_interval=30_000)
+
+
+def synced(group: Group, name: str = "a") -> Message:
+    """The newest sync message of a node."""
+    return group[name].messages("sync")[-1]
+
+
+def test_s_048_sync_messages_are_sent_periodically() -> None:
+    group = Group("a", config=CHATTY)
+    group.tick(10 * 60_000)
+    assert 600 / 45 - 1 <= len(group["a"].messages("sync")) <= 600 / 15 + 1
+
+
+def test_s_048_offline_there_are_none() -> None:
+    group = Group("a", config=CHATTY, settle=5000)
+    group.offline("a")
+    before = len(group["a"].sent)
+    group.tick(10 * 60_000)
+    assert len(group["a"].sent) == before
+
+
+def test_s_049_sync_messages_have_empty_content() -> None:
+    group = Group("a", settle=5000)
+    assert synced(group).content is None
+
+
+def test_s_050_the_lamport_of_a_sync_is_now_or_current_plus_one() -> None:
+    group = Group("a", config=CHATTY, settle=5000)
+    group.give("a", forge("b", "m1", START + 100_000))
+    group.tick(45_000)
+    first = synced(group)
+    assert first.lamport_timestamp == START + 100_001
+    group.tick(200_000)
+    assert START + 100_001 < (synced(group).lamport_timestamp or 0) <= group.now.wall
+
+
+def test_s_050_the_raised_clock_outlives_a_restart() -> None:
+    group = Group("a", settle=5000)
+    group.crash("a")
+    assert group["a"].channel.state.clock.value == synced(group).lamport_timestamp
+
+
+def test_s_051_sync_messages_carry_causal_history_and_filter() -> None:
+    group = Group("a", config=CHATTY)
+    message = group.send("a", "one")
+    group.tick(50_000)
+    sync = synced(group)
+    assert [entry.message_id for entry in sync.causal_history] == [message.message_id]
+    assert sync.bloom_filter is not None
+    received = read_filter(sync.bloom_filter)
+    assert not isinstance(received, str)
+    assert received.holds(message.message_id)
+
+
+def test_s_052_sync_messages_are_not_in_the_outgoing_buffer() -> None:
+    group = Group("a", settle=5000)
+    assert group["a"].messages("sync")
+    assert group["a"].channel.state.outgoing.open == {}
+
+
+def test_s_053_sync_messages_are_not_in_causal_histories() -> None:
+    group = Group("a", "b", settle=5000)
+    assert group["b"].messages("sync")
+    assert group.send("a", "one").causal_history == ()
+
+
+def test_s_054_sync_messages_are_not_in_filters() -> None:
+    group = Group("a", "b", settle=5000)
+    for node in group.nodes.values():
+        received = read_filter(node.channel.state.filter.to_bytes())
+        assert not isinstance(received, str)
+        assert not any(received.holds(synced(group, other).message_id) for other in ("a", "b"))
+
+
+def test_s_055_sync_messages_are_not_in_the_log() -> None:
+    group = Group("a", "b", settle=5000)
+    assert group["a"].log == group["b"].log == []
+
+
+def test_s_056_sync_messages_with_one_id_all_count() -> None:
+    group = Group("a")
+    one, two = group.send("a", "one"), group.send("a", "two")
+    group.give("a", forge("b", "same", START + 10, one.message_id, content=None))
+    group.give("a", forge("b", "same", START + 11, two.message_id, content=None))
+    assert group["a"].channel.state.outgoing.open == {}
+
+
+def test_s_056_our_own_sync_ids_are_all_different() -> None:
+    group = Group("a", config=CHATTY)
+    group.tick(10 * 60_000)
+    ids = [message.message_id for message in group["a"].messages("sync")]
+    assert len(set(ids)) == len(ids) > 5
+
+
+def test_s_057_others_traffic_puts_a_sync_off() -> None:
+    group = Group("a", config=CHATTY, settle=2000)
+    for place in range(15):
+        group.give("a", forge("b", f"m{place}", group.now.wall))
+        group.tick(1000)
+    # 15 s of the shortest interval of 15 s are over, and b has spoken all the time.
+    assert len(group["a"].messages("sync")) == 1
+
+
+def test_s_057_but_not_for_ever() -> None:
+    group = Group("a", config=CHATTY, settle=2000)
+    for place in range(80):
+        group.give("a", forge("b", f"m{place}", group.now.wall))
+        group.tick(1000)
+    assert len(group["a"].messages("sync")) > 1
+
+
+def test_s_057_the_back_off_differs_between_participants() -> None:
+    dues = {Group(name)[name].channel.state.sync.due for name in ("a", "b", "c", "d")}
+    assert len(dues) > 1
+
+
+def test_s_058_the_causal_history_of_a_sync_acknowledges() -> None:
+    group = Group("a")
+    message = group.send("a", "one")
+    group.give("a", forge("b", "s1", START + 10, message.message_id, content=None))
+    assert group["a"].of(StateChanged)[-1].state is AckState.ACKED
+
+
+def test_s_058_the_filter_of_a_sync_acknowledges() -> None:
+    group = Group("a", "b", config=CHATTY)
+    group.say("a", "one")
+    group.tick(60_000)
+    assert {event.state for event in group["a"].of(StateChanged)} >= {AckState.ACKED}
+
+
+def test_s_058_dependencies_named_by_a_sync_are_missing() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "s1", START + 10, "m1", content=None))
+    assert list(group["a"].channel.state.requests.missing) == ["m1"]
+
+
+def test_s_058_a_sync_moves_no_clock() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "s1", START + 777, content=None))
+    assert group["a"].channel.state.clock.value == START
+
+
+def test_s_059_a_received_sync_is_never_kept() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "s1", START + 10, "m1", content=None))
+    kept = [write.row for write in group["a"].writes if isinstance(write, Put)]
+    assert not any(isinstance(row, HeldRow) for row in kept)
+    assert group["a"].channel.state.incoming.held == {}
+    assert group["a"].log == []
+
+
+def test_s_059_of_a_sent_sync_only_the_clock_and_the_timer_are_kept() -> None:
+    group = Group("a", settle=5000)
+    assert group["a"].of(SyncSent)
+    assert {type(write.row) for write in group["a"].writes if isinstance(write, Put)} == {ChannelRow}
+
+
+def test_s_060_ephemeral_messages_can_be_sent() -> None:
+    group = Group("a", "b")
+    group["a"].channel.send_ephemeral(group.now, b"typing")
+    group.collect("a")
+    group.deliver()
+    assert [event.message.content for event in group["b"].of(EphemeralReceived)] == [b"typing"]
+
+
+def test_s_061_they_leave_clock_history_and_filter_unset() -> None:
+    group = Group("a")
+    group.send("a", "one")
+    message = group["a"].channel.send_ephemeral(group.now, b"typing")
+    assert (message.lamport_timestamp, message.causal_history, message.bloom_filter) == (None, (), None)
+
+
+def test_s_061_and_the_clock_alone() -> None:
+    group = Group("a")
+    group["a"].channel.send_ephemeral(group.now, b"typing")
+    assert group["a"].channel.state.clock.value == START
+
+
+def test_s_062_they_are_not_buffered_for_resending() -> None:
+    group = Group("a", config=Config())
+    group["a"].channel.send_ephemeral(group.now, b"typing")
+    group.collect("a")
+    group.tick(600_000)
+    assert group["a"].channel.state.outgoing.open == {}
+    assert [packet.why for packet in group["a"].sent].count("ephemeral") == 1
+
+
+def test_s_063_they_are_delivered_at_once_whatever_they_depend_on() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "e1", None, "unknown", content=b"typing"))
+    assert [event.message.message_id for event in group["a"].of(EphemeralReceived)] == ["e1"]
+    assert group["a"].channel.state.requests.missing == {}
+
+
+def test_s_063_they_are_not_in_the_log_and_nothing_is_written() -> None:
+    group = Group("a")
+    ready = group.give("a", forge("b", "e1", None, content=b"typing"))
+    assert (ready.writes, group["a"].log) == ([], [])
+
+
+def test_s_063_a_repair_request_in_one_is_ignored() -> None:
+    group = Group("a")
+    message = group.send("a", "one")
+    group.give("a", forge("b", "e1", None, content=b"typing", requests=(message.message_id,)))
+    assert group["a"].channel.state.answers.answers == {}
+
+
+def test_s_063_own_requests_are_never_attached_to_one() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m2", START + 2, "m1"))
+    group.now = group.now._replace(mono=group.now.mono + QUIET.t_max)
+    message = group["a"].channel.send_ephemeral(group.now, b"typing")
+    group.collect("a")
+    assert message.repair_request == ()
+    assert group["a"].of(RepairRequested) == []
+    assert CODEC.decode(group["a"].sent[-1].raw) == message

@@ -1,0 +1,156 @@
+"""SDS Repair: state, settings, and sending requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from sdschat.sds.config import SPEC, Config, response_groups
+from sdschat.sds.events import RepairScheduled
+from sdschat.sds.values import HistoryEntry, Message
+from tests.sds.group import QUIET, START, Group, forge
+
+
+def hash_of(*strings: str) -> int:
+    """The choice we made for the `hash` that the spec leaves open, written out once more."""
+    return int.from_bytes(sha256("".join(strings).encode()).digest()[:8], "big")
+
+
+def t_req_offset(who: str, message_id: str, config: Config = QUIET) -> int:
+    return hash_of(who, message_id) % (config.t_max - config.t_min) + config.t_min
+
+
+def t_resp_offset(who: str, sender: str, message_id: str, config: Config = QUIET) -> int:
+    return (hash_of(who) ^ hash_of(sender)) * hash_of(message_id) % config.t_max
+
+
+def missing(*ids: str, lamport: int = START + 2) -> Group:
+    """A node a that lacks `ids`; its first sync message is behind it."""
+    group = Group("a", settle=2000)
+    for message_id in ids:
+        group.give("a", forge("b", f"after-{message_id}", lamport, message_id))
+    return group
+
+
+def requests(group: Group) -> list[Message]:
+    return [message for message in group["a"].messages() if message.repair_request]
+
+
+def test_s_064_the_outgoing_buffer_is_ordered_by_t_req() -> None:
+    ids = [f"m{place}" for place in range(6)]
+    group = missing(*ids)
+    timers = group["a"].channel.state.requests.requests
+    due = timers.first_due(group.now.mono + QUIET.t_max, 6)
+    assert due == sorted(ids, key=lambda message_id: t_req_offset("a", message_id))
+
+
+def test_s_065_the_full_message_is_kept_for_answers() -> None:
+    group = Group("a")
+    packet = forge("b", "m1", START + 1)
+    group.give("a", packet)
+    row = group["a"].store.history.row("m1")
+    assert row is not None
+    assert Group("c").give("c", row.raw).events
+
+
+def test_s_066_the_times_and_groups_are_settings_common_to_all() -> None:
+    assert Config() == SPEC
+    group = Group("a", "b")
+    (here, there) = (node.channel.state.config for node in group.nodes.values())
+    assert (here.t_min, here.t_max, here.num_response_groups) == (there.t_min, there.t_max, there.num_response_groups)
+
+
+def test_s_067_t_min_is_at_least_30_seconds() -> None:
+    assert SPEC.t_min >= 30_000
+
+
+def test_s_068_t_max_is_from_120_to_600_seconds() -> None:
+    assert 120_000 <= SPEC.t_max <= 600_000
+
+
+def test_s_069_response_groups_are_a_setting() -> None:
+    assert Config(num_response_groups=7).num_response_groups == 7
+
+
+def test_s_070_only_the_response_group_answers() -> None:
+    grouped = replace(QUIET, num_response_groups=5)
+    names = [f"p{place}" for place in range(12)]
+    group = Group(*names, config=grouped)
+    for name in names:
+        group.give(name, forge("b", "m1", START + 1))
+        group.give(name, forge("z", "s1", START + 2, content=None, requests=("m1",)))
+    answering = [name for name in names if group[name].of(RepairScheduled)]
+    assert answering == [name for name in names if hash_of(name, "m1") % 5 == hash_of("b", "m1") % 5]
+    assert 0 < len(answering) < len(names)
+
+
+def test_s_070_a_request_heard_twice_without_an_answer_is_for_everybody() -> None:
+    group = Group("p0", config=replace(QUIET, num_response_groups=1_000_000))
+    group.give("p0", forge("b", "m1", START + 1))
+    for place in (2, 3):
+        assert group["p0"].of(RepairScheduled) == []
+        group.give("p0", forge("z", f"s{place}", START + place, content=None, requests=("m1",)))
+    assert len(group["p0"].of(RepairScheduled)) == 1
+
+
+@pytest.mark.parametrize(("participants", "groups"), [(0, 1), (127, 1), (128, 2), (255, 2), (256, 3)])
+def test_s_071_there_is_one_group_for_every_128_participants(participants: int, groups: int) -> None:
+    assert response_groups(participants) == groups
+
+
+def test_s_072_the_settings_do_not_change_while_running() -> None:
+    group = Group("a", "b", config=Config())
+    for place in range(10):
+        group.say("a", f"message {place}")
+    assert group["a"].channel.state.config == Config()
+    assert Config.__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+def test_s_073_due_requests_are_in_the_next_message() -> None:
+    group = missing("m1")
+    group.offline("a")
+    group.tick(QUIET.t_max)
+    node = group["a"]
+    node.channel.state.online = True  # back just now, and the first thing to happen is that somebody writes
+    message = group.send("a", "one")
+    assert message.repair_request == (HistoryEntry("m1", None, "b"),)
+
+
+def test_s_073_they_are_not_before_t_req() -> None:
+    group = missing("m1")
+    wait = t_req_offset("a", "m1")
+    group.tick(wait - 1)
+    assert group.send("a", "early").repair_request == ()
+    group.tick(QUIET.sweep_interval)
+    assert [message.repair_request[0].message_id for message in requests(group)] == ["m1"]
+
+
+def test_s_074_the_lowest_t_req_go_first() -> None:
+    ids = [f"m{place}" for place in range(8)]
+    group = missing(*ids)
+    group.offline("a")
+    group.tick(QUIET.t_max)
+    group.online("a")
+    first = requests(group)[0].repair_request
+    in_order = sorted(ids, key=lambda message_id: t_req_offset("a", message_id))
+    assert [entry.message_id for entry in first] == in_order[:3]
+
+
+def test_s_075_at_most_three_are_requested_by_default() -> None:
+    group = missing(*(f"m{place}" for place in range(8)))
+    group.tick(2 * QUIET.t_max)
+    assert max(len(message.repair_request) for message in requests(group)) <= 3
+
+
+def test_s_075_all_are_requested_in_the_end() -> None:
+    ids = [f"m{place}" for place in range(8)]
+    group = missing(*ids)
+    group.tick(2 * QUIET.t_max)
+    assert {entry.message_id for message in requests(group) for entry in message.repair_request} == set(ids)
+
+
+def test_s_076_without_eligible_entries_the_field_is_unset() -> None:
+    group = missing("m1")
+    assert group.send("a", "one").repair_request == ()

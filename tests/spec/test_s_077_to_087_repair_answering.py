@@ -1,0 +1,161 @@
+"""SDS Repair: what is received, when to ask and to answer, and who answers."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import RepairCancelled, RepairRequested, RepairResponded, RepairScheduled, RepairWanted
+from sdschat.sds.repair import determine_t_req, in_response_group
+from sdschat.sds.values import HistoryEntry
+from tests.sds.group import QUIET, START, Group, forge
+from tests.spec.test_s_064_to_076_repair_asking import hash_of, missing, requests, t_req_offset, t_resp_offset
+
+
+def test_s_077_a_received_message_leaves_the_outgoing_buffer() -> None:
+    group = missing("m1")
+    group.give("a", forge("b", "m1", START + 1))
+    assert group["a"].channel.state.requests.missing == {}
+    assert RepairCancelled("m1", "received") in group["a"].of(RepairCancelled)
+
+
+def test_s_077_it_does_even_if_it_has_to_wait_itself() -> None:
+    group = missing("m1")
+    group.give("a", forge("b", "m1", START + 1, "m0"))
+    assert list(group["a"].channel.state.requests.missing) == ["m0"]
+
+
+def asked(group: Group, name: str, message_id: str = "m1") -> None:
+    group.give(name, forge("z", f"s-{group.now.wall}", group.now.wall, content=None, requests=(message_id,)))
+
+
+def test_s_078_another_s_answer_cancels_ours() -> None:
+    group = Group("a", settle=2000)
+    packet = forge("b", "m1", START + 1)
+    group.give("a", packet)
+    asked(group, "a")
+    group.give("a", packet)
+    group.tick(QUIET.t_max)
+    assert RepairCancelled("m1", "answered_by_other") in group["a"].of(RepairCancelled)
+    assert group["a"].of(RepairResponded) == []
+
+
+def test_s_079_an_unmet_dependency_gets_an_entry() -> None:
+    group = missing("m1")
+    assert [event.message_id for event in group["a"].of(RepairWanted)] == ["m1"]
+
+
+def test_s_079_naming_it_again_does_not_put_its_t_req_off() -> None:
+    group = missing("m1")
+    before = group["a"].channel.state.requests.missing["m1"].t_req
+    group.tick(10_000)
+    group.give("a", forge("b", "m3", START + 3, "m1"))
+    assert group["a"].channel.state.requests.missing["m1"].t_req == before
+
+
+def test_s_080_t_req_is_the_formula_of_the_spec() -> None:
+    group = missing("m1")
+    assert group["a"].of(RepairWanted)[0].due == group.now.wall + t_req_offset("a", "m1")
+
+
+def test_s_080_t_req_lies_between_t_min_and_t_max() -> None:
+    found = [determine_t_req(0, "a", f"m{place}", 30_000, 120_000) for place in range(2000)]
+    assert min(found) >= 30_000
+    assert max(found) < 120_000
+    assert max(found) - min(found) > 85_000
+
+
+def test_s_081_what_another_requests_we_do_not() -> None:
+    group = missing("m1")
+    asked(group, "a")
+    group.tick(QUIET.t_max)
+    assert requests(group) == []
+
+
+def test_s_081_if_nothing_comes_of_it_we_ask_after_all() -> None:
+    group = missing("m1")
+    asked(group, "a")
+    group.tick(2 * QUIET.t_max + 1)
+    assert [event.message_ids for event in group["a"].of(RepairRequested)] == [("m1",)]
+
+
+def test_s_082_a_request_for_what_we_have_is_scheduled() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "m1", START + 1))
+    asked(group, "a")
+    assert [event.message_id for event in group["a"].of(RepairScheduled)] == ["m1"]
+
+
+def test_s_082_a_request_for_what_we_lack_is_not() -> None:
+    group = Group("a")
+    asked(group, "a")
+    assert group["a"].channel.state.answers.answers == {}
+
+
+def test_s_082_asking_again_does_not_put_the_answer_off() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m1", START + 1))
+    asked(group, "a")
+    before = group["a"].channel.state.answers.answers["m1"].due
+    group.tick(10)
+    asked(group, "a")
+    assert group["a"].channel.state.answers.answers["m1"].due == before
+
+
+def test_s_083_t_resp_is_the_formula_of_the_spec() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m1", START + 1))
+    asked(group, "a")
+    assert group["a"].of(RepairScheduled)[0].due == group.now.wall + t_resp_offset("a", "b", "m1")
+
+
+def test_s_083_the_original_sender_answers_at_once() -> None:
+    group = Group("a", settle=2000)
+    message = group.send("a", "one")
+    asked(group, "a", message.message_id)
+    assert group["a"].of(RepairScheduled)[0].due == group.now.wall
+
+
+def test_s_083_the_sender_in_the_request_is_not_believed() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m1", START + 1))
+    request = forge("z", "s1", START + 3, content=None)
+    request.repair_request = (HistoryEntry("m1", None, "a"),)
+    group.give("a", request)
+    assert group["a"].of(RepairScheduled)[0].due == group.now.wall + t_resp_offset("a", "b", "m1")
+
+
+def test_s_084_eligibility_is_the_formula_of_the_spec() -> None:
+    for place in range(500):
+        ids = (f"p{place}", f"s{place % 7}", f"m{place % 11}")
+        expected = hash_of(ids[0], ids[2]) % 7 == hash_of(ids[1], ids[2]) % 7
+        assert in_response_group(*ids, 7) is expected
+
+
+def test_s_084_a_sender_is_always_in_the_group_of_its_own_messages() -> None:
+    assert all(in_response_group("a", "a", f"m{place}", 1000) for place in range(100))
+
+
+def test_s_085_due_answers_are_looked_for_as_time_passes() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m1", START + 1))
+    asked(group, "a")
+    assert group["a"].channel.next_wake() == group.now.mono + t_resp_offset("a", "b", "m1")
+
+
+def test_s_086_the_original_bytes_are_broadcast_when_t_resp_is_over() -> None:
+    group = Group("a", settle=2000)
+    packet = forge("b", "m1", START + 1)
+    packet.content = b"original"
+    group.give("a", packet)
+    asked(group, "a")
+    wait = t_resp_offset("a", "b", "m1")
+    group.tick(wait - 1)
+    assert group["a"].messages("answer") == []
+    group.tick(1)
+    assert group["a"].messages("answer") == [packet]
+
+
+def test_s_087_own_due_requests_are_sent_however_much_others_say() -> None:
+    group = missing("m1")
+    for place in range(QUIET.t_max // 1000 + 1):
+        group.give("a", forge("c", f"s{place}", group.now.wall, content=None))
+        group.tick(1000)
+    assert [entry.message_id for message in requests(group) for entry in message.repair_request] == ["m1"]
