@@ -1,0 +1,187 @@
+"""Sealing what we say, and judging what others seem to have said."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from enum import IntEnum, StrEnum
+from typing import Final, NamedTuple, Protocol
+
+from sdschat.identity.keys import Identity
+from sdschat.identity.signing import CONTENT_DOMAIN, PRESENCE_DOMAIN, sender_id_of, signed_bytes, verify
+from sdschat.wire.chat_codec import (
+    MAX_NICK_BYTES,
+    MAX_REPLY_TO_BYTES,
+    NONCE_BYTES,
+    Envelope,
+    decode_envelope,
+    encode_envelope,
+    is_canonical,
+)
+
+_NO_SIGNATURE: Final = b""
+
+
+class ContentKind(IntEnum):
+    """What a content is. A number that is not here is of a newer program: show the text."""
+
+    TEXT = 0
+    ACTION = 1  # "/me waves"
+
+
+class Verdict(StrEnum):
+    """What a received content's signature says. Five different things, to be shown as such."""
+
+    KNOWN = "known"  # signed, by a key seen before
+    NEW = "new"  # signed, by a key never seen before
+    UNSIGNED = "unsigned"  # not of our make: plain content, and nothing vouches for its sender
+    BAD_SIGNATURE = "bad_signature"  # claims an author who did not sign this
+    MISMATCHED = "mismatched"  # well signed, but the packet bears another sender's id, or the id of another message
+
+    @property
+    def signed(self) -> bool:
+        """Whether the author is proven."""
+        return self in (Verdict.KNOWN, Verdict.NEW)
+
+
+class Keys(Protocol):
+    """What judging needs of the keys met so far; `sdschat.identity.book.KeyBook` is the real one."""
+
+    def knows(self, public_key: bytes) -> bool: ...
+
+    def signs(self, sender_id: str) -> bool: ...
+
+
+class OpenedContent(NamedTuple):
+    """A content, opened and judged. Nick, author, time and reply are worth as much as the verdict says."""
+
+    verdict: Verdict
+    text: str | None  # None: not UTF-8, so there is nothing to read
+    kind: int = ContentKind.TEXT
+    nick: str = ""
+    author_key: bytes = b""
+    sent_time: int = 0  # epoch milliseconds, by the author's clock
+    reply_to: str = ""
+    why: str = ""  # for a person, where the verdict alone leaves a question
+
+
+def seal(
+    identity: Identity,
+    channel: str,
+    text: str,
+    *,
+    nick: str,
+    sent_time: int,
+    nonce: bytes,
+    kind: ContentKind = ContentKind.TEXT,
+    reply_to: str = "",
+) -> bytes:
+    """The signed content of a message. `nonce` is 16 fresh random bytes."""
+    envelope = Envelope(identity.public_key, nonce, nick, sent_time, kind, text, reply_to, _NO_SIGNATURE)
+    return _seal(identity, CONTENT_DOMAIN, channel, envelope)
+
+
+def seal_presence(identity: Identity, channel: str, *, nick: str, sent_time: int, nonce: bytes) -> bytes:
+    """The signed payload of the retained presence topic. It can never pass for a message, nor a message for it."""
+    envelope = Envelope(identity.public_key, nonce, nick, sent_time, ContentKind.TEXT, "", "", _NO_SIGNATURE)
+    return _seal(identity, PRESENCE_DOMAIN, channel, envelope)
+
+
+def open_content(content: bytes, channel: str, sender_id: str, message_id: str, keys: Keys) -> OpenedContent:
+    """Judge the content of a received message. Total: any bytes give a verdict, never an exception."""
+    envelope = decode_envelope(content)
+    if envelope is None:
+        return _unsigned(content, sender_id, keys)
+    opened = _judge(envelope, content, CONTENT_DOMAIN, channel, sender_id, keys)
+    if opened.verdict.signed and message_id != hashlib.sha256(content).hexdigest():
+        # Under ids of their choice anybody could show one signed message as many.
+        return opened._replace(verdict=Verdict.MISMATCHED, why="it is not the message whose id it bears")
+    return opened
+
+
+def open_presence(payload: bytes, channel: str, participant: str, keys: Keys) -> OpenedContent:
+    """Judge a presence payload; `participant` is the one that its topic names."""
+    envelope = decode_envelope(payload)
+    if envelope is None:
+        return _unsigned(payload, participant, keys)
+    return _judge(envelope, payload, PRESENCE_DOMAIN, channel, participant, keys)
+
+
+def claims_identity(opened: OpenedContent, identity: Identity) -> bool:
+    """Whether this is proven to be written with our own key.
+
+    If we never wrote it, somebody else uses the key. Nothing weaker may raise that alarm: a sender id costs nothing.
+    """
+    return opened.verdict.signed and opened.author_key == identity.public_key
+
+
+def problems_with(text: str, nick: str, reply_to: str = "") -> list[str]:
+    """Why these cannot be sent, in words for the person who wrote them."""
+    found = []
+    for name, value in (("The message", text), ("The nick", nick), ("The id of the answered message", reply_to)):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            found.append(f"{name} has half of a surrogate pair in it, which is no character. Type it again.")
+    if len(nick.encode(errors="replace")) > MAX_NICK_BYTES:
+        found.append(f"The nick takes more than {MAX_NICK_BYTES} bytes. Choose a shorter one.")
+    if not nick.strip() or any(unicodedata.category(letter) == "Cc" for letter in nick):
+        found.append("The nick is empty or has a control character in it. Choose one that can be seen.")
+    if len(reply_to.encode(errors="replace")) > MAX_REPLY_TO_BYTES:
+        found.append(f"The id of the answered message takes more than {MAX_REPLY_TO_BYTES} bytes. It is not an id.")
+    return found
+
+
+def _seal(identity: Identity, domain: bytes, channel: str, envelope: Envelope) -> bytes:
+    for problem in problems_with(envelope.text, envelope.nick, envelope.reply_to):
+        raise ValueError(problem)
+    if len(envelope.nonce) != NONCE_BYTES:
+        raise ValueError(f"a nonce has {NONCE_BYTES} bytes, not {len(envelope.nonce)}")
+    signature = identity.sign(_signed(domain, channel, envelope))
+    return encode_envelope(envelope._replace(signature=signature))
+
+
+def _signed(domain: bytes, channel: str, envelope: Envelope) -> bytes:
+    return signed_bytes(domain, (channel, *envelope[:-1]))
+
+
+def _judge(
+    envelope: Envelope, content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys
+) -> OpenedContent:
+    verdict, why = _verdict(envelope, content, domain, channel, sender_id, keys)
+    return OpenedContent(
+        verdict,
+        envelope.text,
+        envelope.kind,
+        envelope.nick,
+        envelope.author_key,
+        envelope.sent_time,
+        envelope.reply_to,
+        why,
+    )
+
+
+def _verdict(
+    envelope: Envelope, content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys
+) -> tuple[Verdict, str]:
+    if not is_canonical(envelope, content):
+        return Verdict.BAD_SIGNATURE, "it was encoded anew by somebody"
+    try:
+        signed = _signed(domain, channel, envelope)
+    except UnicodeEncodeError:  # a channel name from outside with half of a surrogate pair
+        return Verdict.BAD_SIGNATURE, "its channel has no readable name"
+    if not verify(envelope.author_key, signed, envelope.signature):
+        return Verdict.BAD_SIGNATURE, "its author did not sign this, or not for this channel"
+    if sender_id_of(envelope.author_key) != sender_id:
+        return Verdict.MISMATCHED, "it was signed by another than the packet says"
+    return (Verdict.KNOWN if keys.knows(envelope.author_key) else Verdict.NEW), ""
+
+
+def _unsigned(content: bytes, sender_id: str, keys: Keys) -> OpenedContent:
+    try:
+        text: str | None = content.decode()
+    except UnicodeDecodeError:
+        text = None
+    # The way around a signature is to send none, under the id of somebody who signs.
+    why = "messages of this sender were signed before" if keys.signs(sender_id) else ""
+    return OpenedContent(Verdict.UNSIGNED, text, why=why)

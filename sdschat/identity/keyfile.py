@@ -1,0 +1,104 @@
+"""The key file of a profile: made at first use, readable by its owner only, never overwritten."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from sdschat.identity.keys import SEED_BYTES, Identity
+
+KEY_FILE: Final = "identity.key"
+_HEADER: Final = "sdschat identity v1"
+_MAX_BYTES: Final = 1024
+_DIRECTORY_MODE: Final = 0o700
+_FILE_MODE: Final = 0o600
+
+
+class KeyFileError(Exception):
+    """The key cannot be read or made. The text says what, why and what to do."""
+
+
+def load_or_create(directory: Path, random: Callable[[int], bytes] = os.urandom) -> Identity:
+    """The identity kept in `directory`, made now if there is none. The directory is made and closed to others."""
+    path = directory / KEY_FILE
+    try:
+        _private_directory(directory)
+        if not os.path.lexists(path):
+            _create(path, random(SEED_BYTES))
+        # Read back even when just made: another process may have been first, and then its key is the profile's.
+        return load(path)
+    except OSError as error:
+        raise KeyFileError(
+            f"The identity of this profile cannot be kept in {directory}: {error.strerror or error}. "
+            "Make the directory writable, or choose another one with --data-dir."
+        ) from error
+
+
+def load(path: Path) -> Identity:
+    """The identity in this file. A file that others may read is closed to them first."""
+    # O_NOFOLLOW: a link could point at something that is not ours to change the mode of.
+    # O_NONBLOCK: opening a named pipe would wait for a writer for ever.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise KeyFileError(f"{path} is not a file. Move it away, or choose another profile with --profile.")
+        if stat.S_IMODE(status.st_mode) & 0o077:
+            os.fchmod(descriptor, _FILE_MODE)
+        text = os.read(descriptor, _MAX_BYTES)
+    finally:
+        os.close(descriptor)
+    return _parse(path, text)
+
+
+def _parse(path: Path, text: bytes) -> Identity:
+    """The public key stands beside the seed only so that a damaged file is noticed, and not taken for another key."""
+    with contextlib.suppress(ValueError, UnicodeDecodeError):
+        header, seed, public, rest = text.decode("ascii").split("\n")
+        identity = Identity(bytes.fromhex(seed.removeprefix("seed ")))
+        if header == _HEADER and public == f"public {identity.public_key.hex()}" and not rest:
+            return identity
+    raise KeyFileError(
+        f"The key file {path} is damaged or of a newer program. Put a copy of it back; without one, moving it away "
+        "makes a new identity, under which the others will not know you."
+    )
+
+
+def _private_directory(directory: Path) -> None:
+    directory.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
+    # mkdir's mode goes through the umask, and the directory may have been there already.
+    if stat.S_IMODE(directory.stat().st_mode) != _DIRECTORY_MODE:
+        directory.chmod(_DIRECTORY_MODE)
+
+
+def _create(path: Path, seed: bytes) -> None:
+    """Write the whole file under another name and give it its own: it is complete or absent, even in a power cut."""
+    text = f"{_HEADER}\nseed {seed.hex()}\npublic {Identity(seed).public_key.hex()}\n"
+    with _temporary(path) as (descriptor, temporary):
+        os.fchmod(descriptor, _FILE_MODE)
+        os.write(descriptor, text.encode("ascii"))
+        os.fsync(descriptor)
+        # A link, not a rename: where another process was faster, its key stays.
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
+    """A file beside `path`, new and closed to others from its first moment, gone at the end."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
+    try:
+        yield descriptor, temporary
+    finally:
+        os.close(descriptor)
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+"""The key of one profile, as a value."""
+
+from __future__ import annotations
+
+from sdschat.identity.signing import key_pair, sender_id_of, sign
+
+SEED_BYTES = 32
+
+
+class Identity:
+    """A profile's Ed25519 key. The secret part never shows up in a repr, a log or a pickle."""
+
+    __slots__ = ("_secret", "_seed", "public_key", "sender_id")
+
+    def __init__(self, seed: bytes) -> None:
+        """`seed` is 32 random bytes: the whole secret."""
+        if len(seed) != SEED_BYTES:
+            raise ValueError(f"the seed of a key has {SEED_BYTES} bytes, not {len(seed)}")
+        self._seed = seed
+        self.public_key, self._secret = key_pair(seed)
+        self.sender_id = sender_id_of(self.public_key)
+
+    def sign(self, message: bytes) -> bytes:
+        """The signature, 64 bytes. What is signed begins with a domain tag: see `signing.signed_bytes`."""
+        return sign(self._secret, message)
+
+    def reveal_seed(self) -> bytes:
+        """The secret itself, for the key file and nothing else."""
+        return self._seed
+
+    def __repr__(self) -> str:
+        return f"Identity(sender_id={self.sender_id!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("an identity is not to be pickled: its key would leave the key file")

@@ -1,0 +1,66 @@
+"""Ed25519 as we use it: what exactly is signed, and the strict check of a signature.
+
+libsodium's check is the strict one: S must be below the group order, and public keys and R of small order or in a
+non-canonical encoding are refused. `tests/identity/test_vectors.py` holds it to that, whichever build is installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final
+
+from nacl.bindings import (
+    crypto_sign,
+    crypto_sign_BYTES,
+    crypto_sign_open,
+    crypto_sign_PUBLICKEYBYTES,
+    crypto_sign_seed_keypair,
+)
+from nacl.exceptions import BadSignatureError
+
+# A signature made for one purpose must mean nothing for another, so every purpose has a tag of its own.
+CONTENT_DOMAIN: Final = b"sdschat/content/v1\0"
+PRESENCE_DOMAIN: Final = b"sdschat/presence/v1\0"
+
+_SENDER_ID_DIGITS: Final = 32
+
+
+def sender_id_of(public_key: bytes) -> str:
+    """The participant id that belongs to a key: the first 32 hex digits of its SHA-256."""
+    return hashlib.sha256(public_key).hexdigest()[:_SENDER_ID_DIGITS]
+
+
+def signed_bytes(domain: bytes, values: Iterable[bytes | str | int]) -> bytes:
+    """The tag, then each value with its length in four bytes before it; numbers take eight bytes, big-endian.
+
+    With the lengths no two different lists of values give the same bytes. The protobuf encoding is not what is
+    signed, because other implementations may write it differently.
+    """
+    parts = [domain]
+    for value in values:
+        raw = value.encode() if isinstance(value, str) else value.to_bytes(8) if isinstance(value, int) else value
+        parts += (len(raw).to_bytes(4), raw)
+    return b"".join(parts)
+
+
+def key_pair(seed: bytes) -> tuple[bytes, bytes]:
+    """Public and secret key that follow from 32 random bytes."""
+    public, secret = crypto_sign_seed_keypair(seed)
+    return public, secret
+
+
+def sign(secret_key: bytes, message: bytes) -> bytes:
+    """The signature alone, 64 bytes."""
+    return crypto_sign(message, secret_key)[:crypto_sign_BYTES]
+
+
+def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether the holder of the key signed these bytes. Total: odd lengths are simply wrong."""
+    if len(public_key) != crypto_sign_PUBLICKEYBYTES or len(signature) != crypto_sign_BYTES:
+        return False
+    try:
+        crypto_sign_open(signature + message, public_key)
+    except BadSignatureError:
+        return False
+    return True

@@ -1,0 +1,120 @@
+"""Where the broker is, and the secret that opens it."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import SplitResult, unquote, urlsplit
+
+_PORTS: Final = {"mqtt": 1883, "mqtts": 8883, "ws": 80, "wss": 443}
+_WEBSOCKET_PATH: Final = "/mqtt"
+
+
+class AddressError(ValueError):
+    """A broker's address or credentials cannot be used. The text says what, why and what to do."""
+
+
+class Secret:
+    """A password that does not show itself in a repr, a log or a traceback with locals."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(("Secret", self._value))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("a secret is not to be pickled")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A broker's address without its secret."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = ""
+    user: str | None = None
+
+    @property
+    def encrypted(self) -> bool:
+        return self.scheme in ("mqtts", "wss")
+
+    @property
+    def websocket(self) -> bool:
+        return self.scheme in ("ws", "wss")
+
+    @property
+    def loopback(self) -> bool:
+        """Whether what is sent there stays on this machine."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost" or self.host.endswith(".localhost")
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}{self.path}"
+
+
+LOCAL: Final = Address("mqtt", "127.0.0.1", 1883)
+
+
+def parse_url(url: str) -> tuple[Address, Secret | None]:
+    """Address and password of `mqtt://user:password@host:port`, `mqtts://`, `ws://` or `wss://`."""
+    # Nothing of the given text is quoted in an error: there may be a password anywhere in it.
+    wanted = "Write it as mqtt://host:port, mqtts://host:port, ws://host:port/path or wss://host:port/path."
+    text = url.strip()
+    try:
+        parts = urlsplit(text if "://" in text else f"mqtt://{text}")
+        port = parts.port
+    except ValueError:
+        raise AddressError(f"The broker's address cannot be read: its host or port is malformed. {wanted}") from None
+    if parts.scheme not in _PORTS:
+        raise AddressError(f"The broker's address begins with an unknown scheme. {wanted}")
+    if not parts.hostname:
+        raise AddressError(f"The broker's address has no host in it. {wanted}")
+    if parts.query or parts.fragment:
+        raise AddressError(
+            "The broker's address has a '?' or '#' in it, which means nothing there. "
+            "In a password write them as %3F and %23, or give the password in SDSCHAT_BROKER_PASSWORD."
+        )
+    if port == 0:
+        raise AddressError(f"The broker's address has port 0, which nothing listens on. {wanted}")
+    user = None if parts.username is None else unquote(parts.username)
+    address = Address(parts.scheme, parts.hostname, port or _PORTS[parts.scheme], _path(parts), user)
+    return address, None if parts.password is None else Secret(unquote(parts.password))
+
+
+def _path(parts: SplitResult) -> str:
+    if parts.scheme in ("ws", "wss"):
+        return parts.path if parts.path not in ("", "/") else _WEBSOCKET_PATH
+    if parts.path not in ("", "/"):
+        raise AddressError(
+            f"The broker's address has a path after the host, and {parts.scheme}:// has none. Leave it out, "
+            "or use ws:// or wss:// for a broker behind a web server."
+        )
+    return ""
+
+
+def clear_text_problem(address: Address, password: Secret | None, allowed: bool = False) -> str | None:
+    """Why this password must not be sent there."""
+    if password is None or allowed or address.encrypted or address.loopback:
+        return None
+    return (
+        f"The password for {address.host} would be sent unencrypted, for everybody on the way to read. "
+        f"Use {'wss' if address.websocket else 'mqtts'}://, or say --allow-clear-password if the way is safe."
+    )

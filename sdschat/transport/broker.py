@@ -1,0 +1,202 @@
+"""The embedded broker: rumqttd from the package iotcore, in a process that cannot outlive ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+import ssl
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from sdschat.transport.address import LOCAL, Address, Secret
+from sdschat.transport.tls import no_passphrase, reason
+
+_SCRIPT: Final = Path(__file__).with_name("broker_process.py")
+_START_PATIENCE: Final = 15.0  # seconds
+_STOP_PATIENCE: Final = 2.0
+
+
+class BrokerError(Exception):
+    """The embedded broker cannot serve. The text says what, why and what to do."""
+
+
+class PortTakenError(BrokerError):
+    """Something else listens there: very likely the broker that we wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerTls:
+    """Files in PEM form. There is no authority for clients: iotcore's rumqttd takes the setting and ignores it."""
+
+    cert_file: Path
+    key_file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """MQTT 3.1.1 is spoken on `port`, because rumqttd speaks one version on a port and every client knows that one."""
+
+    host: str = LOCAL.host
+    port: int = LOCAL.port
+    port_v5: int | None = None
+    port_websocket: int | None = None
+    users: Mapping[str, Secret] = field(default_factory=dict)  # empty: everybody is let in
+    tls: BrokerTls | None = None
+    max_packet: int = 1024 * 1024
+    max_connections: int = 1000
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        ports = (self.port, self.port_v5, self.port_websocket)
+        return [(self.host, port) for port in ports if port is not None]
+
+    @property
+    def open_to_all(self) -> bool:
+        """Whether anybody on the network can read and write everything: to be said when it starts."""
+        return not self.users and not Address("mqtt", self.host, self.port).loopback
+
+    def problems(self) -> list[str]:
+        """What is wrong with these values, in words."""
+        found = []
+        try:
+            ipaddress.ip_address(self.host)
+        except ValueError:
+            found.append(f"The broker is to listen on {self.host!r}. Give an IP address, such as 127.0.0.1 or 0.0.0.0.")
+        ports = [port for _, port in self.addresses]
+        if not all(0 < port < 65536 for port in ports) or len(set(ports)) < len(ports):
+            found.append(f"The broker is to listen on ports {ports}. Give different ones from 1 to 65535.")
+        if not 1024 <= self.max_packet <= 256 * 1024 * 1024:
+            found.append(f"The broker is to take packets of {self.max_packet} bytes. Give 1024 to 268435456.")
+        for user, password in self.users.items():
+            if not user or not (user + password.reveal()).isprintable():
+                found.append("A user or password of the broker is empty or has control characters. Choose another one.")
+        if self.tls is not None:
+            found += _tls_problems(self.tls)
+        return found
+
+    def toml(self) -> str:
+        """rumqttd's settings."""
+        lines = ["id = 0", "[router]", "id = 0", f"max_connections = {self.max_connections}"]
+        # What rumqttd keeps of each topic in memory: ten segments. A slow client that falls further behind loses
+        # packets, which is what SDS is for.
+        lines += ["max_outgoing_packet_count = 200", "max_segment_size = 1048576", "max_segment_count = 10"]
+        lines += self._server("v4", self.port)
+        if self.port_v5 is not None:
+            lines += self._server("v5", self.port_v5)
+        if self.port_websocket is not None:
+            lines += self._server("ws", self.port_websocket)
+        return "\n".join(lines) + "\n"
+
+    def _server(self, kind: str, port: int) -> list[str]:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        lines = [f"[{kind}.1]", f'name = "{kind}"', f'listen = "{host}:{port}"', "next_connection_delay_ms = 1"]
+        if self.tls is not None:
+            lines += [f"[{kind}.1.tls]", f"certpath = {_quoted(self.tls.cert_file)}"]
+            lines += [f"keypath = {_quoted(self.tls.key_file)}"]
+        lines += [f"[{kind}.1.connections]", "connection_timeout_ms = 10000", f"max_payload_size = {self.max_packet}"]
+        lines += ["max_inflight_count = 200", "dynamic_filters = true"]
+        if self.users:
+            lines += [f"[{kind}.1.connections.auth]"]
+            lines += [f"{_quoted(user)} = {_quoted(password.reveal())}" for user, password in self.users.items()]
+        return lines
+
+
+def _tls_problems(tls: BrokerTls) -> list[str]:
+    """rumqttd starts with any file and then refuses everybody, so the files are tried here."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.cert_file, tls.key_file, password=no_passphrase)
+    except (OSError, ValueError) as error:
+        return [
+            f"The broker's certificate {tls.cert_file} cannot be used with the key {tls.key_file}: {reason(error)}. "
+            "Both must be in PEM form, belong together, and the key must have no passphrase."
+        ]
+    return []
+
+
+def _quoted(value: object) -> str:
+    """A TOML basic string: JSON's, as long as there are no control characters and no escaped surrogates."""
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+class EmbeddedBroker:
+    """One broker process."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        for problem in config.problems():
+            raise BrokerError(problem)
+        self.config = config
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None and self.running else None
+
+    async def start(self) -> None:
+        """Come back when it takes connections. Raises PortTakenError or BrokerError."""
+        if self.running:
+            return
+        order: dict[str, object] = {"config": self.config.toml(), "addresses": self.config.addresses}
+        try:
+            # -P: a file named json.py where we happen to be is not to be imported. A session of its own: Ctrl+C in
+            # our terminal is for us, and the broker must still be there when we say goodbye to it.
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", str(_SCRIPT)),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            answer = await asyncio.wait_for(self._ask(order), _START_PATIENCE)
+        except (OSError, TimeoutError) as error:
+            await self.stop()
+            raise BrokerError(
+                f"The embedded broker did not start: {error or 'it took too long'}. Try again."
+            ) from error
+        if answer != "ready":
+            await self.stop()
+            raise self._explained(answer.removeprefix("failed").strip())
+
+    async def _ask(self, order: dict[str, object]) -> str:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        # Through the pipe, not as arguments: those can be read by everybody on this machine.
+        self._process.stdin.write(json.dumps(order).encode() + b"\n")
+        with contextlib.suppress(ConnectionError):  # then its answer says why
+            await self._process.stdin.drain()
+        return (await self._process.stdout.readline()).decode(errors="replace").strip()
+
+    def _explained(self, answer: str) -> BrokerError:
+        ports = ", ".join(str(port) for _, port in self.config.addresses)
+        if "already" in answer or "in use" in answer:
+            return PortTakenError(f"Port {ports} on {self.config.host} is taken. Choose another one with --listen.")
+        return BrokerError(f"The embedded broker cannot serve on port {ports}: {answer or 'it ended without a word'}.")
+
+    async def stop(self) -> None:
+        """End it, politely and then not. Every connection to it is lost."""
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), _STOP_PATIENCE)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        self._process = None
+
+    async def wait(self) -> None:
+        """Come back when it ended, for whatever reason."""
+        if self._process is not None:
+            await self._process.wait()

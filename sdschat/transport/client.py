@@ -1,0 +1,251 @@
+"""The MQTT transport: stays connected, and says what the connection is doing."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Hashable
+from random import Random
+from typing import Final
+
+from sdschat.transport import base
+from sdschat.transport.address import AddressError, clear_text_problem
+from sdschat.transport.backoff import Backoff
+from sdschat.transport.base import Why
+from sdschat.transport.link import LinkOptions, Opened
+from sdschat.transport.mqtt import PahoLink
+from sdschat.transport.notifier import Notifier
+from sdschat.transport.options import MqttOptions
+from sdschat.transport.outbox import Packet
+from sdschat.transport.sender import HUNG_UP, QUIET, Sender
+from sdschat.transport.session import End, MakeLink, Session
+from sdschat.transport.tls import client_context
+from sdschat.transport.topics import echo_topic
+
+_OLD, _NEW = 3, 5
+_NAMES: Final = {_OLD: "MQTT 3.1.1", _NEW: "MQTT 5"}
+_SUSPICIOUS: Final = 3  # connections in a row that the broker ended soon
+_GOODBYE: Final = 0.5  # seconds that the broker has to hear that we leave
+
+
+class MqttTransport:
+    """See `base.Transport`. `random` gives the jitter of the back-off."""
+
+    def __init__(self, options: MqttOptions, random: Random | None = None, make_link: MakeLink = PahoLink) -> None:
+        """Raises AddressError, in words for a person, for what cannot or must not be used."""
+        problem = clear_text_problem(options.address, options.password, options.allow_clear_password)
+        if problem is not None:
+            raise AddressError(problem)
+        self._options = options
+        self._tls = client_context(options.tls) if options.address.encrypted else None
+        self._make_link = make_link
+        self._backoff = Backoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
+        self._notifier = Notifier()
+        self._sender = Sender(options, self._notifier.tell)
+        self._filters: dict[str, None] = {}
+        self._presence = b""
+        self._version = _NEW
+        self._paused = self._closing = False
+        self._session: Session | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
+        self._rename()
+
+    def _rename(self) -> None:
+        # The same id for as long as we run: with it the broker ends a connection of ours that it still believes in,
+        # last will included, before the new one says that we are here.
+        self._short_lived = 0
+        self._client_id = f"sdschat-{secrets.token_hex(12)}"
+        self._echo = echo_topic(self._client_id, self._options.prefix)
+
+    # Verbs.
+
+    def listen(self, handler: base.Handler) -> None:
+        self._notifier.listen(handler)
+
+    def start(self) -> None:
+        if self._task is not None:
+            raise RuntimeError("this transport was started before")
+        self._loop = asyncio.get_running_loop()
+        self._notifier.begin(self._loop.call_soon)
+        self._task = self._loop.create_task(self._run(), name="sdschat-mqtt")
+
+    def subscribe(self, topic_filter: str) -> None:
+        if topic_filter not in self._filters:
+            self._filters[topic_filter] = None
+            if self._session is not None:
+                self._session.subscribe(topic_filter)
+
+    def unsubscribe(self, topic_filter: str) -> None:
+        if topic_filter in self._filters:
+            del self._filters[topic_filter]
+            if self._session is not None:
+                self._session.unsubscribe(topic_filter)
+
+    def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, tag: Hashable = None) -> None:
+        problem = base.publish_problem(topic, qos)
+        if problem is not None:
+            raise ValueError(problem)
+        self._sender.send(Packet(topic, payload, qos, retain, tag))
+
+    def set_presence(self, payload: bytes) -> None:
+        if self._options.presence_topic is None:
+            raise ValueError("this transport was made without a presence topic")
+        self._presence = payload
+        if self.connected:
+            self._announce(payload)
+
+    def _announce(self, payload: bytes) -> None:
+        if self._options.presence_topic is not None:
+            self._sender.send(Packet(self._options.presence_topic, payload, 1, True, QUIET))
+
+    def pause(self) -> None:
+        self._paused = True
+        if self._session is not None:
+            self._session.pause()
+
+    def resume(self) -> None:
+        self._paused = False
+        if self._session is not None:
+            self._session.resume()
+
+    def retry_now(self) -> None:
+        self._hurry.set()
+
+    @property
+    def connected(self) -> bool:
+        return self._session is not None and self._session.ready
+
+    @property
+    def waiting(self) -> int:
+        return len(self._sender)
+
+    @property
+    def failures(self) -> int:
+        """How often the handler raised."""
+        return self._notifier.failures
+
+    def describe(self) -> str:
+        return str(self._options.address)
+
+    async def close(self, grace: float = 1.0) -> None:
+        if self._closing:
+            return
+        self._closing = True
+        if self._task is not None:
+            await self._leave(grace)
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        self._sender.close()
+        self._notifier.tell(base.Disconnected(Why.CLOSED, "The program left the broker.", None))
+        self._notifier.finish()
+
+    async def _leave(self, grace: float) -> None:
+        session = self._session
+        if session is None:
+            return
+        done = session.ready and await self._sender.idle(grace)
+        if done and session.ready and self._presence:
+            self._announce(b"")
+            done = await self._sender.idle(_GOODBYE)
+        if done and session.ready:
+            await session.leave(_GOODBYE)
+        else:
+            # Without a goodbye the broker publishes our last will, which clears the presence for us.
+            session.abort(Why.CLOSED, "")
+
+    # Connecting.
+
+    async def _run(self) -> None:
+        while not self._closing:
+            self._notifier.tell(base.Connecting(self.describe(), self._backoff.attempts + 1))
+            end = await self._once()
+            if end.why is Why.PROTOCOL and self._version == _NEW:
+                # Old brokers hang up at MQTT 5 without a word, so that is how they are known.
+                self._version = _OLD
+                end = await self._once()
+            if end.why is Why.PROTOCOL:
+                self._version = _NEW
+            await self._pause_before_next(end)
+
+    async def _once(self) -> End:
+        """One connection, or one attempt."""
+        try:
+            if self._options.before_connect is not None:
+                await self._options.before_connect()
+            self._session = Session(
+                self._options, self._link_options(), self._echo, self._filters, self, self._make_link
+            )
+            if self._paused:
+                self._session.pause()
+            end = await self._session.run()
+        except Exception as error:
+            # Nothing may end the attempts for good: that would look like a network that never comes back.
+            end = End(Why.UNREACHABLE, str(error) or type(error).__name__)
+        self._forget(end)
+        return end
+
+    async def _pause_before_next(self, end: End) -> None:
+        if self._closing:
+            return
+        delay = self._backoff.next()
+        self._hurry.clear()
+        self._notifier.tell(base.Disconnected(end.why, end.detail, self._loop.time() + delay))
+        try:
+            await asyncio.wait_for(self._hurry.wait(), delay)
+        except TimeoutError:
+            return
+
+    def _link_options(self) -> LinkOptions:
+        options = self._options
+        return LinkOptions(
+            address=options.address,
+            client_id=self._client_id,
+            version=self._version,
+            keepalive=options.keepalive,
+            dial_timeout=options.connect_timeout / 2,
+            max_incoming=options.max_incoming,
+            echo=self._echo,
+            password=options.password,
+            tls=self._tls,
+            will_topic=options.presence_topic,
+        )
+
+    def _forget(self, end: End) -> None:
+        """The connection is over, or never was."""
+        session, self._session = self._session, None
+        if session is None or session.ready_at is None:
+            return
+        if self._loop.time() - session.ready_at >= self._options.stable_after:
+            self._backoff.reset()
+            self._short_lived = 0
+        elif end.why in HUNG_UP:
+            self._short_lived += 1
+        # Many brokers hang up without telling that another came with our id; two who share one would flap for ever.
+        if end.why is Why.TAKEN_OVER or self._short_lived >= _SUSPICIOUS:
+            self._rename()
+        self._sender.disconnected(end.why)
+
+    # What the session tells.
+
+    def session_ready(self, opened: Opened) -> None:
+        assert self._session is not None
+        limit = self._sender.connected(opened, self._session.publish)
+        self._notifier.tell(
+            base.Connected(self.describe(), _NAMES[self._version], limit, self._options.address.encrypted)
+        )
+        if self._presence:
+            self._announce(self._presence)
+        self._sender.flush()
+
+    def session_received(self, topic: str, payload: bytes, retained: bool) -> None:
+        self._notifier.tell(base.Received(topic, payload, retained))
+
+    def session_answered(self, packet_id: int, refusal: str | None) -> None:
+        self._sender.answered(packet_id, refusal)
+
+    def session_refused(self, topic_filter: str, detail: str) -> None:
+        self._notifier.tell(base.SubscribeRefused(topic_filter, detail))
+
+    def session_unprobed(self, topic: str) -> None:
+        self._notifier.tell(base.ProbeUnanswered(topic))

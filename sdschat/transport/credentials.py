@@ -1,0 +1,68 @@
+"""Finding the broker's password: never among the arguments, never in a file that others may read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from sdschat.transport.address import Address, AddressError, Secret
+
+PASSWORD_VARIABLE: Final = "SDSCHAT_BROKER_PASSWORD"
+_MAX_BYTES: Final = 65535  # of a password, in MQTT
+
+
+def find_password(
+    address: Address,
+    from_url: Secret | None,
+    environ: Mapping[str, str],
+    *,
+    file: Path | None = None,
+    ask: Callable[[str], str] | None = None,
+) -> Secret | None:
+    """The password: of the URL, else of the variable, else of the file, else asked for if there is a user."""
+    if from_url is not None:
+        return _checked(from_url.reveal())
+    if environ.get(PASSWORD_VARIABLE):
+        return _checked(environ[PASSWORD_VARIABLE])
+    if file is not None:
+        return _checked(_read(file))
+    if address.user and ask is not None:
+        return _checked(ask(f"Password of {address.user} at {address.host}: "))
+    return None
+
+
+def _checked(password: str) -> Secret:
+    try:
+        fits = len(password.encode()) <= _MAX_BYTES
+    except UnicodeEncodeError:
+        raise AddressError("The broker's password is not readable text. Type it again, or check its file.") from None
+    if not fits:
+        raise AddressError(f"The broker's password has more than {_MAX_BYTES} bytes, which MQTT cannot carry.")
+    return Secret(password)
+
+
+def _read(file: Path) -> str:
+    """The first line of the file."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode):
+                raise AddressError(f"The password file {file} is not a file. Name one that holds the password.")
+            if stat.S_IMODE(mode) & 0o077:
+                raise AddressError(
+                    f"Others may read the password file {file}. Close it with: chmod 600 {file} "
+                    "(and choose a new password, if this machine has other users)."
+                )
+            return os.read(descriptor, _MAX_BYTES + 2).decode().split("\n", 1)[0].removesuffix("\r")
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise AddressError(f"The password file {file} cannot be read: {error.strerror}. Check its name.") from error
+    except UnicodeDecodeError:
+        raise AddressError(
+            f"The password file {file} is not UTF-8 text. Write the password on its first line."
+        ) from None

@@ -1,0 +1,189 @@
+"""A broker and its clients in memory: the same interface, no sockets, and the same run every time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+
+from sdschat.transport import base
+from sdschat.transport.base import Failure, Why
+from sdschat.transport.notifier import Notifier
+from sdschat.transport.topics import matches
+
+_ADDRESS = "memory://network"
+
+
+class MemoryNetwork:
+    """The broker. `schedule` runs something soon: `loop.call_soon`; without it, nothing moves until `run`."""
+
+    def __init__(
+        self, schedule: Callable[[Callable[[], None]], object] | None = None, max_payload: int = 1024 * 1024
+    ) -> None:
+        self.max_payload = max_payload
+        self.retained: dict[str, bytes] = {}
+        self.clients: list[MemoryTransport] = []
+        self._schedule = schedule
+        self._steps: deque[Callable[[], None]] = deque()
+
+    def soon(self, step: Callable[[], None]) -> None:
+        """One step of the network; steps are taken in the order in which they were asked for."""
+        self._steps.append(step)
+        if self._schedule is not None:
+            self._schedule(self._next)
+
+    def _next(self) -> None:
+        if self._steps:
+            self._steps.popleft()()
+
+    def run(self, most: int = 1_000_000) -> int:
+        """Take steps until nothing moves any more; gives their number."""
+        taken = 0
+        while self._steps:
+            if taken == most:
+                raise RuntimeError(f"the network still moves after {most} steps: somebody answers every packet")
+            self._next()
+            taken += 1
+        return taken
+
+    def transport(self, presence_topic: str | None = None) -> MemoryTransport:
+        return MemoryTransport(self, presence_topic)
+
+    def pass_on(self, topic: str, payload: bytes, retain: bool) -> None:
+        if retain and payload:
+            self.retained[topic] = payload
+        elif retain:
+            self.retained.pop(topic, None)
+        for client in list(self.clients):
+            client.take(topic, payload, retained=False)
+
+
+class MemoryTransport:
+    """See `base.Transport`. Own packets come back, as from a broker that speaks MQTT 3.1.1."""
+
+    def __init__(self, network: MemoryNetwork, presence_topic: str | None) -> None:
+        self._network = network
+        self._presence_topic = presence_topic
+        self._presence = b""
+        self._notifier = Notifier()
+        self._filters: dict[str, None] = {}
+        self._queue: deque[tuple[str, bytes, bool, Hashable]] = deque()
+        self._held: deque[tuple[str, bytes, bool]] = deque()  # what came while we were paused
+        self._paused = self._closed = False
+        self.connected = False
+
+    def listen(self, handler: base.Handler) -> None:
+        self._notifier.listen(handler)
+
+    def start(self) -> None:
+        self._notifier.begin(self._network.soon)
+        self._notifier.tell(base.Connecting(_ADDRESS, 1))
+        self._network.soon(self.reconnect)
+
+    def reconnect(self) -> None:
+        """Be connected, from now on; the other half of `drop`."""
+        if self.connected or self._closed:
+            return
+        self.connected = True
+        self._network.clients.append(self)
+        self._notifier.tell(base.Connected(_ADDRESS, "memory", self._network.max_payload, True))
+        for topic_filter in self._filters:
+            self._give_retained(topic_filter)
+        if self._presence:
+            self.set_presence(self._presence)
+        while self._queue:
+            self._network.soon(self._post(*self._queue.popleft()))
+
+    def drop(self, why: Why = Why.CONNECTION_LOST) -> None:
+        """Lose the connection as if the cable were cut: the broker clears our presence."""
+        if not self.connected:
+            return
+        self.connected = False
+        self._network.clients.remove(self)
+        if self._presence_topic is not None:
+            self._network.pass_on(self._presence_topic, b"", True)
+        self._notifier.tell(base.Disconnected(why, "The connection was cut.", None))
+
+    async def close(self, grace: float = 1.0) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self.drop(Why.CLOSED)
+        while self._queue:
+            tag = self._queue.popleft()[3]
+            self._notifier.tell(base.PublishFailed(tag, Failure.CLOSED, "The program left before this was sent."))
+        self._notifier.finish()
+
+    def subscribe(self, topic_filter: str) -> None:
+        if topic_filter not in self._filters:
+            self._filters[topic_filter] = None
+            if self.connected:
+                self._give_retained(topic_filter)
+
+    def unsubscribe(self, topic_filter: str) -> None:
+        self._filters.pop(topic_filter, None)
+
+    def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, tag: Hashable = None) -> None:
+        problem = base.publish_problem(topic, qos)
+        if problem is not None:
+            raise ValueError(problem)
+        fail = self._notifier.tell
+        if self._closed:
+            fail(base.PublishFailed(tag, Failure.CLOSED, "The program has left."))
+        elif len(payload) > self._network.max_payload:
+            limit = self._network.max_payload
+            fail(base.PublishFailed(tag, Failure.TOO_LARGE, f"The packet has {len(payload)} bytes of {limit} allowed."))
+        elif self.connected:
+            self._network.soon(self._post(topic, payload, retain, tag))
+        elif qos:
+            self._queue.append((topic, payload, retain, tag))
+        else:
+            fail(base.PublishFailed(tag, Failure.NOT_CONNECTED, "There is no connection."))
+
+    def _post(self, topic: str, payload: bytes, retain: bool, tag: Hashable) -> Callable[[], None]:
+        def step() -> None:
+            if not self.connected:
+                self.publish(topic, payload, retain=retain, tag=tag)  # cut on its way: it waits again
+                return
+            self._network.pass_on(topic, payload, retain)
+            self._notifier.tell(base.Published(tag))
+
+        return step
+
+    def take(self, topic: str, payload: bytes, retained: bool) -> None:
+        """The network has a packet; it is ours if we subscribed to it."""
+        if not any(matches(topic_filter, topic) for topic_filter in self._filters):
+            return
+        if self._paused:
+            self._held.append((topic, payload, retained))
+        else:
+            self._notifier.tell(base.Received(topic, payload, retained))
+
+    def _give_retained(self, topic_filter: str) -> None:
+        for topic, payload in self._network.retained.items():
+            if matches(topic_filter, topic):
+                self.take(topic, payload, retained=True)
+
+    def set_presence(self, payload: bytes) -> None:
+        if self._presence_topic is None:
+            raise ValueError("this transport was made without a presence topic")
+        self._presence = payload
+        if self.connected:
+            self._network.pass_on(self._presence_topic, payload, True)
+
+    def pause(self) -> None:
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        while self._held:
+            self._notifier.tell(base.Received(*self._held.popleft()))
+
+    def retry_now(self) -> None:
+        self.reconnect()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    def describe(self) -> str:
+        return _ADDRESS

@@ -1,0 +1,298 @@
+"""One MQTT connection over paho, the only module that knows paho.
+
+paho runs no thread here: the event loop calls it when its socket can be read or written. The one thing done
+elsewhere is to open the socket (name look-up, TCP, TLS and websocket handshakes, all blocking in paho), on a
+short-lived thread that hands over a connected socket and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from sdschat.transport.base import Why
+from sdschat.transport.link import LinkEvents, LinkOptions, Opened
+from sdschat.transport.reasons import (
+    WebsocketRefusedError,
+    explain_dial,
+    explain_goodbye,
+    explain_loss,
+    explain_refusal,
+)
+from sdschat.transport.stream import Stream
+
+_PACKETS_AT_A_TIME: Final = 64  # then the loop may do something else
+_SUBSCRIBE_QOS: Final = 1
+
+
+class _Client(paho.Client):
+    """paho's client, given its socket instead of opening it itself."""
+
+    ready: Stream | None = None
+    tls: ssl.SSLContext | None = None
+    _half_open: socket.socket | None = None
+
+    def dial(self) -> Any:
+        """What paho does to get a socket; blocks. Unlike paho it leaves no socket behind when that fails."""
+        try:
+            made: Any = super()._create_socket()
+        except BaseException as error:
+            if self._half_open is not None:
+                self._half_open.close()
+            if isinstance(error, paho.WebsocketConnectionError):
+                raise WebsocketRefusedError(str(error)) from error
+            raise
+        finally:
+            self._half_open = None
+        return made
+
+    def hang_up(self) -> None:
+        """Close the socket now; nothing if there is none."""
+        self._sock_close()
+
+    def _create_socket(self) -> Any:
+        made, self.ready = self.ready, None
+        assert made is not None
+        return made
+
+    def _create_socket_connection(self) -> socket.socket:
+        made = super()._create_socket_connection()
+        # Small packets that answer each other are what Nagle's algorithm delays by 40 ms.
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._half_open = made
+        return made
+
+    def _ssl_wrap_socket(self, tcp_sock: socket.socket) -> ssl.SSLSocket:
+        assert self.tls is not None
+        self._half_open = made = self.tls.wrap_socket(
+            tcp_sock, server_hostname=self.host, do_handshake_on_connect=False
+        )
+        made.settimeout(self.connect_timeout)
+        made.do_handshake()
+        return made
+
+
+class PahoLink:
+    """See `link.Link`."""
+
+    def __init__(self, options: LinkOptions, events: LinkEvents, loop: asyncio.AbstractEventLoop) -> None:
+        self._options = options
+        self._events = events
+        self._loop = loop
+        self._stream: Stream | None = None
+        self._handled = 0
+        self._opened = self._closed = self._leaving = self._paused = self._inside = False
+        self._client = self._make_client()
+
+    def _make_client(self) -> _Client:
+        options = self._options
+        five = options.version == 5
+        client = _Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=options.client_id,
+            clean_session=None if five else True,
+            protocol=MQTTProtocolVersion.MQTTv5 if five else MQTTProtocolVersion.MQTTv311,
+            transport="websockets" if options.address.websocket else "tcp",
+            reconnect_on_failure=False,
+        )
+        client.connect_timeout = options.dial_timeout
+        # The window is ours to keep (see Outbox): paho knows no broker's limit and would queue without bound.
+        client.max_inflight_messages_set(0)
+        if options.address.websocket:
+            client.ws_set_options(path=options.address.path)
+        if options.tls is not None:
+            client.tls_set_context(options.tls)
+            client.tls = options.tls
+        if options.address.user is not None or options.password is not None:
+            client.username_pw_set(
+                options.address.user or "", None if options.password is None else options.password.reveal()
+            )
+        if options.will_topic is not None:
+            client.will_set(options.will_topic, b"", qos=1, retain=True)
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_message = self._on_message
+        client.on_publish = self._on_publish
+        client.on_subscribe = self._on_subscribe
+        client.on_socket_open = self._on_socket_open
+        client.on_socket_close = self._on_socket_close
+        client.on_socket_register_write = self._on_register_write
+        client.on_socket_unregister_write = self._on_unregister_write
+        return client
+
+    # What the transport calls.
+
+    def open(self) -> None:
+        threading.Thread(target=self._dial, name="sdschat-dial", daemon=True).start()
+
+    def subscribe(self, topic_filters: Sequence[str]) -> int:
+        # With MQTT 5 our own packets need not come back, except for the probe.
+        five = self._options.version == 5
+        wanted: list[Any] = [
+            (each, SubscribeOptions(_SUBSCRIBE_QOS, noLocal=each != self._options.echo) if five else _SUBSCRIBE_QOS)
+            for each in topic_filters
+        ]
+        _, packet_id = self._client.subscribe(wanted)
+        return packet_id or 0
+
+    def unsubscribe(self, topic_filter: str) -> None:
+        self._client.unsubscribe(topic_filter)
+
+    def publish(self, topic: str, payload: bytes, qos: int, retain: bool) -> int:
+        return self._client.publish(topic, payload, qos, retain).mid
+
+    def tick(self) -> None:
+        if not self._closed and self._stream is not None:
+            self._guarded(self._client.loop_misc)
+
+    def pause(self) -> None:
+        if self._stream is not None and not self._paused and not self._closed:
+            self._loop.remove_reader(self._stream.fileno())
+        self._paused = True
+
+    def resume(self) -> None:
+        if self._stream is not None and self._paused and not self._closed:
+            self._loop.add_reader(self._stream.fileno(), self._readable)
+            self._loop.call_soon(self._readable)
+        self._paused = False
+
+    def disconnect(self) -> None:
+        self._leaving = True
+        if self._stream is None:
+            self.abort(Why.CLOSED, "")
+        else:
+            self._client.disconnect()
+
+    # Opening the socket.
+
+    def _dial(self) -> None:
+        address = self._options.address
+        made: Stream | None = None
+        problem: Exception | None = None
+        try:
+            self._client.connect_async(address.host, address.port, self._options.keepalive, **self._connect_options())
+            made = Stream(self._client.dial(), self._options.max_incoming)
+        except Exception as error:
+            # Whatever the resolver, TLS or the websocket handshake may raise: on this thread nobody else would see it.
+            problem = error
+        try:
+            self._loop.call_soon_threadsafe(self._dialled, made, problem)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            if made is not None:
+                made.close()
+
+    def _connect_options(self) -> dict[str, Any]:
+        if self._options.version != 5:
+            return {}
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties.MaximumPacketSize = self._options.max_incoming
+        return {"clean_start": True, "properties": properties}
+
+    def _dialled(self, made: Stream | None, problem: Exception | None) -> None:
+        if made is None:
+            self.abort(*explain_dial(problem, self._options.address))
+        elif self._closed:
+            made.close()
+        else:
+            self._client.ready = self._stream = made
+            self._guarded(self._client.reconnect)
+
+    def _readable(self) -> None:
+        stream = self._stream
+        if stream is None or self._closed or self._paused:
+            return
+        self._handled = 0
+        while self._handled < _PACKETS_AT_A_TIME:
+            self._guarded(self._client.loop_read)
+            if self._closed or self._paused or stream.dry:
+                return
+        self._loop.call_soon(self._readable)
+
+    def _writable(self) -> None:
+        if not self._closed:
+            self._guarded(self._client.loop_write)
+
+    def _guarded(self, step: Any) -> None:
+        """A step of paho that raises or fails ends this connection, never the loop."""
+        self._inside = True
+        try:
+            failed = step() not in (None, MQTTErrorCode.MQTT_ERR_SUCCESS)
+        except Exception as error:
+            # For example a packet so malformed that paho trips over it.
+            self.abort(Why.PROTOCOL, f"The broker sent what cannot be read ({type(error).__name__}).")
+            failed = False
+        self._inside = False
+        if failed:
+            self.abort(*explain_loss(self._stream, self._opened, self._options.address))
+        if self._closed:
+            self._client.hang_up()
+
+    # What paho calls.
+
+    def _on_socket_open(self, _client: Any, _data: Any, sock: Any) -> None:
+        if not self._paused:
+            self._loop.add_reader(sock.fileno(), self._readable)
+
+    def _on_socket_close(self, _client: Any, _data: Any, sock: Any) -> None:
+        self._loop.remove_reader(sock.fileno())
+        self._loop.remove_writer(sock.fileno())
+
+    def _on_register_write(self, _client: Any, _data: Any, sock: Any) -> None:
+        self._loop.add_writer(sock.fileno(), self._writable)
+
+    def _on_unregister_write(self, _client: Any, _data: Any, sock: Any) -> None:
+        self._loop.remove_writer(sock.fileno())
+
+    def _on_connect(
+        self, _client: Any, _data: Any, _flags: Any, reason: ReasonCode, properties: Properties | None
+    ) -> None:
+        if reason.is_failure:
+            self.abort(*explain_refusal(reason.value, str(reason)))
+            return
+        self._opened = True
+        # MQTT 5 only, and only where the broker sets a bound.
+        max_packet = getattr(properties, "MaximumPacketSize", None)
+        self._events.link_opened(Opened(max_packet, getattr(properties, "ReceiveMaximum", None) or 65535))
+
+    def _on_disconnect(self, _client: Any, _data: Any, flags: Any, reason: ReasonCode, _properties: Any) -> None:
+        if self._leaving:
+            self.abort(Why.CLOSED, "")
+        elif flags.is_disconnect_packet_from_server:
+            self.abort(*explain_goodbye(reason.value, str(reason)))
+        else:
+            self.abort(*explain_loss(self._stream, self._opened, self._options.address))
+
+    def _on_message(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
+        self._handled += 1
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:
+            return  # not a topic that anybody of ours uses
+        self._events.link_received(topic, bytes(message.payload), message.retain)
+
+    def _on_publish(self, _client: Any, _data: Any, packet_id: int, reason: ReasonCode, _properties: Any) -> None:
+        self._handled += 1
+        self._events.link_answered(packet_id, str(reason) if reason.is_failure else None)
+
+    def _on_subscribe(self, _c: Any, _d: Any, packet_id: int, reasons: list[ReasonCode], _properties: Any) -> None:
+        self._events.link_subscribed(packet_id, [str(each) if each.is_failure else None for each in reasons])
+
+    def abort(self, why: Why, detail: str) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        # Within a callback of paho its lock is held, which closing the socket takes again: later, see `_guarded`.
+        if not self._inside:
+            self._client.hang_up()
+        self._events.link_closed(why, detail)

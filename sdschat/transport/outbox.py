@@ -1,0 +1,100 @@
+"""Packets on their way to the broker: bounded, in order, and sent again after a lost connection. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final
+
+from sdschat.transport.base import Failure
+
+# A broker that dislikes a packet often just hangs up. Three times, with nothing else under way, is no coincidence.
+_STRIKES: Final = 3
+
+
+@dataclass(slots=True, eq=False)
+class Packet:
+    topic: str
+    payload: bytes
+    qos: int
+    retain: bool
+    tag: Hashable
+    strikes: int = 0
+
+    @property
+    def size(self) -> int:
+        return len(self.topic) + len(self.payload)
+
+
+class Outbox:
+    """What waits, and what is under way (handed over, not acknowledged), by packet id."""
+
+    __slots__ = ("_bytes", "_careful", "_max_bytes", "_max_packets", "_under_way", "_waiting", "window")
+
+    def __init__(self, max_packets: int, max_bytes: int, window: int) -> None:
+        self._max_packets = max_packets
+        self._max_bytes = max_bytes
+        self.window = window
+        self._waiting: deque[Packet] = deque()
+        self._under_way: dict[int, Packet] = {}
+        self._bytes = 0
+        self._careful = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._under_way)
+
+    def add(self, packet: Packet) -> Failure | None:
+        """Queue a packet, or say why not."""
+        if len(self) >= self._max_packets or self._bytes + packet.size > self._max_bytes:
+            return Failure.QUEUE_FULL
+        self._waiting.append(packet)
+        self._bytes += packet.size
+        return None
+
+    def pump(self, send: Callable[[Packet], int]) -> None:
+        """Hand over as many as may be under way at once. `send` gives the packet's id."""
+        while self._waiting and len(self._under_way) < self._allowed():
+            packet = self._waiting.popleft()
+            self._under_way[send(packet)] = packet
+
+    def _allowed(self) -> int:
+        # After a lost connection, one at a time until all that were under way are through: if one of them is the
+        # cause, it is then alone when it happens again.
+        return 1 if self._careful else self.window
+
+    def taken(self, packet_id: int) -> Packet | None:
+        """The broker answered for this packet, with yes or no."""
+        packet = self._under_way.pop(packet_id, None)
+        if packet is not None:
+            self._bytes -= packet.size
+            self._careful = max(0, self._careful - 1)
+        return packet
+
+    def connection_lost(self, hung_up: bool) -> list[tuple[Packet, Failure]]:
+        """What was under way waits again, in its order; returned is what does not, with the reason.
+
+        `hung_up`: the other side ended it, and so may have disliked what was under way.
+        """
+        lost = list(self._under_way.values())
+        self._under_way.clear()
+        suspect = hung_up and len(lost) == 1
+        kept, given_up = [], []
+        for packet in lost:
+            packet.strikes += suspect
+            if packet.qos and packet.strikes < _STRIKES:
+                kept.append(packet)
+            else:
+                self._bytes -= packet.size
+                given_up.append((packet, Failure.REFUSED if packet.qos else Failure.NOT_CONNECTED))
+        self._waiting.extendleft(reversed(kept))
+        self._careful = len(kept)
+        return given_up
+
+    def drain(self) -> list[Packet]:
+        """Empty it."""
+        packets = [*self._under_way.values(), *self._waiting]
+        self._under_way.clear()
+        self._waiting.clear()
+        self._bytes = self._careful = 0
+        return packets

@@ -1,0 +1,73 @@
+"""Why a connection could not be made or did not last, in words for a person."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from typing import Final
+
+from sdschat.transport.address import Address
+from sdschat.transport.base import Why
+from sdschat.transport.stream import OversizedError, Stream
+from sdschat.transport.tls import explain
+
+# Reason codes of MQTT 5, to which the older return codes have been translated.
+_UNSUPPORTED_VERSION: Final = 0x84
+_NOT_AUTHORISED: Final = (0x86, 0x87, 0x8A, 0x8C)
+_TAKEN_OVER: Final = 0x8E
+
+
+class WebsocketRefusedError(ConnectionError):
+    """The web server did not agree to a websocket."""
+
+
+def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]:
+    """There is no connected socket."""
+    place = f"{address.host}:{address.port}"
+    match problem:
+        case ssl.SSLError():
+            return Why.TLS_REFUSED, explain(problem, place)
+        case socket.gaierror():
+            return Why.UNREACHABLE, f"There is no host named {address.host}. Check the address, and the network."
+        case ConnectionRefusedError():
+            return Why.UNREACHABLE, f"Nothing listens at {place}. Is the broker running, and the port right?"
+        case TimeoutError():
+            return Why.UNREACHABLE, f"{place} does not answer. Check the address, the network and firewalls."
+        case WebsocketRefusedError():
+            return Why.PROTOCOL, f"{place} answers, but not as a websocket for MQTT. Check the port and {address.path}."
+        case ConnectionResetError() | BrokenPipeError() if address.encrypted:
+            return Why.TLS_REFUSED, f"{place} hung up during the TLS handshake. Does it speak TLS on this port?"
+    return Why.UNREACHABLE, f"{place} cannot be reached: {problem}. Check the address and the network."
+
+
+def explain_loss(stream: Stream | None, opened: bool, address: Address) -> tuple[Why, str]:
+    """There was a connected socket, and it is gone without a word of MQTT."""
+    error = stream.error if stream is not None else None
+    if isinstance(error, OversizedError):
+        return Why.OVERSIZED, f"Somebody sent more than we take: {error}. The connection was ended for that."
+    if isinstance(error, ssl.SSLError):
+        return Why.TLS_REFUSED, explain(error, address.host)
+    if not opened:
+        return Why.PROTOCOL, (
+            f"{address.host}:{address.port} hung up without an answer. It refuses the user or password, or does not "
+            "speak MQTT. Check them, and the port."
+        )
+    if error is None and not (stream is not None and stream.ended):
+        return Why.SILENT, "The broker does not answer the keep-alive. It hangs, or the network is gone."
+    return Why.CONNECTION_LOST, f"The connection to the broker was lost{f' ({error})' if error else ''}."
+
+
+def explain_refusal(code: int, text: str) -> tuple[Why, str]:
+    """The broker answered the request to connect with no."""
+    if code == _UNSUPPORTED_VERSION:
+        return Why.PROTOCOL, "The broker does not speak this version of MQTT."
+    if code in _NOT_AUTHORISED:
+        return Why.NOT_AUTHORISED, f"The broker refused us: {text}. Check user and password."
+    return Why.BROKER_CLOSED, f"The broker refused the connection: {text}."
+
+
+def explain_goodbye(code: int, text: str) -> tuple[Why, str]:
+    """The broker ended a connection with a word about it, as in MQTT 5."""
+    if code == _TAKEN_OVER:
+        return Why.TAKEN_OVER, "The broker ended the connection: another client came with our client id."
+    return Why.BROKER_CLOSED, f"The broker ended the connection: {text}."

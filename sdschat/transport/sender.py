@@ -1,0 +1,130 @@
+"""The sending half of the MQTT transport: what may go out, what waits, and what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import Final
+
+from sdschat.transport.base import Event, Failure, Published, PublishFailed, Why
+from sdschat.transport.link import Opened
+from sdschat.transport.options import MqttOptions
+from sdschat.transport.outbox import Outbox, Packet
+
+_OVERHEAD: Final = 16  # of a PUBLISH besides topic and payload: header, lengths, id, properties
+HUNG_UP: Final = (Why.CONNECTION_LOST, Why.BROKER_CLOSED)
+_LEARN_ABOVE: Final = 4096  # bytes; a broker that hangs up at less than this does not mind the size
+
+Post = Callable[[str, bytes, int, bool], int]
+
+
+class Quiet:
+    """The tag of packets that nobody is to be told about."""
+
+
+QUIET: Final = Quiet()
+
+
+class Sender:
+    """Sends when there is a connection, keeps what has QoS 1 when there is none."""
+
+    def __init__(self, options: MqttOptions, tell: Callable[[Event], None]) -> None:
+        self._options = options
+        self._tell = tell
+        self._outbox = Outbox(options.queue_packets, options.queue_bytes, options.window)
+        self._post: Post | None = None
+        self._broker_limit: int | None = None  # bytes of a whole packet
+        self._learned_limit: int | None = None  # bytes of a payload
+        self._closed = False
+        self._idle = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._outbox)
+
+    def send(self, packet: Packet) -> None:
+        refusal = self._refusal(packet)
+        if refusal is not None:
+            self._failed(packet, *refusal)
+        else:
+            self._pump()
+
+    def _refusal(self, packet: Packet) -> tuple[Failure, str] | None:
+        """Why this packet is not taken; if there is no reason, it is in the outbox now."""
+        if self._closed:
+            return Failure.CLOSED, "The program has left the broker."
+        size, (limit, whose) = len(packet.payload), self._limit(packet.topic)
+        if size > limit:
+            return Failure.TOO_LARGE, f"The packet has {size} bytes, and {limit} are {whose}. Send less at once."
+        if packet.qos == 0 and self._post is None:
+            return Failure.NOT_CONNECTED, "There is no connection, and this was only worth sending now."
+        full = self._outbox.add(packet)
+        if full is not None:
+            return full, f"{len(self)} packets wait for the broker already. Wait for it, or send more slowly."
+        return None
+
+    def _limit(self, topic: str) -> tuple[int, str]:
+        limits = [(self._options.max_payload, "this program's own limit")]
+        if self._broker_limit is not None:
+            limits.append((self._broker_limit - _OVERHEAD - len(topic.encode()), "the broker's limit"))
+        if self._learned_limit is not None:
+            limits.append((self._learned_limit, "the limit, because the broker hung up at more"))
+        return min(limits)
+
+    def _pump(self) -> None:
+        post = self._post
+        if post is not None:
+            self._outbox.pump(lambda packet: post(packet.topic, packet.payload, packet.qos, packet.retain))
+
+    def connected(self, opened: Opened, post: Post) -> int:
+        """Begin to send; gives the largest payload on a short topic."""
+        self._post = post
+        self._broker_limit = opened.max_packet
+        self._outbox.window = max(1, min(self._options.window, opened.window))
+        return self._limit("")[0]
+
+    def flush(self) -> None:
+        """Send what waited for the connection."""
+        self._pump()
+
+    def answered(self, packet_id: int, refusal: str | None) -> None:
+        packet = self._outbox.taken(packet_id)
+        if packet is None:
+            return
+        if refusal is not None:
+            self._failed(packet, Failure.REFUSED, f"The broker refused to pass this on: {refusal}.")
+        elif packet.tag is not QUIET:
+            self._tell(Published(packet.tag))
+        if not len(self._outbox):
+            self._idle.set()
+        self._pump()
+
+    def disconnected(self, why: Why) -> None:
+        self._post = None
+        for packet, failure in self._outbox.connection_lost(hung_up=why in HUNG_UP):
+            if failure is not Failure.REFUSED:
+                self._failed(packet, failure, "The connection was lost while this was on its way.")
+                continue
+            if len(packet.payload) > _LEARN_ABOVE:
+                self._learned_limit = len(packet.payload) - 1
+            self._failed(packet, failure, f"The broker hung up each time these {packet.size} bytes came. Send less.")
+
+    async def idle(self, patience: float) -> bool:
+        """Whether everything was taken over in time."""
+        self._idle.clear()
+        if len(self._outbox):
+            try:
+                await asyncio.wait_for(self._idle.wait(), patience)
+            except TimeoutError:
+                return False
+        return True
+
+    def close(self) -> None:
+        self._closed = True
+        self._post = None
+        for packet in self._outbox.drain():
+            self._failed(packet, Failure.CLOSED, "The program left the broker before this was taken over.")
+
+    def _failed(self, packet: Packet, failure: Failure, detail: str) -> None:
+        tag: Hashable = packet.tag
+        if tag is not QUIET:
+            self._tell(PublishFailed(tag, failure, detail))

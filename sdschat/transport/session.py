@@ -1,0 +1,176 @@
+"""One connection from dialling to its end: subscriptions in force, alive at both ends, and why it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from sdschat.transport.base import Why
+from sdschat.transport.link import Link, LinkEvents, LinkOptions, Opened
+from sdschat.transport.options import MqttOptions
+from sdschat.transport.probe import Probe, Step
+
+MakeLink = Callable[[LinkOptions, LinkEvents, asyncio.AbstractEventLoop], Link]
+
+
+class End(NamedTuple):
+    why: Why
+    detail: str
+
+
+class SessionEvents(Protocol):
+    """Who is told. Called on the loop's thread, possibly from within a verb."""
+
+    def session_ready(self, opened: Opened) -> None: ...
+
+    def session_received(self, topic: str, payload: bytes, retained: bool) -> None: ...
+
+    def session_answered(self, packet_id: int, refusal: str | None) -> None: ...
+
+    def session_refused(self, topic_filter: str, detail: str) -> None: ...
+
+    def session_unprobed(self, topic: str) -> None: ...
+
+
+class Session:
+    """Made for one connection, and thrown away with it."""
+
+    def __init__(
+        self,
+        options: MqttOptions,
+        link_options: LinkOptions,
+        echo: str,
+        filters: Iterable[str],
+        events: SessionEvents,
+        make_link: MakeLink,
+    ) -> None:
+        self._options = options
+        self._echo = echo
+        self._filters = list(filters)
+        self._events = events
+        self._loop = asyncio.get_running_loop()
+        self._address = link_options.address
+        self._opened: Opened | None = None
+        self._subscribing: dict[int, Sequence[str]] = {}
+        self._probe: Probe | None = None
+        self._paused = False
+        self._end: End | None = None
+        self._ended = asyncio.Event()
+        self.ready_at: float | None = None
+        self._link = make_link(link_options, self, self._loop)
+
+    @property
+    def ready(self) -> bool:
+        """The broker took us and our subscriptions."""
+        return self.ready_at is not None and self._end is None
+
+    async def run(self) -> End:
+        """Connect; come back when it is over."""
+        self._link.open()
+        until = self._loop.time() + self._options.connect_timeout
+        while self._end is None:
+            try:
+                await asyncio.wait_for(self._ended.wait(), self._options.tick)
+            except TimeoutError:
+                self._tick(until)
+        return self._end
+
+    def _tick(self, until: float) -> None:
+        now = self._loop.time()
+        self._link.tick()
+        if self._end is not None:
+            return
+        if self.ready_at is None:
+            if now >= until:
+                self.abort(
+                    Why.SILENT,
+                    f"{self._address.host}:{self._address.port} takes connections but does not answer. It hangs, "
+                    "or is no MQTT broker.",
+                )
+        elif self._probe is not None and not self._paused:
+            self._ask(self._probe, now)
+
+    def _ask(self, probe: Probe, now: float) -> None:
+        match probe.step(now):
+            case Step.SEND:
+                self._link.publish(self._echo, b"", 0, False)
+            case Step.NOT_ANSWERED:
+                self._events.session_unprobed(self._echo)
+            case Step.HUNG:
+                self.abort(
+                    Why.SILENT,
+                    f"The broker passes nothing on any more: a packet to ourselves did not come back within "
+                    f"{self._options.probe_patience:g} s. It hangs, or is overloaded.",
+                )
+
+    def subscribe(self, topic_filter: str) -> None:
+        if self._opened is None:
+            self._filters.append(topic_filter)
+        else:
+            self._subscribing[self._link.subscribe([topic_filter])] = [topic_filter]
+
+    def unsubscribe(self, topic_filter: str) -> None:
+        if self._opened is not None:
+            self._link.unsubscribe(topic_filter)
+        elif topic_filter in self._filters:
+            self._filters.remove(topic_filter)
+
+    def publish(self, topic: str, payload: bytes, qos: int, retain: bool) -> int:
+        return self._link.publish(topic, payload, qos, retain)
+
+    def pause(self) -> None:
+        self._paused = True
+        self._link.pause()
+
+    def resume(self) -> None:
+        self._paused = False
+        self._link.resume()
+        if self._probe is not None:
+            self._probe.heard(self._loop.time())  # that nothing came was our own doing
+
+    async def leave(self, patience: float) -> None:
+        """Say goodbye, and do not wait long for it to be heard."""
+        self._link.disconnect()
+        try:
+            await asyncio.wait_for(self._ended.wait(), patience)
+        except TimeoutError:
+            self.abort(Why.CLOSED, "")
+
+    def abort(self, why: Why, detail: str) -> None:
+        self._link.abort(why, detail)
+
+    # What the link tells.
+
+    def link_opened(self, opened: Opened) -> None:
+        self._opened = opened
+        everything = [self._echo, *self._filters]
+        self._subscribing[self._link.subscribe(everything)] = everything
+
+    def link_subscribed(self, packet_id: int, refusals: Sequence[str | None]) -> None:
+        for topic_filter, refusal in zip(self._subscribing.pop(packet_id, ()), refusals, strict=False):
+            if refusal is None:
+                continue
+            if topic_filter == self._echo:
+                self._events.session_unprobed(self._echo)
+            else:
+                self._events.session_refused(topic_filter, f"The broker refused {topic_filter}: {refusal}.")
+        if self.ready_at is None and self._opened is not None:
+            self.ready_at = now = self._loop.time()
+            self._probe = Probe(self._options.probe_every, self._options.probe_patience, now)
+            self._events.session_ready(self._opened)
+
+    def link_received(self, topic: str, payload: bytes, retained: bool) -> None:
+        if self._probe is not None:
+            self._probe.heard(self._loop.time())
+            if topic == self._echo:
+                self._probe.answered(self._loop.time())
+        if topic != self._echo:
+            self._events.session_received(topic, payload, retained)
+
+    def link_answered(self, packet_id: int, refusal: str | None) -> None:
+        self._events.session_answered(packet_id, refusal)
+
+    def link_closed(self, why: Why, detail: str) -> None:
+        self._end = End(why, detail)
+        self._ended.set()

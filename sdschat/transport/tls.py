@@ -1,0 +1,82 @@
+"""TLS with verification always on, and what its refusals mean in words."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from sdschat.transport.address import AddressError
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """`ca_file` takes the place of the system's authorities; the other two are our own certificate."""
+
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+
+
+def client_context(options: TlsOptions) -> ssl.SSLContext:
+    """Verifies the broker's certificate and host name. There is no option to turn that off."""
+    if options.key_file is not None and options.cert_file is None:
+        raise AddressError("There is a key file for TLS but no certificate. Give the certificate's file as well.")
+    try:
+        context = ssl.create_default_context(cafile=options.ca_file)
+    except (OSError, ValueError) as error:
+        raise AddressError(
+            f"The certificate authority file {options.ca_file} cannot be used: {reason(error)}. "
+            "It must hold one or more certificates in PEM form."
+        ) from error
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if options.cert_file is not None:
+        try:
+            context.load_cert_chain(options.cert_file, options.key_file, password=no_passphrase)
+        except (OSError, ValueError) as error:
+            raise AddressError(
+                f"Our certificate {options.cert_file} cannot be used with its key: {reason(error)}. "
+                "Both must be in PEM form, belong together, and the key must have no passphrase."
+            ) from error
+    return context
+
+
+def explain(error: ssl.SSLError | OSError, host: str) -> str:
+    """What a failed handshake means, and what to do."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        problem = f"The certificate of {host} was refused: {error.verify_message}. Nothing was sent."
+        return f"{problem} {_advice(error.verify_code)}"
+    text = reason(error)
+    if "CERTIFICATE_REQUIRED" in text or "HANDSHAKE_FAILURE" in text:
+        return f"{host} wants a certificate from us. Give one with --tls-cert and --tls-key."
+    if "UNKNOWN_CA" in text or "BAD_CERTIFICATE" in text or "CERTIFICATE_UNKNOWN" in text:
+        return f"{host} refused our certificate ({text}). Give one that its authority has signed."
+    if "WRONG_VERSION_NUMBER" in text or "RECORD_LAYER_FAILURE" in text or "HTTP_REQUEST" in text:
+        return f"{host} does not speak TLS on this port. Use mqtt:// or ws://, or the port for TLS (usually 8883)."
+    return f"TLS with {host} failed: {text}. Check the address and the broker's TLS settings."
+
+
+def _advice(verify_code: int) -> str:
+    # The numbers are OpenSSL's X509_V_ERR_*, which Python does not name.
+    match verify_code:
+        case 62 | 64:
+            return "It is made out for another host: use the name it has, or check that this is the right broker."
+        case 9 | 10:
+            return "It is not valid today: check this machine's clock, else the broker needs a new one."
+        case 18 | 19 | 20 | 21:
+            return "Its authority is not trusted here: give that authority's certificate with --tls-ca."
+    return "Check that this is the right broker."
+
+
+def no_passphrase() -> NoReturn:
+    """For `load_cert_chain`: a key that has a passphrase is refused."""
+    # Without this OpenSSL would ask on the terminal, in the middle of whatever is shown there.
+    raise ValueError("the key has a passphrase")
+
+
+def reason(error: Exception) -> str:
+    """The part of an error's text that means something to a person."""
+    if isinstance(error, ssl.SSLError):
+        return error.reason or str(error)
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,101 @@
+"""Who hosts the embedded broker, and who takes over."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from sdschat.transport.base import Connected, Published, Received
+from sdschat.transport.broker import BrokerConfig
+from sdschat.transport.hosting import Hosting
+from tests.needs import needs_module
+from tests.transport.worlds import connected, free_port, listens, quick, run
+
+LOCAL = "mqtt://127.0.0.1"
+
+
+HOST = """
+import asyncio, sys
+from sdschat.transport.broker import BrokerConfig
+from sdschat.transport.hosting import Hosting
+
+async def main():
+    hosting = Hosting(BrokerConfig(port=int(sys.argv[1])))
+    await hosting.ensure()
+    print(hosting.hosting, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def host_process(port: int) -> subprocess.Popen[str]:
+    """Another program of ours that hosts the broker."""
+    root = Path(__file__).resolve().parents[2]
+    environ = {**os.environ, "PYTHONPATH": str(root)}
+    process = subprocess.Popen([sys.executable, "-c", HOST, str(port)], stdout=subprocess.PIPE, text=True, env=environ)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "True\n"
+    return process
+
+
+def test_the_next_process_finds_the_broker_and_takes_over_when_its_host_is_killed() -> None:
+    """kill -9 of the host: the others are together again within three seconds, and what waited is not lost."""
+    needs_module("iotcore")
+
+    async def scenario() -> None:
+        port = free_port()
+        process = host_process(port)
+        told: list[bool] = []
+        hostings = [Hosting(BrokerConfig(port=port), told.append) for _ in range(3)]
+        options = [hosting.options(quick(f"{LOCAL}:{port}")) for hosting in hostings]
+        try:
+            async with (
+                connected(options[0], "t") as (alice, alice_facts),
+                connected(options[1], "t") as (bob, bob_facts),
+                connected(options[2], "t") as (_, carol_facts),
+            ):
+                everybody = (alice_facts, bob_facts, carol_facts)
+                assert not any(hosting.hosting for hosting in hostings)
+                process.send_signal(signal.SIGKILL)
+                killed = time.monotonic()
+                for number in range(100):
+                    alice.publish("t", b"%d" % number, tag=number)
+                for facts in everybody:
+                    await facts.until(Connected, 2)
+                assert time.monotonic() - killed < 3
+                bob.publish("t", b"last", tag="last")
+                await carol_facts.until(Received, where=lambda got: got.payload == b"last")
+                await alice_facts.until(Published, 100)
+                assert [hosting.hosting for hosting in hostings].count(True) == 1
+                assert told == [True]
+        finally:
+            process.kill()
+            process.communicate()
+            await asyncio.gather(*(hosting.close() for hosting in hostings))
+        assert told == [True, False]
+        assert not listens("127.0.0.1", port)
+
+    run(scenario)
+
+
+def test_a_hosted_broker_that_crashed_is_started_again() -> None:
+    needs_module("iotcore")
+
+    async def scenario() -> None:
+        hosting = Hosting(BrokerConfig(port=free_port()))
+        options = hosting.options(quick(f"{LOCAL}:{hosting._broker.config.port}"))
+        async with connected(options) as (_, facts):
+            pid = hosting._broker.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
+            await facts.until(Connected, 2)
+            assert hosting._broker.pid not in (None, pid)
+        await hosting.close()
+
+    run(scenario)

@@ -1,0 +1,142 @@
+"""Back-off, probe and outbox: what the connection decides without a network."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from sdschat.transport.backoff import Backoff
+from sdschat.transport.base import Failure
+from sdschat.transport.outbox import Outbox, Packet
+from sdschat.transport.probe import Probe, Step
+
+# Back-off and probe.
+
+
+def test_back_off_doubles_to_its_bound_with_full_jitter() -> None:
+    longest = Backoff(1, 60, lambda: 1.0)
+    assert [longest.next() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
+    longest.reset()
+    assert longest.next() == 1
+    shortest = Backoff(1, 60, lambda: 0.0)
+    assert {shortest.next() for _ in range(2000)} == {Backoff.SHORTEST}
+    some = Backoff(1, 60, Random(1).random)
+    assert len({some.next() for _ in range(50)}) == 50
+    with pytest.raises(ValueError, match="must grow"):
+        Backoff(2, 1, lambda: 0.5)
+
+
+def test_a_hang_is_noticed_once_the_probe_has_worked() -> None:
+    probe = Probe(15, 15, 0)
+    assert probe.step(0) is Step.SEND
+    assert probe.step(1) is Step.NOTHING
+    probe.answered(2)
+    assert probe.step(16) is Step.NOTHING
+    assert probe.step(17) is Step.SEND
+    assert probe.step(31) is Step.NOTHING
+    assert probe.step(32) is Step.HUNG
+
+
+def test_traffic_is_as_good_as_an_answer() -> None:
+    probe = Probe(15, 15, 0)
+    probe.step(0)
+    probe.answered(1)
+    for second in range(2, 200):
+        probe.heard(second)
+        assert probe.step(second + 0.5) is Step.NOTHING
+
+
+def test_a_probe_that_never_worked_proves_nothing() -> None:
+    probe = Probe(15, 15, 0)
+    assert probe.step(0) is Step.SEND
+    probe.heard(10)
+    assert probe.step(14) is Step.NOTHING
+    assert probe.step(15) is Step.NOT_ANSWERED
+    assert {probe.step(second) for second in range(16, 200)} == {Step.NOTHING}
+
+
+# The outbox.
+
+
+class Wire:
+    """Where an outbox sends to."""
+
+    def __init__(self) -> None:
+        self.sent: list[Packet] = []
+
+    def __call__(self, packet: Packet) -> int:
+        self.sent.append(packet)
+        return len(self.sent)
+
+
+def packet(tag: int, qos: int = 1, size: int = 10) -> Packet:
+    return Packet("t", bytes(size), qos, False, tag)
+
+
+def test_an_outbox_keeps_to_its_window_and_order() -> None:
+    box, wire = Outbox(100, 10_000, 3), Wire()
+    for tag in range(6):
+        assert box.add(packet(tag)) is None
+    box.pump(wire)
+    assert [each.tag for each in wire.sent] == [0, 1, 2]
+    taken = box.taken(2)
+    assert taken is not None
+    assert taken.tag == 1
+    box.pump(wire)
+    assert [each.tag for each in wire.sent] == [0, 1, 2, 3]
+    assert box.taken(2) is None
+    assert len(box) == 5
+
+
+def test_an_outbox_is_bounded_in_packets_and_bytes() -> None:
+    box = Outbox(3, 1000, 10)
+    assert [box.add(packet(tag)) for tag in range(4)] == [None, None, None, Failure.QUEUE_FULL]
+    box = Outbox(100, 100, 10)
+    assert box.add(packet(1, size=99)) is None
+    assert box.add(packet(2, size=1)) is Failure.QUEUE_FULL
+    assert len(box.drain()) == 1
+    assert box.add(packet(3, size=99)) is None
+
+
+def test_what_was_under_way_goes_again_first_and_one_at_a_time() -> None:
+    box, wire = Outbox(100, 10_000, 3), Wire()
+    for tag in range(5):
+        box.add(packet(tag, qos=tag != 1))
+    box.pump(wire)
+    given_up = box.connection_lost(hung_up=True)
+    assert [(each.tag, failure) for each, failure in given_up] == [(1, Failure.NOT_CONNECTED)]
+    wire = Wire()
+    for turn, tag in enumerate((0, 2, 3, 4), 1):
+        box.pump(wire)
+        assert wire.sent[turn - 1].tag == tag
+        assert len(wire.sent) == (turn if turn < 3 else 4)
+        box.taken(turn)
+    assert len(box) == 0
+
+
+def test_a_packet_that_ends_every_connection_is_given_up_and_no_other() -> None:
+    box, wire = Outbox(100, 10_000, 10), Wire()
+    for tag in range(3):
+        box.add(packet(tag))
+    given_up: list[tuple[Packet, Failure]] = []
+    drops = 0
+    while len(box):
+        wire.sent.clear()
+        box.pump(wire)
+        if any(each.tag == 1 for each in wire.sent):
+            drops += 1
+            given_up += box.connection_lost(hung_up=True)
+        else:
+            box.taken(len(wire.sent))
+    assert [(each.tag, failure) for each, failure in given_up] == [(1, Failure.REFUSED)]
+    assert drops == 4
+
+
+def test_a_network_that_goes_away_is_no_packets_fault() -> None:
+    box, wire = Outbox(100, 10_000, 10), Wire()
+    box.add(packet(0))
+    for _ in range(50):
+        box.pump(wire)
+        assert box.connection_lost(hung_up=False) == []
+    assert len(box) == 1

@@ -1,0 +1,238 @@
+"""The MQTT transport when things go wrong: restarts, hangs, refusals, impostors."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from sdschat.transport.address import AddressError, parse_url
+from sdschat.transport.base import (
+    Connected,
+    Disconnected,
+    Failure,
+    Published,
+    PublishFailed,
+    Received,
+    Why,
+)
+from sdschat.transport.client import MqttTransport
+from sdschat.transport.options import MqttOptions
+from sdschat.transport.topics import Topics
+from tests.transport.worlds import Mosquitto, client, connected, embedded, quick, run
+
+TOPICS = Topics("lobby")
+
+
+def test_a_restarted_broker_is_found_again_and_nothing_waiting_is_lost(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with (
+            Mosquitto(tmp_path) as mosquitto,
+            connected(quick(mosquitto.url)) as (alice, told),
+            connected(quick(mosquitto.url), TOPICS.msg) as (_, heard),
+        ):
+            mosquitto.stop()
+            lost = await told.until(Disconnected)
+            assert lost.why is Why.CONNECTION_LOST
+            assert lost.retry_at is not None
+            assert not alice.connected
+            for number in range(50):
+                alice.publish(TOPICS.msg, b"%d" % number, tag=number)
+            alice.publish(TOPICS.msg, b"now or never", qos=0, tag="QoS 0")
+            failed = await told.until(PublishFailed)
+            assert (failed.tag, failed.failure) == ("QoS 0", Failure.NOT_CONNECTED)
+            assert alice.waiting == 50
+            refused = await told.until(Disconnected, where=lambda event: event.why is Why.UNREACHABLE)
+            assert "Nothing listens" in refused.detail
+            await heard.until(Disconnected, 2)
+            # Both subscribe again before anything is sent: that is what Connected stands for.
+            await mosquitto.start()
+            await told.until(Published, 50)
+            assert [done.tag for done in told.of(Published)] == list(range(50))
+            assert alice.waiting == 0
+
+    run(scenario)
+
+
+def test_subscriptions_are_in_force_again_after_a_reconnect(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with (
+            Mosquitto(tmp_path) as mosquitto,
+            connected(quick(mosquitto.url), "a") as (alice, heard),
+            connected(quick(mosquitto.url)) as (bob, bob_facts),
+        ):
+            alice.subscribe("b")
+            alice.subscribe("b")
+            alice.subscribe("c")
+            alice.unsubscribe("a")
+            alice.unsubscribe("never")
+            mosquitto.stop()
+            await heard.until(Disconnected)
+            await mosquitto.start()
+            await heard.until(Connected, 2)
+            await bob_facts.until(Connected, 2)
+            for topic in "abc":
+                bob.publish(topic, topic.encode())
+            await heard.until(Received, where=lambda got: got.topic == "c")
+            assert [got.topic for got in heard.of(Received)] == ["b", "c"]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("kind", ["mosquitto", "embedded"])
+def test_a_frozen_broker_is_noticed(kind: str, tmp_path: Path) -> None:
+    """SIGSTOP: the socket stays open, the kernel goes on acknowledging, and nothing ever comes back."""
+
+    async def scenario() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            if kind == "mosquitto":
+                mosquitto = await stack.enter_async_context(Mosquitto(tmp_path))
+                assert mosquitto.process is not None
+                pid, url = mosquitto.process.pid, mosquitto.url
+            else:
+                inside = await stack.enter_async_context(embedded())
+                assert inside.pid is not None
+                pid, url = inside.pid, f"mqtt://127.0.0.1:{inside.config.port}"
+            options = quick(url, probe_every=0.2, probe_patience=0.3, connect_timeout=0.5)
+            async with (
+                connected(quick(url), "sds/1/!echo/+") as (_, watcher),
+                connected(options, TOPICS.msg) as (alice, facts),
+            ):
+                # A second probe is only sent when the first was answered.
+                await watcher.until(Received, 2, where=lambda got: got.topic == alice._echo)
+                os.kill(pid, signal.SIGSTOP)
+                try:
+                    lost = await facts.until(Disconnected)
+                    assert lost.why is Why.SILENT
+                    assert "did not come back" in lost.detail
+                    again = await facts.until(Disconnected, 2)
+                    assert again.why is Why.SILENT
+                    assert "does not answer" in again.detail
+                finally:
+                    os.kill(pid, signal.SIGCONT)
+                await facts.until(Connected, 2)
+
+    run(scenario)
+
+
+def test_without_a_probe_the_keep_alive_notices_a_frozen_broker(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path) as mosquitto:
+            assert mosquitto.process is not None
+            options = quick(mosquitto.url, keepalive=1, probe_patience=100.0)
+            async with connected(options) as (_, facts):
+                mosquitto.process.send_signal(signal.SIGSTOP)
+                try:
+                    lost = await facts.until(Disconnected)
+                finally:
+                    mosquitto.process.send_signal(signal.SIGCONT)
+                assert lost.why is Why.SILENT
+                assert "keep-alive" in lost.detail
+
+    run(scenario)
+
+
+def test_the_default_times_notice_a_hang_within_45_seconds() -> None:
+    options = MqttOptions()
+    assert options.keepalive == 20
+    assert options.probe_every + options.probe_patience + 2 * options.tick < 45
+    assert 2 * options.keepalive + 2 * options.tick < 45
+    assert (options.backoff_first, options.backoff_longest) == (1, 60)
+
+
+def test_two_that_share_a_client_id_do_not_throw_each_other_out_for_ever(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path) as mosquitto, connected(quick(mosquitto.url)) as (alice, facts):
+            thief = MqttTransport(quick(mosquitto.url))
+            thief._client_id = alice._client_id
+            thief.listen(facts)
+            thief.start()
+            while alice._client_id == thief._client_id or not (alice.connected and thief.connected):
+                await facts.until(Connected, len(facts.of(Connected)) + 1)
+            assert len(facts.of(Disconnected)) <= 6
+            await thief.close()
+
+    run(scenario)
+
+
+def test_every_start_has_a_client_id_of_its_own() -> None:
+    ids = {MqttTransport(MqttOptions(), Random(1))._client_id for _ in range(100)}
+    assert len(ids) == 100
+
+
+def test_credentials_are_checked_and_their_refusal_is_told(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        passwords = tmp_path / "passwords"
+        # mosquitto's own format: PBKDF2 of "secret" would need its tool; a file of plain pairs is what it converts.
+        passwords.write_text("")
+        async with Mosquitto(tmp_path, f"allow_anonymous false\npassword_file {passwords}") as mosquitto:
+            url = f"mqtt://alice:wrong@127.0.0.1:{mosquitto.port}"
+            async with client(quick(url)) as (_, facts):
+                refused = await facts.until(Disconnected)
+                assert refused.why is Why.NOT_AUTHORISED
+                assert "user and password" in refused.detail
+                assert "wrong" not in repr(facts.events)
+
+    run(scenario)
+
+
+def test_a_password_in_clear_to_another_host_is_refused_before_anything_is_sent() -> None:
+    address, password = parse_url("mqtt://u:secret@broker.example.org")
+    with pytest.raises(AddressError, match="unencrypted"):
+        MqttTransport(MqttOptions(address, password))
+    allowed = MqttOptions(address, password, allow_clear_password=True)
+    MqttTransport(allowed)
+    assert "secret" not in repr(allowed)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x20\xff\xff\xff\xff\x7f", b"\x00" * 64]
+)
+def test_what_answers_and_is_no_broker_is_told(answer: bytes) -> None:
+    async def scenario() -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1000)
+            writer.write(answer)
+            with contextlib.suppress(ConnectionError):
+                await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        for scheme in ("mqtt", "ws"):
+            async with client(quick(f"{scheme}://127.0.0.1:{port}")) as (_, facts):
+                lost = await facts.until(Disconnected)
+                assert lost.why is Why.PROTOCOL
+                assert lost.detail
+        server.close()
+        await server.wait_closed()
+
+    run(scenario)
+
+
+def test_a_name_that_does_not_exist_is_told() -> None:
+    async def scenario() -> None:
+        async with client(quick("mqtt://no-such-host.invalid")) as (_, facts):
+            lost = await facts.until(Disconnected)
+            assert lost.why is Why.UNREACHABLE
+            assert "no-such-host.invalid" in lost.detail
+
+    run(scenario)
+
+
+def test_retrying_now_does_not_wait(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        mosquitto = Mosquitto(tmp_path)
+        options = quick(mosquitto.url, backoff_first=60.0, backoff_longest=60.0)
+        async with client(options) as (alice, facts):
+            await facts.until(Disconnected)
+            async with mosquitto:
+                alice.retry_now()
+                await facts.until(Connected)
+
+    run(scenario)
