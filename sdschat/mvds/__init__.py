@@ -1,0 +1,26 @@
+"""2/MVDS with 4/MVDS-META: pairwise synchronization of one node with its peers, without I/O.
+
+`Engine` is the whole of it. Feed it what came (`receive`), what is wanted (`send`, `share`), who is there
+(`peer_online`, `peer_offline`); call `advance` when `next_wake` says so; and after that make true what `take` hands
+over: the writes in one transaction, then the packets, then the events.
+"""
+
+from sdschat.mvds.config import Config
+from sdschat.mvds.engine import Engine, Ready
+from sdschat.mvds.ids import message_id
+from sdschat.mvds.values import Message, Metadata, Mode, Now, Packet, Payload, Reason, Refusal
+
+__all__ = [
+    "Config",
+    "Engine",
+    "Message",
+    "Metadata",
+    "Mode",
+    "Now",
+    "Packet",
+    "Payload",
+    "Ready",
+    "Reason",
+    "Refusal",
+    "message_id",
+]

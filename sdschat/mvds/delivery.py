@@ -1,0 +1,108 @@
+"""From a received message to one that is handed over (4/MVDS-META, parents): at once, or after its parents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdschat.mvds.core import Core
+from sdschat.mvds.dag import Release
+from sdschat.mvds.events import Delivered, ParentsLost, ParentsMissing
+from sdschat.mvds.peers import Peer
+from sdschat.mvds.rows import MessageRow, RecordRow, RecordType, WaitingRow
+from sdschat.mvds.values import Message, Reason
+
+
+def process_message(core: Core, peer: Peer, mid: bytes, message: Message) -> bool:
+    """Take in a message that is new. True if it is now here for good, so that it may be acknowledged.
+
+    "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the messages
+    straight away for eventual consistency." One that is buffered counts as received and processed: it is on disk, and
+    nothing that happens later takes it away.
+    """
+    missing = tuple(parent for parent in dict.fromkeys(message.parents) if not core.released(parent))
+    if not missing or core.config.ordering == "eventual":
+        release(core, WaitingRow(mid, message, peer.name, (), missing, 0))
+        return True
+    if not core.waiting.room_for(peer.name, len(message.body)):
+        core.refuse(Reason.BUFFER_QUOTA)
+        return False
+    lost_after = core.config.epochs(core.config.lost_after)
+    core.set_waiting(WaitingRow(mid, message, peer.name, missing, (), core.epoch + lost_after if lost_after else 0))
+    core.events.append(ParentsMissing(mid, missing))
+    return True
+
+
+def release(core: Core, first: WaitingRow) -> None:
+    """Hand over a message and all that only waited for it, parents before children, however deep."""
+    free = Release(core.waiting)
+    _hand_over(core, free, first)
+    _drain(core, free)
+
+
+def _drain(core: Core, free: Release) -> None:
+    for row in free:
+        core.journal.drop(row)
+        _hand_over(core, free, row)
+
+
+def _hand_over(core: Core, free: Release, row: WaitingRow) -> None:
+    deliver(core, row.message_id, row.message, row.peer, row.gap)
+    _settle(core, free, row.message_id, lost=False)
+
+
+def _settle(core: Core, free: Release, parent: bytes, *, lost: bool) -> None:
+    for still in free.add(core.waiting.settle(parent, lost=lost)):
+        core.journal.put(still)
+
+
+def deliver(core: Core, mid: bytes, message: Message, peer: str, gap: tuple[bytes, ...]) -> None:
+    """Keep a message, put it into the graph, tell of it and, where so configured, offer it on."""
+    core.keep(MessageRow(mid, message, peer, core.wall, gap))
+    core.extend_heads(mid, message)
+    core.events.append(Delivered(mid, message, peer, gap))
+    if core.config.forward and peer:
+        _forward(core, mid, message, peer)
+
+
+def _forward(core: Core, mid: bytes, message: Message, source: str) -> None:
+    """Offer a peer's message to the rest of the group; whoever already has it says so."""
+    for name in core.groups[message.group_id].members if message.group_id in core.groups else ():
+        other = core.peers[name]
+        if name != source and mid not in other.records and mid not in other.acks:
+            kind, stamp = RecordType.OFFER, message.timestamp
+            core.set_record(other, RecordRow(name, mid, message.group_id, kind, stamp, 0, 0, core.epoch))
+
+
+def give_up_parents(core: Core) -> None:
+    """Hand over what has waited too long, with a gap: a parent that nobody has must not hold back a message for ever.
+
+    Parents that are neither here nor waiting are lost to all that wait for them. A message whose parents all wait
+    themselves goes on with them, unless they are overdue too: then they wait for each other, and the oldest goes first.
+    """
+    overdue = core.waiting.overdue(core.epoch)
+    absent = [p for row in overdue for p in row.missing if p not in core.waiting.rows]
+    lose_parents(core, dict.fromkeys(absent))
+    for late in overdue:
+        row = core.waiting.rows.get(late.message_id)
+        if row is None:
+            continue
+        parents = [core.waiting.rows[p].give_up_epoch for p in row.missing]
+        later = max(parents, default=0)
+        core.waiting.remove(row.message_id)
+        if later > core.epoch:
+            core.set_waiting(row._replace(give_up_epoch=later))
+        else:
+            core.journal.drop(row)
+            release(core, row._replace(missing=(), gap=(*row.gap, *row.missing)))
+
+
+def lose_parents(core: Core, parents: Iterable[bytes]) -> None:
+    free = Release(core.waiting)
+    lost = tuple(parents)
+    for parent in lost:
+        _settle(core, free, parent, lost=True)
+        for name in sorted(core.requested.get(parent, ())):
+            core.drop_record(core.peers[name], parent)
+    if lost:
+        core.events.append(ParentsLost(lost))
+    _drain(core, free)

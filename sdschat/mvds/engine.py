@@ -1,0 +1,242 @@
+"""The engine of 2/MVDS for one node and all its peers and groups: the verbs. The rules are in `rules` and `flow`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from sdschat.mvds import limits
+from sdschat.mvds.config import Config
+from sdschat.mvds.core import Core
+from sdschat.mvds.delivery import deliver, give_up_parents
+from sdschat.mvds.events import Event, RecordDropped, Rejected
+from sdschat.mvds.flow import advance_peer, contact, wake_epoch
+from sdschat.mvds.groups import leave_group, set_members
+from sdschat.mvds.ids import message_id
+from sdschat.mvds.packing import message_cost
+from sdschat.mvds.peers import Peer
+from sdschat.mvds.restore import load_snapshot, take_snapshot
+from sdschat.mvds.rows import GroupRow, Head, RecordType, Snapshot, Write
+from sdschat.mvds.rules import receive_payload, send_ephemeral, send_message
+from sdschat.mvds.values import Archive, Message, Metadata, Mode, Moment, Packet, Payload, Reason, Refusal
+
+_PER_MS = {"ns": 1_000_000, "ms": 1}
+
+
+class Ready(NamedTuple):
+    """What is to be done, in this order: the writes in one transaction, then the packets, then the events.
+
+    Packets may be handed to the transport in any order and each may fail: what matters in it is in `state`.
+    """
+
+    writes: tuple[Write, ...]
+    packets: tuple[Packet, ...]
+    events: tuple[Event, ...]
+
+
+class Engine:
+    """`receive`, `peer_online` and `peer_offline` take what comes from outside and never raise. The other verbs raise
+    on wrong use. After any verb, `next_wake` tells when `advance` has something to do; that may be at once."""
+
+    def __init__(
+        self,
+        config: Config,
+        secret: bytes,
+        archive: Archive,
+        now: Moment,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        """`secret`: up to 64 bytes that peers do not know and that stay the same over restarts."""
+        self._core = Core(config, secret, archive, now)
+        if snapshot is not None:
+            load_snapshot(self._core, snapshot)
+
+    # Groups and peers
+
+    def join(self, group: bytes, members: Iterable[str]) -> None:
+        """Be in a group with exactly these others; call again when they change."""
+        if len(group) != limits.GROUP_BYTES:
+            raise ValueError(f"a group id has {limits.GROUP_BYTES} bytes, not {len(group)}")
+        set_members(self._core, group, members)
+
+    def leave(self, group: bytes) -> None:
+        leave_group(self._core, group)
+
+    def set_mode(self, peer: str, mode: Mode | None) -> None:
+        """How messages go to this peer where `send` does not say; None: as configured."""
+        known = self._peer(peer)
+        self._core.set_peer(known, known.row._replace(mode=mode))
+
+    def peer_online(self, peer: str, now: Moment) -> None:
+        """The peer was seen: what waits for it comes forward."""
+        self._core.tick(now)
+        known = self._core.peers.get(peer)
+        if known is not None:
+            self._core.ask_forward(known)
+            self._core.set_peer(known, known.row._replace(online=True))
+
+    def peer_offline(self, peer: str, now: Moment) -> None:
+        """The peer was seen to leave. Records go on as they are: that a peer is away is hearsay, and the spec wants
+        them retransmitted. The next sign of it brings them forward."""
+        self._core.tick(now)
+        known = self._core.peers.get(peer)
+        if known is not None:
+            self._core.set_peer(known, known.row._replace(online=False))
+
+    # Messages
+
+    def send(
+        self,
+        group: bytes,
+        body: bytes,
+        now: Moment,
+        *,
+        mode: Mode | Mapping[str, Mode] | None = None,
+        to: Iterable[str] | None = None,
+        ephemeral: bool = False,
+    ) -> bytes:
+        """Send a message to the others of a group, or to some of them; gives back its id.
+
+        `mode` is for all, or for each peer; who is not named there gets it in the mode set for the peer.
+        """
+        core = self._core
+        core.tick(now)
+        row = self._group(group)
+        names = row.members if to is None else tuple(sorted(set(to)))
+        for name in names:
+            if name not in row.members:
+                raise ValueError(f"{name!r} is not in the group")
+        message = self._compose(row, body, ephemeral)
+        if message_cost(message) > core.config.packet_bytes:
+            raise ValueError(f"a message of {len(body)} bytes does not fit into mvds.packet_bytes")
+        mid = message_id(message)
+        if ephemeral:
+            for name in names:
+                send_ephemeral(core, core.peers[name], message)
+            return mid
+        deliver(core, mid, message, "", ())
+        for name in names:
+            peer = core.peers[name]
+            send_message(core, peer, mid, message, self._mode(peer, mode))
+        return mid
+
+    def share(self, peer: str, ids: Iterable[bytes], now: Moment, *, mode: Mode = Mode.INTERACTIVE) -> int:
+        """Give a peer messages that are here already, by offering them; gives back how many it was given.
+
+        Ids that are not in the archive are left out, and so are those of groups that the peer is not in. Ephemeral
+        messages are never there, so they cannot be shared (4/MVDS-META).
+        """
+        core = self._core
+        core.tick(now)
+        known = self._peer(peer)
+        shared = 0
+        for mid in ids:
+            message = core.load(mid)
+            if message is not None and message.group_id in known.groups:
+                send_message(core, known, mid, message, mode)
+                shared += 1
+        return shared
+
+    def cancel(self, mid: bytes, peers: Iterable[str] | None = None) -> None:
+        """Stop giving a message to these peers, or to all."""
+        core = self._core
+        for name in sorted(core.peers) if peers is None else peers:
+            known = core.peers.get(name)
+            record = known.records.get(mid) if known is not None else None
+            if known is not None and record is not None and record.type is not RecordType.REQUEST:
+                core.drop_record(known, mid)
+                core.events.append(RecordDropped(mid, name, "cancelled"))
+
+    def receive(self, peer: str, payload: Payload | Refusal, now: Moment) -> None:
+        """Take what a peer sent, as the transport vouches for its name, or what the codec made of it."""
+        core = self._core
+        core.tick(now)
+        known = core.peers.get(peer)
+        if isinstance(payload, Refusal):
+            core.events.append(Rejected(peer, payload.reason, 1, payload.detail))
+        elif known is None:
+            core.events.append(Rejected(peer, Reason.NO_SHARED_GROUP, 1, ""))
+        else:
+            contact(core, known)
+            receive_payload(core, known, payload)
+            core.tell_refused(peer)
+
+    # Time, and what is ready
+
+    def advance(self, now: Moment) -> None:
+        """Make the payloads that are due."""
+        core = self._core
+        core.tick(now)
+        if (due := core.waiting.next_epoch()) is not None and due <= core.epoch:
+            give_up_parents(core)
+        for name in sorted(core.peers):
+            peer = core.peers[name]
+            if (wake := wake_epoch(core, peer)) is not None and wake <= core.epoch:
+                advance_peer(core, peer)
+
+    def next_wake(self) -> int | None:
+        """The monotonic time at which `advance` wants to be called, which may be past; None: not before a verb."""
+        core = self._core
+        wakes = [wake_epoch(core, peer) for peer in core.peers.values()]
+        epochs = [epoch for epoch in (*wakes, core.waiting.next_epoch()) if epoch is not None]
+        return core.clock.begin(min(epochs)) if epochs else None
+
+    def take(self) -> Ready:
+        """Hand over what is ready. All of it must be made true before the next verb is called."""
+        core = self._core
+        ready = Ready(core.journal.drain(), tuple(core.packets), tuple(core.events))
+        core.fresh.clear()
+        core.packets.clear()
+        core.events.clear()
+        return ready
+
+    def snapshot(self) -> Snapshot:
+        """The rows as the writes so far make them."""
+        return take_snapshot(self._core)
+
+    # Parts of the verbs
+
+    def _peer(self, name: str) -> Peer:
+        peer = self._core.peers.get(name)
+        if peer is None:
+            raise ValueError(f"{name!r} is in none of our groups")
+        return peer
+
+    def _group(self, group: bytes) -> GroupRow:
+        row = self._core.groups.get(group)
+        if row is None:
+            raise ValueError(f"not in the group {group.hex()}")
+        return row
+
+    def _mode(self, peer: Peer, wanted: Mode | Mapping[str, Mode] | None) -> Mode:
+        """Of the message for this peer, of the peer, of the node: the first that says something."""
+        chosen = wanted.get(peer.name) if isinstance(wanted, Mapping) else wanted
+        return chosen or peer.row.mode or self._core.config.mode
+
+    def _compose(self, row: GroupRow, body: bytes, ephemeral: bool) -> Message:
+        """A message with an id of its own: the timestamp moves on while a message with the same id is here, for the
+        same body may well be sent twice in one unit of time."""
+        core = self._core
+        heads = core.heads.parents(row.group_id, len(row.members) + 1)
+        metadata = None
+        if ephemeral:
+            metadata = Metadata(ephemeral=True)
+        elif core.config.metadata:
+            metadata = Metadata(tuple(head.message_id for head in heads))
+        message = Message(row.group_id, self._timestamp(heads, row.group_id + body), body, metadata)
+        while core.holds(mid := message_id(message)) or mid in core.ephemeral_seen:
+            message = message._replace(timestamp=message.timestamp + 1)
+        if ephemeral:
+            core.first_sight(mid)
+        return message
+
+    def _timestamp(self, heads: Iterable[Head], text: bytes) -> int:
+        """Now, in `mvds.timestamp_unit`, and after the parents, because records go out in the order of timestamps and
+        a child that arrives first has to wait. Not for parents dated too far ahead, nor in seconds, which would soon
+        be seconds ahead. Below a millisecond it is drawn: two nodes may say "ok" in the same one."""
+        core, unit = self._core, self._core.config.timestamp_unit
+        if unit == "s":
+            return core.wall // 1000
+        latest = (core.wall + limits.MAX_AHEAD_MS) * _PER_MS[unit]
+        stamp = core.wall * _PER_MS[unit] + core.backoff.draw(text) % _PER_MS[unit]
+        return max(stamp, *(head.timestamp + 1 for head in heads if head.timestamp < latest), 0)

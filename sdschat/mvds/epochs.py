@@ -1,0 +1,79 @@
+"""Epochs, and when a record is sent again (2/MVDS, Retransmission)."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from sdschat.mvds.config import Config
+from sdschat.mvds.rows import RecordRow
+from sdschat.mvds.values import Moment
+
+
+class EpochClock:
+    """Counts epochs from the Unix epoch, but by the monotonic clock: a wall clock that is set back or forward while
+    the engine runs makes no epoch last for hours."""
+
+    __slots__ = ("_latest", "_length", "_offset")
+
+    def __init__(self, length: int, start: Moment) -> None:
+        self._length = length
+        self._offset = start.wall - start.mono
+        self._latest = (start.mono + self._offset) // length
+
+    def advance(self, now: Moment) -> int:
+        """The epoch of `now`; never one before an epoch that already was."""
+        self._latest = max(self._latest, (now.mono + self._offset) // self._length)
+        return self._latest
+
+    def begin(self, epoch: int) -> int:
+        """The monotonic time at which an epoch begins."""
+        return epoch * self._length - self._offset
+
+
+def backoff_steps(config: Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Delays in epochs: those of the first climb, and those of every later one.
+
+    The spec asks for exponential growth up to a bound and then a lower value. The first delay is two epochs,
+    because an answer takes up to one epoch here, one there and the way.
+    """
+
+    def climb(start: int) -> tuple[int, ...]:
+        steps = []
+        while start < config.backoff_max:
+            steps.append(start)
+            start *= 2
+        return (*steps, config.backoff_max)
+
+    return climb(2), climb(config.backoff_low)
+
+
+class Backoff:
+    """Delay before the next sending, with jitter.
+
+    Jitter is a keyed hash and not a random number, so that an engine restored from its rows does what it would have
+    done; the key keeps peers from choosing ids that all fall on one epoch.
+    """
+
+    __slots__ = ("_first", "_jitter", "_later", "_secret", "longest")
+
+    def __init__(self, config: Config, secret: bytes) -> None:
+        self._first, self._later = backoff_steps(config)
+        self._jitter = config.jitter
+        self._secret = secret
+        self.longest = int(config.backoff_max * (1 + config.jitter)) + 1
+
+    def plain(self, attempt: int) -> int:
+        """The delay after the `attempt`-th sending, without jitter."""
+        if attempt <= len(self._first):
+            return self._first[attempt - 1]
+        return self._later[(attempt - 1 - len(self._first)) % len(self._later)]
+
+    def delay(self, record: RecordRow) -> int:
+        """The delay after the sending that `record.attempt` already counts: at least one epoch."""
+        plain = self.plain(record.attempt)
+        text = f"{record.peer}/{record.type}/{record.send_count}/".encode() + record.message_id
+        return max(1, round(plain * (1 + self._jitter * (self.draw(text) / 2**63 - 1))))
+
+    def draw(self, text: bytes) -> int:
+        """A number below 2^64 that nobody without the secret can tell, and that is always the same for a text."""
+        return int.from_bytes(blake2b(text, key=self._secret, digest_size=8).digest(), "big")

@@ -1,0 +1,45 @@
+"""From an engine to its rows and back. Nothing that decides what an engine does is anywhere else, except what by its
+nature must not outlive a stop: acknowledgements on their way and ephemeral messages."""
+
+from __future__ import annotations
+
+from sdschat.mvds.core import Core
+from sdschat.mvds.peers import Peer
+from sdschat.mvds.rows import AheadRow, HeadsRow, RecordType, Snapshot
+
+
+def take_snapshot(core: Core) -> Snapshot:
+    """The rows as they should be on disk after all writes so far, in a fixed order."""
+    return Snapshot(
+        records=tuple(sorted(record for peer in core.peers.values() for record in peer.records.values())),
+        peers=tuple(sorted((peer.row for peer in core.peers.values()), key=lambda row: row.peer)),
+        groups=tuple(sorted(core.groups.values())),
+        heads=tuple(sorted(HeadsRow(group, core.heads.all(group)) for group in core.heads.of)),
+        waiting=tuple(sorted(core.waiting.rows.values(), key=lambda row: row.message_id)),
+        ahead=tuple(sorted(AheadRow(message_id) for message_id in core.heads.ahead)),
+    )
+
+
+def load_snapshot(core: Core, snapshot: Snapshot) -> None:
+    """Take up where the rows left off. Epochs from a wall clock that ran ahead are cut to what an engine could have
+    set now, or records would rest until that time comes round again."""
+    for peer_row in snapshot.peers:
+        last = min(peer_row.last_epoch, core.epoch)
+        forwarded = min(peer_row.forwarded_epoch, core.epoch)
+        row = peer_row._replace(last_epoch=last, forwarded_epoch=forwarded)
+        core.peers[row.peer] = Peer(row)
+    for group in snapshot.groups:
+        core.groups[group.group_id] = group
+        for name in group.members:
+            core.peers[name].groups.add(group.group_id)
+    for record in snapshot.records:
+        latest = core.epoch + core.backoff.longest
+        core.peers[record.peer].set(record._replace(send_epoch=min(record.send_epoch, latest)))
+        if record.type is RecordType.REQUEST:
+            core.requested[record.message_id].add(record.peer)
+    for heads in snapshot.heads:
+        core.heads.of[heads.group_id] = dict(heads.heads)
+    core.heads.ahead.update(row.message_id for row in snapshot.ahead)
+    longest = core.config.epochs(core.config.lost_after)
+    for waiting in snapshot.waiting:
+        core.waiting.add(waiting._replace(give_up_epoch=min(waiting.give_up_epoch, core.epoch + longest)))

@@ -1,0 +1,178 @@
+"""Defects of other implementations, continued: what comes in, groups, the graph and the models (V-11 to V-18)."""
+
+from __future__ import annotations
+
+from sdschat.mvds import Config, Message, Mode, Payload, Reason, message_id
+from sdschat.mvds.events import (
+    Acknowledged,
+    Delivered,
+    DuplicateReceived,
+    Rejected,
+)
+from sdschat.mvds.limits import OFFER_WINDOW, REQUESTS_PER_PEER, SERVED_PER_PEER
+from tests.mvds.model import REPAIRED, Search
+from tests.mvds.published import FIXED, PUBLISHED, violation
+from tests.mvds.world import GROUP, OTHER_GROUP, Node, World, at, id_of, message
+
+
+def alice(**settings: object) -> Node:
+    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
+
+
+def times_sent(node: Node, peer: str, mid: bytes) -> int:
+    payloads = [packet.payload for packet in node.sent if packet.peer == peer]
+    return sum(mid in (*payload.offers, *payload.requests, *id_of(*payload.messages)) for payload in payloads)
+
+
+def run(node: Node, start: int, end: int) -> None:
+    for ms in range(start, end, 1000):
+        node.step(ms)
+
+
+def test_v_11_duplicates_are_acknowledged_again_and_not_delivered_again() -> None:
+    node = alice(forward=True)
+    one = message(b"x")
+    for ms, restart in ((0, False), (1000, False), (2000, True)):
+        if restart:
+            node.restart(ms)
+        packets = node.receive("bob", Payload(messages=(one, one)), ms)
+        assert [packet.payload.acks for packet in packets if packet.peer == "bob"] == [id_of(one)]
+    assert len(node.told(Delivered)) == 1
+    assert len(node.told(DuplicateReceived)) == 5
+    assert len([row for row in node.engine.snapshot().records if row.peer == "carol"]) == 1
+
+
+def test_v_12_group_membership_is_checked() -> None:
+    node = alice()
+    node.engine.join(OTHER_GROUP, ["carol"])
+    secret = message(b"secret", group=OTHER_GROUP)
+    node.receive("carol", Payload(messages=(secret,)), 0)
+    assert node.receive("bob", Payload(messages=(secret._replace(body=b"forged"),)), 1000) == []
+    assert node.receive("bob", Payload(offers=id_of(secret)), 2000) == [], "not even that it is here"
+    assert node.receive("bob", Payload(requests=id_of(secret)), 3000) == []
+    assert node.receive("bob", Payload(messages=(message(b"x", group=bytes(32)),)), 4000) == []
+    assert node.receive("mallory", Payload(offers=(bytes(32),)), 5000) == []
+    reasons = [event.reason for event in node.told(Rejected)]
+    assert reasons == [Reason.NOT_IN_GROUP] * 4 + [Reason.NO_SHARED_GROUP]
+    assert len(node.store.messages) == 1
+
+
+def test_v_13_grandchildren_wait_for_parents_and_parents_come_first() -> None:
+    one = message(b"one")
+    two = message(b"two", *id_of(one))
+    three = message(b"three", *id_of(two))
+    node = alice()
+    for ms, this in enumerate((three, two, one)):
+        node.receive("bob", Payload(messages=(this,)), ms)
+    assert node.delivered() == list(id_of(one, two, three))
+
+
+def test_v_14_release_does_not_skip_while_it_walks() -> None:
+    """Many children of one parent, and each with a child of its own."""
+    root = message(b"root")
+    children = [message(b"%d" % number, *id_of(root), stamp=number) for number in range(60)]
+    grand = [message(b"+%d" % number, *id_of(child), stamp=100) for number, child in enumerate(children)]
+    node = alice()
+    node.receive("bob", Payload(messages=(*grand, *children)), 0)
+    assert node.delivered() == []
+    node.receive("bob", Payload(messages=(root,)), 1)
+    assert len(node.delivered()) == len(set(node.delivered())) == 121
+    assert node.delivered()[:61] == list(id_of(root, *children)), "the oldest first"
+    assert node.engine.snapshot().waiting == ()
+
+
+def test_v_15_a_peer_that_cannot_be_reached_does_not_affect_others() -> None:
+    """All packets to bob fail. Carol gets hers, and bob's are not queued up and sent again together."""
+    world = World(["alice", "bob", "carol"], Config(mode=Mode.BATCH))
+    world.away.add("bob")
+    for second in range(20):
+        world.send("alice", b"%d" % second)
+        world.run(second * 1000 + 999)
+    world.run(40_000)
+    assert len(world.nodes["carol"].delivered()) == 20
+    to_bob = [packet.payload for packet in world.nodes["alice"].sent if packet.peer == "bob"]
+    assert all(len(set(id_of(*payload.messages))) == len(payload.messages) for payload in to_bob)
+    assert max(times_sent(world.nodes["alice"], "bob", mid) for mid in world.nodes["carol"].delivered()) <= 6
+    world.away.clear()
+    world.nodes["alice"].engine.peer_online("bob", at(world.now))
+    world.run(80_000)
+    assert world.settled()
+
+
+def test_v_16_same_body_in_the_same_moment_is_two_messages() -> None:
+    for unit in ("s", "ms", "ns"):
+        node, other = alice(timestamp_unit=unit), Node("carol", ["alice", "bob"], Config())
+        ids = {node.engine.send(GROUP, b"ok", at(0)) for _ in range(5)}
+        ids |= {node.engine.send(GROUP, b"ok", at(0), ephemeral=True) for _ in range(5)}
+        assert len(ids) == 10
+        assert other.engine.send(GROUP, b"ok", at(0)) not in ids
+
+
+def test_v_16_concatenation_is_unambiguous_because_groups_have_one_length() -> None:
+    honest = Message(GROUP, 7, b"12345678body")
+    stamp = int.from_bytes(honest.body[:8], "little", signed=True)
+    shifted = Message(GROUP + (7).to_bytes(8, "little"), stamp, b"body")
+    assert message_id(honest) == message_id(shifted), "the same id"
+    node = alice()
+    node.receive("bob", Payload(messages=(shifted,)), 0)
+    assert node.store.messages == {}
+    assert node.told(Rejected)[0].reason is Reason.NOT_IN_GROUP
+
+
+def test_v_17_published_model_breaks_in_five_steps_and_the_corrected_one_does_not() -> None:
+    broken = violation(2, PUBLISHED)
+    assert broken is not None
+    assert [step.split("(")[0] for step in broken.steps] == [
+        "Offer",
+        "ReceiveOffer",
+        "ReceiveRequest",
+        "ReceiveMessage",
+        "ReceiveAck",
+    ]
+    assert broken.state[0][1] == "offered"
+    assert broken.state[1][0] == "delivered"
+    assert violation(2, FIXED) is None
+
+
+def test_v_18_delivery_is_checked_and_not_assumed() -> None:
+    result = Search(2, REPAIRED, limit=20_000).run()
+    assert result.unsafe is None
+    assert result.stuck == 0
+
+
+def test_row_85_an_offer_flood_ends_at_the_quota_of_its_maker() -> None:
+    node = alice()
+    for batch in range(20):
+        offers = tuple((batch * 1000 + number).to_bytes(32, "big") for number in range(1000))
+        node.receive("bob", Payload(offers=offers), batch)
+    assert len(node.records("bob")) == REQUESTS_PER_PEER
+    assert node.told(Rejected)[-1].reason is Reason.REQUEST_QUOTA
+    node.receive("carol", Payload(offers=(b"c" * 32,)), 100)
+    assert len(node.records("carol")) == 1
+
+
+def test_row_85_requests_for_everything_end_at_a_quota() -> None:
+    node = alice()
+    ids = [node.engine.send(GROUP, b"%d" % number, at(0), to=["carol"]) for number in range(SERVED_PER_PEER + 10)]
+    node.take()
+    node.engine.receive("bob", Payload(requests=tuple(ids)), at(0))
+    node.take()
+    assert len(node.records("bob")) == SERVED_PER_PEER
+    assert node.told(Rejected)[-1] == Rejected("bob", Reason.SERVE_QUOTA, 10, "")
+    node.step(0)
+    offered = [packet.payload.offers for packet in node.sent if packet.peer == "carol"]
+    assert len(offered[0]) == OFFER_WINDOW
+
+
+def test_row_86_acks_follow_the_write_and_speak_for_one_peer() -> None:
+    node = alice()
+    node.engine.receive("bob", Payload(messages=(message(b"x"),)), at(0))
+    node.engine.advance(at(0))
+    ready = node.engine.take()
+    kept = [write.row.message_id for write in ready.writes if hasattr(write.row, "message")]  # type: ignore[union-attr]
+    assert kept == list(ready.packets[0].payload.acks), "in one hand-over, writes first"
+    node.store.apply(ready.writes)
+    mid = node.engine.send(GROUP, b"y", at(0))
+    node.receive("bob", Payload(acks=(mid,)), 0)
+    assert node.told(Acknowledged) == [Acknowledged(mid, "bob")]
+    assert mid in node.records("carol")
