@@ -60,9 +60,7 @@ class Channel:
         message = self.state.codec.decode(packet)
         if isinstance(message, Refusal):
             self.state.now = now
-            self.state.events.append(
-                Rejected(message.reason, message.sender_id, message.message_id, message.detail)
-            )
+            self.state.events.append(Rejected(message.reason, message.sender_id, message.message_id, message.detail))
         else:
             self.receive_message(now, message, packet, via)
 

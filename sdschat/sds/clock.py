@@ -14,9 +14,13 @@ class LamportClock:
     def __init__(self, value: int) -> None:
         self.value = value
 
-    def tick(self, wall: int) -> int:
+    def next(self, wall: int) -> int:
         """Send Message: `max(timeNowInMs, current_lamport_timestamp + 1)`."""
-        self.value = max(wall, self.value + 1)
+        return max(wall, self.value + 1)
+
+    def tick(self, wall: int) -> int:
+        """Make that the local timestamp."""
+        self.value = self.next(wall)
         return self.value
 
     def observe(self, lamport: int) -> None:

@@ -56,6 +56,9 @@ class _Use:
         self.bytes = 0
 
 
+_NOTHING = _Use()
+
+
 class IncomingBuffer:
     """Held messages, and for each dependency who waits for it."""
 
@@ -69,17 +72,21 @@ class IncomingBuffer:
         self._use: dict[str, _Use] = {}
         self._total = _Use()
 
-    def has_room(self, message: Message, size: int, parking: bool) -> bool:
-        """Whether this sender may have one more message waiting here."""
-        own = self._use.get(message.sender_id)
+    def may_park(self, message: Message) -> bool:
+        """Whether this sender may have one more message waiting here for its date."""
+        own = self._use.get(message.sender_id, _NOTHING)
+        return self._total.parked < PARKED_PER_CHANNEL and own.parked < PARKED_PER_SENDER
+
+    def has_room(self, message: Message, size: int, without: Held | None = None) -> bool:
+        """Whether this sender may have one more message waiting here, once `without` is gone."""
+        own = self._use.get(message.sender_id, _NOTHING)
         every = self._total
-        if parking:
-            return every.parked < PARKED_PER_CHANNEL and (own is None or own.parked < PARKED_PER_SENDER)
-        if own is not None and (
-            own.buffered >= BUFFERED_PER_SENDER or own.bytes + size > BUFFERED_BYTES_PER_SENDER
-        ):
+        gone, gone_size = (0, 0) if without is None else (1, len(without.raw))
+        if every.buffered - gone >= BUFFERED_PER_CHANNEL or every.bytes - gone_size + size > BUFFERED_BYTES_PER_CHANNEL:
             return False
-        return every.buffered < BUFFERED_PER_CHANNEL and every.bytes + size <= BUFFERED_BYTES_PER_CHANNEL
+        if without is not None and without.message.sender_id != message.sender_id:
+            gone, gone_size = 0, 0
+        return own.buffered - gone < BUFFERED_PER_SENDER and own.bytes - gone_size + size <= BUFFERED_BYTES_PER_SENDER
 
     def heaviest_other(self, sender_id: str) -> str | None:
         """When the channel is full: the message to give up for one of `sender_id`, the newest of who holds most."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from sdschat.sds.limits import MAX_PEERS
 from sdschat.sds.rows import PeerRow
-from sdschat.sds.timers import to_mono, to_wall
+from sdschat.sds.timers import to_mono
 from sdschat.sds.values import Now
 
 
 class Peer:
     """One participant. Times are on the monotonic clock."""
 
-    __slots__ = ("behind", "behind_since", "first_lamport", "heard_at", "last_lamport", "layout", "reviewed_at", "sender_id")
+    __slots__ = (
+        "behind", "behind_since", "cursor", "first_lamport", "heard_at", "last_lamport", "layout", "reviewed_at",
+        "sender_id",
+    )  # fmt: skip
 
     def __init__(self, sender_id: str, lamport: int, mono: int) -> None:
         self.sender_id = sender_id
@@ -21,6 +24,7 @@ class Peer:
         self.reviewed_at = -1  # when we last held its filter against our log
         self.behind = 0  # bits of its filter that ours lacked at `behind_since`
         self.behind_since = -1
+        self.cursor = 0  # below which date its filter is next held against ours, where that goes slice by slice
         self.layout = ""
 
 
@@ -50,13 +54,13 @@ class Peers:
         return sum(1 for peer in self.known.values() if mono - peer.heard_at <= within)
 
     def row(self, peer: Peer, now: Now) -> PeerRow:
-        def wall(mono: int) -> int:
-            return 0 if mono < 0 else to_wall(now, mono)
-
+        ahead = now.wall - now.mono
+        behind = peer.behind.to_bytes((peer.behind.bit_length() + 7) // 8, "little") if peer.behind else b""
+        reviewed_at = 0 if peer.reviewed_at < 0 else peer.reviewed_at + ahead
+        behind_since = 0 if peer.behind_since < 0 else peer.behind_since + ahead
         return PeerRow(
-            peer.sender_id, peer.first_lamport, peer.last_lamport, to_wall(now, peer.heard_at),
-            wall(peer.reviewed_at), wall(peer.behind_since),
-            peer.behind.to_bytes((peer.behind.bit_length() + 7) // 8, "little"), peer.layout,
+            peer.sender_id, peer.first_lamport, peer.last_lamport, peer.heard_at + ahead,
+            reviewed_at, behind_since, behind, peer.cursor, peer.layout,
         )  # fmt: skip
 
     def restore(self, row: PeerRow, now: Now) -> None:
@@ -65,5 +69,6 @@ class Peers:
         peer.reviewed_at = to_mono(now, row.reviewed_at) if row.reviewed_at else -1
         peer.behind_since = to_mono(now, row.behind_since) if row.behind_since else -1
         peer.behind = int.from_bytes(row.behind, "little")
+        peer.cursor = row.cursor
         peer.layout = row.layout
         self.known[row.sender_id] = peer

@@ -71,6 +71,21 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     restore_filter(s, row.layout, row.generation, row.floor)
     for buffer in (s.requests, s.outgoing, s.answers, s.pushes, s.incoming):
         buffer.changed.clear()
+    _forgive_downtime(s, row)
+
+
+def _forgive_downtime(s: ChannelState, row: ChannelRow) -> None:
+    """Time in which this process was not running counts against nobody. While it runs and is connected, it takes note
+    of the time with every sync message and gives up nothing late, so where it did not, it was stopped."""
+    away = s.now.wall - row.spent_at
+    first = s.requests.lost.next()
+    overdue = first is not None and first < s.now.mono - s.config.sweep_interval
+    if row.offline_since or not (overdue or away > 3 * s.config.sync_interval):
+        return
+    s.requests.lost.shift(max(0, away))
+    for missing in s.requests.missing.values():
+        missing.lost_at += max(0, away)
+        s.requests.changed[missing.message_id] = None
 
 
 def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:

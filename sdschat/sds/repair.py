@@ -39,7 +39,7 @@ def in_response_group(participant_id: str, sender_id: str, message_id: str, grou
 class Missing:
     """A dependency that is nowhere here. Its T_req never moves; asking again takes a new entry."""
 
-    __slots__ = ("attempts", "blamed", "hint", "lost_at", "message_id", "sender_id", "since", "t_req")
+    __slots__ = ("attempts", "blamed", "hint", "lost_at", "message_id", "sender_id", "since", "suppressed", "t_req")
 
     def __init__(self, message_id: str, sender_id: str | None, hint: bytes | None, blamed: str, since: int) -> None:
         self.message_id = message_id
@@ -50,6 +50,7 @@ class Missing:
         self.lost_at = 0
         self.t_req = 0
         self.attempts = 0
+        self.suppressed = False
 
 
 class RequestBuffer:
@@ -97,13 +98,14 @@ class RequestBuffer:
     def row(self, entry: Missing, now: Now) -> MissingRow:
         return MissingRow(
             entry.message_id, entry.sender_id, entry.hint, entry.blamed, to_wall(now, entry.since),
-            to_wall(now, entry.lost_at), to_wall(now, entry.t_req), entry.attempts,
+            to_wall(now, entry.lost_at), to_wall(now, entry.t_req), entry.attempts, int(entry.suppressed),
         )  # fmt: skip
 
     def restore(self, row: MissingRow, now: Now, repair_enabled: bool) -> None:
         entry = Missing(row.message_id, row.sender_id, row.hint, row.blamed, to_mono(now, row.since))
         entry.lost_at = to_mono(now, row.lost_at)
         entry.attempts = row.attempts
+        entry.suppressed = bool(row.suppressed)
         self.put(entry)
         entry.t_req = to_mono(now, row.t_req)
         if repair_enabled:

@@ -111,6 +111,7 @@ class MissingRow(NamedTuple):
     lost_at: int
     t_req: int
     attempts: int
+    suppressed: int  # 1: another asked for it since we last did
 
 
 class GapRow(NamedTuple):
@@ -153,6 +154,7 @@ class PeerRow(NamedTuple):
     reviewed_at: int
     behind_since: int
     behind: bytes
+    cursor: int
     layout: str
 
 

@@ -93,6 +93,7 @@ class ChannelState:
         "codec",
         "config",
         "ephemeral_seen",
+        "ephemeral_sent",
         "events",
         "filter",
         "fresh",
@@ -157,6 +158,7 @@ class ChannelState:
         self.spent_at = 0
         self.fresh: dict[str, int] = {}  # what came in within `push_grace`, and when: it may be on its way to others
         self.ephemeral_seen: dict[str, None] = {}
+        self.ephemeral_sent = 0
         self.unsaved: dict[str, LogRow] = {}
         self.saved_channel: ChannelRow | None = None
         self.writes: list[Write] = []

@@ -117,9 +117,7 @@ def encode_window(value: int, shape: Shape, bits: int, floor: int) -> bytes:
 def encode_print(what: RangePrint) -> bytes:
     low, high = what.low, what.high
     count = min(what.ids, 0xFFFF)
-    return _PRINT.pack(
-        PRINT, low >> 32, low & 0xFFFFFFFF, high >> 32, high & 0xFFFFFFFF, count, what.fingerprint
-    )
+    return _PRINT.pack(PRINT, low >> 32, low & 0xFFFFFFFF, high >> 32, high & 0xFFFFFFFF, count, what.fingerprint)
 
 
 def encode_range(ids: list[str], low: int, high: int, error_rate: float, seed: int) -> bytes:

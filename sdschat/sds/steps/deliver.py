@@ -116,9 +116,10 @@ def give_up(s: ChannelState) -> None:
     if not lost:
         return
     for message_id in lost:
+        if message_id in s.requests.requests:
+            s.events.append(RepairCancelled(message_id, "lost"))
         missing = s.requests.take(message_id)
         assert missing is not None
-        s.events.append(RepairCancelled(message_id, "lost"))
         note_gap(s, message_id, LOST, missing.sender_id)
     s.events.append(DependenciesLost(tuple(lost)))
     for message_id in lost:

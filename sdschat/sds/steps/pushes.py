@@ -8,6 +8,7 @@ from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.push import Push
+from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.timers import to_wall
@@ -36,7 +37,7 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     s.trim_fresh()
     fresh = s.fresh  # what came just now may still be on its way to them
     found = 0
-    for entry in s.window.dated(floor, _FOREVER)[-RANGE_LIMIT:]:
+    for entry in _slice(s, peer, received, floor):
         if entry.message_id not in fresh and not received.holds(entry.message_id):
             found += want_push(s, entry.message_id, entry.lamport, entry.sender_id, peer.sender_id)
             if found >= PUSHES_PER_REVIEW:
@@ -44,6 +45,18 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     for message_id, held in s.incoming.held.items():
         if floor <= held.lamport and message_id not in fresh and not held.release_at and not received.holds(message_id):
             want_push(s, message_id, held.lamport, held.message.sender_id, peer.sender_id)
+
+
+def _slice(s: ChannelState, peer: Peer, received: ReceivedFilter, floor: int) -> list[Entry]:
+    """What of our log to hold against a filter: all that is at hand from its floor on. Below that, a compact filter
+    covers nothing, and ranges take over; a foreign one may cover thousands, which are gone through slice by slice."""
+    near = s.window.dated(floor, _FOREVER)[-RANGE_LIMIT:]
+    start = s.window.order[0].lamport if s.window.order else 0
+    if isinstance(received, CompactFilter) or floor >= start:
+        return near
+    older = [entry for entry in s.before(peer.cursor or start, RANGE_LIMIT) if entry.lamport >= floor]
+    peer.cursor = older[0].lamport if len(older) == RANGE_LIMIT else 0
+    return older + near
 
 
 def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wanted_by: str) -> int:

@@ -71,12 +71,13 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         if not _make_room(s, message, len(raw)):
             return
         found = _verify_dependencies(s, message, lamport)  # what was dropped may be what this one waits for
-    wanted = received(s, message_id) is not None
-    if wanted:
-        via = "repair" if via == "live" else via
+    missing = received(s, message_id)
+    repaired = missing is not None and (missing.attempts > 0 or missing.suppressed)
+    if via == "live" and repaired:
+        via = "repair"
     elif via == "live" and s.now.wall - lamport > s.config.sync_interval:
-        via = "sync"  # nobody knew that we lack it: a push, or a late resend
-    _review(s, message, lamport, stale=wanted)
+        via = "sync"  # nobody asked for it: a push, or a late resend
+    _review(s, message, lamport, stale=repaired)
     traffic_heard(s)
     if waits:
         _buffer(s, message, raw, via, found)
@@ -197,9 +198,15 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
 
 def _park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
     """Dated too far ahead: held outside the log until due, so that it neither moves our clock nor is named by us."""
-    if not s.incoming.has_room(message, len(raw), parking=True):
+    children = s.incoming.waiting_for.get(message.message_id, ())
+    if any(s.incoming.held[child].lamport <= lamport for child in children):
+        # It can never come before what waits for it, and must not make that wait until its date.
+        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, "newer than what follows it")
+        return
+    if not s.incoming.may_park(message):
         s.reject(Reason.FUTURE_QUOTA, message.sender_id, message.message_id)
         return
+    _review(s, message, lamport, stale=False)
     received(s, message.message_id, "arrived_before_due")
     held = Held(message, raw, via, s.now.wall)
     held.generation = s.filter.generation
@@ -238,18 +245,20 @@ def release_parked(s: ChannelState) -> None:
 
 
 def _make_room(s: ChannelState, message: Message, size: int) -> bool:
-    """Room in the incoming buffer, at the expense of whoever fills it; false if that is this sender."""
-    if s.incoming.has_room(message, size, parking=False):
+    """Room in the incoming buffer, at the expense of whoever fills it; false, with nothing changed, if that is this
+    message: it is its sender's newest, or nobody holds more than its sender."""
+    incoming = s.incoming
+    if incoming.has_room(message, size):
         return True
-    victim = s.incoming.newest_of(message.sender_id, message) or s.incoming.heaviest_other(message.sender_id)
-    if victim is not None:
-        gone = s.incoming.take(victim)
+    for victim in (incoming.newest_of(message.sender_id, message), incoming.heaviest_other(message.sender_id)):
+        if victim is None or not incoming.has_room(message, size, without=incoming.held[victim]):
+            continue
+        gone = incoming.take(victim)
         assert gone is not None
         s.reject(Reason.BUFFER_QUOTA, gone.message.sender_id, victim)
         abandon(s, victim, gone.message.sender_id)
         roll_over(s)  # our filter must not claim what we have dropped
-        if s.incoming.has_room(message, size, parking=False):
-            return True
+        return True
     s.reject(Reason.BUFFER_QUOTA, message.sender_id, message.message_id)
     return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.sds.events import RepairCancelled, RepairWanted
+from sdschat.sds.events import RepairCancelled, RepairRequested, RepairWanted
 from sdschat.sds.repair import Missing, determine_t_req
 from sdschat.sds.state import ChannelState
 from sdschat.sds.timers import to_wall
@@ -37,20 +37,22 @@ def received(s: ChannelState, message_id: str, why: str = "received") -> Missing
     """SDS-R receive message: entries matching a received message leave the outgoing repair request buffer."""
     if message_id not in s.requests.missing:
         return None
-    missing = s.requests.take(message_id)
-    s.events.append(RepairCancelled(message_id, why))
-    return missing
+    if message_id in s.requests.requests:
+        s.events.append(RepairCancelled(message_id, why))
+    return s.requests.take(message_id)
 
 
 def requested_by_other(s: ChannelState, message_id: str) -> None:
     """SDS-R receive message: entries that another participant requests leave our buffer.
 
     The dependency is still missing, and the other's request or its answer may get lost, so it is taken up again
-    with a new entry, T_max later: were it only deleted, everyone could wait for a request that nobody makes.
+    with a new entry, T_max later: were it only deleted, everyone could wait for a request that nobody makes. Who
+    asks again and again does not put that off again and again.
     """
     missing = s.requests.missing.get(message_id)
-    if missing is None or not s.config.repair_enabled:
+    if missing is None or not s.config.repair_enabled or missing.suppressed:
         return
+    missing.suppressed = True
     s.events.append(RepairCancelled(message_id, "requested_by_other"))
     _new_entry(s, missing, s.now.mono + s.config.t_max)
 
@@ -64,11 +66,14 @@ def eligible_requests(s: ChannelState) -> tuple[HistoryEntry, ...]:
     return tuple(HistoryEntry(entry.message_id, entry.hint, entry.sender_id) for entry in entries)
 
 
-def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...]) -> tuple[str, ...]:
+def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier: str) -> None:
     """The request goes out. If nothing comes of it, ask again, T_max later and twice as long each time."""
+    if not requests:
+        return
     ids = tuple(entry.message_id for entry in requests)
+    s.events.append(RepairRequested(ids, carrier))
     for message_id in ids:
         missing = s.requests.missing[message_id]
         missing.attempts += 1
+        missing.suppressed = False
         _new_entry(s, missing, s.now.mono + (s.config.t_max << min(missing.attempts - 1, 4)))
-    return ids

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sdschat.sds.events import Delivered, RepairRequested, StateChanged
+from sdschat.sds.events import Delivered, StateChanged
 from sdschat.sds.ids import message_id_for
+from sdschat.sds.limits import MAX_CHANNEL_BYTES, MAX_HINT_BYTES, MAX_ID_BYTES, MAX_SENDER_BYTES
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState, Packet
@@ -12,6 +13,9 @@ from sdschat.sds.steps.outgoing_sweep import schedule_resend
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.steps.timing import traffic_sent
 from sdschat.sds.values import HistoryEntry, Message
+
+_ENTRY_BYTES = MAX_ID_BYTES + MAX_SENDER_BYTES + MAX_HINT_BYTES + 16  # of one history entry, with its tags
+_ENVELOPE_BYTES = MAX_ID_BYTES + MAX_SENDER_BYTES + MAX_CHANNEL_BYTES + 64
 
 
 class MessageTooLarge(ValueError):
@@ -22,13 +26,17 @@ def send_message(s: ChannelState, content: bytes) -> Message:
     """Send Message. Everything it claims is in the writes of the same `Ready`, ahead of the packet."""
     if not content:
         raise ValueError("a message needs content: without it, it would be a sync message")
-    check_size(s, content)
     choose_layout(s)
-    lamport = s.clock.tick(s.now.wall)
+    check_size(s, content)
+    lamport = s.clock.next(s.now.wall)
+    message_id = message_id_for(s.config.id_rule, s.channel_id, s.participant_id, lamport, content)
+    if s.holds(message_id):
+        raise ValueError("this content is in the log already: where ids are made of it, it needs a nonce")
+    s.clock.tick(s.now.wall)
     requests = eligible_requests(s) if s.online else ()
     message = Message(
         sender_id=s.participant_id,
-        message_id=message_id_for(s.config.id_rule, s.channel_id, s.participant_id, lamport, content),
+        message_id=message_id,
         channel_id=s.channel_id,
         lamport_timestamp=lamport,
         causal_history=preceding_ids(s),
@@ -39,16 +47,14 @@ def send_message(s: ChannelState, content: bytes) -> Message:
     raw = s.codec.encode(message)
     _log_own(s, message, raw)
     _buffer_unacknowledged(s, message, raw)
-    if requests:
-        ids = mark_requested(s, requests)
-        s.events.append(RepairRequested(ids, message.message_id))
+    mark_requested(s, requests, message_id)
     return message
 
 
 def check_size(s: ChannelState, content: bytes) -> None:
     """Before anything changes: the packet, with the largest envelope it can have, must not be refused elsewhere."""
-    limit = s.config.max_message_bytes
-    room = limit - len(s.filter.to_bytes()) - 200 * (s.config.causal_history + s.config.max_requests) - 512
+    entries = s.config.causal_history + s.config.max_requests
+    room = s.config.max_message_bytes - len(s.filter.to_bytes()) - _ENTRY_BYTES * entries - _ENVELOPE_BYTES
     if len(content) > room:
         raise MessageTooLarge(f"the message has {len(content)} bytes; at most {max(room, 0)} fit into a packet")
 
@@ -98,7 +104,10 @@ def send_ephemeral(s: ChannelState, content: bytes) -> Message:
     if not content:
         raise ValueError("a message needs content")
     check_size(s, content)
-    message_id = message_id_for(s.config.id_rule, s.channel_id, s.participant_id, s.clock.value, content)
+    s.ephemeral_sent += 1
+    # There is no clock in it that could tell two of the same text apart, so a number of our own does.
+    nonce = max(s.now.wall, s.clock.value) + s.ephemeral_sent
+    message_id = message_id_for(s.config.id_rule, s.channel_id, s.participant_id, nonce, content)
     message = Message(s.participant_id, message_id, s.channel_id, content=content)
     if s.online:
         s.packets.append(Packet(s.codec.encode(message), "ephemeral", message_id))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.sds.events import RepairRequested, SyncSent
+from sdschat.sds.events import SyncSent
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.filters import choose_layout
 from sdschat.sds.steps.ranges import range_section
@@ -43,6 +43,5 @@ def send_sync(s: ChannelState) -> None:
     )
     s.packets.append(Packet(s.codec.encode(message), "sync", message.message_id))
     s.events.append(SyncSent(message.message_id))
-    if requests:
-        s.events.append(RepairRequested(mark_requested(s, requests), message.message_id))
+    mark_requested(s, requests, message.message_id)
     traffic_sent(s)

@@ -28,6 +28,7 @@ def hurry(s: ChannelState, within: int) -> None:
     due = mono + 1 + s.chance.below(max(1, within), "hurry", sync.count)
     due = max(due, sync.spoke_at + s.config.sync_interval // 2)
     sync.due = min(sync.due, due)
+    sync.latest = min(sync.latest, sync.due)  # nobody's traffic puts this off
 
 
 def _jittered(s: ChannelState) -> int:
@@ -37,6 +38,7 @@ def _jittered(s: ChannelState) -> int:
 
 
 def calm(s: ChannelState) -> None:
-    """What we were in a hurry to say has been said by another."""
+    """What we were in a hurry to say has been said by another: back to a full turn since we last spoke."""
     sync, mono = s.sync, s.now.mono
-    sync.due = min(mono + _jittered(s), max(sync.latest, mono))
+    sync.latest = max(mono, sync.spoke_at + s.config.sync_interval + _jittered(s))
+    sync.due = min(mono + _jittered(s), sync.latest)

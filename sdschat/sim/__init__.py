@@ -1,0 +1,1 @@
+"""A world of many nodes in one process: one seed, no real time, the production engine, codec and store."""

@@ -1,0 +1,181 @@
+"""What the world knows and no participant does: who made what, what is on whose disk, who was told what."""
+
+from __future__ import annotations
+
+from sdschat.sds.bloom import compact, waku
+from sdschat.sds.rows import AckState, OutgoingRow
+from sdschat.sds.values import Message
+from sdschat.sim.convergence import Convergence
+from sdschat.sim.node import Node
+from sdschat.sim.scenario import Scenario
+
+_SLACK = 5_000  # a clock runs ahead of time by one millisecond for every packet sent in the same one
+
+
+class Origin:
+    """A message with content as its author made it."""
+
+    __slots__ = ("author", "lamport", "message", "raw")
+
+    def __init__(self, author: int, message: Message, raw: bytes) -> None:
+        self.author = author
+        self.message = message
+        self.raw = raw
+        self.lamport = message.lamport_timestamp or 0
+
+
+class Masks:
+    """Which bits a filter may have set (all that is or was held), and which it must (all from its floor on)."""
+
+    __slots__ = ("_floor", "_known", "_may", "_must", "_shape", "_waku")
+
+    def __init__(self, capacity: int, error_rate: float) -> None:
+        self._shape = compact.shape_for(capacity, error_rate)
+        self._known: dict[str, int] = {}
+        self._may = 0
+        self._must = 0
+        self._floor = -1
+        self._waku: bytearray | None = None
+
+    def add(self, message_id: str, lamport: int) -> None:
+        self._known[message_id] = lamport
+        mask = compact.mask(message_id, self._shape.hashes, self._shape.bits)
+        self._may |= mask
+        if lamport >= self._floor:
+            self._must |= mask
+        if self._waku is not None:
+            waku.add(self._waku, message_id)
+
+    def drop(self, message_id: str) -> None:
+        """It was held and is no longer: nothing has to be said of it, but bits are not taken back."""
+        self._known.pop(message_id, None)
+        self._floor = -1
+
+    def judge(self, packed: bytes, fresh: bool) -> str:
+        """What is wrong with a filter of our own; `fresh` where it was made just now."""
+        if len(packed) == waku.BYTES:
+            return self._judge_waku(packed)
+        found = compact.decode(packed)
+        if isinstance(found, str):
+            return found
+        shape = self._shape
+        if found.value & ~compact.fold(self._may, shape.bits, found.bits):
+            return "claims what is not on the disk"
+        if not fresh:
+            return ""
+        if found.floor != self._floor:
+            self._floor = found.floor
+            self._must = 0
+            for message_id, lamport in self._known.items():
+                if lamport >= found.floor:
+                    self._must |= compact.mask(message_id, shape.hashes, shape.bits)
+        if compact.fold(self._must, shape.bits, found.bits) & ~found.value:
+            return "lacks what is held since its floor"
+        return ""
+
+    def _judge_waku(self, packed: bytes) -> str:
+        if self._waku is None:
+            self._waku = bytearray(waku.BYTES)
+            for message_id in self._known:
+                waku.add(self._waku, message_id)
+        may = int.from_bytes(self._waku, "big")
+        return "claims what is not on the disk" if int.from_bytes(packed, "big") & ~may else ""
+
+
+class Seen:
+    """One node from outside: what its disk holds, and what its user was told."""
+
+    __slots__ = (
+        "answers_due",
+        "held",
+        "horizon",
+        "index",
+        "last_own",
+        "log",
+        "made_now",
+        "masks",
+        "missing_since",
+        "name",
+        "newest",
+        "node",
+        "outgoing",
+        "packets",
+        "put_off",
+        "requests_due",
+        "told",
+        "told_states",
+        "wrong_clock",
+    )  # fmt: skip
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.index = node.index
+        self.name = node.plan.name
+        self.masks = Masks(node.config.bloom_capacity, node.config.bloom_error_rate)
+        self.horizon = -1
+        self.log: dict[str, int] = {}
+        self.held: dict[str, int] = {}
+        self.outgoing: dict[str, OutgoingRow] = {}
+        self.told: dict[str, None] = {}
+        self.told_states: dict[str, AckState] = {}
+        self.newest = (0, "")
+        self.last_own = 0  # the largest Lamport timestamp that it ever stood by
+        self.made_now = ""  # the message that this step made
+        self.missing_since: dict[str, int] = {}
+        self.requests_due: dict[str, tuple[int, int]] = {}
+        self.answers_due: dict[str, int] = {}
+        self.put_off: dict[str, None] = {}
+        self.packets = 0
+        self.wrong_clock = node.plan.skew > node.config.max_skew
+
+    def settle(self) -> None:
+        """The step is over: only now may a filter claim the message that it made."""
+        if self.made_now:
+            self.masks.add(self.made_now, self.log[self.made_now])
+            self.made_now = ""
+
+    def booted(self) -> None:
+        """The process is new. Its user sees the log of the disk, whatever was told before; what was scheduled comes
+        back by the wall clock, which may have jumped."""
+        self.settle()
+        self.told = dict.fromkeys(self.log)
+        self.newest = max(((lamport, message_id) for message_id, lamport in self.log.items()), default=(0, ""))
+        self.missing_since.clear()
+        self.requests_due.clear()
+        self.answers_due.clear()
+        self.put_off.clear()
+
+
+class Ledger:
+    """Everything that the checks share."""
+
+    __slots__ = (
+        "clock_bound",
+        "convergence",
+        "delivered",
+        "ephemerals",
+        "evidence",
+        "false_positives",
+        "index",
+        "origins",
+        "refusals",
+        "scenario",
+        "seen",
+        "time",
+    )  # fmt: skip
+
+    def __init__(self, scenario: Scenario, nodes: list[Node]) -> None:
+        self.scenario = scenario
+        self.origins: dict[str, Origin] = {}
+        self.ephemerals: dict[str, int] = {}
+        self.seen = [Seen(node) for node in nodes]
+        self.index = {node.plan.name: node.index for node in nodes}
+        self.convergence = Convergence([seen.log for seen in self.seen])
+        # I9: as far as honest clocks differ; somebody who lies about his may drag the others along to `max_skew`.
+        poisoned = scenario.hostile or scenario.wrong_clock
+        self.clock_bound = _SLACK + scenario.skew + (scenario.config.max_skew if poisoned else 0)
+        self.time = 0
+        self.delivered = 0
+        self.refusals = 0
+        self.evidence = 0
+        self.false_positives = 0

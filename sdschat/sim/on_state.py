@@ -1,0 +1,114 @@
+"""Invariants of an engine's state, looked at now and then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sdschat.sds import limits
+from sdschat.sds.channel import Channel
+from sdschat.sds.events import Rejected
+from sdschat.sds.rows import AckState
+from sdschat.sds.values import Message
+from sdschat.sim.ledger import Origin, Seen
+from sdschat.sim.scenario import Violation
+
+
+def check_sizes(seen: Seen) -> None:
+    """I8: every buffer is within its limit, in all and for each sender."""
+    channel = seen.node.channel
+    if channel is None:
+        return
+    s = channel.state
+    waiting: dict[str, int] = {}
+    parked: dict[str, int] = {}
+    for held in s.incoming.held.values():
+        counts = parked if held.release_at else waiting
+        counts[held.message.sender_id] = counts.get(held.message.sender_id, 0) + 1
+    blamed: dict[str, int] = {}
+    for missing in s.requests.missing.values():
+        blamed[missing.blamed] = blamed.get(missing.blamed, 0) + 1
+    asked: dict[str, int] = {}
+    for answer in s.answers.answers.values():
+        asked[answer.requested_by] = asked.get(answer.requested_by, 0) + 1
+    bounds = (
+        ("messages waiting", sum(waiting.values()), limits.BUFFERED_PER_CHANNEL),
+        ("messages of one sender waiting", max(waiting.values(), default=0), limits.BUFFERED_PER_SENDER),
+        ("messages parked", sum(parked.values()), limits.PARKED_PER_CHANNEL),
+        ("messages of one sender parked", max(parked.values(), default=0), limits.PARKED_PER_SENDER),
+        ("dependencies missing", len(s.requests.missing), limits.MISSING_PER_CHANNEL),
+        ("dependencies of one sender missing", max(blamed.values(), default=0), limits.MISSING_PER_SENDER),
+        ("gaps", len(s.gaps), limits.GAPS_PER_CHANNEL),
+        ("answers", len(s.answers.answers), limits.ANSWERS_PER_CHANNEL),
+        ("answers for one sender", max(asked.values(), default=0), limits.ANSWERS_PER_SENDER),
+        ("pushes", len(s.pushes.pushes), limits.PUSHES_PER_CHANNEL),
+        ("peers", len(s.peers.known), limits.MAX_PEERS),
+        ("acknowledged messages kept", len(s.outgoing.settled), limits.SETTLED_KEPT),
+        ("entries in the recent window", len(s.window.order), limits.RECENT_WINDOW),
+        ("ephemeral ids", len(s.ephemeral_seen), limits.EPHEMERAL_SEEN),
+    )
+    for what, size, bound in bounds:
+        if size > bound:
+            raise Violation("I8", f"{seen.name} has {size} {what}; {bound} are allowed")
+
+
+def check_waiting(seen: Seen) -> None:
+    """Nothing waits for what is there; every own message that is open has a timer."""
+    channel = seen.node.channel
+    if channel is None:
+        return
+    s = channel.state
+    name = seen.name
+    for message_id in s.gaps:
+        if message_id in seen.log:
+            raise Violation("I3", f"{name} still calls {message_id[:8]} a gap, which it has")
+    for message_id in s.requests.missing:
+        if message_id in seen.log or message_id in s.incoming.held:
+            raise Violation("I3", f"{name} still waits for {message_id[:8]}, which it has")
+        if message_id not in s.requests.lost or (s.config.repair_enabled and message_id not in s.requests.requests):
+            raise Violation("I5", f"{name} waits for {message_id[:8]}, and will never ask for it or give it up")
+    for message_id, held in s.incoming.held.items():
+        if not held.release_at and not held.unmet:
+            raise Violation("I3", f"{name} holds {message_id[:8]} back for nothing")
+        for parent in held.unmet:
+            if parent not in s.requests.missing and parent not in s.incoming.held:
+                raise Violation("I5", f"{name} holds {message_id[:8]} back for {parent[:8]}, which nobody looks for")
+    for message_id in s.outgoing.open:
+        if message_id not in s.outgoing.timers:
+            raise Violation("I5", f"{name} has given up on {message_id[:8]}")
+
+
+def check_restored(seen: Seen, channel: Channel) -> None:
+    """I6: what the disk says is to be done is still to be done."""
+    s = channel.state
+    if s.horizon != seen.horizon:
+        raise Violation("I6", f"{seen.name} came back with another join horizon")
+    for message_id, row in seen.outgoing.items():
+        known = message_id in s.outgoing.open and message_id in s.outgoing.timers
+        if row.state is not AckState.ACKED and not known:
+            raise Violation("I6", f"{seen.name} came back without {message_id[:8]} in its outgoing buffer")
+    if s.clock.value < seen.last_own:
+        raise Violation("I9", f"the clock of {seen.name} went back over a restart")
+
+
+def check_refused(name: str, channel: Channel, receive: Callable[[], None]) -> None:
+    """I13: what is not a packet changes nothing but a count."""
+    s = channel.state
+    writes, packets, events = len(s.writes), len(s.packets), len(s.events)
+    receive()
+    refused = len(s.events) == events + 1 and isinstance(s.events[-1], Rejected)
+    if not refused or len(s.writes) != writes or len(s.packets) != packets:
+        raise Violation("I13", f"{name} did more with garbage than refuse it")
+
+
+def check_answering(seen: Seen, message: Message, origins: Mapping[str, Origin]) -> None:
+    """I5: the author of a message that somebody asks for answers, and at once."""
+    channel = seen.node.channel
+    assert channel is not None
+    s = channel.state
+    for entry in message.repair_request[: s.config.max_requests]:
+        origin = origins.get(entry.message_id)
+        if origin is None or origin.author != seen.index or entry.message_id not in seen.log:
+            continue
+        answer = s.answers.answers.get(entry.message_id)
+        if answer is None or (answer.due is None and answer.asked):
+            raise Violation("I5", f"{seen.name} does not answer for {entry.message_id[:8]}, which it wrote")

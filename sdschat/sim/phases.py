@@ -1,0 +1,141 @@
+"""One run: faults, then healing, then convergence, then quiet, then old traffic again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sdschat.sds.config import Config
+from sdschat.sim.acts import act
+from sdschat.sim.finals import check_finals, check_quiet, check_replay
+from sdschat.sim.generate import config_for
+from sdschat.sim.scenario import Scenario, Violation
+from sdschat.sim.tight import limits
+from sdschat.sim.trace import Trace
+from sdschat.sim.world import ACTION, World
+
+_QUIET_TURNS = 3  # sync intervals over which quiescence is measured, after two of settling
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run came to. `rule` is empty where every invariant held."""
+
+    seed: int
+    rule: str = ""
+    what: str = ""
+    timing: str = ""
+    usual: bool = False  # default settings, so that its time of convergence may be compared
+    healed_for: int = 0  # from healing to convergence
+    delivered: int = 0
+    frames: int = 0
+    refusals: int = 0
+    evidence: int = 0
+    false_positives: int = 0
+    trace: str = ""
+    steps: list[tuple[int, int, str]] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        return not self.rule
+
+
+def patience(scenario: Scenario) -> int:
+    """How long after healing everybody must have everything: five minutes with the spec's timers, in proportion with
+    others, and after what is gone for good was given up."""
+    config = scenario.config
+    bound = (20 if scenario.limits else 10) * config.sync_interval  # small windows and buffers take more rounds
+    if scenario.wrong_clock:
+        bound += scenario.wrong_clock  # until its messages are due
+    if scenario.losing or not config.repair_enabled:  # without repair, parents from before joining are waited for
+        bound += config.lost_after + 4 * config.sync_interval
+    return bound
+
+
+def run(scenario: Scenario, full_trace: bool = False, replace_every: int = 0) -> Outcome:
+    """Every exception of the engine is a violation too: it must not raise."""
+    trace = Trace(full_trace)
+    outcome = Outcome(scenario.seed, timing=scenario.timing, usual=scenario.usual)
+    world = None
+    try:
+        with limits(scenario.limits):
+            configs: list[Config] = [config_for(scenario.config, plan.layout) for plan in scenario.plans]
+            world = World(scenario, configs, trace, replace_every)
+            outcome.healed_for = _live(world)
+    except Violation as violation:
+        outcome.rule, outcome.what = violation.rule, violation.what
+    except Exception as error:
+        outcome.rule, outcome.what = "I13", _where(error)
+    if world is not None:
+        ledger = world.ledger
+        outcome.delivered, outcome.frames, outcome.refusals = ledger.delivered, world.frames, ledger.refusals
+        outcome.evidence, outcome.false_positives = ledger.evidence, ledger.false_positives
+        if outcome.rule:
+            outcome.what += f" (at {world.time / 1000:.1f} s)"
+    outcome.trace, outcome.steps = trace.digest(), trace.steps
+    return outcome
+
+
+def _where(error: Exception) -> str:
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = f"{at.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{at.tb_lineno}" if at else "?"
+    return f"{type(error).__name__} in {place}: {error}"
+
+
+def _live(world: World) -> int:
+    scenario = world.scenario
+    for node in world.nodes:
+        if not node.gone:
+            world.boot(node)
+    for action in scenario.actions:
+        world.schedule(action.at, ACTION, -1, action)
+    world.run(scenario.heal_at, act)
+    _heal(world)
+    world.until_settled = True
+    world.run(scenario.heal_at + patience(scenario), act)
+    convergence = world.ledger.convergence
+    took = world.time - scenario.heal_at
+    if convergence.outstanding:
+        raise Violation("I5", _lacking(world))
+    world.until_settled = False
+    turn = scenario.config.sync_interval
+    rates = scenario.rates
+    stragglers = scenario.heal_at + 2 * rates.tail_ms + rates.latency if rates.tail or rates.duplicate else 0
+    world.run(max(world.time, stragglers) + 2 * turn, act)
+    check_finals(world)
+    before = [seen.packets for seen in world.ledger.seen]
+    world.run(world.time + _QUIET_TURNS * turn, act)
+    if not scenario.hostile:
+        check_quiet(world, before, _QUIET_TURNS)
+    check_replay(world)
+    return took
+
+
+def _lacking(world: World) -> str:
+    parts = [
+        f"{world.nodes[node].plan.name} lacks {', '.join(message_id[:8] for message_id in ids[:4])}"
+        for node, ids in world.ledger.convergence.lacking().items()
+    ]
+    return f"not converged {patience(world.scenario) / 1000:.0f} s after healing: {'; '.join(parts)}"
+
+
+def _heal(world: World) -> None:
+    """Every network fault ends, and everyone who has not left is up."""
+    world.network.calm = True
+    world.network.blocked = frozenset()
+    for node in world.nodes:
+        if node.gone:
+            continue
+        node.armed = ""
+        if node.channel is None:
+            node.online = True
+            world.boot(node)
+        elif not node.online:
+            node.online = True
+            node.channel.connected(node.now(world.time))
+            world.flush(node)
+    seen = world.ledger.seen
+    world.ledger.convergence.begin(
+        world.time, {node.index: seen[node.index].horizon for node in world.nodes if not node.gone}
+    )

@@ -1,0 +1,230 @@
+"""The world: nodes, a network and a disk each, driven through time by a queue of events."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+from sdschat.sds.channel import Channel
+from sdschat.sds.state import Packet, Ready
+from sdschat.sds.values import Message, Refusal
+from sdschat.sim.ledger import Ledger, Origin
+from sdschat.sim.network import Network
+from sdschat.sim.node import Arrival, Node
+from sdschat.sim.on_events import check_events
+from sdschat.sim.on_packets import check_packet
+from sdschat.sim.on_state import check_answering, check_refused, check_restored, check_sizes, check_waiting
+from sdschat.sim.on_writes import check_writes
+from sdschat.sim.scenario import Scenario, Violation
+from sdschat.sim.trace import Trace
+from sdschat.wire.sds_codec import SdsCodec
+
+ACTION, ARRIVAL, WAKE, DRAIN = range(4)
+_STUCK = 64  # wakes of one node at one time
+
+
+class SharedCodec:
+    """The production codec, but that equal bytes are decoded once: decoding is pure, and everyone hears the same."""
+
+    __slots__ = ("_codec", "_known", "encode")
+
+    def __init__(self, max_message_bytes: int) -> None:
+        self._codec = SdsCodec(max_message_bytes)
+        self._known: dict[bytes, Message | Refusal] = {}
+        self.encode = self._codec.encode
+
+    def decode(self, packet: bytes) -> Message | Refusal:
+        known = self._known.get(packet)
+        if known is None:
+            known = self._known[packet] = self._codec.decode(packet)
+        return known
+
+
+class World:
+    """`replace_every`: every so many steps, an engine is replaced by one restored from its disk, unnoticed."""
+
+    def __init__(self, scenario: Scenario, configs: list[Any], trace: Trace, replace_every: int = 0) -> None:
+        self.scenario = scenario
+        self.trace = trace
+        self.codec = SharedCodec(scenario.config.max_message_bytes)
+        self.nodes = [Node(at, plan, configs[at]) for at, plan in enumerate(scenario.plans)]
+        self.network = Network(scenario.seed, scenario.rates)
+        self.ledger = Ledger(scenario, self.nodes)
+        self.time = 0
+        self.sent: list[Arrival] = []
+        self.frames = 0
+        self.until_settled = False
+        self._heap: list[tuple[int, int, int, int, Any]] = []
+        self._order = 0
+        self._counts: dict[str, int] = {}
+        self._replace_every = replace_every
+        self._steps = 0
+        self._woken = (-1, -1, 0)
+
+    # Time.
+
+    def schedule(self, at: int, kind: int, node: int, what: Any) -> None:
+        self._order += 1
+        heappush(self._heap, (at, self._order, kind, node, what))
+
+    def run(self, until: int, act: Any = None) -> None:
+        """Let everything happen that is due by then."""
+        heap = self._heap
+        convergence = self.ledger.convergence
+        while heap and heap[0][0] <= until:
+            if self.until_settled and not convergence.outstanding:
+                return
+            self.time, _, kind, index, what = heappop(heap)
+            self.ledger.time = self.time
+            if kind == ARRIVAL:
+                self._arrive(self.nodes[index], what)
+            elif kind == WAKE:
+                self._wake(self.nodes[index])
+            elif kind == DRAIN:
+                self._drain(self.nodes[index])
+            else:
+                act(self, what)
+        self.time = self.ledger.time = until
+
+    # A node's life.
+
+    def boot(self, node: Node) -> None:
+        known = node.store.snapshot() is not None
+        channel = node.boot(self.time, self.codec)
+        seen = self.ledger.seen[node.index]
+        seen.booted()
+        if known:
+            check_restored(seen, channel)
+        self.flush(node)
+
+    def flush(self, node: Node) -> None:
+        """After every verb: make the writes true, publish the packets, tell the events. Or die on the way."""
+        channel = node.channel
+        assert channel is not None
+        ready = channel.take()
+        if node.armed and self._dies(node, ready):
+            return
+        ledger = self.ledger
+        seen = ledger.seen[node.index]
+        if ready.writes:
+            check_writes(ledger, seen, ready.writes)
+            node.store.apply(ready.writes)
+        for packet in ready.packets:
+            self._publish(node, packet)
+        seen.settle()
+        if ready.events:
+            check_events(ledger, seen, ready.events)
+        self.trace.step(self.time, node.index, ready)
+        self._steps += 1
+        if not self._steps & 31:
+            check_sizes(seen)
+            check_waiting(seen)
+        if self._replace_every and self._steps % self._replace_every == 0:
+            channel = node.channel = node.open(self.time, self.codec)
+        self._set_wake(node, channel)
+
+    def _dies(self, node: Node, ready: Ready) -> bool:
+        """Whether this is the step, and then what of it still happens."""
+        seen = self.ledger.seen[node.index]
+        if node.armed == "before-writes":
+            if not ready.writes:
+                return False
+        elif not ready.packets:
+            return False
+        else:
+            check_writes(self.ledger, seen, ready.writes)
+            node.store.apply(ready.writes)
+            if node.armed == "between-packets":
+                for packet in ready.packets[: (len(ready.packets) + 1) // 2]:
+                    self._publish(node, packet)
+            seen.settle()
+        node.kill()
+        return True
+
+    def _set_wake(self, node: Node, channel: Channel) -> None:
+        due = channel.next_wake()
+        if due is None:
+            return
+        at = max(due - node.mono_base, self.time)
+        if node.wake_at is None or at < node.wake_at:
+            node.wake_at = at
+            self.schedule(at, WAKE, node.index, None)
+
+    def _wake(self, node: Node) -> None:
+        channel = node.channel
+        if channel is None or node.wake_at != self.time:
+            return
+        node.wake_at = None
+        due = channel.next_wake()
+        if due is not None and due - node.mono_base <= self.time:
+            time, index, count = self._woken
+            count = count + 1 if (time, index) == (self.time, node.index) else 0
+            self._woken = (self.time, node.index, count)
+            if count > _STUCK:
+                raise Violation("I14", f"{node.plan.name} is never done with what is due")
+            channel.advance(node.now(self.time))
+            self.flush(node)
+        else:
+            self._set_wake(node, channel)
+
+    # Packets.
+
+    def _publish(self, node: Node, packet: Packet) -> None:
+        message = self.codec.decode(packet.raw)
+        seen = self.ledger.seen[node.index]
+        check_packet(self.ledger, seen, packet, message)
+        seen.packets += 1
+        what = packet.message_id if packet.why != "sync" else f"sync {node.index}"
+        self.broadcast(node.index, what, (packet.raw, message))
+
+    def broadcast(self, sender: int, what: str, arrival: Arrival) -> None:
+        self.frames += 1
+        self.sent.append(arrival)
+        self.trace.sent(self.time, sender, arrival[0])
+        count = self._counts.get(what, 0)
+        self._counts[what] = count + 1
+        network = self.network
+        packet = network.packet(sender, what, count)
+        for receiver in range(len(self.nodes)):
+            if receiver != sender and not self.nodes[receiver].gone:
+                for delay in network.fates(packet, sender, receiver):
+                    self.schedule(self.time + delay, ARRIVAL, receiver, arrival)
+
+    def _arrive(self, node: Node, arrival: Arrival) -> None:
+        channel = node.channel
+        if channel is None or not node.online:
+            return
+        if node.batch:
+            if not node.inbox:
+                self.schedule(self.time + node.batch, DRAIN, node.index, None)
+            node.inbox.append(arrival)
+            return
+        self._receive(node, channel, arrival)
+        self.flush(node)
+
+    def _receive(self, node: Node, channel: Channel, arrival: Arrival) -> None:
+        raw, message = arrival
+        if isinstance(message, Refusal):
+            now = node.now(self.time)
+            check_refused(node.plan.name, channel, lambda: channel.receive(now, raw))
+        else:
+            channel.receive_message(node.now(self.time), message, raw)
+            if message.repair_request and not message.content and self._answers(node):
+                check_answering(self.ledger.seen[node.index], message, self.ledger.origins)
+
+    def _answers(self, node: Node) -> bool:
+        return node.config.repair_enabled and not self.scenario.crowded
+
+    def _drain(self, node: Node) -> None:
+        """A slow consumer looks into its inbox: everything in it is one step."""
+        channel = node.channel
+        inbox, node.inbox = node.inbox, []
+        if channel is None or not inbox:
+            return
+        for arrival in inbox:
+            self._receive(node, channel, arrival)
+        self.flush(node)
+
+    def made(self, node: Node, message: Message, raw: bytes) -> None:
+        """A node made a message with content: the world knows it before anybody else can."""
+        self.ledger.origins[message.message_id] = Origin(node.index, message, raw)

@@ -1,0 +1,165 @@
+"""Planted defects in delivery, order and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sdschat.sds.bloom.own import OwnFilter
+from sdschat.sds.ids import message_id_for
+from sdschat.sds.rows import Entry
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps import (
+    deliver,
+    filters,
+    receive,
+    requests,
+    send,
+)
+from sdschat.sds.values import Message
+from sdschat.sds.window import RecentWindow
+from tests.sim.plant import defect, instead, method
+
+
+@defect
+def children_are_dropped_with_a_lost_parent() -> Iterator[None]:
+    old = deliver.give_up
+
+    def give_up(s: ChannelState) -> None:
+        due = [key for key in s.requests.missing if (s.requests.lost.get(key) or 0) <= s.now.mono]
+        for message_id in due:
+            for waiting in list(s.incoming.waiting_for.get(message_id, ())):
+                s.incoming.take(waiting)
+        old(s)
+
+    with instead(old, give_up):
+        yield
+
+
+@defect
+def held_counts_as_delivered() -> Iterator[None]:
+    old = receive._verify_dependencies
+
+    def verify(s: ChannelState, message: Message, lamport: int) -> Any:
+        found = old(s, message, lamport)
+        found.held.clear()
+        return found
+
+    with instead(old, verify):
+        yield
+
+
+@defect
+def the_log_is_in_order_of_arrival() -> Iterator[None]:
+    def insert(self: RecentWindow, entry: Entry) -> bool:
+        self.order.append(entry)
+        self.entries[entry.message_id] = entry
+        for dependency in entry.dependencies:
+            self._heads.pop(dependency, None)
+        self._heads[entry.message_id] = entry
+        return False
+
+    with method(RecentWindow, "insert", insert):
+        yield
+
+
+@defect
+def ties_are_in_order_of_arrival() -> Iterator[None]:
+    old = RecentWindow.insert
+
+    def insert(self: RecentWindow, entry: Entry) -> bool:
+        late = old(self, entry)
+        self.order.remove(entry)
+        place = len(self.order)
+        while place and self.order[place - 1].lamport > entry.lamport:
+            place -= 1
+        self.order.insert(place, entry)
+        return late
+
+    with method(RecentWindow, "insert", insert):
+        yield
+
+
+@defect
+def gaps_are_never_closed() -> Iterator[None]:
+    old = deliver._into_log
+
+    def into_log(s: ChannelState, message: Message, *rest: Any) -> None:
+        gap = s.gaps.get(message.message_id)
+        old(s, message, *rest)
+        if gap is not None:
+            s.gaps[message.message_id] = gap
+            s.gaps_changed.pop(message.message_id, None)
+
+    with instead(old, into_log):
+        yield
+
+
+@defect
+def what_left_the_window_is_delivered_again() -> Iterator[None]:
+    def holds(self: ChannelState, message_id: str) -> bool:
+        return message_id in self.window.entries or message_id in self.incoming.held
+
+    with method(ChannelState, "holds", holds):
+        yield
+
+
+@defect
+def sync_messages_enter_the_log() -> Iterator[None]:
+    old = receive._receive_sync
+
+    def receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
+        old(s, message, lamport)
+        if not s.holds(message.message_id) and message.sender_id != s.participant_id:
+            deliver.deliver_message(s, message, b"", "live", (), s.filter.generation, s.now.wall)
+
+    with instead(old, receive_sync):
+        yield
+
+
+@defect
+def sync_messages_enter_the_filter() -> Iterator[None]:
+    old = receive._receive_sync
+
+    def receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
+        old(s, message, lamport)
+        filters.include_received(s, message.message_id)
+
+    with instead(old, receive_sync):
+        yield
+
+
+@defect
+def a_filter_holds_its_own_message() -> Iterator[None]:
+    old = send.send_message
+
+    def send_message(s: ChannelState, content: bytes) -> Message:
+        lamport = max(s.now.wall, s.clock.value + 1)
+        s.filter.add(message_id_for(s.config.id_rule, s.channel_id, s.participant_id, lamport, content))
+        return old(s, content)
+
+    with instead(old, send_message):
+        yield
+
+
+@defect
+def ids_only_heard_of_enter_the_filter() -> Iterator[None]:
+    old = requests.note_missing
+
+    def note_missing(s: ChannelState, entry: Any, blamed: str) -> bool:
+        s.filter.add(entry.message_id)
+        return old(s, entry, blamed)
+
+    with instead(old, note_missing):
+        yield
+
+
+@defect
+def the_filter_claims_more_than_it_covers() -> Iterator[None]:
+    old = OwnFilter.restart
+
+    def restart(self: OwnFilter, ids: Any, floor: int, generation: int) -> None:
+        old(self, ids, self.floor, generation)
+
+    with method(OwnFilter, "restart", restart):
+        yield
