@@ -40,7 +40,7 @@ ANSWER_BYTES_PER_MINUTE = 64 * KIB  # bounds what a request of 300 bytes can mak
 PUSH_BYTES_PER_MINUTE = 512 * KIB
 REMEMBERED_MISSES = 512  # own messages in a row that a filter lacks before the rest is taken to be lacking too
 RESENDS_PER_SWEEP = 16
-RANGE_IDS = 256  # ids that one range of the history comparison covers
+RANGE_IDS = 512  # ids that one range of the history comparison covers
 RANGE_LIMIT = 1024  # ids looked at to answer one range
 
 # Memory.

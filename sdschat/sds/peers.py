@@ -13,7 +13,7 @@ class Peer:
 
     __slots__ = (
         "behind", "behind_since", "cursor", "first_lamport", "heard_at", "last_lamport", "layout", "reviewed_at",
-        "sender_id",
+        "sender_id", "told",
     )  # fmt: skip
 
     def __init__(self, sender_id: str, lamport: int, mono: int) -> None:
@@ -24,6 +24,7 @@ class Peer:
         self.reviewed_at = -1  # when we last held its filter against our log
         self.behind = 0  # bits of its filter that ours lacked at `behind_since`
         self.behind_since = -1
+        self.told = 0  # bits of its filter that ours lacked when we hurried to say so
         self.cursor = 0  # below which date its filter is next held against ours, where that goes slice by slice
         self.layout = ""
 
@@ -55,12 +56,11 @@ class Peers:
 
     def row(self, peer: Peer, now: Now) -> PeerRow:
         ahead = now.wall - now.mono
-        behind = peer.behind.to_bytes((peer.behind.bit_length() + 7) // 8, "little") if peer.behind else b""
         reviewed_at = 0 if peer.reviewed_at < 0 else peer.reviewed_at + ahead
         behind_since = 0 if peer.behind_since < 0 else peer.behind_since + ahead
         return PeerRow(
             peer.sender_id, peer.first_lamport, peer.last_lamport, peer.heard_at + ahead,
-            reviewed_at, behind_since, behind, peer.cursor, peer.layout,
+            reviewed_at, behind_since, _packed(peer.behind), _packed(peer.told), peer.cursor, peer.layout,
         )  # fmt: skip
 
     def restore(self, row: PeerRow, now: Now) -> None:
@@ -69,6 +69,11 @@ class Peers:
         peer.reviewed_at = to_mono(now, row.reviewed_at) if row.reviewed_at else -1
         peer.behind_since = to_mono(now, row.behind_since) if row.behind_since else -1
         peer.behind = int.from_bytes(row.behind, "little")
+        peer.told = int.from_bytes(row.told, "little")
         peer.cursor = row.cursor
         peer.layout = row.layout
         self.known[row.sender_id] = peer
+
+
+def _packed(bits: int) -> bytes:
+    return bits.to_bytes((bits.bit_length() + 7) // 8, "little") if bits else b""

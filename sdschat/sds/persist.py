@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sdschat.sds.incoming import Held
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import ChannelRow, Drop, HeldRow, HintRow, Put, Row, Snapshot, Table
+from sdschat.sds.rows import ChannelRow, Drop, HeldRow, HintRow, PeerRow, Put, Row, Snapshot, Table
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import choose_layout, restore_filter
 from sdschat.sds.steps.requests import note_missing
@@ -71,20 +71,21 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     restore_filter(s, row.layout, row.generation, row.floor)
     for buffer in (s.requests, s.outgoing, s.answers, s.pushes, s.incoming):
         buffer.changed.clear()
-    _forgive_downtime(s, row)
+    _forgive_downtime(s, row, snapshot.peers)
 
 
-def _forgive_downtime(s: ChannelState, row: ChannelRow) -> None:
-    """Time in which this process was not running counts against nobody. While it runs and is connected, it takes note
-    of the time with every sync message and gives up nothing late, so where it did not, it was stopped."""
-    away = s.now.wall - row.spent_at
+def _forgive_downtime(s: ChannelState, row: ChannelRow, peers: tuple[PeerRow, ...]) -> None:
+    """Time in which this process was not running counts against nobody. While it runs and is connected, it hears
+    somebody or sends a sync message itself, and gives up nothing late; so where it did neither, it was stopped."""
+    awake = max([row.spent_at, row.sync_spoke_at, *(peer.heard_at for peer in peers)])
+    away = s.now.wall - awake
     first = s.requests.lost.next()
     overdue = first is not None and first < s.now.mono - s.config.sweep_interval
-    if row.offline_since or not (overdue or away > 3 * s.config.sync_interval):
+    if row.offline_since or away <= 0 or not (overdue or away > 3 * s.config.sync_interval):
         return
-    s.requests.lost.shift(max(0, away))
+    s.requests.lost.shift(away)
     for missing in s.requests.missing.values():
-        missing.lost_at += max(0, away)
+        missing.lost_at += away
         s.requests.changed[missing.message_id] = None
 
 
@@ -125,15 +126,22 @@ def collect_writes(s: ChannelState) -> None:
         for entry in s.window.trim():
             if s.hints.pop(entry.message_id, None) is not None:
                 s.hints_changed[entry.message_id] = None
-    _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, Held.row)
-    _collect(s, Table.GAP, s.gaps_changed, s.gaps, lambda gap: gap)
-    _collect(s, Table.MISSING, s.requests.changed, s.requests.missing, lambda item: s.requests.row(item, now))
-    for known in s.outgoing.changed.values():  # rows stay for good: they say who has a message
-        s.writes.append(Put(Table.OUTGOING, known.message_id, s.outgoing.row(known, now)))
-    s.outgoing.changed.clear()
-    _collect(s, Table.ANSWER, s.answers.changed, s.answers.answers, lambda item: s.answers.row(item, now))
-    _collect(s, Table.PUSH, s.pushes.changed, s.pushes.pushes, lambda item: s.pushes.row(item, now))
-    _collect(s, Table.PEER, s.peers.changed, s.peers.known, lambda item: s.peers.row(item, now))
+    if s.incoming.changed:
+        _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, Held.row)
+    if s.gaps_changed:
+        _collect(s, Table.GAP, s.gaps_changed, s.gaps, lambda gap: gap)
+    if s.requests.changed:
+        _collect(s, Table.MISSING, s.requests.changed, s.requests.missing, lambda item: s.requests.row(item, now))
+    if s.outgoing.changed:  # these rows stay for good: they say who has a message
+        for known in s.outgoing.changed.values():
+            s.writes.append(Put(Table.OUTGOING, known.message_id, s.outgoing.row(known, now)))
+        s.outgoing.changed.clear()
+    if s.answers.changed:
+        _collect(s, Table.ANSWER, s.answers.changed, s.answers.answers, lambda item: s.answers.row(item, now))
+    if s.pushes.changed:
+        _collect(s, Table.PUSH, s.pushes.changed, s.pushes.pushes, lambda item: s.pushes.row(item, now))
+    if s.peers.changed:
+        _collect(s, Table.PEER, s.peers.changed, s.peers.known, lambda item: s.peers.row(item, now))
     if s.hints_changed:
         rows = {key: HintRow(key, hint) for key, hint in s.hints.items()}
         _collect(s, Table.HINT, s.hints_changed, rows, lambda hint: hint)
@@ -146,8 +154,6 @@ def collect_writes(s: ChannelState) -> None:
 def _collect(
     s: ChannelState, table: Table, changed: dict[str, None], things: dict[str, Thing], to_row: Callable[[Thing], Row]
 ) -> None:
-    if not changed:
-        return
     for key in changed:
         thing = things.get(key)
         s.writes.append(Drop(table, key) if thing is None else Put(table, key, to_row(thing)))

@@ -74,7 +74,9 @@ class PushBuffer:
             self.changed[message_id] = None
 
     def wanted_by(self, sender_id: str) -> list[Push]:
-        return [self.pushes[key] for key in self.open_ids() if sender_id in self.pushes[key].wanted_by]
+        if not len(self.timers):
+            return []
+        return [push for push in self.pushes.values() if push.due is not None and sender_id in push.wanted_by]
 
     def open_ids(self) -> list[str]:
         return [key for key, push in self.pushes.items() if push.due is not None]

@@ -48,7 +48,7 @@ class Missing:
         self.blamed = blamed
         self.since = since
         self.lost_at = 0
-        self.t_req = 0
+        self.t_req: int | None = None  # not asked for
         self.attempts = 0
         self.suppressed = False
 
@@ -96,9 +96,10 @@ class RequestBuffer:
         return entry
 
     def row(self, entry: Missing, now: Now) -> MissingRow:
+        t_req = 0 if entry.t_req is None else to_wall(now, entry.t_req)
         return MissingRow(
             entry.message_id, entry.sender_id, entry.hint, entry.blamed, to_wall(now, entry.since),
-            to_wall(now, entry.lost_at), to_wall(now, entry.t_req), entry.attempts, int(entry.suppressed),
+            to_wall(now, entry.lost_at), t_req, entry.attempts, int(entry.suppressed),
         )  # fmt: skip
 
     def restore(self, row: MissingRow, now: Now, repair_enabled: bool) -> None:
@@ -107,9 +108,10 @@ class RequestBuffer:
         entry.attempts = row.attempts
         entry.suppressed = bool(row.suppressed)
         self.put(entry)
-        entry.t_req = to_mono(now, row.t_req)
-        if repair_enabled:
-            self.requests.set(entry.message_id, entry.t_req)
+        if row.t_req:
+            entry.t_req = to_mono(now, row.t_req)
+            if repair_enabled:
+                self.requests.set(entry.message_id, entry.t_req)
 
 
 class Answer:

@@ -48,10 +48,10 @@ class Evidence(NamedTuple):
     """Why we believe that a peer has a message of ours."""
 
     sender_id: str
-    how: str  # "mention": named in a causal history; "filter": found in a filter
+    how: str  # "mention": named in a causal history; "filter": found in a filter; "range": in a range equal to ours
     packet_id: str
     at: int
-    error_rate: float  # chance that this evidence is wrong: 0 for a mention, fill**k for a filter
+    error_rate: float  # chance that this evidence is wrong: 0 for a mention, fill**k for a filter, 2**-64 for a range
 
 
 class ChannelRow(NamedTuple):
@@ -109,7 +109,7 @@ class MissingRow(NamedTuple):
     blamed: str  # the sender whose message named it; its quota pays
     since: int
     lost_at: int
-    t_req: int
+    t_req: int  # 0: not asked for
     attempts: int
     suppressed: int  # 1: another asked for it since we last did
 
@@ -154,6 +154,7 @@ class PeerRow(NamedTuple):
     reviewed_at: int
     behind_since: int
     behind: bytes
+    told: bytes
     cursor: int
     layout: str
 

@@ -177,6 +177,10 @@ class ChannelState:
             or self.history.entry(message_id) is not None
         )
 
+    def knows(self, message_id: str) -> bool:
+        """Whether a message that is not in the log is here or waited for."""
+        return message_id in self.requests.missing or message_id in self.incoming.held
+
     def packet_of(self, message_id: str) -> tuple[bytes, str] | None:
         """The original bytes of a message held in full, and who sent it."""
         row = self.unsaved.get(message_id) or self.history.row(message_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from heapq import nlargest
 
 from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.rows import Entry
@@ -65,7 +64,7 @@ class RecentWindow:
 
     def causal_history(self, count: int) -> list[Entry]:
         """The newest heads, filled up with the newest of the log; oldest first, as it goes on the wire."""
-        chosen = nlargest(count, self._heads.values()) if len(self._heads) > 1 else list(self._heads.values())
+        chosen = sorted(self._heads.values(), reverse=True)[:count]
         for entry in reversed(self.order):
             if len(chosen) >= count:
                 break

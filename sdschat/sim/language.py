@@ -55,6 +55,8 @@ def _action(scenario: Scenario, action: Action) -> str:
     verb = action.verb
     if verb in ("send", "ephemeral"):
         return f"{verb} {who} {action.number}{' ' + action.point if action.point else ''}"
+    if verb == "flood":
+        return f"flood {action.number} {action.point}"
     if verb == "crash":
         return f"crash {who} {action.point}"
     if verb == "partition":

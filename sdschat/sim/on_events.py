@@ -14,6 +14,7 @@ from sdschat.sds.events import (
     StateChanged,
 )
 from sdschat.sds.rows import GapRow, Table
+from sdschat.sds.steps.acks import CERTAIN
 from sdschat.sds.values import Reason
 from sdschat.sim.ledger import Ledger, Seen
 from sdschat.sim.scenario import Violation
@@ -86,7 +87,7 @@ def _gap(ledger: Ledger, seen: Seen, parent: str, lamport: int, what: str) -> No
         return  # it came later in the same step; or it is still awaited for the sake of others
     if not isinstance(row, GapRow):
         raise Violation("I3", f"{what} names {parent[:8]} as a gap, which is on no record")
-    if row.why == "before_join":
+    if row.why == "before_join" and parent not in ledger.convergence.ignored:
         if (lamport if origin is None else origin.lamport) > seen.horizon:
             raise Violation("I3", f"{what}: {parent[:8]} is not older than our joining")
     elif row.why == "no_room" and not ledger.scenario.crowded:
@@ -118,7 +119,7 @@ def _state_changed(ledger: Ledger, seen: Seen, event: StateChanged) -> None:
     if peer is None:
         return  # a stranger that an injected packet speaks for
     theirs = ledger.seen[peer]
-    if evidence.how == "mention":
+    if evidence.how in CERTAIN:
         if message_id not in theirs.log:
             raise Violation("I7", f"{what} is acknowledged by {evidence.sender_id}, who does not have it")
     elif message_id not in theirs.log and message_id not in theirs.held:

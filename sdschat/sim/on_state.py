@@ -62,9 +62,14 @@ def check_waiting(seen: Seen) -> None:
         if message_id in seen.log:
             raise Violation("I3", f"{name} still calls {message_id[:8]} a gap, which it has")
     for message_id in s.requests.missing:
-        if message_id in seen.log or message_id in s.incoming.held:
+        held = s.incoming.held.get(message_id)
+        if message_id in seen.log or (held is not None and not held.release_at):
             raise Violation("I3", f"{name} still waits for {message_id[:8]}, which it has")
-        if message_id not in s.requests.lost or (s.config.repair_enabled and message_id not in s.requests.requests):
+        # What is parked may be waited for, until it is given up like anything else, but it is not asked for.
+        asked = message_id in s.requests.requests
+        if asked and held is not None:
+            raise Violation("I14", f"{name} means to ask for {message_id[:8]}, which is parked here")
+        if message_id not in s.requests.lost or (s.config.repair_enabled and not asked and held is None):
             raise Violation("I5", f"{name} waits for {message_id[:8]}, and will never ask for it or give it up")
     for message_id, held in s.incoming.held.items():
         if not held.release_at and not held.unmet:

@@ -17,7 +17,7 @@ from sdschat.sds.rows import (
     Table,
     Write,
 )
-from sdschat.sds.steps.acks import CERTAIN_ENOUGH, WITNESSES
+from sdschat.sds.steps.acks import CERTAIN, CERTAIN_ENOUGH, WITNESSES
 from sdschat.sim.ledger import Ledger, Seen
 from sdschat.sim.scenario import START, Violation
 
@@ -111,7 +111,7 @@ def _outgoing(seen: Seen, row: OutgoingRow) -> None:
     for evidence in row.evidence:
         if evidence.sender_id == seen.name:
             raise Violation("I7", f"{what} is acknowledged by its own author")
-        if evidence.how == "mention":
+        if evidence.how in CERTAIN:
             mentioned = True
         elif evidence.sender_id not in filters:
             filters.add(evidence.sender_id)
@@ -125,12 +125,15 @@ def _outgoing(seen: Seen, row: OutgoingRow) -> None:
 def _missing(seen: Seen, row: MissingRow) -> None:
     """T_req stands until the request is made, by us or (which the events tell) by another."""
     message_id = row.message_id
-    if message_id in seen.log or message_id in seen.held:
+    channel = seen.node.channel
+    held = None if channel is None else channel.state.incoming.held.get(message_id)
+    # What is dated in the future does not keep waiting what is dated before it.
+    if message_id in seen.log or (held is not None and not held.release_at):
         raise Violation("I3", f"{seen.name} waits for {message_id[:8]}, which it has")
     due = row.t_req - seen.node.skew
     old = seen.requests_due.get(message_id)
     seen.requests_due[message_id] = (due, row.attempts)
-    if old is not None and old[0] < due and old[1] == row.attempts:
+    if old is not None and old[0] < due and old[1] == row.attempts and seen.node.config.repair_enabled:
         seen.put_off[message_id] = None
 
 

@@ -31,15 +31,16 @@ def one_bloom_hit_is_an_ack() -> Iterator[None]:
 
 @defect
 def two_filters_of_one_peer_are_an_ack() -> Iterator[None]:
-    old = acks._witness
+    old = acks.review_filter
 
-    def witness(s: ChannelState, known: Any, evidence: Evidence) -> None:
-        before = known.evidence.get(evidence.sender_id)
-        if before is not None and before.how == "filter" and before.packet_id != evidence.packet_id:
-            known.evidence[evidence.sender_id + " before"] = known.evidence.pop(evidence.sender_id)
-        old(s, known, evidence)
+    def review_filter(s: ChannelState, message: Message, *rest: Any, **more: Any) -> None:
+        for known in s.outgoing.open.values():
+            before = known.evidence.get(message.sender_id)
+            if before is not None and before.how == "filter" and before.packet_id != message.message_id:
+                known.evidence[message.sender_id + " before"] = known.evidence.pop(message.sender_id)
+        old(s, message, *rest, **more)
 
-    with instead(old, witness):
+    with instead(old, review_filter):
         yield
 
 
@@ -81,11 +82,10 @@ def no_anti_entropy() -> Iterator[None]:
 def every_dependency_is_requested_once() -> Iterator[None]:
     old = requests.mark_requested
 
-    def mark_requested(s: ChannelState, wanted: Any) -> tuple[str, ...]:
-        ids = old(s, wanted)
-        for message_id in ids:
-            s.requests.requests.discard(message_id)
-        return ids
+    def mark_requested(s: ChannelState, wanted: Any, *rest: Any) -> None:
+        old(s, wanted, *rest)
+        for entry in wanted:
+            s.requests.requests.discard(entry.message_id)
 
     with instead(old, mark_requested):
         yield
@@ -107,11 +107,11 @@ def suppressed_requests_are_forgotten() -> Iterator[None]:
 def new_dependants_put_t_req_off() -> Iterator[None]:
     old = requests.note_missing
 
-    def note_missing(s: ChannelState, entry: Any, blamed: str) -> bool:
+    def note_missing(s: ChannelState, entry: Any, *rest: Any, **more: Any) -> bool:
         known = s.requests.missing.get(entry.message_id)
         if known is not None:
             requests._new_entry(s, known, s.now.mono)
-        return old(s, entry, blamed)
+        return old(s, entry, *rest, **more)
 
     with instead(old, note_missing):
         yield

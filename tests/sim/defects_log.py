@@ -146,9 +146,9 @@ def a_filter_holds_its_own_message() -> Iterator[None]:
 def ids_only_heard_of_enter_the_filter() -> Iterator[None]:
     old = requests.note_missing
 
-    def note_missing(s: ChannelState, entry: Any, blamed: str) -> bool:
+    def note_missing(s: ChannelState, entry: Any, *rest: Any, **more: Any) -> bool:
         s.filter.add(entry.message_id)
-        return old(s, entry, blamed)
+        return old(s, entry, *rest, **more)
 
     with instead(old, note_missing):
         yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.sds.bloom.compact import CompactFilter
+from sdschat.sds.bloom.compact import CompactFilter, mask
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
 from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
@@ -21,20 +21,20 @@ CROWD = 16  # this many peers about stretch the delay by as much again, so that 
 def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport: int) -> None:
     """What this filter lacks of what we hold, within the time it covers, is to be pushed."""
     _call_off(s, peer, received)
+    s.trim_fresh()
     floor = received.floor
     if isinstance(received, CompactFilter):
         compared = s.filter.compare(received)
         if compared is not None:
             _note_behind(s, peer, compared[1] if received.floor >= s.filter.floor else 0)
-            if not compared[0] and s.filter.floor <= received.floor:
-                return  # all that we hold since its floor is in our filter, and all of that is in theirs
+            if s.filter.floor <= received.floor and not _unexplained(s, received, compared[0]):
+                return
     else:
         # A foreign filter does not say since when it is complete: nothing from before we knew the peer, but for as
         # much as clocks may differ. So a joiner is not flooded.
         floor = max(0, peer.first_lamport - s.config.max_skew)
     if received.fill > MAX_FILL:
         return
-    s.trim_fresh()
     fresh = s.fresh  # what came just now may still be on its way to them
     found = 0
     for entry in _slice(s, peer, received, floor):
@@ -45,6 +45,19 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     for message_id, held in s.incoming.held.items():
         if floor <= held.lamport and message_id not in fresh and not held.release_at and not received.holds(message_id):
             want_push(s, message_id, held.lamport, held.message.sender_id, peer.sender_id)
+
+
+def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> int:
+    """Bits of our filter that theirs lacks, but for those of messages that may still be on their way to them.
+
+    Where none is left, nothing else is lacking: all that we hold since their floor is in our filter. (One whose bits
+    all happen to be among those of messages on their way is found when these have arrived.)
+    """
+    for message_id in reversed(s.fresh):  # the newest explain the most
+        if not ours_only:
+            break
+        ours_only &= ~mask(message_id, received.hashes, received.bits)
+    return ours_only
 
 
 def _slice(s: ChannelState, peer: Peer, received: ReceivedFilter, floor: int) -> list[Entry]:
@@ -94,17 +107,17 @@ def _call_off(s: ChannelState, peer: Peer, received: ReceivedFilter) -> None:
 
 def _note_behind(s: ChannelState, peer: Peer, theirs_only: int) -> None:
     """The same bits that only its filter has, over longer than a message is on its way: we lack something. Our own
-    filter is what makes the others send it, so they shall have it soon."""
+    filter is what makes the others send it, so they shall have it soon. Once said, it is not said again: filters may
+    also differ in what is older than both cover."""
     mono = s.now.mono
-    if peer.behind_since >= 0:
-        if peer.behind & theirs_only:
-            if mono - peer.behind_since >= s.config.push_grace:
-                hurry(s, s.config.push_delay_max)
-                peer.behind_since = mono
-            return
+    peer.told &= theirs_only
+    new = theirs_only & ~peer.told
+    if peer.behind_since < 0 or not peer.behind & new:
+        peer.behind, peer.behind_since = (new, mono) if new else (0, -1)
+    elif mono - peer.behind_since >= s.config.push_grace:
+        hurry(s, s.config.push_delay_max)
+        peer.told |= peer.behind & new
         peer.behind, peer.behind_since = 0, -1
-    if theirs_only:
-        peer.behind, peer.behind_since = theirs_only, mono
 
 
 def heard_again(s: ChannelState, message_id: str) -> None:

@@ -15,6 +15,7 @@ from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.pushes import want_push
 from sdschat.sds.steps.timing import calm, hurry
 
@@ -76,6 +77,8 @@ def review_range(s: ChannelState, peer: Peer, received: CompactFilter) -> None:
         if len(ids) != theirs.ids or compact.fingerprint(ids) != theirs.fingerprint:
             s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
             _owe(s, theirs.low, theirs.high)
+        else:
+            review_equal_range(s, peer.sender_id, theirs.low, theirs.high)
     answer = received.range_filter
     if answer is not None and answer.low <= answer.high:
         _review_range_filter(s, peer, answer)

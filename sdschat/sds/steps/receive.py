@@ -147,7 +147,7 @@ def _receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
     _review(s, message, lamport, stale=False)
     traffic_heard(s)
     s.events.append(SyncReceived(message.sender_id))
-    new = [entry for entry in found.unknown if entry.message_id not in s.requests.missing]
+    new = [entry for entry in found.unknown if not s.knows(entry.message_id)]
     noted = tuple(entry.message_id for entry in new if note_missing(s, entry, message.sender_id))
     if noted:
         s.events.append(DependenciesMissing(message.message_id, noted))
@@ -169,7 +169,7 @@ def _verify_dependencies(s: ChannelState, message: Message, lamport: int) -> _De
                 found.parent_too_new = message_id
             if entry.retrieval_hint is not None:
                 s.learn_hint(message_id, entry.retrieval_hint)
-        elif message_id in held:
+        elif message_id in held and not (held[message_id].release_at and held[message_id].lamport >= lamport):
             if held[message_id].lamport >= lamport:
                 found.parent_too_new = message_id
             found.held.append(message_id)
@@ -198,16 +198,15 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
 
 def _park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
     """Dated too far ahead: held outside the log until due, so that it neither moves our clock nor is named by us."""
-    children = s.incoming.waiting_for.get(message.message_id, ())
-    if any(s.incoming.held[child].lamport <= lamport for child in children):
-        # It can never come before what waits for it, and must not make that wait until its date.
-        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, "newer than what follows it")
-        return
     if not s.incoming.may_park(message):
         s.reject(Reason.FUTURE_QUOTA, message.sender_id, message.message_id)
         return
     _review(s, message, lamport, stale=False)
-    received(s, message.message_id, "arrived_before_due")
+    missing = received(s, message.message_id, "arrived_before_due")
+    children = s.incoming.waiting_for.get(message.message_id, ())
+    if missing is not None and any(s.incoming.held[child].lamport <= lamport for child in children):
+        # One of the two is forged, and who knows which: what follows it shall not wait until its date.
+        note_missing(s, HistoryEntry(message.message_id, missing.hint, missing.sender_id), missing.blamed, ask=False)
     held = Held(message, raw, via, s.now.wall)
     held.generation = s.filter.generation
     held.release_at = lamport - s.config.max_skew
@@ -226,6 +225,7 @@ def release_parked(s: ChannelState) -> None:
             s.incoming.parked.set(message_id, s.now.mono + held.release_at - s.now.wall)
             continue
         s.incoming.take(message_id)
+        received(s, message_id)
         message = held.message
         found = _verify_dependencies(s, message, held.lamport)
         if found.parent_too_new:
@@ -264,6 +264,8 @@ def _make_room(s: ChannelState, message: Message, size: int) -> bool:
 
 
 def _name_gap(s: ChannelState, message: Message, found: _Dependencies) -> list[str]:
+    if not found.gap and not found.before_join:
+        return []
     for entry in found.before_join:
         if entry.message_id in s.requests.missing:
             continue  # others wait for it, and go on waiting
@@ -284,7 +286,7 @@ def _buffer(
     new: list[str] = []
     for entry in reversed(found.unknown):  # the newest first: the oldest are the likeliest to be gone
         known = entry.message_id in s.requests.missing
-        if not note_missing(s, entry, message.sender_id):
+        if not note_missing(s, entry, message.sender_id, ask=entry.message_id not in s.incoming.held):
             note_gap(s, entry.message_id, NO_ROOM, entry.sender_id)
             held.gap.append(entry.message_id)
             continue

@@ -9,7 +9,7 @@ from sdschat.sds.timers import to_wall
 from sdschat.sds.values import HistoryEntry
 
 
-def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str) -> bool:
+def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = True) -> bool:
     """SDS-R receive message: an unmet dependency without an entry gets one, and its T_req. False: no room."""
     if entry.message_id in s.requests.missing:
         return True
@@ -18,7 +18,8 @@ def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str) -> bool:
     missing = Missing(entry.message_id, entry.sender_id, entry.retrieval_hint, blamed, s.now.mono)
     missing.lost_at = s.now.mono + s.config.lost_after
     s.requests.put(missing)
-    _new_entry(s, missing, s.now.mono)
+    if ask:
+        _new_entry(s, missing, s.now.mono)
     return True
 
 
@@ -26,7 +27,6 @@ def _new_entry(s: ChannelState, missing: Missing, detected_at: int) -> None:
     """T_req counts from when the dependency was found missing, and never moves. Asking again is a new entry."""
     config = s.config
     if not config.repair_enabled:
-        missing.t_req = missing.lost_at
         return
     t_req = determine_t_req(detected_at, s.participant_id, missing.message_id, config.t_min, config.t_max)
     s.requests.arm(missing, t_req)
@@ -50,7 +50,7 @@ def requested_by_other(s: ChannelState, message_id: str) -> None:
     asks again and again does not put that off again and again.
     """
     missing = s.requests.missing.get(message_id)
-    if missing is None or not s.config.repair_enabled or missing.suppressed:
+    if missing is None or message_id not in s.requests.requests or missing.suppressed:
         return
     missing.suppressed = True
     s.events.append(RepairCancelled(message_id, "requested_by_other"))

@@ -1,0 +1,101 @@
+"""`sdschat broker`: the embedded broker alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from sdschat.cli.options import say
+from sdschat.cli.problem import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, Problem
+from sdschat.transport.address import Address, Secret
+from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError
+from sdschat.transport.credentials import find_password
+
+
+@click.command("broker")
+@click.option("--listen", default="127.0.0.1:1883", metavar="IP:PORT", help="Default: 127.0.0.1:1883.")
+@click.option("--websocket-port", type=click.IntRange(1, 65535), metavar="PORT", help="Speak websockets here.")
+@click.option("--user", metavar="NAME", help="Let in this user only.")
+@click.option("--password-file", metavar="FILE", help="Holds the user's password.")
+@click.option("--cert-file", metavar="FILE", help="Speak TLS with this certificate.")
+@click.option("--key-file", metavar="FILE", help="The certificate's key.")
+def command(
+    listen: str, websocket_port: int | None, user: str | None, password_file: str | None, cert_file: str | None,
+    key_file: str | None,
+) -> int:  # fmt: skip
+    """Run the embedded broker alone, until it is interrupted.
+
+    \b
+    Examples:
+      sdschat broker
+      sdschat broker --listen 0.0.0.0:1883 --user team --password-file secret.txt
+      sdschat broker --listen 0.0.0.0:8883 --cert-file cert.pem --key-file key.pem
+
+    The password comes from SDSCHAT_BROKER_PASSWORD, the file, or a prompt. Whoever connects to it gives
+    --broker mqtt://host:port.
+    """
+    host, port = _place(listen)
+    if (cert_file is None) != (key_file is None):
+        raise Problem("TLS needs both --cert-file and --key-file.", WRONG_USE)
+    tls = BrokerTls(Path(cert_file), Path(key_file)) if cert_file and key_file else None
+    scheme = "mqtts" if tls else "mqtt"
+    address = Address(scheme, host, port, user=user)
+    config = BrokerConfig(host, port, port_websocket=websocket_port, users=_users(address, password_file), tls=tls)
+    for problem in config.problems():
+        raise Problem(problem, WRONG_USE)
+    if config.open_to_all:
+        say("warning: anybody on the network can read and write everything; --user lets in one user only")
+    return asyncio.run(_serve(config, address))
+
+
+def _place(listen: str) -> tuple[str, int]:
+    host, colon, port = listen.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit():
+        raise Problem(f"--listen is {listen!r}, and must be an IP address and a port: 127.0.0.1:1883.", WRONG_USE)
+    return host.strip("[]"), int(port)
+
+
+def _users(address: Address, password_file: str | None) -> dict[str, Secret]:
+    if address.user is None:
+        return {}
+    import getpass
+
+    ask = getpass.getpass if sys.stdin.isatty() else None
+    file = Path(password_file) if password_file else None
+    password = find_password(address, None, os.environ, file=file, ask=ask)
+    if password is None:
+        raise Problem(f"{address.user} has no password. Give one in SDSCHAT_BROKER_PASSWORD.", WRONG_USE)
+    return {address.user: password}
+
+
+async def _serve(config: BrokerConfig, address: Address) -> int:
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
+
+    def stop(code: int) -> None:
+        if not stopped.done():
+            stopped.set_result(code)
+
+    loop.add_signal_handler(signal.SIGINT, stop, INTERRUPTED)
+    loop.add_signal_handler(signal.SIGTERM, stop, TERMINATED)
+    broker = EmbeddedBroker(config)
+    try:
+        await broker.start()
+    except PortTakenError as error:
+        raise Problem(str(error), WRONG_USE) from error
+    try:
+        print(f"listening at {address}", flush=True)
+        ended = asyncio.ensure_future(broker.wait())
+        waiting: set[asyncio.Future[int] | asyncio.Future[None]] = {ended, stopped}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if not stopped.done():
+            raise Problem("The broker ended by itself. Start it again.", UNEXPECTED)
+        ended.cancel()
+        return stopped.result()
+    finally:
+        await broker.stop()

@@ -1,0 +1,154 @@
+"""`sdschat doctor`: is everything in order that a chat needs?"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import secrets
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import click
+
+from sdschat import __version__
+from sdschat.cli.local import open_reader
+from sdschat.cli.options import channel_options
+from sdschat.cli.problem import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, Problem
+from sdschat.cli.session import mqtt_options
+from sdschat.cli.sources import Chosen
+from sdschat.cli.text import moment, safe
+from sdschat.node.connect import MqttNetwork
+from sdschat.node.profile import database_path
+from sdschat.store.errors import StoreError
+from sdschat.transport import base
+
+_PATIENCE: Final = 15.0
+_PACKAGES: Final = ("paho-mqtt", "protobuf", "PyNaCl", "mmh3", "sqlite-utils", "iotcore", "click")
+_SANE: Final = 1_700_000_000_000  # a clock before this moment of 2023 was never set
+
+
+class Finding(NamedTuple):
+    good: bool
+    what: str
+    detail: str
+    exit_code: int = DONE
+
+
+@click.command("doctor")
+@channel_options
+def command(chosen: Chosen) -> int:
+    """Check versions, clock, files and the broker: reached, written, read back.
+
+    \b
+    Examples:
+      sdschat doctor --name ann
+      sdschat doctor --broker mqtts://broker.example:8883
+
+    The exit code is 0 if all is well, otherwise that of the first trouble.
+    """
+    code = DONE
+    for finding in _findings(chosen):
+        click.echo(f"{'ok  ' if finding.good else 'FAIL'}  {finding.what:9}  {finding.detail}")
+        code = code or finding.exit_code
+    return code
+
+
+def _findings(chosen: Chosen) -> Iterator[Finding]:
+    yield _versions()
+    now = time.time_ns() // 1_000_000
+    yield Finding(now > _SANE, "clock", moment(now), DONE if now > _SANE else UNEXPECTED)
+    yield from _files(chosen, now)
+    if chosen.settings.timing != "spec":
+        yield Finding(True, "timing", chosen.settings.timing)
+    if chosen.settings.faults.active:
+        yield Finding(True, "faults", str(chosen.settings.faults))
+    yield asyncio.run(_broker(chosen))
+
+
+def _versions() -> Finding:
+    found, missing = [], []
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(name)
+    python = ".".join(map(str, sys.version_info[:3]))
+    detail = f"sdschat {__version__}, Python {python}, {', '.join(found)}"
+    if missing:
+        return Finding(False, "versions", f"{detail}; not installed: {', '.join(missing)}", UNEXPECTED)
+    return Finding(True, "versions", detail)
+
+
+def _files(chosen: Chosen, now: int) -> Iterator[Finding]:
+    path = database_path(chosen.data_dir, chosen.profile)
+    if not path.exists():
+        yield Finding(True, "profile", f"{path} is made with the first use")
+        return
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        yield Finding(False, "profile", f"others may read {path}. Close it with: chmod 600 {path}", PROFILE)
+    try:
+        with open_reader(chosen) as reader:
+            channels, rejections = reader.channels(), reader.rejections()
+    except (StoreError, Problem) as error:
+        yield Finding(False, "profile", str(error), getattr(error, "exit_code", PROFILE) or PROFILE)
+        return
+    messages = sum(info.messages for info in channels)
+    yield Finding(True, "profile", f"{path}: {len(channels)} channels, {messages} messages")
+    for info in channels:
+        ahead = info.newest - now
+        if ahead > chosen.settings.config.max_skew:
+            yield Finding(
+                False, "clock", f"the newest message of {safe(info.channel)} is {ahead // 1000} s ahead of this clock",
+                UNEXPECTED,
+            )  # fmt: skip
+        refused = rejections.get(info.channel)
+        if refused:
+            counts = ", ".join(f"{count} {reason}" for reason, count in refused.items())
+            yield Finding(True, "refused", f"{safe(info.channel)}: {counts}")
+
+
+async def _broker(chosen: Chosen) -> Finding:
+    """Connect, send a packet to ourselves, and see it come back."""
+    options, embedded = mqtt_options(chosen)
+    network = MqttNetwork(options, chosen.settings, embedded=embedded)
+    hosts: list[bool] = []
+    network.listen(hosts.append)
+    token = secrets.token_hex(8)
+    topic = f"{chosen.settings.topic_prefix}/!doctor/{token}"
+    transport = network.transport(f"{topic}/who")
+    result: asyncio.Future[Finding] = asyncio.get_running_loop().create_future()
+    place = ""
+
+    def hear(event: base.Event) -> None:
+        nonlocal place
+        if result.done():
+            return
+        match event:
+            case base.Connected(address, protocol, max_payload, encrypted):
+                tls = "TLS" if encrypted else "not encrypted"
+                place = f"{address}: {protocol}, {tls}, packets of up to {max_payload} bytes"
+                transport.publish(topic, token.encode(), qos=chosen.settings.qos)
+            case base.Disconnected(why, detail):
+                code = NOT_AUTHORISED if why is base.Why.NOT_AUTHORISED else UNREACHABLE
+                result.set_result(Finding(False, "broker", f"{transport.describe()}: {detail}", code))
+            case base.Received(found, payload) if found == topic and payload == token.encode():
+                here = ", started by this command" if any(hosts) else ""
+                result.set_result(Finding(True, "broker", f"{place}; written and read back{here}"))
+            case base.SubscribeRefused(_, detail) | base.PublishFailed(_, _, detail):
+                result.set_result(Finding(False, "broker", f"{place}; {detail}", NOT_AUTHORISED))
+
+    transport.listen(hear)
+    transport.subscribe(topic)
+    try:
+        transport.start()
+        async with asyncio.timeout(_PATIENCE):
+            return await result
+    except TimeoutError:
+        return Finding(False, "broker", f"{place or transport.describe()}; nothing came back in time", UNREACHABLE)
+    finally:
+        await transport.close()
+        await network.close()

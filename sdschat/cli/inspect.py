@@ -1,0 +1,139 @@
+"""`sdschat inspect`: buffers, clock, filter and pending repairs of a channel; or one message in full."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from sdschat.cli.lines import state_name
+from sdschat.cli.local import codec_of, open_reader, require_channel
+from sdschat.cli.options import channel_name, local_options
+from sdschat.cli.packet import packet_report
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.render import print_report
+from sdschat.cli.sources import Chosen
+from sdschat.sds.rows import AckState, Evidence, OutgoingRow, Snapshot
+from sdschat.store.reader import Reader
+from sdschat.store.shown import Ancestor, StoredMessage
+
+_SHOWN = 20  # entries of a buffer, in text; JSON has all of them
+
+
+@click.command("inspect")
+@click.argument("channel")
+@click.argument("message", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object, with everything.")
+@local_options
+def command(chosen: Chosen, channel: str, message: str | None, as_json: bool) -> None:
+    """Show what a channel is made of, or one message with its ancestors.
+
+    \b
+    Examples:
+      sdschat inspect lobby --name ann
+      sdschat inspect lobby 6db70564 --name ann
+      sdschat inspect lobby --json | jq .missing
+
+    MESSAGE is an id, or the beginning of one. Times are epoch milliseconds in JSON.
+    """
+    name = channel_name(channel)
+    with open_reader(chosen) as reader:
+        require_channel(reader, chosen, name)
+        report = _channel(reader, name) if message is None else _message(reader, chosen, name, message)
+    if as_json:
+        click.echo(json.dumps(report, separators=(",", ":")))
+    else:
+        print_report(report, _SHOWN)
+
+
+def _channel(reader: Reader, name: str) -> dict[str, Any]:
+    info = next(found for found in reader.channels() if found.channel == name)
+    snapshot, losses = reader.snapshot(name)
+    report: dict[str, Any] = {
+        "channel": name, "messages": info.messages, "newest": info.newest, "fingerprint": info.fingerprint,
+        "unread": info.unread, "rejected": reader.rejections(name).get(name, {}),
+    }  # fmt: skip
+    if snapshot is not None:
+        report |= _buffers(snapshot)
+    if losses:
+        report["damaged"] = [loss._asdict() for loss in losses]
+    return report
+
+
+def _buffers(snapshot: Snapshot) -> dict[str, Any]:
+    row = snapshot.channel
+    return {
+        "lamport": row.lamport,
+        "joined_after": row.horizon,
+        "filter": {"layout": row.layout, "generation": row.generation, "complete_since": row.floor},
+        "next_sync": row.sync_due,
+        "outgoing": [_outgoing(found) for found in snapshot.outgoing if found.state is not AckState.ACKED],
+        "waiting": [
+            {
+                "message_id": held.message.message_id, "sender_id": held.message.sender_id,
+                "received_at": held.received_at, "until": held.release_at or None,
+            }
+            for held in snapshot.held
+        ],
+        "missing": [
+            {
+                "message_id": found.message_id, "sender_id": found.sender_id, "since": found.since,
+                "given_up_at": found.lost_at, "request_due": found.t_req, "requests": found.attempts,
+            }
+            for found in snapshot.missing
+        ],
+        "answers": [found._asdict() for found in snapshot.answers if found.due],
+        "pushes": [found._asdict() for found in snapshot.pushes if found.due],
+        "gaps": [found._asdict() for found in snapshot.gaps],
+        "peers": [
+            {"sender_id": peer.sender_id, "heard_at": peer.heard_at, "last_lamport": peer.last_lamport,
+             "layout": peer.layout}
+            for peer in snapshot.peers
+        ],
+    }  # fmt: skip
+
+
+def _outgoing(row: OutgoingRow) -> dict[str, Any]:
+    return {
+        "message_id": row.message_id, "lamport": row.lamport, "state": state_name(row.state), "sends": row.sends,
+        "next_send": row.due, "evidence": [_evidence(found) for found in row.evidence],
+    }  # fmt: skip
+
+
+def _evidence(found: Evidence) -> dict[str, Any]:
+    return found._asdict()
+
+
+def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str, Any]:
+    ids = reader.find_ids(name, prefix, 3)
+    if not ids:
+        raise Problem(f"No message in the log of {name} has an id that begins with {prefix!r}.", WRONG_USE)
+    if len(ids) > 1 and ids[0] != prefix:
+        raise Problem(f"Several ids begin with {prefix!r}: {', '.join(ids)}. Give more of it.", WRONG_USE)
+    detail = reader.message(name, ids[0])
+    assert detail is not None
+    found = detail.message
+    report = _stored(found) | {"channel": name, "dependencies": list(found.dependencies)}
+    if found.damaged:
+        report["damaged"] = found.damaged
+    if detail.outgoing is not None:
+        report["acknowledgement"] = _outgoing(detail.outgoing)
+    report["ancestors"] = [_ancestor(each) for each in detail.ancestors]
+    report["ancestors_truncated"] = detail.truncated
+    if found.raw is not None:
+        report["packet"] = packet_report(found.raw, codec_of(chosen)) | {"hex": found.raw.hex()}
+    return report
+
+
+def _stored(found: StoredMessage) -> dict[str, Any]:
+    return {
+        "message_id": found.message_id, "sender_id": found.sender_id, "nick": found.nick or "",
+        "lamport": found.lamport, "text": found.text, "verdict": found.verdict, "own": found.own, "via": found.via,
+        "received_at": found.received_at,
+    }  # fmt: skip
+
+
+def _ancestor(each: Ancestor) -> dict[str, Any]:
+    known = {} if each.message is None else _stored(each.message)
+    return {"message_id": each.message_id, "depth": each.depth, "status": each.status} | known

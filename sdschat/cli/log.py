@@ -1,0 +1,120 @@
+"""`sdschat log`: the history, from the local database."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from sdschat.cli.lines import described, state_name
+from sdschat.cli.local import codec_of, open_reader, require_channel
+from sdschat.cli.options import channel_name, local_options
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.sources import Chosen
+from sdschat.cli.text import moment, parse_moment, safe
+from sdschat.sds.values import Codec, Message
+from sdschat.store.journal import json_lines
+from sdschat.store.shown import StoredMessage
+
+
+@click.command("log")
+@click.argument("channel")
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", help="How to print it.")
+@click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 30m for half an hour ago.")
+@click.option("--until", metavar="TIME", help="Up to this moment.")
+@click.option("--search", metavar="WORDS", default="", help="Only messages with these words.")
+@click.option("--last", metavar="N", type=click.IntRange(1), help="Only the last so many.")
+@click.option("--journal", is_flag=True, help="The journal of events instead, as JSON lines.")
+@local_options
+def command(chosen: Chosen, channel: str, as_json: bool, form: str, journal: bool, **which: Any) -> None:
+    """Print the history of a channel, without a network.
+
+    \b
+    Examples:
+      sdschat log lobby --name ann
+      sdschat log lobby --since 2h --search "release" --json
+      sdschat log lobby --format md > lobby.md
+      sdschat log lobby --journal > events.jsonl
+
+    The order is that of all participants: Lamport time, then id.
+    """
+    name = channel_name(channel)
+    since, until = _moments(which["since"], which["until"])
+    form = "json" if as_json else form
+    show = {"text": _text, "json": _json(codec_of(chosen)), "md": _markdown}[form]
+    with open_reader(chosen) as reader:
+        require_channel(reader, chosen, name)
+        if journal:
+            _print(json_lines(reader.journal(name)))
+            return
+        found = reader.messages(
+            name, since=since, until=until, search=which["search"], limit=which["last"], with_raw=form == "json"
+        )
+        _print(map(show, found))
+
+
+def _print(lines: Iterator[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def _moments(since: str | None, until: str | None) -> tuple[int | None, int | None]:
+    now = time.time_ns() // 1_000_000
+    try:
+        return (parse_moment(since, now) if since else None), (parse_moment(until, now) if until else None)
+    except ValueError as error:
+        raise Problem(str(error), WRONG_USE) from error
+
+
+def who(message: StoredMessage) -> str:
+    """The nick where it is proven, else the id, so that nobody is shown under a name they only claim."""
+    return safe(message.nick) if message.nick else f"<{safe(message.sender_id[:8])}>"
+
+
+def _text(message: StoredMessage) -> str:
+    marks = "" if message.state is None else f" [{state_name(message.state)}]"
+    if message.verdict in ("bad_signature", "mismatched"):
+        marks += f" [{message.verdict.replace('_', ' ')}]"
+    if message.damaged:
+        marks += f" [{message.damaged}]"
+    text = safe(message.text or "", lines=True).replace("\n", "\n    ")
+    return f"{moment(message.lamport)} {who(message)}: {text}{marks}"
+
+
+def _markdown(message: StoredMessage) -> str:
+    text = safe(message.text or "", lines=True)
+    for sign in "\\`*_{}[]<>#|":
+        text = text.replace(sign, f"\\{sign}")
+    quoted = text.replace("\n", "  \n")
+    return f"**{who(message).strip('<>')}** ({moment(message.lamport)}): {quoted}\n"
+
+
+def _json(codec: Codec) -> Callable[[StoredMessage], str]:
+    def show(message: StoredMessage) -> str:
+        text, content = message.text, b""
+        if not text and message.raw is not None:
+            packet = codec.decode(message.raw)
+            content = (packet.content or b"") if isinstance(packet, Message) else b""
+            text = text if message.verdict != "unsigned" else _utf8(content)
+        said = described(
+            message.message_id, message.sender_id, message.nick or "", message.lamport, text, content,
+            own=message.own, verdict=message.verdict or "",
+        )  # fmt: skip
+        line = {"event": "delivered", "channel": message.channel, "time": message.received_at, "message": said}
+        line["via"] = message.via
+        if message.state is not None:
+            line["state"] = state_name(message.state)
+        return json.dumps(line, separators=(",", ":"))
+
+    return show
+
+
+def _utf8(content: bytes) -> str | None:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None

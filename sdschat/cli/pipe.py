@@ -1,0 +1,126 @@
+"""`sdschat pipe`: headless. Lines in are messages, events out are JSON lines."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import click
+
+from sdschat.cli.lines import json_line
+from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.problem import DONE, WRONG_USE, Problem
+from sdschat.cli.session import first_connection, run_node
+from sdschat.cli.sources import Chosen
+from sdschat.cli.streams import LineWriter, lines
+from sdschat.node.facts import Fact, HandedOver, NotPublished
+from sdschat.node.node import Node
+from sdschat.node.settings import duration
+from sdschat.sds.events import StateChanged
+from sdschat.sds.rows import AckState
+
+# Messages that the broker does not have yet: reading the input waits at the first number until it is down to the
+# second, so that it goes on with many at once, which are saved together.
+_UNDER_WAY = 600
+_ENOUGH = 300
+
+
+@click.command("pipe")
+@click.argument("channel")
+@click.option("--linger", default="5s", metavar="TIME", help="After the input ends, wait so long for acknowledgements.")
+@channel_options
+def command(chosen: Chosen, channel: str, linger: str) -> int:
+    """Lines in are messages, events out are JSON lines.
+
+    \b
+    Examples:
+      sdschat pipe lobby --name ann
+      echo hello | sdschat pipe lobby --name bob | jq .event
+      sdschat pipe lobby --name bot --linger forever </dev/null
+
+    It ends once the input has ended and every message of it is acknowledged, or --linger is over; with --linger
+    forever it stays. The names of the events and their fields are described in the README.
+    """
+    name = channel_name(channel)
+    if linger == "forever":
+        patience = None
+    else:
+        try:
+            patience = duration(linger) / 1000
+        except ValueError as error:
+            raise Problem(f"--linger is {linger!r}, and {error}, or forever.", WRONG_USE) from error
+    return run_node(chosen, lambda node: _Pipe(node, name, patience, chosen.text("broker") is None).run())
+
+
+class _Pipe:
+    def __init__(self, node: Node, channel: str, patience: float | None, embedded: bool) -> None:
+        self.node = node
+        self.channel = channel
+        self.patience = patience
+        self.embedded = embedded
+        self.open: set[str] = set()  # of this run, not acknowledged
+        self.under_way: set[str] = set()  # of this run, not with the broker
+        self.refused = 0
+        self.gone = asyncio.Event()
+        self._moved = asyncio.Event()
+        self._writer = LineWriter(sys.stdout.fileno(), self.gone.set)
+
+    async def run(self) -> int:
+        self.node.listen(self._hear)
+        await first_connection(self.node, self.channel, embedded=self.embedded)
+        talk = asyncio.ensure_future(self._talk())
+        gone = asyncio.ensure_future(self.gone.wait())
+        try:
+            await asyncio.wait({talk, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if talk.done():
+                talk.result()
+        finally:
+            talk.cancel()
+            gone.cancel()
+            self._writer.flush()
+        return WRONG_USE if self.refused else DONE
+
+    def _hear(self, fact: Fact) -> None:
+        self._writer.write(json_line(fact))
+        what = fact.what
+        if isinstance(what, StateChanged) and what.state is AckState.ACKED:
+            self.open.discard(what.message_id)
+        elif isinstance(what, HandedOver | NotPublished):
+            self.under_way.discard(what.message_id)
+        else:
+            return
+        self._moved.set()
+
+    async def _talk(self) -> None:
+        async for found in lines(sys.stdin.fileno()):
+            for line in found:
+                self._send(line)
+                if len(self.under_way) >= _UNDER_WAY:
+                    while len(self.under_way) > _ENOUGH:
+                        await self._move()
+        try:
+            async with asyncio.timeout(self.patience):
+                while self.open or self.patience is None:
+                    await self._move()
+        except TimeoutError:
+            return
+
+    async def _move(self) -> None:
+        self._moved.clear()
+        await self._moved.wait()
+
+    def _send(self, line: bytes) -> None:
+        try:
+            text = line.removesuffix(b"\r").decode()
+            if text:
+                message_id = self.node.send(self.channel, text).message_id
+                self.open.add(message_id)
+                self.under_way.add(message_id)
+        except UnicodeDecodeError:
+            self._refuse("it is not UTF-8")
+        except ValueError as error:
+            self._refuse(str(error))
+
+    def _refuse(self, why: str) -> None:
+        self.refused += 1
+        say(f"{self.channel}: a line was not sent: {why}")

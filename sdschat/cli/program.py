@@ -1,0 +1,148 @@
+"""The program: its commands, and how every one of them ends."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from sdschat import __version__
+from sdschat.cli import problem as codes
+from sdschat.cli.options import say
+
+# Name: its short description. The module has the same name, and is imported when the command is used.
+COMMANDS: Final[Mapping[str, str]] = {
+    "send": "Send one message.",
+    "pipe": "Lines in are messages, events out are JSON lines.",
+    "log": "Print the history, without a network.",
+    "channels": "List the channels of a profile.",
+    "inspect": "Show what a channel, or one message of it, is made of.",
+    "decode": "Explain a packet, and the rules that it breaks.",
+    "broker": "Run the embedded broker alone.",
+    "doctor": "Check files, settings and the broker.",
+    "config": "Print every setting in force, and where it came from.",
+    "simulate": "Simulate groups of participants, one seed each.",
+    "completions": "Print the completion script of a shell.",
+}
+EXAMPLES: Final = """\b
+Examples:
+  sdschat pipe lobby --name ann          talk in the channel lobby, headless
+  sdschat send lobby "hello" --name bob  send one message
+  sdschat log lobby --name ann           read the history, without a network
+
+\b
+With no broker given, and none on this machine, sdschat starts one itself.
+"""
+
+
+class _Commands(click.Group):
+    """Imports a command when it is used; listing them imports none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"sdschat.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, 1, 0.5)
+            hint = f" Did you mean {near[0]}?" if near else " `sdschat --help` lists them."
+            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=_Commands, invoke_without_command=True, help=f"Group chat that does not lose messages.\n\n{EXAMPLES}",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)  # fmt: skip
+@click.version_option(__version__, prog_name="sdschat")
+@click.pass_context
+def program(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command. Gives its exit code; nothing is raised, and nobody sees a traceback."""
+    try:
+        code = program.main(list(arguments), prog_name="sdschat", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else codes.DONE
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx is not None else "sdschat"
+        say(f"sdschat: {error.format_message()} See `{command} --help`.")
+        return codes.WRONG_USE
+    except (click.Abort, KeyboardInterrupt):
+        return codes.INTERRUPTED
+    except (BrokenPipeError, SystemExit):  # the latter is Click's word for the former
+        _forget_output()
+        return codes.DONE
+    except Exception as error:
+        return _ended_by(error)
+
+
+def _ended_by(error: Exception) -> int:
+    """Say what went wrong in one line. What nobody foresaw leaves its traceback in a file."""
+    code = _known_code(error)
+    if code is not None:
+        say(f"sdschat: {error}")
+        return code
+    kept = _keep_traceback(error)
+    where = f"The details are in {kept}." if kept is not None else "The details could not be written to a file."
+    say(f"sdschat: unexpected failure: {type(error).__name__}: {error}. {where}")
+    return codes.UNEXPECTED
+
+
+def _known_code(error: Exception) -> int | None:
+    if isinstance(error, codes.Problem):
+        return error.exit_code
+    # Errors of the lower layers, recognised without importing what this command did not need.
+    known: dict[str, int] = {
+        "StoreError": getattr(error, "exit_code", codes.UNEXPECTED), "KeyFileError": codes.PROFILE,
+        "AddressError": codes.WRONG_USE, "ProfileError": codes.WRONG_USE, "SettingError": codes.WRONG_USE,
+        "BrokerError": codes.UNREACHABLE,
+    }  # fmt: skip
+    return next((known[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in known), None)
+
+
+def _keep_traceback(error: BaseException) -> Path | None:
+    import time
+    import traceback
+
+    from sdschat.cli.logs import log_folder
+
+    try:
+        path = log_folder() / f"failure-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"sdschat {__version__}, Python {sys.version}\n")
+            traceback.print_exception(error, file=file)
+    except OSError:
+        return None
+    return path
+
+
+def _forget_output() -> None:
+    """Whoever read our output is gone. Python would complain about that once more at its end."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

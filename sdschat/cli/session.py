@@ -1,0 +1,163 @@
+"""Running a node for a command: opening, connecting, signals, and a clean end whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from sdschat.cli.logs import log_to_file
+from sdschat.cli.options import say
+from sdschat.cli.problem import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.sources import Chosen
+from sdschat.cli.text import safe
+from sdschat.identity.book import NickClaimed
+from sdschat.identity.content import problems_with
+from sdschat.node import facts
+from sdschat.node.connect import MqttNetwork
+from sdschat.node.node import Node
+from sdschat.node.profile import database_path, open_profile
+from sdschat.transport.address import LOCAL, parse_url
+from sdschat.transport.base import Why
+from sdschat.transport.credentials import find_password
+from sdschat.transport.options import MqttOptions
+from sdschat.transport.tls import TlsOptions
+
+Body = Callable[[Node], Awaitable[int]]
+_ATTEMPTS_EMBEDDED = 10  # a broker on this machine may change hosts just now
+_GRACE = 2.0  # seconds for what waits to go out at the end
+
+
+def run_node(chosen: Chosen, body: Body) -> int:
+    """Run `body` with a node, until it is done, the node fails or a signal comes. Gives the exit code."""
+    for problem in problems_with("", chosen.nick):
+        raise Problem(problem, WRONG_USE)
+    _announce(chosen)
+    log_to_file()
+    return asyncio.run(_session(chosen, body))
+
+
+def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
+    """How to connect, and whether we may have to start the broker ourselves."""
+    url = chosen.text("broker")
+    address, secret = (replace(LOCAL, port=chosen.settings.embedded_port), None) if url is None else parse_url(url)
+    ask = _ask if sys.stdin.isatty() else None
+    password = find_password(address, secret, os.environ, file=chosen.path("password_file"), ask=ask)
+    tls = TlsOptions(chosen.path("ca_file"), chosen.path("cert_file"), chosen.path("key_file"))
+    clear = str(chosen.general["allow_clear_password"].value).lower() in ("true", "1", "yes")
+    options = MqttOptions(address, password if address.user else None, tls, clear, prefix=chosen.settings.topic_prefix)
+    return options, url is None
+
+
+def _ask(prompt: str) -> str:
+    import getpass
+
+    return getpass.getpass(prompt)
+
+
+def _announce(chosen: Chosen) -> None:
+    """What makes this run behave unlike others is always said."""
+    if chosen.settings.timing != "spec":
+        say(f"timing: {chosen.settings.timing}")
+    if chosen.settings.faults.active:
+        say(f"faults injected: {chosen.settings.faults}")
+
+
+async def _session(chosen: Chosen, body: Body) -> int:
+    options, embedded = mqtt_options(chosen)
+    network = MqttNetwork(options, chosen.settings, embedded=embedded)
+    profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+    node = Node(profile, chosen.nick, chosen.settings, network)
+    node.listen(Narrator(chosen.verbose))
+    stopped = _listen_to_signals()
+    task = asyncio.ensure_future(body(node))
+    waiting: set[asyncio.Future[int] | asyncio.Future[None]] = {task, node.failed, stopped}
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if node.failed.done():
+            node.failed.result()
+        return stopped.result() if stopped.done() else await task
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await task
+        await node.close(_GRACE)
+
+
+def _listen_to_signals() -> asyncio.Future[int]:
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
+
+    def stop(code: int) -> None:
+        if stopped.done():  # the second one: whatever was said to be saved is saved
+            os._exit(code)
+        stopped.set_result(code)
+
+    loop.add_signal_handler(signal.SIGINT, stop, INTERRUPTED)
+    loop.add_signal_handler(signal.SIGTERM, stop, TERMINATED)
+    loop.add_signal_handler(signal.SIGHUP, stop, TERMINATED)
+    return stopped
+
+
+async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
+    """Join, and come back when the channel is connected. Raises Problem where that fails from the start."""
+    connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    failures = 0
+
+    def hear(fact: facts.Fact) -> None:
+        nonlocal failures
+        if not isinstance(fact.what, facts.ConnectionChanged) or fact.channel != channel or connected.done():
+            return
+        if fact.what.state == "connected":
+            connected.set_result(None)
+        elif fact.what.state == "disconnected":
+            failures += 1
+            refused = fact.what.why == Why.NOT_AUTHORISED
+            if refused or not embedded or failures >= _ATTEMPTS_EMBEDDED:
+                code = NOT_AUTHORISED if refused else UNREACHABLE
+                connected.set_exception(Problem(f"{fact.what.address}: {fact.what.detail}", code))
+
+    node.listen(hear)
+    node.join(channel)
+    await connected
+
+
+class Narrator:
+    """Says on standard error what a person has to know of the facts."""
+
+    def __init__(self, verbose: int) -> None:
+        self._verbose = verbose
+        self._said = ""
+
+    def __call__(self, fact: facts.Fact) -> None:
+        text = self._text(fact.what)
+        if text and (text != self._said or self._verbose):
+            self._said = text
+            say(f"{fact.channel}: {text}" if fact.channel else text)
+
+    def _text(self, what: facts.What) -> str:
+        match what:
+            case facts.ConnectionChanged(state="disconnected", why=why, detail=detail, ever=ever):
+                return f"not connected: {detail}" if (ever or self._verbose) and why != Why.CLOSED else ""
+            case facts.ConnectionChanged(state="connected", address=address, ever=ever):
+                return f"connected to {address}" if ever or self._verbose else ""
+            case facts.HostingChanged(hosting):
+                return f"the embedded broker is {'now hosted' if hosting else 'not hosted any more'} by this process"
+            case facts.NotPublished(failure=failure, detail=detail):
+                return f"a packet was not sent ({failure}): {detail}"
+            case facts.IdentityUsedElsewhere():
+                return "somebody else uses your key: a message was signed with it that was not written here"
+            case facts.SavingFailed(detail):
+                return f"nothing can be saved, so nothing is sent or shown: {detail}"
+            case facts.SavingResumed():
+                return "saving works again"
+            case facts.TroubleMet(detail):
+                return f"trouble: {detail}"
+            case NickClaimed(sender_id, nick, held_as, held_by):
+                name, before = safe(nick), safe(held_as)
+                return f"{name} ({sender_id[:8]}) is not the {before} known before ({held_by[:8]}): another key"
+        return ""

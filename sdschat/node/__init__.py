@@ -1,0 +1,1 @@
+"""Where protocol, store, transport, keys and clock meet: one event loop, and facts for whoever shows them."""

@@ -1,0 +1,87 @@
+"""The way to the broker: which transport a channel gets, and who hosts the broker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from sdschat.node.settings import Settings
+from sdschat.transport.base import Transport
+from sdschat.transport.broker import BrokerConfig
+from sdschat.transport.client import MqttTransport
+from sdschat.transport.faults import FaultyTransport, Scheduler
+from sdschat.transport.hosting import Hosting
+from sdschat.transport.memory import MemoryNetwork
+from sdschat.transport.options import MqttOptions
+
+Hosts = Callable[[bool], None]
+
+
+class Network(Protocol):
+    """Makes the transport of each channel, with a presence topic of its own since there is one last will for each."""
+
+    def transport(self, presence_topic: str) -> Transport: ...
+
+    def listen(self, hosts: Hosts) -> None:
+        """Who is told when we begin or cease to host the broker."""
+
+    async def close(self) -> None: ...
+
+
+def with_faults(transport: Transport, settings: Settings, clock: Scheduler, lane: str) -> Transport:
+    """The faults that the settings ask for, from a seed of their own for each channel."""
+    if not settings.faults.active:
+        return transport
+    seed = int.from_bytes(f"{settings.fault_seed}/{lane}".encode(), "big")
+    return FaultyTransport(transport, clock, settings.faults, seed)
+
+
+class MqttNetwork:
+    """A broker at an address, or, with `embedded`, one on this machine that somebody starts when there is none."""
+
+    def __init__(self, options: MqttOptions, settings: Settings, *, embedded: bool) -> None:
+        self._settings = settings
+        self._hosts: Hosts | None = None
+        limit = max(options.max_payload, settings.config.max_message_bytes)
+        options = replace(options, prefix=settings.topic_prefix, max_payload=limit)
+        self._hosting: Hosting | None = None
+        if embedded:
+            broker = BrokerConfig(options.address.host, options.address.port)
+            self._hosting = Hosting(broker, self._told)
+            options = self._hosting.options(options)
+        self._options = options
+
+    def listen(self, hosts: Hosts) -> None:
+        self._hosts = hosts
+
+    def _told(self, hosting: bool) -> None:
+        if self._hosts is not None:
+            self._hosts(hosting)
+
+    def transport(self, presence_topic: str) -> Transport:
+        inner = MqttTransport(replace(self._options, presence_topic=presence_topic))
+        return with_faults(inner, self._settings, asyncio.get_running_loop(), presence_topic)
+
+    async def close(self) -> None:
+        if self._hosting is not None:
+            await self._hosting.close()
+
+
+class InMemory:
+    """Nodes of one process, for tests and demonstrations."""
+
+    def __init__(self, network: MemoryNetwork, settings: Settings) -> None:
+        self._network = network
+        self._settings = settings
+
+    def transport(self, presence_topic: str) -> Transport:
+        inner = self._network.transport(presence_topic)
+        return with_faults(inner, self._settings, asyncio.get_running_loop(), presence_topic)
+
+    def listen(self, hosts: Hosts) -> None:
+        """There is no broker."""
+
+    async def close(self) -> None:
+        """There is nothing to end."""

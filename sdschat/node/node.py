@@ -1,0 +1,223 @@
+"""The node: several channels on one event loop, one profile, one transaction for each turn of the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from sdschat.identity.content import ContentKind
+from sdschat.node.clock import Clock
+from sdschat.node.connect import Network
+from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
+from sdschat.node.profile import Profile
+from sdschat.node.reading import Desk
+from sdschat.node.room import Room, open_engine
+from sdschat.node.saving import Batch, gather, save
+from sdschat.node.settings import Settings
+from sdschat.sds.values import Message
+from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
+from sdschat.transport.topics import Topics
+
+RETRY: Final = 2.0  # seconds until saving is tried again
+# Saving costs a wait for the disk, however much is saved. Under load it is put off by a moment too short to be felt,
+# so that more is saved at once.
+_BUSY: Final = 8  # messages in one transaction
+_PAUSE: Final = 0.004  # seconds
+_log = logging.getLogger("sdschat.node")
+
+Consumer = Callable[[Fact], None]
+
+
+class Node:
+    """Feed, save, send, tell. All of it on the loop's thread; nothing here blocks but the disk."""
+
+    def __init__(
+        self, profile: Profile, nick: str, settings: Settings, network: Network, clock: Clock | None = None
+    ) -> None:
+        """Needs a running loop. The profile is ours from now on, and closed with the node."""
+        self.settings = settings
+        self.desk = Desk(profile.identity, nick, settings.content_format, profile.store)
+        self.rooms: dict[str, Room] = {}
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._profile = profile
+        self._store = profile.store
+        self._network = network
+        self._clock = clock or Clock()
+        self._loop = asyncio.get_running_loop()
+        self._consumers: list[Consumer] = []
+        self._stirred: dict[str, Room] = {}
+        self._unsaved: list[Batch] = []
+        self._turn_due = self._busy = False
+        self._alarm: asyncio.TimerHandle | None = None
+        self._retry: asyncio.TimerHandle | None = None
+        self._closing = False
+        network.listen(lambda hosting: self._tell("", HostingChanged(hosting)))
+
+    @property
+    def sender_id(self) -> str:
+        return self.desk.identity.sender_id
+
+    @property
+    def nick(self) -> str:
+        return self.desk.nick
+
+    def listen(self, consumer: Consumer) -> None:
+        """Who is told every fact, in order. An exception of a consumer is reported, and is its own affair."""
+        self._consumers.append(consumer)
+
+    def join(self, name: str) -> Room:
+        """Open a channel and connect it. Raises ValueError for a name that is none, and StoreError."""
+        topics = Topics(name, self.settings.topic_prefix)
+        if topics.channel in self.rooms:
+            return self.rooms[topics.channel]
+        profile = self._profile
+        engine = open_engine(
+            topics.channel, self.sender_id, profile.store, profile.codec, profile.chance, self._clock,
+            self.settings.config,
+        )  # fmt: skip
+        room = Room(
+            engine, topics, self._network.transport(topics.who(self.sender_id)), self.desk, profile.codec,
+            self._clock, self.settings.qos, tell=self._tell, stir=self._stir, fail=self._fail,
+        )  # fmt: skip
+        self.rooms[topics.channel] = room
+        self._tell(room.name, Joined(self.sender_id, self.nick, len(engine.state.outgoing.open)))
+        self._stir(room)
+        room.start()
+        return room
+
+    def send(
+        self, channel: str, text: str, *, ephemeral: bool = False, kind: ContentKind = ContentKind.TEXT,
+        reply_to: str = "",
+    ) -> Message:  # fmt: skip
+        """Send a message. Raises ValueError, with nothing changed, for a text that cannot be sent."""
+        room = self.rooms[channel]
+        now = self._clock.now()
+        if not text:
+            raise ValueError("A message needs some text.")
+        content = self.desk.seal(channel, text, now.wall, kind, reply_to)
+        try:
+            if not ephemeral:
+                return room.channel.send(now, content)
+            message = room.channel.send_ephemeral(now, content)
+            self.desk.forget(content)
+            return message
+        except ValueError:
+            self.desk.forget(content)
+            raise
+        finally:
+            self._stir(room)
+
+    # A turn of the loop.
+
+    def _stir(self, room: Room) -> None:
+        """Something is ready. It is taken after everything that arrives in this turn of the loop."""
+        self._stirred[room.name] = room
+        if not self._turn_due:
+            self._turn_due = True
+            if self._busy:
+                self._loop.call_later(_PAUSE, self._turn)
+            else:
+                self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._turn_due = False
+        stirred, self._stirred = self._stirred, {}
+        try:
+            self._unsaved += [gather(room, self.desk, self._clock) for room in stirred.values()]
+            if self._retry is None:
+                self._commit()
+        except Exception as error:
+            # What was taken is neither saved nor sent: going on from here would be going on without it.
+            self._fail(error)
+        self._set_alarm()
+
+    def _commit(self) -> None:
+        batches = self._unsaved
+        try:
+            save(self._store, batches)
+        except (DiskFull, StoreUnavailable) as error:
+            self._wait_for_disk(error)
+            return
+        self._unsaved = []
+        self._busy = sum(len(batch.texts) for batch in batches) >= _BUSY
+        for batch in batches:
+            batch.room.publish(batch.packets)
+        for batch in batches:
+            for what in batch.told:
+                self._tell(batch.room.name, what)
+
+    def _wait_for_disk(self, error: StoreError) -> None:
+        for room in self.rooms.values():
+            room.transport.pause()
+        self._retry = self._loop.call_later(RETRY, self._try_again)
+        self._tell("", SavingFailed(str(error)))
+
+    def _try_again(self) -> None:
+        self._retry = None
+        self._turn()
+        if self._retry is None and not self.failed.done():
+            for room in self.rooms.values():
+                room.transport.resume()
+            self._tell("", SavingResumed())
+
+    def _set_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        due = [when for room in self.rooms.values() if (when := room.next_wake()) is not None]
+        if due and not self._closing and not self.failed.done():
+            delay = max(0, min(due) - self._clock.now().mono) / 1000
+            self._alarm = self._loop.call_later(delay, self._wake)
+
+    def _wake(self) -> None:
+        self._alarm = None
+        now = self._clock.now()
+        try:
+            for room in self.rooms.values():
+                when = room.next_wake()
+                if when is not None and when <= now.mono:
+                    room.advance()
+        except Exception as error:
+            self._fail(error)
+        self._set_alarm()
+
+    # Telling.
+
+    def _tell(self, channel: str, what: What) -> None:
+        fact = Fact(channel, self._clock.now().wall, what)
+        for consumer in self._consumers:
+            try:
+                consumer(fact)
+            except Exception as error:
+                _log.exception("a consumer of facts raised")
+                if not isinstance(what, TroubleMet):
+                    self._tell(channel, TroubleMet(f"{type(error).__name__}: {error}"))
+
+    def _fail(self, error: Exception) -> None:
+        """There is no going on: whoever runs the node hears it from `failed`."""
+        if not self.failed.done():
+            self.failed.set_exception(error)
+
+    async def close(self, grace: float = 1.0) -> None:
+        """Save and send what is ready, leave every channel, end the broker if it is ours, close the profile."""
+        if self._closing:
+            return
+        self._closing = True
+        try:
+            if not self.failed.done():
+                self._turn()
+            for timer in (self._alarm, self._retry):
+                if timer is not None:
+                    timer.cancel()
+            await asyncio.gather(*(room.transport.close(grace) for room in self.rooms.values()))
+            if not self.failed.done():
+                self._turn()  # what came in meanwhile; what it makes ready goes out with the next run
+            await self._network.close()
+        finally:
+            self._store.close()
+            if self.failed.done():
+                with contextlib.suppress(Exception):
+                    self.failed.exception()

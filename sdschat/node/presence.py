@@ -1,0 +1,58 @@
+"""Who is here: what the retained presence topics say, judged."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+from sdschat.identity.content import Keys, Verdict, open_presence, seal_presence
+from sdschat.identity.keys import Identity
+from sdschat.node.facts import PresenceChanged
+
+DOUBT: Final = 5000  # after connecting anew, who has not shown up within so many milliseconds is taken to be gone
+_MOST: Final = 4096  # anybody can make up participants
+
+
+class Presence:
+    """The participants of one channel that are online, by sender id."""
+
+    def __init__(self, channel: str, identity: Identity, keys: Keys) -> None:
+        self.online: dict[str, str] = {}
+        self._channel = channel
+        self._identity = identity
+        self._keys = keys
+        self._doubted: set[str] = set()
+
+    def payload(self, nick: str, wall: int) -> bytes:
+        """What we say of ourselves."""
+        return seal_presence(self._identity, self._channel, nick=nick, sent_time=wall, nonce=secrets.token_bytes(16))
+
+    def heard(self, participant: str, payload: bytes) -> PresenceChanged | None:
+        if participant == self._identity.sender_id:
+            return None
+        if not payload:
+            return self._gone(participant)
+        opened = open_presence(payload, self._channel, participant, self._keys)
+        if opened.verdict in (Verdict.BAD_SIGNATURE, Verdict.MISMATCHED):
+            return None
+        self._doubted.discard(participant)
+        nick = opened.nick if opened.verdict.signed else ""
+        if self.online.get(participant) == nick or len(self.online) >= _MOST:
+            return None
+        self.online[participant] = nick
+        return PresenceChanged(participant, nick, True)
+
+    def doubt(self) -> None:
+        """A new connection, maybe to a new broker, which knows nothing of the last wills of the old one."""
+        self._doubted = set(self.online)
+
+    def settle(self) -> list[PresenceChanged]:
+        """The time for showing up again is over."""
+        gone = [found for participant in sorted(self._doubted) if (found := self._gone(participant)) is not None]
+        self._doubted = set()
+        return gone
+
+    def _gone(self, participant: str) -> PresenceChanged | None:
+        self._doubted.discard(participant)
+        nick = self.online.pop(participant, None)
+        return None if nick is None else PresenceChanged(participant, nick, False)

@@ -1,0 +1,71 @@
+"""Where the files of a profile are, and opening them."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from sdschat.identity.keyfile import load_or_create
+from sdschat.identity.keys import Identity
+from sdschat.node.settings import Settings
+from sdschat.store.book import JournalSettings
+from sdschat.store.files import prepare_directory
+from sdschat.store.store import Store
+from sdschat.wire.sds_codec import SdsCodec
+
+DATABASE: Final = "sdschat.db"
+_MAX_NAME: Final = 200
+_CHANCE: Final = "chance"  # under this name the store keeps what the jitter of timers is drawn from
+
+
+class ProfileError(ValueError):
+    """A profile's name cannot be used."""
+
+
+def default_data_dir() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("sdschat", appauthor=False))
+
+
+def database_path(data_dir: Path, profile: str) -> Path:
+    """The name of a profile becomes one level of a path, whatever is in it."""
+    level = quote(profile, safe=" @+")
+    if not profile.strip() or level in (".", "..") or len(level) > _MAX_NAME:
+        raise ProfileError(f"{profile!r} cannot be a profile's name. Choose another one with --profile.")
+    return data_dir / "profiles" / level / DATABASE
+
+
+class Profile(NamedTuple):
+    """An open profile: nobody else has it."""
+
+    store: Store
+    identity: Identity
+    codec: SdsCodec
+    chance: bytes
+
+
+def open_profile(path: Path, settings: Settings) -> Profile:
+    """Raises what `Store.open` and `load_or_create` raise: texts for a person, with exit codes."""
+    codec = SdsCodec(settings.config.max_message_bytes)
+    prepare_directory(path)
+    identity = load_or_create(path.parent)
+    journal = JournalSettings(identity.sender_id, secrets.token_hex(8), settings.journal_keep)
+    store = Store.open(path, codec, journal=journal)
+    try:
+        return Profile(store, identity, codec, _chance(store))
+    except BaseException:
+        store.close()
+        raise
+
+
+def _chance(store: Store) -> bytes:
+    """Made once: an engine restored from disk draws what it would have drawn."""
+    kept = store.value(_CHANCE)
+    if kept is None:
+        kept = secrets.token_bytes(32)
+        with store.transaction() as transaction:
+            transaction.set_value(_CHANCE, kept)
+    return kept

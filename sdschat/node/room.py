@@ -1,0 +1,158 @@
+"""One channel of a node: its engine, its transport, and what passes between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from sdschat.node.clock import Clock
+from sdschat.node.facts import ConnectionChanged, HandedOver, NotPublished, TroubleMet, What
+from sdschat.node.presence import DOUBT, Presence
+from sdschat.node.reading import Desk
+from sdschat.sds.channel import Channel
+from sdschat.sds.config import Config
+from sdschat.sds.events import Rejected
+from sdschat.sds.state import Packet
+from sdschat.sds.values import Reason, Refusal
+from sdschat.store.errors import StoreError
+from sdschat.store.store import Store
+from sdschat.transport import base
+from sdschat.transport.topics import Topics
+from sdschat.wire.sds_codec import SdsCodec
+
+_OWN: Final = frozenset({"message", "resend", "ephemeral"})
+
+Tell = Callable[[str, What], None]
+
+
+class Room:
+    """Feeds the engine. When something is ready it says so (`stir`), and waits for the node to take it."""
+
+    def __init__(
+        self, channel: Channel, topics: Topics, transport: base.Transport, desk: Desk, codec: SdsCodec, clock: Clock,
+        qos: int, *, tell: Tell, stir: Callable[[Room], None], fail: Callable[[Exception], None],
+    ) -> None:  # fmt: skip
+        self.name = topics.channel
+        self.channel = channel
+        self.transport = transport
+        self.presence = Presence(self.name, desk.identity, desk.book)
+        self.was_connected = False
+        self.doubt_until: int | None = None  # on the monotonic clock
+        self._topics = topics
+        self._desk = desk
+        self._codec = codec
+        self._clock = clock
+        self._qos = qos
+        self._tell = tell
+        self._stir = stir
+        self._fail = fail
+
+    def start(self) -> None:
+        self.transport.listen(self._heard)
+        self.transport.subscribe(self._topics.msg)
+        self.transport.subscribe(self._topics.who_all)
+        now = self._clock.now()
+        self.transport.set_presence(self.presence.payload(self._desk.nick, now.wall))
+        self.transport.start()
+
+    # What the transport tells. An exception in here is caught by the transport and comes back as HandlerFailed.
+
+    def _heard(self, event: base.Event) -> None:
+        match event:
+            case base.Received():
+                self._received(event)
+            case base.Published(tag):
+                if isinstance(tag, str):
+                    self._tell(self.name, HandedOver(tag))
+            case base.PublishFailed(tag, failure, detail):
+                if failure is not base.Failure.CLOSED:
+                    self._tell(self.name, NotPublished(tag if isinstance(tag, str) else "", str(failure), detail))
+            case base.HandlerFailed(error, _):
+                self._failed(error)
+            case base.SubscribeRefused(topic_filter, detail):
+                self._tell(self.name, TroubleMet(f"the broker refused the subscription to {topic_filter}: {detail}"))
+            case base.ProbeUnanswered():
+                pass
+            case _:
+                self._connection(event)
+
+    def _received(self, event: base.Received) -> None:
+        if event.topic != self._topics.msg:
+            place = self._topics.place(event.topic)
+            if place is not None and place.what == "who":
+                changed = self.presence.heard(place.frm, event.payload)
+                if changed is not None:
+                    self._tell(self.name, changed)
+            return
+        now = self._clock.now()
+        message = self._codec.decode(event.payload)
+        if isinstance(message, Refusal):
+            state = self.channel.state
+            state.now = now
+            state.reject(message.reason, message.sender_id, message.message_id, message.detail)
+        else:
+            if message.sender_id == self._desk.identity.sender_id:
+                self._desk.note_claim(message)
+            self.channel.receive_message(now, message, event.payload)
+        self._stir(self)
+
+    def _connection(self, event: base.Connecting | base.Connected | base.Disconnected) -> None:
+        now, address, ever = self._clock.now(), self.transport.describe(), self.was_connected
+        match event:
+            case base.Connecting():
+                told = ConnectionChanged("connecting", address, ever=ever)
+            case base.Connected():
+                self.was_connected = True
+                self.presence.doubt()
+                self.doubt_until = now.mono + DOUBT
+                self.channel.connected(now)
+                told = ConnectionChanged("connected", address, ever=ever)
+            case base.Disconnected(why, detail, retry_at):
+                self.channel.disconnected(now)
+                retry = 0 if retry_at is None else now.wall + max(0, round(retry_at * 1000) - now.mono)
+                told = ConnectionChanged("disconnected", address, str(why), detail, retry, ever)
+        self._tell(self.name, told)
+        self._stir(self)
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, StoreError):
+            self._fail(error)
+        else:
+            self._tell(self.name, TroubleMet(f"{type(error).__name__}: {error}"))
+
+    # What the node asks for.
+
+    def advance(self) -> None:
+        """Some deadline may be over."""
+        now = self._clock.now()
+        if self.doubt_until is not None and now.mono >= self.doubt_until:
+            self.doubt_until = None
+            for changed in self.presence.settle():
+                self._tell(self.name, changed)
+        self.channel.advance(now)
+        self._stir(self)
+
+    def next_wake(self) -> int | None:
+        due = [when for when in (self.channel.next_wake(), self.doubt_until) if when is not None]
+        return min(due, default=None)
+
+    def publish(self, packets: list[Packet]) -> None:
+        """Everything these claim is on disk by now."""
+        topic = self._topics.msg
+        for raw, why, message_id in packets:
+            self.transport.publish(topic, raw, qos=self._qos, tag=message_id if why in _OWN else None)
+
+    def stolen(self, event: Rejected) -> bool:
+        """Whether a refusal means that somebody else uses our key."""
+        return event.reason is Reason.OWN_ID_UNKNOWN and self._desk.proven_claim(event.message_id)
+
+
+def open_engine(
+    name: str, sender_id: str, store: Store, codec: SdsCodec, secret: bytes, clock: Clock, config: Config
+) -> Channel:
+    """The engine of a channel as it is on disk, or a new one. Offline, until its transport says otherwise."""
+    kept = store.channel(name)
+    return Channel(
+        name, sender_id, codec=codec, history=kept.history, secret=secret, now=clock.now(), config=config,
+        snapshot=kept.snapshot(), online=False,
+    )  # fmt: skip

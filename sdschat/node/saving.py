@@ -1,0 +1,87 @@
+"""One turn of the loop: take what is ready everywhere, save it at once, then send, then tell.
+
+What was taken and could not be saved is kept and tried again. Nothing of it is sent or told before that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.identity.book import KeyFact, KeyRow, NickRow
+from sdschat.node.clock import Clock
+from sdschat.node.facts import EphemeralSaid, IdentityUsedElsewhere, MessageDelivered, What
+from sdschat.node.reading import Desk, indexed
+from sdschat.node.room import Room
+from sdschat.sds import events as ev
+from sdschat.sds.rows import Write
+from sdschat.sds.state import Packet, Ready
+from sdschat.store.journal import JournalRow, journal_of
+from sdschat.store.store import Store
+from sdschat.store.transaction import IndexedText
+
+
+class Batch(NamedTuple):
+    """What one room has ready, with everything that is to be saved along with it."""
+
+    room: Room
+    writes: list[Write]
+    packets: list[Packet]
+    told: list[What]
+    texts: list[IndexedText]
+    keys: list[KeyRow | NickRow]
+    journal: list[JournalRow]
+
+
+def gather(room: Room, desk: Desk, clock: Clock) -> Batch:
+    """Take what a room has ready, and read what is to be shown of it."""
+    ready = room.channel.take()
+    now = clock.now()
+    texts: list[IndexedText] = []
+    keys: list[KeyRow | NickRow] = []
+    told: list[What] = []
+    own = desk.identity.sender_id
+    # A broker that speaks MQTT 3.1.1 sends us our own packets back. That is not news.
+    events = [event for event in ready.events if not (type(event) is ev.DuplicateReceived and event.sender_id == own)]
+    for event in events:
+        if isinstance(event, ev.Delivered):
+            said = desk.read(event.message, event.own)
+            texts.append(indexed(said))
+            rows, facts = desk.meet(said, now.wall)
+            keys += rows
+            told += _others(facts, own)
+            told.append(MessageDelivered(said, event.late, event.gap, event.via))
+        elif isinstance(event, ev.EphemeralReceived):
+            said = desk.read(event.message, own=False)
+            rows, facts = desk.meet(said, now.wall)
+            keys += rows
+            told += _others(facts, own)
+            told.append(EphemeralSaid(said))
+        else:
+            if isinstance(event, ev.Rejected) and room.stolen(event):
+                told.append(IdentityUsedElsewhere(event.message_id))
+            told.append(event)
+    desk.forget_claims()
+    journal = journal_of(room.name, Ready(ready.writes, ready.packets, events), now)
+    return Batch(room, ready.writes, ready.packets, told, texts, keys, journal)
+
+
+def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
+    """Meeting ourselves is not news."""
+    return [fact for fact in facts if fact.sender_id != own]
+
+
+def save(store: Store, batches: list[Batch]) -> None:
+    """All of it, in one transaction. Raises StoreError, with nothing saved."""
+    if not any(batch.writes or batch.journal or batch.keys for batch in batches):
+        return
+    with store.transaction() as transaction:
+        for batch in batches:
+            transaction.apply(batch.room.name, batch.writes)
+            for text in batch.texts:
+                transaction.index_text(*text)
+            for row in batch.keys:
+                if isinstance(row, KeyRow):
+                    transaction.put_key(*row)
+                else:
+                    transaction.put_nick(*row)
+            transaction.journal(batch.journal)

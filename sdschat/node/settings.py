@@ -1,0 +1,191 @@
+"""The settings of `--set`: their names, how their values are written, and what becomes of them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple
+
+from sdschat.sds.config import DEMO, SPEC, Config, response_groups
+from sdschat.transport.faults import NONE, Faults
+from sdschat.transport.topics import DEFAULT_PREFIX, normal_prefix
+
+Timing = Literal["spec", "demo"]
+ContentFormat = Literal["chat", "text"]
+Value = str | int | float | bool
+TIMINGS: Final[Mapping[str, Config]] = {"spec": SPEC, "demo": DEMO}
+_UNITS: Final = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
+
+
+class SettingError(ValueError):
+    """A setting cannot be used. The text says which, why and what would do."""
+
+
+def duration(text: Value) -> int:
+    """Milliseconds: bare, or with ms, s, m, h or d behind the number."""
+    found = _DURATION.fullmatch(str(text).strip())
+    if found is None or isinstance(text, bool):
+        raise ValueError("must be a duration such as 500ms, 30s or 10m")
+    return round(float(found[1]) * _UNITS[found[2]])
+
+
+def _integer(text: Value) -> int:
+    if isinstance(text, bool) or not re.fullmatch(r"[+-]?\d+", str(text).strip()):
+        raise ValueError("must be a whole number")
+    return int(text)
+
+
+def _number(text: Value) -> float:
+    try:
+        value = float(str(text))
+    except ValueError:
+        raise ValueError("must be a number such as 0.3") from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise ValueError("must be a number such as 0.3")
+    return value
+
+
+def _boolean(text: Value) -> bool:
+    word = str(text).strip().lower()
+    if word in ("true", "yes", "on", "1"):
+        return True
+    if word in ("false", "no", "off", "0"):
+        return False
+    raise ValueError("must be true or false")
+
+
+def _one_of(*words: str) -> Callable[[Value], str]:
+    def parse(text: Value) -> str:
+        if str(text) not in words:
+            raise ValueError(f"must be one of {', '.join(words)}")
+        return str(text)
+
+    return parse
+
+
+def _prefix(text: Value) -> str:
+    return normal_prefix(str(text))
+
+
+class Setting(NamedTuple):
+    """`target` is where the value goes: a field of the engine's `Config`, of `Faults` or of `Settings`."""
+
+    parse: Callable[[Value], Value]
+    group: Literal["config", "faults", "node"]
+    target: str
+
+
+def _config(parse: Callable[[Value], Value], target: str) -> Setting:
+    return Setting(parse, "config", target)
+
+
+SETTINGS: Final[Mapping[str, Setting]] = {
+    "sds.causal_history": _config(_integer, "causal_history"),
+    "sds.resend_unacked": _config(duration, "resend_unacked"),
+    "sds.resend_possibly_acked": _config(duration, "resend_possibly_acked"),
+    "sds.resend_max": _config(duration, "resend_max"),
+    "sds.sync_interval": _config(duration, "sync_interval"),
+    "sds.sweep_interval": _config(duration, "sweep_interval"),
+    "sds.lost_after": _config(duration, "lost_after"),
+    "sds.max_skew": _config(duration, "max_skew"),
+    "sds.max_message_bytes": _config(_integer, "max_message_bytes"),
+    "bloom.layout": _config(_one_of("auto", "compact", "waku"), "bloom_layout"),
+    "bloom.capacity": _config(_integer, "bloom_capacity"),
+    "bloom.error_rate": _config(_number, "bloom_error_rate"),
+    "repair.enabled": _config(_boolean, "repair_enabled"),
+    "repair.t_min": _config(duration, "t_min"),
+    "repair.t_max": _config(duration, "t_max"),
+    "repair.max_requests": _config(_integer, "max_requests"),
+    "repair.num_response_groups": _config(_integer, "num_response_groups"),
+    "repair.expected_participants": Setting(_integer, "node", "expected_participants"),
+    "push.enabled": _config(_boolean, "push_enabled"),
+    "push.grace": _config(duration, "push_grace"),
+    "push.delay_min": _config(duration, "push_delay_min"),
+    "push.delay_max": _config(duration, "push_delay_max"),
+    "mqtt.qos": Setting(_integer, "node", "qos"),
+    "mqtt.topic_prefix": Setting(_prefix, "node", "topic_prefix"),
+    "content.format": Setting(_one_of("chat", "text"), "node", "content_format"),
+    "journal.keep": Setting(duration, "node", "journal_keep"),
+    "embedded.port": Setting(_integer, "node", "embedded_port"),
+    "fault.loss": Setting(_number, "faults", "loss"),
+    "fault.duplicate": Setting(_number, "faults", "duplicate"),
+    "fault.reorder": Setting(_number, "faults", "reorder"),
+    "fault.delay": Setting(duration, "faults", "delay"),
+    "fault.seed": Setting(_integer, "node", "fault_seed"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that decides how a node behaves, checked."""
+
+    timing: str = "spec"
+    config: Config = SPEC
+    faults: Faults = NONE
+    expected_participants: int = 0  # 0: not said; `repair.num_response_groups` counts
+    qos: int = 1
+    topic_prefix: str = DEFAULT_PREFIX
+    content_format: str = "chat"
+    journal_keep: int = 30 * 24 * 3600 * 1000
+    embedded_port: int = 1883
+    fault_seed: int = 0
+    explicit: frozenset[str] = field(default_factory=frozenset)  # names that somebody set
+
+    def value(self, name: str) -> Value:
+        """What is in force under this name; durations in milliseconds."""
+        setting = SETTINGS[name]
+        if setting.group == "config":
+            found: Value = getattr(self.config, setting.target)
+        elif setting.target == "delay":
+            found = round(self.faults.delay * 1000)
+        else:
+            found = getattr(self.faults if setting.group == "faults" else self, setting.target)
+        return found
+
+
+def parse(name: str, text: Value) -> Value:
+    """One setting's value. Raises SettingError."""
+    setting = SETTINGS.get(name)
+    if setting is None:
+        near = difflib.get_close_matches(name, SETTINGS, 1, 0.5)
+        hint = f"Did you mean {near[0]}?" if near else "`sdschat config` lists them."
+        raise SettingError(f"There is no setting {name}. {hint}")
+    try:
+        return setting.parse(text)
+    except ValueError as error:
+        problem = str(error).removeprefix(f"{name} ")
+        raise SettingError(f"{name} is {str(text)!r}, and {problem}.") from None
+
+
+def make_settings(values: Mapping[str, Value], timing: str = "spec") -> Settings:
+    """From parsed values by name. Raises SettingError for what does not go together."""
+    if timing not in TIMINGS:
+        raise SettingError(f"timing is {timing!r}, and must be one of {', '.join(TIMINGS)}.")
+    groups: dict[str, dict[str, Any]] = {"config": {}, "faults": {}, "node": {}}
+    for name, value in values.items():
+        setting = SETTINGS[name]
+        groups[setting.group][setting.target] = value / 1000 if name == "fault.delay" else value  # type: ignore[operator]
+    config, node = groups["config"], groups["node"]
+    if "num_response_groups" not in config and (expected := node.get("expected_participants")):
+        config["num_response_groups"] = response_groups(max(0, expected))
+    config["id_rule"] = "text" if node.get("content_format") == "text" else "content"
+    _check(node)
+    try:
+        return Settings(
+            timing, replace(TIMINGS[timing], **config), Faults(**groups["faults"]),
+            explicit=frozenset(values), **node,
+        )  # fmt: skip
+    except ValueError as error:
+        raise SettingError(f"{error}.") from None
+
+
+def _check(node: Mapping[str, Any]) -> None:
+    bounds = {"qos": (0, 1), "embedded_port": (1, 65535), "expected_participants": (0, 1_000_000)}
+    names = {setting.target: name for name, setting in SETTINGS.items()}
+    for target, (low, high) in bounds.items():
+        value = node.get(target, low)
+        if not low <= value <= high:
+            raise SettingError(f"{names[target]} is {value}, and must be from {low} to {high}.")

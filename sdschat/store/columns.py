@@ -1,0 +1,169 @@
+"""Rows of `sdschat.sds.rows` as rows of SQL and back, one shape a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from sdschat.sds.rows import (
+    AckState,
+    AnswerRow,
+    ChannelRow,
+    Entry,
+    Evidence,
+    GapRow,
+    HeldRow,
+    HintRow,
+    LogRow,
+    MissingRow,
+    OutgoingRow,
+    PeerRow,
+    PushRow,
+    Row,
+    Table,
+)
+from sdschat.sds.values import Codec, Message
+from sdschat.store.sums import SqlValue, row_sum
+
+SqlRow = tuple[SqlValue, ...]
+
+
+class Altered(ValueError):
+    """A row is not what was written."""
+
+
+class Shape(NamedTuple):
+    """How one buffer stands in SQL. Its columns are channel, the row's key, the rest of the row, sum."""
+
+    table: str
+    columns: tuple[str, ...]
+    to_sql: Callable[[Any], SqlRow]
+    from_sql: Callable[[Any, Codec], Row]
+
+    @property
+    def select(self) -> str:
+        return f"SELECT place, channel, {', '.join(self.columns)}, sum FROM {self.table}"
+
+    @property
+    def upsert(self) -> str:
+        """Replacing a row leaves it in its place, which is where it was first put."""
+        places = ", ".join("?" * (len(self.columns) + 2))
+        updates = ", ".join(f"{name} = excluded.{name}" for name in (*self.columns[1:], "sum"))
+        return (
+            f"INSERT INTO {self.table} (channel, {', '.join(self.columns)}, sum) VALUES ({places}) "
+            f"ON CONFLICT (channel, {self.columns[0]}) DO UPDATE SET {updates}"
+        )
+
+    @property
+    def delete(self) -> str:
+        return f"DELETE FROM {self.table} WHERE channel = ? AND {self.columns[0]} = ?"
+
+    def values(self, channel: int, row: Row) -> SqlRow:
+        values = (channel, *self.to_sql(row))
+        return (*values, row_sum(values))
+
+    def row(self, selected: SqlRow, codec: Codec) -> Row:
+        """Raises `Altered`, and nothing else, for a row that is not as `values` made it."""
+        if row_sum(selected[1:-1]) != selected[-1]:
+            raise Altered(f"a row of {self.table} does not match its checksum")
+        return self.from_sql(selected[2:-1], codec)
+
+
+dump: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+
+def dump_ids(ids: tuple[str, ...]) -> str:
+    """As JSON. Nearly every id is hex digits, in which there is nothing to escape."""
+    if not ids:
+        return "[]"
+    return '["' + '","'.join(ids) + '"]' if "".join(ids).isalnum() else dump(ids)
+
+
+def load_ids(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else tuple(json.loads(text))
+
+
+def _held_to_sql(row: HeldRow) -> SqlRow:
+    times = (row.generation, row.received_at, row.release_at)
+    return (row.message.message_id, row.raw, row.via, *times, dump_ids(row.gap))
+
+
+def _held_from_sql(values: Any, codec: Codec) -> HeldRow:
+    message_id, raw, via, generation, received_at, release_at, gap = values
+    message = codec.decode(raw)
+    if not isinstance(message, Message) or message.message_id != message_id:
+        raise Altered(f"the held packet of {message_id} does not decode to it")
+    return HeldRow(message, raw, via, generation, received_at, release_at, load_ids(gap))
+
+
+def _outgoing_to_sql(row: OutgoingRow) -> SqlRow:
+    evidence = dump(row.evidence) if row.evidence else "[]"
+    return (row.message_id, row.lamport, int(row.state), row.sends, row.due, evidence)
+
+
+def _outgoing_from_sql(values: Any, codec: Codec) -> OutgoingRow:
+    message_id, lamport, state, sends, due, evidence = values
+    found = () if evidence == "[]" else tuple(Evidence(*item) for item in json.loads(evidence))
+    return OutgoingRow(message_id, lamport, AckState(state), sends, due, found)
+
+
+def _push_to_sql(row: PushRow) -> SqlRow:
+    return (row.message_id, row.lamport, dump_ids(row.wanted_by), row.due, row.pushes, row.not_before)
+
+
+def _push_from_sql(values: Any, codec: Codec) -> PushRow:
+    message_id, lamport, wanted_by, due, pushes, not_before = values
+    return PushRow(message_id, lamport, load_ids(wanted_by), due, pushes, not_before)
+
+
+def _plain(table: Table, kind: type[MissingRow | GapRow | AnswerRow | PeerRow | HintRow]) -> Shape:
+    """The row's values are SQL's as they are."""
+    return Shape(str(table), kind._fields, tuple, lambda values, codec: kind(*values))
+
+
+SHAPES: Final[dict[Table, Shape]] = {
+    Table.HELD: Shape(
+        "held",
+        ("message_id", "raw", "via", "generation", "received_at", "release_at", "gap"),
+        _held_to_sql,
+        _held_from_sql,
+    ),
+    Table.OUTGOING: Shape("outgoing", OutgoingRow._fields, _outgoing_to_sql, _outgoing_from_sql),
+    Table.MISSING: _plain(Table.MISSING, MissingRow),
+    Table.GAP: _plain(Table.GAP, GapRow),
+    Table.ANSWER: _plain(Table.ANSWER, AnswerRow),
+    Table.PUSH: Shape("push", PushRow._fields, _push_to_sql, _push_from_sql),
+    Table.PEER: _plain(Table.PEER, PeerRow),
+    Table.HINT: _plain(Table.HINT, HintRow),
+}
+
+_STATE_COLUMNS: Final = ChannelRow._fields
+STATE_SELECT: Final = f"SELECT channel, {', '.join(_STATE_COLUMNS)}, sum FROM channel_state WHERE channel = ?"
+STATE_REPLACE: Final = (
+    f"INSERT INTO channel_state (channel, {', '.join(_STATE_COLUMNS)}, sum) "
+    f"VALUES ({', '.join('?' * (len(_STATE_COLUMNS) + 2))}) ON CONFLICT (channel) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in (*_STATE_COLUMNS, "sum"))
+)
+
+LOG_COLUMNS: Final = (
+    "place, channel, lamport, message_id, sender_id, dependencies, generation, own, via, received_at, sum"
+)
+LOG_INSERT: Final = f"INSERT INTO log ({LOG_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+BODY_INSERT: Final = "INSERT INTO body (place, raw, sum) VALUES (?, ?, ?)"
+
+
+def log_values(place: int, channel: int, row: LogRow) -> SqlRow:
+    lamport, message_id, sender_id, dependencies, generation = row.entry
+    values = (
+        place, channel, lamport, message_id, sender_id, dump_ids(dependencies), generation,
+        int(row.own), row.via, row.received_at,
+    )  # fmt: skip
+    return (*values, row_sum(values))
+
+
+def log_entry(values: Any) -> Entry:
+    """The entry in a row of `LOG_COLUMNS`. Raises `Altered`, and nothing else."""
+    if row_sum(values[:10]) != values[10]:
+        raise Altered("a row of the log does not match its checksum")
+    return Entry(values[2], values[3], values[4], load_ids(values[5]), values[6])

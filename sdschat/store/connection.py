@@ -1,0 +1,78 @@
+"""Connections to SQLite, with every pragma that safety rests on."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from sdschat.store.errors import StoreReadOnly, StoreUnavailable, told_plainly
+from sdschat.store.files import beside
+
+_CACHE_KIB: Final = 8192
+_BUSY_MS: Final = 5000
+_WAL_PAGES: Final = 4000  # ids are spread over their index, so a checkpoint of few commits writes as much as of many
+_WAL_KEPT: Final = 32 * 1024 * 1024  # a larger -wal is cut back once a checkpoint has emptied it
+
+# The file is not trusted: no function or table of ours runs because a schema says so, and cells are checked.
+_WARY: Final = ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", f"cache_size = -{_CACHE_KIB}")
+_WRITER: Final = (
+    "foreign_keys = ON",
+    "secure_delete = ON",
+    # NORMAL loses the last commits in a power cut; what is said to be saved has to be.
+    "synchronous = FULL",
+    f"wal_autocheckpoint = {_WAL_PAGES}",
+    f"journal_size_limit = {_WAL_KEPT}",
+)
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """The one connection that writes. Transactions are begun and ended by hand."""
+    connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None, cached_statements=256)
+    try:
+        with told_plainly(path):
+            # Before anything reads the schema.
+            _set(connection, _WARY)
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            if mode != "wal":
+                raise StoreUnavailable(path, f"this file system allows no write-ahead log, only {mode}")
+            _set(connection, _WRITER)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A connection that can change nothing, while another process writes."""
+    if not path.exists():
+        raise StoreUnavailable(path, "there is no such file")
+    try:
+        return _connect_reader(path, "mode=ro")
+    except (StoreUnavailable, StoreReadOnly):
+        # In a directory that cannot be written, SQLite has nowhere to put its shared memory. That matters only
+        # where somebody could be writing, and then there is a -wal.
+        wal = beside(path, "-wal")
+        if wal.exists() and wal.stat().st_size:
+            raise
+        return _connect_reader(path, "mode=ro&immutable=1")
+
+
+def _connect_reader(path: Path, options: str) -> sqlite3.Connection:
+    with told_plainly(path):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?{options}", uri=True, timeout=_BUSY_MS / 1000, isolation_level=None
+        )
+        try:
+            _set(connection, (*_WARY, "query_only = ON"))
+            connection.execute("PRAGMA schema_version").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _set(connection: sqlite3.Connection, pragmas: tuple[str, ...]) -> None:
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}")

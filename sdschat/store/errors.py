@@ -1,0 +1,120 @@
+"""What can go wrong with a profile's database, in words for the person whose messages are in it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar, Final
+
+# Primary result codes of SQLite; the extended code keeps the primary one in its low byte.
+_PERM: Final = 3
+_BUSY: Final = 5
+_LOCKED: Final = 6
+_READONLY: Final = 8
+_IOERR: Final = 10
+_FULL: Final = 13
+_CANTOPEN: Final = 14
+_AUTH: Final = 23
+
+
+class StoreError(Exception):
+    """Something about the database that a person has to know. `exit_code` is what a command ends with."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ProfileInUse(StoreError):
+    """Another process has this profile open."""
+
+    exit_code = 5
+
+    def __init__(self, path: Path, pid: int | None) -> None:
+        self.pid = pid
+        holder = f"process {pid}" if pid is not None else "another process"
+        super().__init__(f"the profile in {path.parent} is in use by {holder}; end it first, or choose another profile")
+
+
+class SchemaNewer(StoreError):
+    """Written by a newer program, which may keep things there that this one would break."""
+
+    exit_code = 5
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        self.found, self.known = found, known
+        super().__init__(
+            f"{path} was written by a newer sdschat (schema {found}; this one knows {known}); update the program"
+        )
+
+
+class SchemaOlder(StoreError):
+    """To be migrated first, which whoever only reads must not do."""
+
+    exit_code = 5
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        self.found, self.known = found, known
+        super().__init__(
+            f"{path} was written by an older sdschat (schema {found}; this one needs {known}); "
+            "join a channel with this profile once, which brings it up to date"
+        )
+
+
+class StoreDamaged(StoreError):
+    """What is in the file is not what was written there. Nothing of it is shown or built upon."""
+
+    exit_code = 5
+
+    def __init__(self, path: Path, detail: str) -> None:
+        self.detail = detail
+        super().__init__(f"{path} is damaged ({detail}); `sdschat doctor` says what can be saved")
+
+
+class DiskFull(StoreError):
+    """Nothing of the transaction was saved; everything saved before it still is."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"the disk is full: the last change was not saved to {path}, everything before it was; "
+            "free some space and it is tried again"
+        )
+
+
+class StoreReadOnly(StoreError):
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(f"{path} cannot be written ({detail}); nothing was changed")
+
+
+class StoreUnavailable(StoreError):
+    """Not there, not ours, locked, or the disk does not answer; the file itself may be fine."""
+
+    def __init__(self, path: Path, detail: str) -> None:
+        self.detail = detail
+        super().__init__(f"{path} cannot be used ({detail})")
+
+
+def translate(error: sqlite3.Error, path: Path) -> StoreError:
+    """The same fact in our words. All statements are constants, so any other failure is due to the file."""
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = None if code is None else code & 0xFF
+    if primary == _FULL:
+        return DiskFull(path)
+    if primary in (_PERM, _READONLY, _AUTH):
+        return StoreReadOnly(path, str(error))
+    if primary in (_BUSY, _LOCKED, _IOERR, _CANTOPEN):
+        return StoreUnavailable(path, str(error))
+    return StoreDamaged(path, str(error))
+
+
+@contextmanager
+def told_plainly(path: Path) -> Iterator[None]:
+    """No error of SQLite leaves the store untranslated, but for wrong calls by our own code."""
+    try:
+        yield
+    except (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.NotSupportedError):
+        raise
+    except sqlite3.Error as error:
+        raise translate(error, path) from error
+    except UnicodeDecodeError as error:  # in a message of SQLite that quotes the file
+        raise StoreDamaged(path, "text in it is not UTF-8") from error

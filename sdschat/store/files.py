@@ -1,0 +1,137 @@
+"""The files of a profile: their permissions, the lock that dies with its process, the reserve for a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+from sdschat.store.errors import ProfileInUse, StoreReadOnly, StoreUnavailable
+
+DIRECTORY_MODE: Final = 0o700
+FILE_MODE: Final = 0o600
+RESERVE_BYTES: Final = 1024 * 1024
+_SIDE_FILES: Final = ("-wal", "-shm", "-journal", ".lock", ".reserve")
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """A file that belongs to the database, named after it."""
+    return path.with_name(path.name + suffix)
+
+
+def prepare_directory(path: Path) -> None:
+    """The directory of the database, for its owner alone.
+
+    Permissions are given at the moment of creation, or there would be a moment without them; and they are set once
+    more, because the umask may take away but the owner must keep all three.
+    """
+    directory = path.parent
+    try:
+        missing = [place for place in (directory, *directory.parents) if not place.exists()]
+        for place in reversed(missing):
+            place.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+            place.chmod(DIRECTORY_MODE)
+        if not missing and path.exists() and directory.stat().st_uid == os.geteuid():
+            directory.chmod(DIRECTORY_MODE)
+    except OSError as error:
+        raise StoreUnavailable(path, f"its directory cannot be made: {error.strerror}") from error
+
+
+def prepare_file(path: Path) -> None:
+    """Make the database file before SQLite does, which gives -wal and -shm the permissions of this one.
+
+    To be called before the first connection only: closing a descriptor of an open database drops SQLite's locks.
+    """
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
+        if not os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise StoreReadOnly(path, "no permission to write")
+        for file in (path, *(beside(path, suffix) for suffix in _SIDE_FILES)):
+            if file.exists() and file.stat().st_mode & 0o777 != FILE_MODE:
+                file.chmod(FILE_MODE)
+    except PermissionError as error:
+        raise StoreReadOnly(path, error.strerror or "no permission") from error
+    except OSError as error:
+        raise StoreUnavailable(path, error.strerror or str(error)) from error
+
+
+def sync_directory(path: Path) -> None:
+    """Which files there are beside this one, for good. SQLite removes its rollback journal, when a new database
+    becomes one with a write-ahead log, without making sure of that; were it to come back after a power cut, it would
+    undo everything since."""
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class ProfileLock:
+    """An advisory lock on a file of its own. The kernel drops it however the process ends; the file stays."""
+
+    __slots__ = ("_descriptor",)
+
+    def __init__(self, path: Path) -> None:
+        name = beside(path, ".lock")
+        try:
+            descriptor = os.open(name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, FILE_MODE)
+        except PermissionError as error:
+            raise StoreReadOnly(path, "its lock cannot be taken: no permission") from error
+        except OSError as error:
+            raise StoreUnavailable(path, f"its lock cannot be taken: {error.strerror}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(descriptor, 32, 0).strip()
+            os.close(descriptor)
+            if not isinstance(error, BlockingIOError):
+                raise StoreUnavailable(path, f"its lock cannot be taken: {error.strerror}") from error
+            raise ProfileInUse(path, int(holder) if holder.isdigit() else None) from error
+        self._descriptor = descriptor
+        # On a full disk the lock holds all the same; only its holder's number is then unknown to others.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+
+    def release(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class Reserve:
+    """Space set aside, so that there is some left to end in good order when the disk is full."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = beside(path, ".reserve")
+
+    def held(self) -> bool:
+        return self._path.exists()
+
+    def take(self) -> bool:
+        """Set the space aside, really written, since a sparse file reserves nothing. False where there is none."""
+        if self.held() and self._path.stat().st_size == RESERVE_BYTES:
+            return True
+        try:
+            descriptor = os.open(self._path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, FILE_MODE)
+        except OSError:
+            return False
+        try:
+            if os.write(descriptor, bytes(RESERVE_BYTES)) < RESERVE_BYTES:
+                self.free()
+                return False
+        except OSError:
+            self.free()
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+
+    def free(self) -> None:
+        with contextlib.suppress(OSError):
+            self._path.unlink()

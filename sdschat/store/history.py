@@ -1,0 +1,107 @@
+"""The engine's `History` over the log in SQLite: every question is one search in an index, however long the log."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from sdschat.sds.rows import Entry, LogRow
+from sdschat.store.columns import LOG_COLUMNS, Altered, log_entry
+from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.schema import PLACE_BITS
+from sdschat.store.sums import body_sum
+
+_FROM: Final = f"SELECT {LOG_COLUMNS} FROM log"
+_BY_ID: Final = f"{_FROM} WHERE channel = ? AND message_id = ?"
+_NEWEST: Final = f"{_FROM} WHERE channel = ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
+_BEFORE: Final = f"{_FROM} WHERE channel = ? AND lamport < ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
+_BETWEEN: Final = f"{_FROM} WHERE channel = ? AND lamport BETWEEN ? AND ? ORDER BY lamport, message_id LIMIT ?"
+_ADDED: Final = f"{_FROM} WHERE place BETWEEN ? AND ? ORDER BY place DESC LIMIT ?"
+_BODY: Final = "SELECT raw, sum FROM body WHERE place = ?"
+
+
+def first_place(channel: int) -> int:
+    return channel << PLACE_BITS
+
+
+def last_place(channel: int) -> int:
+    return ((channel + 1) << PLACE_BITS) - 1
+
+
+class SqlHistory:
+    """What the engine asks of the log. An answer that the disk has altered is never given."""
+
+    __slots__ = ("_channel", "_connection", "_number", "_path", "lost")
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, channel: str, number: Callable[[str], int | None]
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._channel = channel
+        self._number = number
+        self.lost: dict[str, None] = {}  # messages whose packet was found altered: to be fetched again
+
+    def entry(self, message_id: str) -> Entry | None:
+        number = self._number(self._channel)
+        found = [] if number is None else self._ask(_BY_ID, (number, message_id))
+        return self._entry(found[0]) if found else None
+
+    def row(self, message_id: str) -> LogRow | None:
+        """Nothing where the packet was altered: others have it, and whoever asks us is answered by them."""
+        number = self._number(self._channel)
+        found = [] if number is None else self._ask(_BY_ID, (number, message_id))
+        if not found:
+            return None
+        entry, values = self._entry(found[0]), found[0]
+        body = self._ask(_BODY, (values[0],))
+        if not body or body_sum(message_id, body[0][0]) != body[0][1]:
+            self.lost[message_id] = None
+            if values[7]:  # there may be nobody to ask for what we wrote ourselves, and it may not be out yet
+                raise self._damaged(f"the packet of our own message {message_id}")
+            return None
+        return LogRow(entry, body[0][0], bool(values[7]), values[8], values[9])
+
+    def newest(self, count: int) -> list[Entry]:
+        number = self._number(self._channel)
+        return [] if number is None else self._in_order(self._ask(_NEWEST, (number, count))[::-1])
+
+    def before(self, lamport: int, count: int) -> list[Entry]:
+        number = self._number(self._channel)
+        return [] if number is None else self._in_order(self._ask(_BEFORE, (number, lamport, count))[::-1])
+
+    def between(self, low: int, high: int, limit: int) -> list[Entry]:
+        number = self._number(self._channel)
+        return [] if number is None else self._in_order(self._ask(_BETWEEN, (number, low, high, limit)))
+
+    def recently_added(self, count: int) -> list[Entry]:
+        number = self._number(self._channel)
+        if number is None:
+            return []
+        return [self._entry(row) for row in self._ask(_ADDED, (first_place(number), last_place(number), count))[::-1]]
+
+    def _ask(self, query: str, values: tuple[int | str, ...]) -> list[Any]:
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError):
+            with told_plainly(self._path):
+                raise
+
+    def _entry(self, values: Any) -> Entry:
+        try:
+            return log_entry(values)
+        except Altered as error:
+            raise self._damaged(str(error)) from error
+
+    def _in_order(self, rows: list[Any]) -> list[Entry]:
+        """An index that was altered gives right rows in a wrong order."""
+        entries = [self._entry(row) for row in rows]
+        for at in range(1, len(entries)):
+            if entries[at - 1] >= entries[at]:
+                raise self._damaged("the log is out of order")
+        return entries
+
+    def _damaged(self, what: str) -> StoreDamaged:
+        return StoreDamaged(self._path, f"channel {self._channel}: {what}")

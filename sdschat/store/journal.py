@@ -1,0 +1,181 @@
+"""The journal of a node: one row an event, for the data pipeline and for people who ask why.
+
+The columns are stable; a newer program may add some at the end. All times are epoch milliseconds but `mono_us`.
+
+| column | meaning |
+|---|---|
+| `v` | version of these columns, 1 |
+| `node`, `boot`, `seq` | participant id; id of this run of the program; 1, 2, 3 … without a gap within a boot |
+| `channel` | its id; empty for what belongs to none |
+| `event` | `delivered`, `sent`, `acked` … : `EVENT_NAMES`, `sent` for a packet that left, `checkpoint` |
+| `message_id`, `sender`, `lamport` | the message that the event is about, as far as the event tells |
+| `peer` | whose packet caused it: who acknowledged, who asked, whose filter |
+| `ts_ms`, `mono_us` | wall clock, and a clock that never jumps, in microseconds |
+| `bytes` | of the packet, on the wire |
+| `payload_bytes`, `overhead_bytes` | content, and everything else in the packet, where both are known |
+| `deps` | ids: the causal history, or what is missing, lost or requested |
+| `attempt` | how often it was sent, or due in milliseconds for what is scheduled |
+| `cause` | why: `via` of a delivery, reason of a rejection, kind of packet or of evidence |
+| `messages`, `fingerprint` | of a checkpoint: how many the log has, and `fingerprint_of` them; `lamport`: the highest |
+
+Two nodes whose checkpoints have the same number, highest Lamport time and fingerprint have the same log in the same
+order, because the order follows from the messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple
+
+from sdschat.sds import events as ev
+from sdschat.sds.rows import AckState, Append
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Message, Now
+
+VERSION: Final = 1
+KEEP_MS: Final = 30 * 24 * 3600 * 1000  # journal.keep
+FINGERPRINT_BYTES: Final = 16
+CHECKPOINT: Final = "checkpoint"
+REJECTED: Final = "rejected"
+
+
+class JournalRow(NamedTuple):
+    """One event. `node`, `boot` and `seq` are given by the store when the row is saved."""
+
+    event: str
+    channel: str
+    ts_ms: int
+    mono_us: int
+    message_id: str | None = None
+    sender: str | None = None
+    lamport: int | None = None
+    peer: str | None = None
+    bytes: int | None = None
+    payload_bytes: int | None = None
+    overhead_bytes: int | None = None
+    deps: tuple[str, ...] | None = None
+    attempt: int | None = None
+    cause: str | None = None
+    messages: int | None = None
+    fingerprint: str | None = None
+    node: str = ""
+    boot: str = ""
+    seq: int = 0
+    v: int = VERSION
+
+
+# What is told of a message in its own words: name in the journal, and the fields of the event that go into columns.
+EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
+    ev.DependenciesMissing: ("missing", {"message_id": "message_id", "dependencies": "deps"}),
+    ev.DependenciesLost: ("lost", {"dependencies": "deps"}),
+    ev.GapClosed: ("gap_closed", {"message_id": "message_id"}),
+    ev.MessageParked: ("parked", {"message_id": "message_id", "sender_id": "sender", "due": "attempt"}),
+    ev.DuplicateReceived: ("duplicate", {"message_id": "message_id", "sender_id": "sender"}),
+    ev.SyncReceived: ("sync_received", {"sender_id": "peer"}),
+    ev.RepairWanted: ("repair_wanted", {"message_id": "message_id", "due": "attempt"}),
+    ev.RepairRequested: ("repair_requested", {"carrier": "message_id", "message_ids": "deps"}),
+    ev.RepairScheduled: (
+        "repair_scheduled", {"message_id": "message_id", "due": "attempt", "requested_by": "peer"},
+    ),
+    ev.RepairResponded: ("repair_responded", {"message_id": "message_id"}),
+    ev.RepairCancelled: ("repair_cancelled", {"message_id": "message_id", "why": "cause"}),
+    ev.PushScheduled: ("push_scheduled", {"message_id": "message_id", "due": "attempt", "wanted_by": "peer"}),
+    ev.Pushed: ("pushed", {"message_id": "message_id"}),
+    ev.PushCancelled: ("push_cancelled", {"message_id": "message_id", "why": "cause"}),
+    ev.RangeDiffered: ("range_differed", {"sender_id": "peer", "low": "lamport"}),
+    ev.FilterIgnored: ("filter_ignored", {"sender_id": "peer", "why": "cause"}),
+    ev.FilterRolled: ("filter_rolled", {"generation": "attempt", "floor": "lamport"}),
+    ev.LayoutChanged: ("layout_changed", {"layout": "cause"}),
+    ev.Rejected: (REJECTED, {"message_id": "message_id", "sender_id": "sender", "reason": "cause"}),
+}  # fmt: skip
+
+
+def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = None) -> JournalRow | None:
+    """The row of one engine event; nothing for what the row of the packet tells already. `size`: of the packet
+    that carried the message, where it is at hand."""
+    at = JournalRow("", channel, now.wall, now.mono * 1000)
+    if isinstance(event, ev.Delivered):
+        return _of_message(at._replace(event="delivered", cause=event.via), event.message, size)
+    if isinstance(event, ev.EphemeralReceived):
+        return _of_message(at._replace(event="ephemeral"), event.message, size)
+    if isinstance(event, ev.StateChanged):
+        if event.evidence is None:
+            return None
+        return at._replace(
+            event=AckState(event.state).name.lower(), message_id=event.message_id, peer=event.evidence.sender_id,
+            attempt=event.resends, cause=event.evidence.how,
+        )  # fmt: skip
+    if isinstance(event, ev.SyncSent | ev.MessageResent):
+        return None
+    name, fields = EVENT_NAMES[type(event)]
+    values: dict[str, Any] = {column: getattr(event, source) for source, column in fields.items()}
+    if "cause" in values:
+        values["cause"] = str(values["cause"])
+    return at._replace(event=name, **values)
+
+
+def _of_message(row: JournalRow, message: Message, size: int | None) -> JournalRow:
+    payload = len(message.content or b"")
+    return row._replace(
+        message_id=message.message_id, sender=message.sender_id, lamport=message.lamport_timestamp, bytes=size,
+        payload_bytes=payload, overhead_bytes=None if size is None else size - payload,
+        deps=tuple(entry.message_id for entry in message.causal_history),
+    )  # fmt: skip
+
+
+def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
+    """Everything one step of a channel has to tell: its packets, then its events."""
+    sizes = {write.row.entry.message_id: len(write.row.raw) for write in ready.writes if isinstance(write, Append)}
+    payloads: dict[str, int] = {}
+    attempts: dict[str, int] = {}
+    told: list[JournalRow] = []
+    for event in ready.events:
+        if isinstance(event, ev.Delivered) and event.own:
+            payloads[event.message.message_id] = len(event.message.content or b"")
+        elif isinstance(event, ev.MessageResent):
+            attempts[event.message_id] = event.sends
+        size = sizes.get(event.message.message_id) if isinstance(event, ev.Delivered) else None
+        row = journal_rows(event, channel=channel, now=now, size=size)
+        if row is not None:
+            told.append(row)
+    sent: list[JournalRow] = []
+    for packet in ready.packets:
+        size = len(packet.raw)
+        payload = 0 if packet.why == "sync" else payloads.get(packet.message_id)
+        sent.append(
+            JournalRow(
+                "sent", channel, now.wall, now.mono * 1000, packet.message_id, bytes=size, payload_bytes=payload,
+                overhead_bytes=None if payload is None else size - payload,
+                attempt=attempts.get(packet.message_id, 1), cause=packet.why,
+            )
+        )  # fmt: skip
+    return sent + told
+
+
+def fingerprint_step(fingerprint: int, lamport: int, message_id: str) -> int:
+    """The fingerprint with one message more, wherever in the log it stands."""
+    place = lamport.to_bytes(8, "big") + message_id.encode()
+    return fingerprint ^ int.from_bytes(blake2b(place, digest_size=FINGERPRINT_BYTES).digest(), "big")
+
+
+def fingerprint_of(log: Iterable[tuple[int, str]]) -> str:
+    """Of (Lamport, id) pairs, each once: exclusive or of BLAKE2b-128 over the Lamport time in 8 bytes, big-endian,
+    and the id. As hex digits, the way a checkpoint shows it."""
+    fingerprint = 0
+    for lamport, message_id in log:
+        fingerprint = fingerprint_step(fingerprint, lamport, message_id)
+    return fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()
+
+
+_LINE_ORDER: Final = (
+    "v", "node", "boot", "seq", "ts_ms", "mono_us", "channel", "event", "message_id", "sender", "lamport", "peer",
+    "bytes", "payload_bytes", "overhead_bytes", "deps", "attempt", "cause", "messages", "fingerprint",
+)  # fmt: skip
+
+
+def json_lines(rows: Iterable[JournalRow]) -> Iterator[str]:
+    """Each row as one line of JSON, every column in it, without the end of the line."""
+    for row in rows:
+        yield json.dumps({name: getattr(row, name) for name in _LINE_ORDER}, separators=(",", ":"))

@@ -1,0 +1,131 @@
+"""Bringing a database to the schema of this program, forwards only.
+
+Each migration is one transaction: whenever it is cut short, the file is as before it or as after it. Before the first
+one a copy of the file is kept beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from zlib import crc32
+
+from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged, StoreUnavailable, told_plainly
+from sdschat.store.files import FILE_MODE, beside, sync_directory
+from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, Migration
+
+# SQLite words the inner tables of FTS5 itself, differently from version to version.
+_OUTLINE = """
+SELECT type, name, tbl_name, CASE WHEN type IN ('trigger', 'view') OR rootpage = 0 THEN sql END FROM sqlite_schema
+WHERE tbl_name NOT LIKE 'search\\_%' ESCAPE '\\' ORDER BY type, name
+"""
+_DETAILS = (
+    "SELECT * FROM pragma_table_xinfo(?)",
+    "SELECT * FROM pragma_foreign_key_list(?)",
+    'SELECT name, "unique", origin, partial FROM pragma_index_list(?) ORDER BY name',
+    "SELECT strict, wr FROM pragma_table_list(?)",
+)
+
+
+def schema_digest(connection: sqlite3.Connection) -> int:
+    """CRC-32 of what the file defines: by meaning, since tools word the same table differently."""
+    outline = connection.execute(_OUTLINE).fetchall()
+    found: list[object] = [outline]
+    for kind, name, _, sql in outline:
+        if kind == "table" and sql is None:
+            found += [connection.execute(query, (name,)).fetchall() for query in _DETAILS]
+        elif kind == "index":
+            found.append(connection.execute("SELECT * FROM pragma_index_xinfo(?)", (name,)).fetchall())
+    return crc32(repr(found).encode())
+
+
+def schema_version(connection: sqlite3.Connection, path: Path) -> int:
+    """The number of the last migration; 0 for an empty file. A database of another program is not touched."""
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    if application == APPLICATION_ID and version > 0:
+        return version
+    empty = not connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+    if application == 0 and version == 0 and empty:
+        return 0
+    if application == APPLICATION_ID:
+        raise StoreDamaged(path, "its schema number is gone")
+    raise StoreUnavailable(path, "it is not a database of sdschat")
+
+
+def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> list[int]:
+    """Apply what is not applied yet, and say what that was."""
+    known = migrations[-1].number
+    with told_plainly(path):
+        found = schema_version(connection, path)
+        if found > known:
+            raise SchemaNewer(path, found, known)
+        pending = [migration for migration in migrations if migration.number > found]
+        if found:
+            _require_digest(connection, path, migrations[found - 1])
+        if pending and found:
+            keep_copy(connection, path, found)
+        for migration in pending:
+            _apply(connection, path, migration)
+    return [migration.number for migration in pending]
+
+
+def require_current(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """For whoever only reads."""
+    known = migrations[-1].number
+    with told_plainly(path):
+        found = schema_version(connection, path)
+        if found > known:
+            raise SchemaNewer(path, found, known)
+        if found < known:
+            raise SchemaOlder(path, found, known)
+        _require_digest(connection, path, migrations[-1])
+
+
+def _require_digest(connection: sqlite3.Connection, path: Path, migration: Migration) -> None:
+    """A table, index, view or trigger that no migration made would run with our rights."""
+    if schema_digest(connection) != migration.digest:
+        raise StoreDamaged(path, f"its tables are not those of schema {migration.number}")
+
+
+def keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> Path:
+    """A copy of the database as it is, whole and on disk before it gets its name."""
+    final, draft = beside(path, f".schema-{version}"), beside(path, f".schema-{version}.new")
+    try:
+        draft.unlink(missing_ok=True)
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
+        copy = sqlite3.connect(draft)
+        try:
+            connection.backup(copy)
+        finally:
+            copy.close()
+        with open(draft, "rb") as whole:
+            os.fsync(whole)
+        draft.replace(final)
+        sync_directory(path)
+    except OSError as error:
+        raise StoreUnavailable(path, f"no copy can be kept before migrating: {error.strerror}") from error
+    return final
+
+
+def _apply(connection: sqlite3.Connection, path: Path, migration: Migration) -> None:
+    from sqlite_utils import Database  # slow to import, and needed only here
+
+    # A migration may rebuild tables that others refer to; all references are checked before it counts.
+    connection.execute("PRAGMA foreign_keys = OFF")
+    database = Database(connection, recursive_triggers=False, execute_plugins=False)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        migration.apply(database)
+        if connection.execute("PRAGMA foreign_key_check").fetchall():
+            raise StoreDamaged(path, f"rows that belong to nothing, after migration {migration.number}")
+        connection.execute(f"PRAGMA user_version = {migration.number}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        _require_digest(connection, path, migration)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        connection.execute("PRAGMA foreign_keys = ON")

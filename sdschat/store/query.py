@@ -1,0 +1,105 @@
+"""One window of the log, as asked for."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+from sdschat.store.columns import Altered
+from sdschat.store.history import first_place, last_place
+from sdschat.store.search import Condition, condition_for, plain_condition
+from sdschat.store.shown import SHOWN_COLUMNS, SHOWN_JOINS, Key, StoredMessage, shown
+
+_COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
+
+
+class Page(NamedTuple):
+    messages: list[StoredMessage]
+    last: bool  # there is nothing behind it
+
+
+class Query(NamedTuple):
+    """Which messages of a channel. Lamport times are included, keys are excluded."""
+
+    number: int
+    since: int | None = None
+    until: int | None = None
+    search: str = ""
+    sender_id: str | None = None
+    before: Key | None = None
+    after: Key | None = None
+    with_raw: bool = False
+    message_id: str | None = None
+
+    def beyond(self, key: Key, backwards: bool) -> Query:
+        """What follows after this key, in the direction of the walk."""
+        return self._replace(before=key) if backwards else self._replace(after=key)
+
+    def page(self, connection: sqlite3.Connection, channel: str, window: int, backwards: bool) -> Page:
+        """Raises `Altered` where rows are not as written, or an index gives them in a wrong order."""
+        where, values = self._where()
+        down = " DESC" if backwards else ""
+        order = f"ORDER BY log.lamport{down}, log.message_id{down} LIMIT ?"
+        rows = connection.execute(f"{self._select()} WHERE {' AND '.join(where)} {order}", (*values, window)).fetchall()
+        return Page(self._read(channel, rows, backwards), len(rows) < window)
+
+    def places(self, connection: sqlite3.Connection, limit: int | None) -> array[int]:
+        """Where the messages are that a search finds, in log order: the last `limit` of them, or the first where
+        `after` is set. Eight bytes each, since there may be as many as there are messages."""
+        backwards = limit is not None and self.after is None
+        try:
+            found = self._found(connection, condition_for(self.search), limit, backwards)
+        except sqlite3.DatabaseError:
+            found = self._found(connection, plain_condition(self.search), limit, backwards)
+        if backwards:
+            found.reverse()
+        return found
+
+    def at_places(self, connection: sqlite3.Connection, channel: str, places: Sequence[int]) -> list[StoredMessage]:
+        """The messages that are there, in log order."""
+        where = f"WHERE log.place IN ({', '.join('?' * len(places))}) ORDER BY log.lamport, log.message_id"
+        return self._read(channel, connection.execute(f"{self._select()} {where}", places).fetchall(), False)
+
+    def _found(
+        self, connection: sqlite3.Connection, condition: Condition, limit: int | None, backwards: bool
+    ) -> array[int]:
+        where, values = self._where()
+        # A cross join is done in the order in which it is written: from what matches to its messages.
+        sql = (
+            f"SELECT log.place FROM {condition.table} CROSS JOIN log ON log.place = {condition.place} "
+            f"WHERE {condition.where} AND {condition.place} BETWEEN ? AND ? AND {' AND '.join(where)} "
+            f"ORDER BY log.lamport {'DESC' if backwards else ''}, log.message_id {'DESC' if backwards else ''} LIMIT ?"
+        )
+        bounds = (first_place(self.number), last_place(self.number))
+        rows = connection.execute(sql, (*condition.values, *bounds, *values, -1 if limit is None else limit))
+        return array("q", (place for (place,) in rows))
+
+    def _select(self) -> str:
+        raw = (", body.raw, body.sum", " LEFT JOIN body ON body.place = log.place") if self.with_raw else ("", "")
+        return f"SELECT {SHOWN_COLUMNS}{raw[0]} FROM log {SHOWN_JOINS}{raw[1]}"
+
+    def _read(self, channel: str, rows: list[Any], backwards: bool) -> list[StoredMessage]:
+        messages = [shown(channel, row[:_COLUMNS], row[_COLUMNS:] if self.with_raw else None) for row in rows]
+        for earlier, later in pairwise(messages):
+            if (earlier.key <= later.key) if backwards else (earlier.key >= later.key):
+                raise Altered("the log is out of order")
+        return messages
+
+    def _where(self) -> tuple[list[str], list[Any]]:
+        where, values = ["log.channel = ?"], [self.number]
+        conditions: list[tuple[str, Any]] = [
+            ("log.message_id = ?", self.message_id),
+            ("log.lamport >= ?", self.since),
+            ("log.lamport <= ?", self.until),
+            ("log.sender_id = ?", self.sender_id),
+            ("(log.lamport, log.message_id) < (?, ?)", self.before),
+            ("(log.lamport, log.message_id) > (?, ?)", self.after),
+        ]
+        for sql, value in conditions:
+            if value is not None:
+                where.append(sql)
+                values += value if isinstance(value, tuple) else (value,)
+        return where, values

@@ -1,0 +1,266 @@
+"""Looking into a profile's database while a node may be writing to it: `sdschat log`, `inspect`, `channels`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from sdschat.sds.rows import OutgoingRow, Snapshot, Table
+from sdschat.sds.values import Codec
+from sdschat.store.book import JOURNAL_COLUMNS
+from sdschat.store.columns import SHAPES, Altered, load_ids
+from sdschat.store.connection import open_reader
+from sdschat.store.directory import Tally, load_tallies
+from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.history import first_place, last_place
+from sdschat.store.journal import FINGERPRINT_BYTES, JournalRow
+from sdschat.store.local import Local
+from sdschat.store.migrate import require_current
+from sdschat.store.query import Page, Query
+from sdschat.store.schema import PLACE_BITS
+from sdschat.store.shown import Ancestor, ChannelInfo, Key, MessageDetail, StoredMessage
+from sdschat.store.snapshot import Loader, Loss
+from sdschat.store.sums import row_sum
+
+_WINDOW: Final = 512  # messages fetched at a time
+_LAST_LETTER: Final = "\U0010ffff"
+_GLANCE: Final = (
+    "SELECT (SELECT count(*) FROM outgoing WHERE channel = :channel AND state < 2), "
+    "(SELECT count(*) FROM held WHERE channel = :channel), (SELECT count(*) FROM missing WHERE channel = :channel), "
+    "(SELECT count(*) FROM gap WHERE channel = :channel AND why = 'lost'), "
+    "(SELECT count(*) FROM peer WHERE channel = :channel)"
+)
+_STATUS: Final = (
+    "SELECT CASE WHEN EXISTS (SELECT 1 FROM held WHERE channel = :channel AND message_id = :id) THEN 'held' "
+    "WHEN EXISTS (SELECT 1 FROM missing WHERE channel = :channel AND message_id = :id) THEN 'missing' "
+    "ELSE coalesce((SELECT why FROM gap WHERE channel = :channel AND message_id = :id), 'unknown') END"
+)
+_IDS: Final = "SELECT message_id FROM log WHERE channel = ? AND message_id BETWEEN ? AND ? ORDER BY message_id LIMIT ?"
+_JOURNAL: Final = (
+    f"SELECT {JOURNAL_COLUMNS} FROM journal WHERE place > ? AND (? IS NULL OR channel = ?) ORDER BY place LIMIT ?"
+)
+
+
+class Reader(Local):
+    """A connection that can change nothing. Every question sees the database as it is at that moment."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, codec: Codec) -> None:
+        super().__init__(connection, path)
+        self.path = path
+        self._codec = codec
+
+    @classmethod
+    def open(cls, path: Path | str, codec: Codec) -> Reader:
+        """Raises `SchemaNewer`, `SchemaOlder`, `StoreDamaged` or `StoreUnavailable`."""
+        path = Path(path)
+        connection = open_reader(path)
+        try:
+            require_current(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(path, connection, codec)
+
+    def channels(self) -> list[ChannelInfo]:
+        """All of them by name, at a glance, without looking through their logs."""
+        found = []
+        with told_plainly(self.path):
+            for name, tally in sorted(load_tallies(self._connection, self.path).items()):
+                counts = self._connection.execute(_GLANCE, {"channel": tally.number}).fetchone()
+                fingerprint = tally.fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()
+                mine = (self.draft(name), self.unread(name))
+                found.append(ChannelInfo(name, tally.messages, tally.newest, fingerprint, *mine, *counts))
+        return found
+
+    def messages(
+        self, channel: str, *, since: int | None = None, until: int | None = None, search: str = "",
+        sender_id: str | None = None, limit: int | None = None, before: Key | None = None, after: Key | None = None,
+        with_raw: bool = False,
+    ) -> Iterator[StoredMessage]:  # fmt: skip
+        """The log in its order, a window at a time, so that a million messages take no more memory than a few.
+
+        `since` and `until` are Lamport times, both included; `before` and `after` are keys, both excluded. With a
+        `limit` these are the last ones, but with `after` the first ones.
+        """
+        tally = self._tally(channel)
+        if tally is None or limit == 0:
+            return
+        query = Query(tally.number, since, until, search, sender_id, before, after, with_raw)
+        if search:
+            yield from self._search(channel, query, limit)
+        elif limit is not None and after is None:
+            newest = list(self._walk(channel, query, limit, backwards=True))
+            yield from reversed(newest)
+        else:
+            yield from self._walk(channel, query, limit, backwards=False)
+
+    def _walk(self, channel: str, query: Query, limit: int | None, backwards: bool) -> Iterator[StoredMessage]:
+        left = limit
+        while left is None or left > 0:
+            window = _WINDOW if left is None else min(_WINDOW, left)
+            page = self._page(channel, query, window, backwards)
+            yield from page.messages
+            if page.last:
+                return
+            query = query.beyond(page.messages[-1].key, backwards)
+            left = None if left is None else left - len(page.messages)
+
+    def _search(self, channel: str, query: Query, limit: int | None) -> Iterator[StoredMessage]:
+        with told_plainly(self.path):
+            places = query.places(self._connection, limit)
+        for start in range(0, len(places), _WINDOW):
+            with told_plainly(self.path), self._altered_is_damaged(channel):
+                found = query.at_places(self._connection, channel, places[start : start + _WINDOW])
+            yield from found
+
+    @contextmanager
+    def _altered_is_damaged(self, channel: str) -> Iterator[None]:
+        try:
+            yield
+        except Altered as error:
+            raise StoreDamaged(self.path, f"channel {channel}: {error}") from error
+
+    def _page(self, channel: str, query: Query, window: int, backwards: bool) -> Page:
+        with told_plainly(self.path), self._altered_is_damaged(channel):
+            return query.page(self._connection, channel, window, backwards)
+
+    def find_ids(self, channel: str, prefix: str, limit: int = 10) -> list[str]:
+        """Ids that start like this: people type the first few letters."""
+        tally = self._tally(channel)
+        if tally is None:
+            return []
+        with told_plainly(self.path):
+            rows = self._connection.execute(_IDS, (tally.number, prefix, prefix + _LAST_LETTER, limit)).fetchall()
+        return [message_id for (message_id,) in rows]
+
+    def message(self, channel: str, message_id: str, ancestors: int = 50) -> MessageDetail | None:
+        """One message in full, with up to so many of the messages that it depends on, nearest first."""
+        tally = self._tally(channel)
+        if tally is None:
+            return None
+        message = self._one(channel, tally.number, message_id, with_raw=True)
+        if message is None:
+            return None
+        found: dict[str, Ancestor] = {}
+        frontier = list(message.dependencies)
+        depth = 1
+        while frontier and len(found) <= ancestors:
+            following: list[str] = []
+            for name in frontier:
+                if name not in found and len(found) <= ancestors:
+                    parent = self._one(channel, tally.number, name, with_raw=False)
+                    status = "delivered" if parent is not None else self._status(tally.number, name)
+                    found[name] = Ancestor(name, status, parent, depth)
+                    following += parent.dependencies if parent is not None else ()
+            frontier, depth = following, depth + 1
+        nearest = tuple(found.values())
+        return MessageDetail(
+            message, self._outgoing(tally.number, message), nearest[:ancestors], len(nearest) > ancestors
+        )
+
+    def _one(self, channel: str, number: int, message_id: str, with_raw: bool) -> StoredMessage | None:
+        query = Query(number, message_id=message_id, with_raw=with_raw)
+        page = self._page(channel, query, 1, backwards=False)
+        return page.messages[0] if page.messages else None
+
+    def _status(self, number: int, message_id: str) -> str:
+        with told_plainly(self.path):
+            return str(self._connection.execute(_STATUS, {"channel": number, "id": message_id}).fetchone()[0])
+
+    def _outgoing(self, number: int, message: StoredMessage) -> OutgoingRow | None:
+        shape = SHAPES[Table.OUTGOING]
+        with told_plainly(self.path):
+            rows = self._connection.execute(
+                f"{shape.select} WHERE channel = ? AND message_id = ?", (number, message.message_id)
+            ).fetchall()
+        try:
+            row = shape.row(rows[0], self._codec) if rows else None
+        except Altered:
+            return None
+        return row if isinstance(row, OutgoingRow) else None
+
+    def snapshot(self, channel: str) -> tuple[Snapshot | None, list[Loss]]:
+        """Buffers, clock and peers of a channel, and what of them cannot be shown because it was altered."""
+        tally = self._tally(channel)
+        if tally is None:
+            return None, []
+        loader = Loader(self._connection, self._codec, channel, tally.number)
+        with told_plainly(self.path), self._altered_is_damaged(channel):
+            return loader.load(), loader.losses
+
+    def rejections(self, channel: str | None = None) -> dict[str, dict[str, int]]:
+        """How many packets were refused since the profile exists, by channel and reason."""
+        found: dict[str, dict[str, int]] = {}
+        with told_plainly(self.path):
+            rows = self._connection.execute(
+                "SELECT rejection.channel, reason, count, last_at, rejection.sum, name FROM rejection "
+                "JOIN channel ON channel.id = rejection.channel ORDER BY name, reason"
+            ).fetchall()
+        for *values, checksum, name in rows:
+            if row_sum(values) == checksum and channel in (None, name):
+                found.setdefault(name, {})[values[1]] = values[2]
+        return found
+
+    def journal(self, channel: str | None = None) -> Iterator[JournalRow]:
+        """Every event that is kept, in the order in which they were saved."""
+        with told_plainly(self.path):
+            boots = {row[0]: row[1:] for row in self._connection.execute("SELECT id, node, boot FROM boot")}
+            names = {tally.number: name for name, tally in load_tallies(self._connection, self.path).items()}
+        number = None
+        if channel is not None:
+            tally = self._tally(channel)
+            if tally is None:
+                return
+            number = tally.number
+        place = 0
+        while True:
+            with told_plainly(self.path):
+                rows = self._connection.execute(_JOURNAL, (place, number, number, _WINDOW)).fetchall()
+            for row in rows:
+                yield self._journal_row(row, boots.get(row[0] >> PLACE_BITS, ("", "")), names.get(row[1], ""))
+            if len(rows) < _WINDOW:
+                return
+            place = rows[-1][0]
+
+    def _journal_row(self, row: Any, boot: tuple[str, str], channel: str) -> JournalRow:
+        if row_sum(row[:-1]) != row[-1]:
+            raise StoreDamaged(self.path, "a row of the journal does not match its checksum")
+        (place, _, event, message_id, sender, lamport, peer, ts_ms, mono_us, size, payload, overhead, deps, attempt,
+         cause, messages, fingerprint, _) = row  # fmt: skip
+        return JournalRow(
+            event, channel, ts_ms, mono_us, message_id, sender, lamport, peer, size, payload, overhead,
+            None if deps is None else load_ids(deps), attempt, cause, messages, fingerprint,
+            boot[0], boot[1], place & ((1 << PLACE_BITS) - 1),
+        )  # fmt: skip
+
+    def unindexed(self, channel: str, limit: int = 1000) -> list[str]:
+        """Messages whose content was not read yet, or whose text was altered and taken out."""
+        tally = self._tally(channel)
+        if tally is None:
+            return []
+        with told_plainly(self.path):
+            rows = self._connection.execute(
+                "SELECT message_id FROM log LEFT JOIN text USING (place) "
+                "WHERE log.place BETWEEN ? AND ? AND text.place IS NULL ORDER BY log.place LIMIT ?",
+                (first_place(tally.number), last_place(tally.number), limit),
+            ).fetchall()
+        return [message_id for (message_id,) in rows]
+
+    def _tally(self, channel: str) -> Tally | None:
+        with told_plainly(self.path):
+            return load_tallies(self._connection, self.path).get(channel)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

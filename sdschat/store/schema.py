@@ -1,0 +1,139 @@
+"""The tables, as numbered migrations. One that was released is never changed; the next one changes what it made.
+
+Where a row belongs in its table is its `place`. Places of the log start with the number of the channel, so that the
+messages of a channel lie together, in the order in which they were put in; those of the journal start with the number
+of the boot.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+APPLICATION_ID: Final = 0x53445343  # "SDSC": a database of another program is not taken for ours
+PLACE_BITS: Final = 40  # messages of one channel, and events of one boot, before their places run out
+TOKENIZER: Final = "unicode61 remove_diacritics 2"
+
+Columns = dict[str, Any]
+
+
+class MigrationStep(Protocol):
+    def __call__(self, database: Database, /) -> None: ...
+
+
+class Migration(NamedTuple):
+    """What leads from schema `number - 1` to schema `number`, in one transaction."""
+
+    number: int
+    name: str
+    apply: MigrationStep
+    digest: int  # CRC-32 of all table and index definitions afterwards
+
+
+def _table(database: Database, name: str, columns: Columns, nullable: tuple[str, ...] = ()) -> None:
+    """A strict table; its first column is the key; `channel` and `place` of another table are foreign keys."""
+    from sqlite_utils.db import ForeignKey
+
+    key = next(iter(columns))
+    references = []
+    if "channel" in columns and name != "channel":
+        references.append(ForeignKey(name, "channel", "channel", "id", on_delete="CASCADE"))
+    if name in ("body", "text"):
+        references.append(ForeignKey(name, "place", "log", "place", on_delete="CASCADE"))
+    database.table(name).create(
+        columns,
+        pk=key,
+        not_null=[column for column in columns if column not in nullable and column != key],
+        foreign_keys=references,
+        strict=True,
+    )
+
+
+def _buffer(database: Database, name: str, columns: Columns, nullable: tuple[str, ...] = ()) -> None:
+    """A table of `sdschat.sds.rows`: rows of a channel by their key, in the order in which they were first put."""
+    _table(database, name, {"place": int, "channel": int, **columns, "sum": int}, nullable)
+    database.table(name).create_index(["channel", next(iter(columns))], f"{name}_key", unique=True)
+
+
+def _first(database: Database) -> None:
+    _log(database)
+    _buffers(database)
+    _local(database)
+    _journal(database)
+
+
+def _log(database: Database) -> None:
+    _table(
+        database,
+        "channel",
+        {"id": int, "name": str, "messages": int, "newest": int, "fingerprint": bytes, "sum": int},
+    )
+    database.table("channel").create_index(["name"], "channel_name", unique=True)
+    log = {
+        "place": int, "channel": int, "lamport": int, "message_id": str, "sender_id": str, "dependencies": str,
+        "generation": int, "own": int, "via": str, "received_at": int, "sum": int,
+    }  # fmt: skip
+    _table(database, "log", log)
+    database.table("log").create_index(["channel", "message_id"], "log_id", unique=True)
+    database.table("log").create_index(["channel", "lamport", "message_id"], "log_order", unique=True)
+    # Packets are apart from the log, so that looking through the log does not wade through them.
+    _table(database, "body", {"place": int, "raw": bytes, "sum": int})
+    _table(database, "text", {"place": int, "nick": str, "text": str, "verdict": str, "sent_at": int, "sum": int})
+    database.execute(
+        f"CREATE VIRTUAL TABLE search USING fts5(text, content='text', content_rowid='place', tokenize='{TOKENIZER}')"
+    )
+
+
+def _buffers(database: Database) -> None:
+    times = (
+        "lamport", "horizon", "generation", "floor", "waku_heard_at", "sync_due", "sync_latest", "sync_spoke_at",
+        "sync_count", "range_cursor", "range_wanted_low", "range_wanted_high", "range_answered_at", "answer_spent",
+        "push_spent", "spent_at", "offline_since",
+    )  # fmt: skip
+    _table(database, "channel_state", {"channel": int, "layout": str, **dict.fromkeys(times, int), "sum": int})
+    held = {"raw": bytes, "via": str, "generation": int, "received_at": int, "release_at": int, "gap": str}
+    _buffer(database, "held", {"message_id": str, **held})
+    outgoing = {"lamport": int, "state": int, "sends": int, "due": int, "evidence": str}
+    _buffer(database, "outgoing", {"message_id": str, **outgoing})
+    database.table("outgoing").create_index(["channel", "state", "lamport", "message_id"], "outgoing_state")
+    missing = {"sender_id": str, "hint": bytes, "blamed": str, **_integers("since lost_at t_req attempts suppressed")}
+    _buffer(database, "missing", {"message_id": str, **missing}, nullable=("sender_id", "hint"))
+    _buffer(database, "gap", {"message_id": str, "why": str, "sender_id": str, "at": int}, nullable=("sender_id",))
+    _buffer(database, "answer", {"message_id": str, "requested_by": str, **_integers("due at asked")})
+    _buffer(
+        database, "push", {"message_id": str, "lamport": int, "wanted_by": str, **_integers("due pushes not_before")}
+    )
+    heard = _integers("first_lamport last_lamport heard_at reviewed_at behind_since")
+    _buffer(database, "peer", {"sender_id": str, **heard, "behind": bytes, "told": bytes, "cursor": int, "layout": str})
+    _buffer(database, "hint", {"message_id": str, "hint": bytes})
+
+
+def _local(database: Database) -> None:
+    """What is of this person alone: where they stopped reading, what they had not yet sent, whose keys they met."""
+    mark = {"channel": int, "lamport": int, "message_id": str, "place": int, "at": int, "sum": int}
+    _table(database, "read_mark", mark)
+    _table(database, "draft", {"channel": int, "text": str, "at": int, "sum": int})
+    _table(database, "key_met", {"public_key": bytes, "nick": str, "first_seen": int, "sum": int})
+    _table(database, "nick_held", {"skeleton": str, "nick": str, "public_key": bytes, "since": int, "sum": int})
+    _table(database, "setting", {"name": str, "value": bytes, "sum": int})
+
+
+def _journal(database: Database) -> None:
+    _table(database, "boot", {"id": int, "node": str, "boot": str, "sum": int})
+    told = {
+        "place": int, "channel": int, "event": str, "message_id": str, "sender": str, "lamport": int, "peer": str,
+        "ts_ms": int, "mono_us": int, "bytes": int, "payload_bytes": int, "overhead_bytes": int, "deps": str,
+        "attempt": int, "cause": str, "messages": int, "fingerprint": str, "sum": int,
+    }  # fmt: skip
+    required = ("place", "event", "ts_ms", "mono_us", "sum")
+    _table(database, "journal", told, nullable=tuple(name for name in told if name not in required))
+    _buffer(database, "rejection", {"reason": str, "count": int, "last_at": int})
+
+
+def _integers(names: str) -> Columns:
+    return dict.fromkeys(names.split(), int)
+
+
+MIGRATIONS: Final = (Migration(1, "the first tables", _first, 528040780),)

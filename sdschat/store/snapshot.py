@@ -1,0 +1,144 @@
+"""What a channel's engine gets back: everything but the log."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+from sdschat.sds.limits import SETTLED_KEPT
+from sdschat.sds.memory import keep_outgoing
+from sdschat.sds.rows import (
+    AckState,
+    AnswerRow,
+    ChannelRow,
+    GapRow,
+    HeldRow,
+    HintRow,
+    MissingRow,
+    OutgoingRow,
+    PeerRow,
+    PushRow,
+    Row,
+    Snapshot,
+    Table,
+)
+from sdschat.sds.values import Codec
+from sdschat.store.columns import SHAPES, STATE_SELECT, Altered
+from sdschat.store.sums import body_sum, row_sum
+
+RowType = TypeVar("RowType", bound=Row)
+
+_OPEN: Final = "WHERE channel = ? AND state < ? ORDER BY lamport, message_id"
+_SETTLED: Final = "WHERE channel = ? AND state = ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
+_PACKET: Final = (
+    "SELECT body.raw, body.sum FROM log JOIN body USING (place) WHERE log.channel = ? AND log.message_id = ?"
+)
+_OWN: Final = "SELECT message_id, lamport FROM log WHERE channel = ? AND own = 1"
+
+
+class Loss(NamedTuple):
+    """Something that was found altered, and what became of it."""
+
+    channel: str
+    what: str
+    message_id: str = ""
+
+
+class Loader:
+    """Reads one channel's buffers. Rows that were altered are left out and told: all but the channel's own row can
+    be had again from others, or only help to be quicker."""
+
+    def __init__(self, connection: sqlite3.Connection, codec: Codec, channel: str, number: int) -> None:
+        self._connection = connection
+        self._codec = codec
+        self._channel = channel
+        self._number = number
+        self.losses: list[Loss] = []
+        self._altered: list[tuple[str, int]] = []  # table and place of every row that is not as written
+        self._rebuilt: list[OutgoingRow] = []
+
+    def load(self) -> Snapshot | None:
+        """Nothing where the channel was never opened. Raises `Altered` where its own row is not as written."""
+        state = self._state()
+        if state is None:
+            return None
+        return Snapshot(
+            channel=state,
+            held=self._rows(Table.HELD, HeldRow),
+            outgoing=self._outgoing(),
+            missing=self._rows(Table.MISSING, MissingRow),
+            gaps=self._rows(Table.GAP, GapRow),
+            answers=self._rows(Table.ANSWER, AnswerRow),
+            pushes=self._rows(Table.PUSH, PushRow),
+            peers=self._rows(Table.PEER, PeerRow),
+            hints=self._rows(Table.HINT, HintRow),
+        )
+
+    def _state(self) -> ChannelRow | None:
+        rows = self._connection.execute(STATE_SELECT, (self._number,)).fetchall()
+        if not rows:
+            return None
+        if row_sum(rows[0][:-1]) != rows[0][-1]:
+            raise Altered("the state of the channel does not match its checksum")
+        return ChannelRow(*rows[0][1:-1])
+
+    def _rows(self, table: Table, kind: type[RowType]) -> tuple[RowType, ...]:
+        query = f"{SHAPES[table].select} WHERE channel = ? ORDER BY place"
+        return cast(tuple[RowType, ...], tuple(self._read(table, query, self._number)))
+
+    def _outgoing(self) -> tuple[OutgoingRow, ...]:
+        """Rows of acknowledged messages stay for good; only the newest of them are wanted here."""
+        select = SHAPES[Table.OUTGOING].select
+        before = len(self._altered)
+        rows = self._read(Table.OUTGOING, f"{select} {_OPEN}", self._number, AckState.ACKED)
+        rows += self._read(Table.OUTGOING, f"{select} {_SETTLED}", self._number, AckState.ACKED, SETTLED_KEPT)
+        if len(self._altered) > before:
+            del self._altered[before:], self.losses[before:]
+            rows = self._rebuild_outgoing()
+        kept = keep_outgoing(cast(list[OutgoingRow], rows))
+        return tuple(row for row in kept if row.state is AckState.ACKED or self._has_packet(row.message_id))
+
+    def _rebuild_outgoing(self) -> list[Row]:
+        """A row was altered, and what it said of which message is gone. So an own message that no sound row speaks
+        of counts as not acknowledged: to send it once too often does no harm."""
+        rows = self._read(Table.OUTGOING, f"{SHAPES[Table.OUTGOING].select} WHERE channel = ?", self._number)
+        spoken_of = {cast(OutgoingRow, row).message_id for row in rows}
+        for message_id, lamport in self._connection.execute(_OWN, (self._number,)):
+            if message_id not in spoken_of:
+                self._rebuilt.append(OutgoingRow(message_id, lamport, AckState.UNACKED, 1, 0, ()))
+        return [*rows, *self._rebuilt]
+
+    def _has_packet(self, message_id: str) -> bool:
+        """A message that waits for its acknowledgement is sent again from the log, so it must be there."""
+        rows = self._connection.execute(_PACKET, (self._number, message_id)).fetchall()
+        if rows and body_sum(message_id, rows[0][0]) == rows[0][1]:
+            return True
+        self.losses.append(Loss(self._channel, "an own message was altered and cannot be sent again", message_id))
+        return False
+
+    def _read(self, table: Table, query: str, *values: Any) -> list[Row]:
+        found: list[Row] = []
+        shape = SHAPES[table]
+        for row in self._connection.execute(query, values):
+            try:
+                found.append(shape.row(row, self._codec))
+            except Altered as error:
+                self._altered.append((shape.table, row[0]))
+                self.losses.append(Loss(self._channel, str(error)))
+        return found
+
+    def mend(self) -> None:
+        """Take out of the file what was left out here, and put in what was made anew. To be called by who writes."""
+        if not self._altered:
+            return
+        shape = SHAPES[Table.OUTGOING]
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            for table, place in self._altered:
+                self._connection.execute(f"DELETE FROM {table} WHERE place = ?", (place,))
+            rows = [shape.values(self._number, row) for row in self._rebuilt]
+            self._connection.executemany(shape.upsert, rows)
+            self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")

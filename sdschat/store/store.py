@@ -1,0 +1,201 @@
+"""A profile's database: what the node saves, and what it gets back.
+
+    with Store.open(path, codec, journal=JournalSettings(node, boot)) as store:
+        channel = store.channel("lobby")
+        engine = Channel("lobby", …, history=channel.history, snapshot=channel.snapshot())
+        …
+        store.commit([("lobby", ready.writes)], journal_of("lobby", ready, now), texts)
+
+Whatever arrived in one turn of the loop is one `commit`. When it returns, all of it is on disk for good; when it
+raises, nothing of it is, and it may be tried again with the same arguments.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from sdschat.sds.rows import Snapshot, Write
+from sdschat.sds.values import Codec
+from sdschat.store.book import Book, JournalSettings
+from sdschat.store.columns import Altered
+from sdschat.store.connection import open_writer
+from sdschat.store.directory import Tally, load_tallies
+from sdschat.store.errors import DiskFull, StoreDamaged, StoreError, told_plainly
+from sdschat.store.files import ProfileLock, Reserve, prepare_directory, prepare_file, sync_directory
+from sdschat.store.history import SqlHistory
+from sdschat.store.journal import JournalRow
+from sdschat.store.local import Local
+from sdschat.store.migrate import migrate
+from sdschat.store.schema import MIGRATIONS, Migration
+from sdschat.store.snapshot import Loader, Loss
+from sdschat.store.transaction import IndexedText, Transaction
+from sdschat.store.verify import mend_on_opening
+
+if TYPE_CHECKING:
+    from sdschat.store.reader import Reader
+
+
+class ChannelStore:
+    """One channel of the database, as its engine wants it."""
+
+    __slots__ = ("_store", "channel_id", "history")
+
+    def __init__(self, store: Store, channel_id: str) -> None:
+        self._store = store
+        self.channel_id = channel_id
+        self.history = SqlHistory(store.connection, store.path, channel_id, store.number)
+
+    def snapshot(self) -> Snapshot | None:
+        """Everything but the log, as it was last saved; nothing where the channel was never opened here."""
+        return self._store.load_snapshot(self.channel_id)
+
+    def apply(self, writes: Iterable[Write]) -> None:
+        """Make the writes of one step true, in a transaction of their own."""
+        self._store.commit([(self.channel_id, writes)])
+
+
+class Store(Local):
+    """The database of one profile, held by this process alone. To be used from one thread."""
+
+    def __init__(
+        self, path: Path, codec: Codec, connection: sqlite3.Connection, lock: ProfileLock, journal: JournalSettings
+    ) -> None:
+        super().__init__(connection, path)
+        self.path = path
+        self.losses: list[Loss] = []
+        self.reserve = Reserve(path)
+        self._codec = codec
+        self._lock = lock
+        self._tallies: dict[str, Tally] = load_tallies(connection, path)
+        self._book = Book(connection, journal)
+
+    @classmethod
+    def open(
+        cls, path: Path | str, codec: Codec, *, journal: JournalSettings | None = None,
+        migrations: Sequence[Migration] = MIGRATIONS, thorough: bool | None = None,
+    ) -> Store:  # fmt: skip
+        """Open the database, make it where there is none, migrate it where it is old.
+
+        Raises `ProfileInUse`, `SchemaNewer`, `StoreDamaged`, `DiskFull`, `StoreReadOnly` or `StoreUnavailable`.
+        What was found altered and could be mended is in `losses`. A small database is checked as a whole, a large
+        one only if `thorough` says so.
+        """
+        path = Path(path)
+        prepare_directory(path)
+        lock = ProfileLock(path)
+        try:
+            prepare_file(path)
+            connection = open_writer(path)
+        except BaseException:
+            lock.release()
+            raise
+        try:
+            with told_plainly(path):
+                sync_directory(path)
+                migrate(connection, path, migrations)
+                losses = mend_on_opening(connection, path, codec, thorough)
+                store = cls(path, codec, connection, lock, journal or JournalSettings())
+            store.losses += losses
+            store.reserve.take()
+        except BaseException:
+            connection.close()
+            lock.release()
+            raise
+        return store
+
+    @staticmethod
+    def open_read_only(path: Path | str, codec: Codec) -> Reader:
+        """For looking, while a node may be writing."""
+        from sdschat.store.reader import Reader
+
+        return Reader.open(Path(path), codec)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self._connection
+
+    def channel(self, channel_id: str) -> ChannelStore:
+        return ChannelStore(self, channel_id)
+
+    def channels(self) -> list[str]:
+        """Every channel that something is kept of."""
+        return sorted(self._tallies)
+
+    def number(self, channel_id: str) -> int | None:
+        tally = self._tallies.get(channel_id)
+        return None if tally is None else tally.number
+
+    def load_snapshot(self, channel_id: str) -> Snapshot | None:
+        tally = self._tallies.get(channel_id)
+        if tally is None:
+            return None
+        loader = Loader(self._connection, self._codec, channel_id, tally.number)
+        with told_plainly(self.path):
+            try:
+                snapshot = loader.load()
+            except Altered as error:
+                raise StoreDamaged(self.path, f"channel {channel_id}: {error}") from error
+            if snapshot is None and tally.messages:
+                raise StoreDamaged(self.path, f"channel {channel_id}: it has messages, but its state is gone")
+            self.losses += loader.losses
+            loader.mend()
+        return snapshot
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Collects what is to become true together, and makes it true when the block ends without an exception."""
+        transaction = Transaction(self._tallies, self._book)
+        yield transaction
+        self._make_true(transaction)
+
+    def commit(
+        self, batches: Iterable[tuple[str, Iterable[Write]]], journal: Sequence[JournalRow] = (),
+        texts: Iterable[IndexedText] = (),
+    ) -> None:  # fmt: skip
+        """The writes of any number of steps of any number of channels, in one transaction."""
+        with self.transaction() as transaction:
+            for channel, writes in batches:
+                transaction.apply(channel, writes)
+            for said in texts:
+                transaction.index_text(*said)
+            transaction.journal(journal)
+
+    def _make_true(self, transaction: Transaction) -> None:
+        connection = self._connection
+        try:
+            with told_plainly(self.path):
+                connection.execute("BEGIN IMMEDIATE")
+                transaction.write(connection)
+                connection.execute("COMMIT")
+        except BaseException as error:
+            # After some errors SQLite has rolled back by itself, and doing it again would be an error of its own.
+            if connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+            if isinstance(error, DiskFull):
+                self.reserve.free()
+            raise
+        self._tallies.update(transaction.tallies)
+        self._book.committed(transaction.rows)
+
+    def close(self) -> None:
+        """What was saved is saved whether or not this is called; it leaves one file instead of three."""
+        try:
+            with contextlib.suppress(StoreError), told_plainly(self.path):
+                self._connection.close()
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,194 @@
+"""What is to be made true together. Collected first, then written in one go, each table in one batch."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple, cast
+
+from sdschat.sds.rows import Append, ChannelRow, Drop, LogRow, Put, Row, Table, Write
+from sdschat.store.book import Book
+from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
+from sdschat.store.directory import CHANNEL_REPLACE, Tally
+from sdschat.store.journal import JournalRow
+from sdschat.store.sums import body_sum, row_sum
+
+_LOCAL: Final = {
+    "draft": "INSERT OR REPLACE INTO draft (channel, text, at, sum) VALUES (?, ?, ?, ?)",
+    "read_mark": "INSERT OR REPLACE INTO read_mark (channel, lamport, message_id, place, at, sum) "
+    "VALUES (?, ?, ?, ?, ?, ?)",
+    "key_met": "INSERT OR REPLACE INTO key_met (public_key, nick, first_seen, sum) VALUES (?, ?, ?, ?)",
+    "nick_held": "INSERT OR REPLACE INTO nick_held (skeleton, nick, public_key, since, sum) VALUES (?, ?, ?, ?, ?)",
+    "setting": "INSERT OR REPLACE INTO setting (name, value, sum) VALUES (?, ?, ?)",
+}
+_PLACE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ?"
+_TEXT_INSERT: Final = "INSERT INTO text (place, nick, text, verdict, sent_at, sum) VALUES (?, ?, ?, ?, ?, ?)"
+_TEXT_DELETE: Final = "DELETE FROM text WHERE place = ?"
+_SEARCH_INSERT: Final = "INSERT INTO search (rowid, text) VALUES (?, ?)"
+_SEARCH_DELETE: Final = "INSERT INTO search (search, rowid, text) VALUES ('delete', ?, ?)"
+
+
+class IndexedText(NamedTuple):
+    """A message's content as the node has opened and judged it: what is shown and what is searched."""
+
+    channel: str
+    message_id: str
+    nick: str
+    text: str
+    verdict: str
+    sent_at: int
+
+
+class _Changes:
+    """What becomes of one buffer: the last word on each key, and which keys lose their place."""
+
+    __slots__ = ("dropped", "rows")
+
+    def __init__(self) -> None:
+        self.dropped: dict[str, None] = {}
+        self.rows: dict[str, Row] = {}
+
+
+class Transaction:
+    """Collects. Nothing here touches the file before `write`; what is unknown to SQL raises right away."""
+
+    def __init__(self, tallies: dict[str, Tally], book: Book) -> None:
+        self._known = tallies
+        self._book = book
+        self.tallies: dict[str, Tally] = {}  # of the channels that this transaction changes
+        self.rows: list[JournalRow] = []
+        self._log: list[SqlRow] = []
+        self._bodies: list[SqlRow] = []
+        self._states: dict[int, SqlRow] = {}
+        self._places: dict[tuple[int, str], int] = {}
+        self._changes: dict[tuple[Table, int], _Changes] = {}
+        self._texts: dict[tuple[int, str], IndexedText] = {}
+        self._local: dict[str, dict[object, SqlRow]] = {}
+
+    def apply(self, channel: str, writes: Iterable[Write]) -> None:
+        """The writes of one `Ready`, in their order."""
+        number = self._number(channel)
+        for write in writes:
+            if isinstance(write, Append):
+                self._append(channel, write.row)
+            elif isinstance(write, Put):
+                self._put(number, write)
+            else:
+                assert isinstance(write, Drop)
+                changes = self._changes.setdefault((write.table, number), _Changes())
+                changes.rows.pop(write.key, None)
+                changes.dropped[write.key] = None
+
+    def index_text(self, channel: str, message_id: str, nick: str, text: str, verdict: str, sent_at: int) -> None:
+        """What a message says, for showing and searching. The message is in the log, or in this transaction."""
+        said = IndexedText(channel, message_id, nick, text, verdict, sent_at)
+        self._texts[self._number(channel), message_id] = said
+
+    def journal(self, rows: Iterable[JournalRow]) -> None:
+        self.rows.extend(rows)
+
+    def set_draft(self, channel: str, text: str, at: int) -> None:
+        """What stands in the input line; an empty text is none."""
+        number = self._number(channel)
+        self._keep("draft", number, (number, text, at))
+
+    def set_read_mark(self, channel: str, lamport: int, message_id: str, at: int) -> None:
+        """Everything that is in the log by now is read; the line is drawn below this message."""
+        number = self._number(channel)
+        place = self.tallies[channel].last_place
+        self._keep("read_mark", number, (number, lamport, message_id, place, at))
+
+    def put_key(self, public_key: bytes, nick: str, first_seen: int) -> None:
+        self._keep("key_met", public_key, (public_key, nick, first_seen))
+
+    def put_nick(self, skeleton: str, nick: str, public_key: bytes, since: int) -> None:
+        self._keep("nick_held", skeleton, (skeleton, nick, public_key, since))
+
+    def set_value(self, name: str, value: bytes) -> None:
+        """Something small that the node keeps for itself."""
+        self._keep("setting", name, (name, value))
+
+    def _keep(self, table: str, key: object, values: SqlRow) -> None:
+        self._local.setdefault(table, {})[key] = (*values, row_sum(values))
+
+    def _number(self, channel: str) -> int:
+        """Of a channel that is known, or of the next new one."""
+        tally = self.tallies.get(channel) or self._known.get(channel)
+        if tally is None:
+            new = sum(1 for name in self.tallies if name not in self._known)
+            highest = max((known.number for known in self._known.values()), default=0)
+            tally = Tally(highest + new + 1, channel)
+        self.tallies[channel] = tally
+        return tally.number
+
+    def _append(self, channel: str, row: LogRow) -> None:
+        lamport, message_id = row.entry.lamport, row.entry.message_id
+        tally = self.tallies[channel] = self.tallies[channel].with_message(lamport, message_id)
+        place = tally.last_place
+        self._places[tally.number, message_id] = place
+        self._log.append(log_values(place, tally.number, row))
+        self._bodies.append((place, row.raw, body_sum(message_id, row.raw)))
+
+    def _put(self, number: int, write: Put) -> None:
+        if write.table is Table.CHANNEL:
+            values = (number, *cast(ChannelRow, write.row))
+            self._states[number] = (*values, row_sum(values))
+            return
+        self._changes.setdefault((write.table, number), _Changes()).rows[write.key] = write.row
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Inside a transaction of SQL. `tallies` and `rows` are then as they are on disk once it is committed."""
+        for row in self.rows:
+            if row.channel:
+                self._number(row.channel)
+        if self.tallies:
+            connection.executemany(CHANNEL_REPLACE, [tally.values() for tally in self.tallies.values()])
+        if self._log:
+            connection.executemany(LOG_INSERT, self._log)
+            connection.executemany(BODY_INSERT, self._bodies)
+        for (table, number), changes in self._changes.items():
+            self._write_buffer(connection, table, number, changes)
+        if self._states:
+            connection.executemany(STATE_REPLACE, list(self._states.values()))
+        if self._texts:
+            self._write_texts(connection)
+        for table_name, rows in self._local.items():
+            connection.executemany(_LOCAL[table_name], list(rows.values()))
+        if self.rows:
+            self._book.write(connection, self.rows, self._known, self.tallies)
+
+    @staticmethod
+    def _write_buffer(connection: sqlite3.Connection, table: Table, number: int, changes: _Changes) -> None:
+        """Deletes first: a row that was dropped and then put again has a new place."""
+        shape = SHAPES[table]
+        if changes.dropped:
+            connection.executemany(shape.delete, [(number, key) for key in changes.dropped])
+        if changes.rows:
+            connection.executemany(shape.upsert, [shape.values(number, row) for row in changes.rows.values()])
+
+    def _write_texts(self, connection: sqlite3.Connection) -> None:
+        texts: list[SqlRow] = []
+        found: list[tuple[int, str]] = []
+        for (number, message_id), said in self._texts.items():
+            place = self._places.get((number, message_id))
+            if place is None:
+                place = self._clear_text(connection, number, said)
+            values = (place, said.nick, said.text, said.verdict, said.sent_at)
+            # The checksum binds the text to the message, as that of the packet does.
+            texts.append((*values, row_sum((message_id, *values))))
+            found.append((place, said.text))
+        connection.executemany(_TEXT_INSERT, texts)
+        connection.executemany(_SEARCH_INSERT, found)
+
+    @staticmethod
+    def _clear_text(connection: sqlite3.Connection, number: int, said: IndexedText) -> int:
+        """The place of a message that was saved before, with what was said to stand there taken out."""
+        rows: list[Any] = connection.execute(_PLACE, (number, said.message_id)).fetchall()
+        if not rows:
+            raise LookupError(f"no message {said.message_id} in the log of {said.channel}")
+        place: int = rows[0][0]
+        for (old,) in connection.execute("SELECT text FROM text WHERE place = ?", (place,)).fetchall():
+            # An index over another table's text needs to be told what it had there.
+            connection.execute(_SEARCH_DELETE, (place, old))
+            connection.execute(_TEXT_DELETE, (place,))
+        return place

@@ -1,0 +1,158 @@
+"""Finding what a disk has altered, and mending what can be.
+
+Indexes are made again from their tables, the full-text index from the texts, a row of the log from its packet. What
+is left of a message whose packet was altered is taken out, so that it is fetched from the others again. What cannot
+be mended is refused as a whole: better no history than a wrong one.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any, Final
+
+from sdschat.sds.rows import Entry, LogRow
+from sdschat.sds.values import Codec, Message
+from sdschat.store.columns import LOG_COLUMNS, Altered, log_entry, log_values
+from sdschat.store.directory import CHANNEL_REPLACE, Tally, count_again, load_tallies
+from sdschat.store.errors import StoreDamaged
+from sdschat.store.snapshot import Loss
+from sdschat.store.sums import body_sum, row_sum
+
+CHECKED_BYTES: Final = 16 * 1024 * 1024  # as much as is checked in a blink, with every opening
+
+_SMALL_TABLES: Final = (
+    "channel", "channel_state", "held", "missing", "gap", "answer", "push", "peer", "hint", "read_mark", "draft",
+    "key_met", "nick_held", "setting", "boot", "rejection",
+)  # fmt: skip
+_LOG: Final = (
+    f"SELECT {', '.join('log.' + name for name in LOG_COLUMNS.split(', '))}, body.raw, body.sum, text.nick, "
+    "text.text, text.verdict, text.sent_at, text.sum "
+    "FROM log LEFT JOIN body USING (place) LEFT JOIN text USING (place) ORDER BY place"
+)
+_LOG_UPDATE: Final = f"UPDATE log SET ({LOG_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE place = ?"
+_ROW_NOT_INDEXED: Final = re.compile(r"row \d+ missing from index (\w+)$")
+_WRONG_COUNT: Final = re.compile(r"wrong # of entries in index (\w+)$")
+
+
+def mend_on_opening(connection: sqlite3.Connection, path: Path, codec: Codec, thorough: bool | None) -> list[Loss]:
+    """Check all of a small database, and of a large one the small tables. `thorough`: all of it, however large."""
+    pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    if thorough or (thorough is None and pages * size <= CHECKED_BYTES):
+        return mend(connection, path, codec)
+    for table in _SMALL_TABLES:
+        _refuse(path, _problems(connection, f"quick_check({table})"))
+    return []
+
+
+def mend(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[Loss]:
+    """Check everything, mend what can be, and say what was lost. Raises `StoreDamaged` for the rest."""
+    problems = _problems(connection, "integrity_check")
+    if problems:
+        if not _only_indexes(problems):
+            _refuse(path, problems)
+        connection.execute("REINDEX")
+        _refuse(path, _problems(connection, "integrity_check"))
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found = _mend_log(connection, path, codec)
+        _mend_search(connection, rebuild=bool(found))
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return found
+
+
+def _problems(connection: sqlite3.Connection, pragma: str) -> list[str]:
+    return [text for (text,) in connection.execute(f"PRAGMA {pragma}").fetchall() if text != "ok"]
+
+
+def _refuse(path: Path, problems: list[str]) -> None:
+    if problems:
+        raise StoreDamaged(path, problems[0].splitlines()[-1])
+
+
+def _only_indexes(problems: list[str]) -> bool:
+    """Whether the tables are whole. An index with too many entries means that its table lost rows."""
+    lacking = {match[1] for text in problems if (match := _ROW_NOT_INDEXED.search(text))}
+    counts = {match[1] for text in problems if (match := _WRONG_COUNT.search(text))}
+    other = [text for text in problems if not (_ROW_NOT_INDEXED.search(text) or _WRONG_COUNT.search(text))]
+    return not other and counts <= lacking
+
+
+def _mend_log(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[Loss]:
+    tallies = {tally.number: tally for tally in load_tallies(connection, path).values()}
+    found: list[Loss] = []
+    for row in connection.execute(_LOG).fetchall():
+        tally = tallies.get(row[1])
+        found += _mend_row(connection, codec, "" if tally is None else tally.name, row[:11], row[11:13], row[13:])
+    for tally in tallies.values():
+        found += _mend_tally(connection, tally, explained=bool(found))
+    return found
+
+
+def _mend_row(connection: sqlite3.Connection, codec: Codec, channel: str, row: Any, body: Any, text: Any) -> list[Loss]:
+    """One message: its row, its packet, its text, each against its checksum, and the packet against the row."""
+    place = row[0]
+    try:
+        entry = log_entry(row)
+    except Altered:
+        return _from_packet(connection, codec, channel, row, body)
+    raw, checksum = body
+    if raw is None or body_sum(entry.message_id, raw) != checksum or not _says(codec, raw, entry):
+        table, what = ("log", "to be fetched again") if not row[7] else ("body", "its packet cannot be sent again")
+        connection.execute(f"DELETE FROM {table} WHERE place = ?", (place,))
+        return [Loss(channel, f"a message was altered: {what}", entry.message_id)]
+    if text[-1] is not None and row_sum((entry.message_id, place, *text[:-1])) != text[-1]:
+        connection.execute("DELETE FROM text WHERE place = ?", (place,))
+        return [Loss(channel, "a text was altered: to be read from its packet again", entry.message_id)]
+    return []
+
+
+def _says(codec: Codec, raw: bytes, entry: Entry) -> bool:
+    """Whether a packet is that of an entry. One that is not readable any more, under other limits, is no lie."""
+    message = codec.decode(raw)
+    if not isinstance(message, Message):
+        return True
+    return (message.message_id, message.sender_id, message.lamport_timestamp) == (
+        entry.message_id, entry.sender_id, entry.lamport,
+    )  # fmt: skip
+
+
+def _from_packet(connection: sqlite3.Connection, codec: Codec, channel: str, row: Any, body: Any) -> list[Loss]:
+    """A row of the log that was altered, made again from the packet of the message."""
+    place, raw = row[0], body[0]
+    message = codec.decode(raw) if raw is not None else None
+    if not isinstance(message, Message) or body_sum(message.message_id, raw) != body[1]:
+        connection.execute("DELETE FROM log WHERE place = ?", (place,))
+        return [Loss(channel, "a message and its packet were altered: to be fetched again")]
+    lamport = message.lamport_timestamp or 0
+    dependencies = tuple(entry.message_id for entry in message.causal_history)
+    # What the packet does not tell is taken as it stands: a wrong guess only costs a filter bit or a word.
+    generation, own, via, received_at = row[6:10]
+    entry = Entry(lamport, message.message_id, message.sender_id, dependencies, generation)
+    made = log_values(place, row[1], LogRow(entry, raw, bool(own), via, received_at))
+    connection.execute(_LOG_UPDATE, (*made, place))
+    return [Loss(channel, "an entry of the log was altered: made again from its packet", message.message_id)]
+
+
+def _mend_tally(connection: sqlite3.Connection, tally: Tally, explained: bool) -> list[Loss]:
+    counted = count_again(connection, tally)
+    if counted == tally:
+        return []
+    connection.execute(CHANNEL_REPLACE, counted.values())
+    if explained:
+        return []
+    return [Loss(tally.name, f"{tally.messages} messages were saved and {counted.messages} are there")]
+
+
+def _mend_search(connection: sqlite3.Connection, rebuild: bool) -> None:
+    """The full-text index holds nothing that the texts do not."""
+    try:
+        connection.execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError:
+        rebuild = True
+    if rebuild:
+        connection.execute("INSERT INTO search (search) VALUES ('rebuild')")

@@ -1,0 +1,1 @@
+"""The program as people start it: real processes, real brokers."""

@@ -1,0 +1,219 @@
+"""Commands that need no network: log, channels, inspect, decode."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdschat.cli.packet import packet_report
+from sdschat.cli.text import parse_moment, safe
+from sdschat.identity.content import seal
+from sdschat.identity.keys import Identity
+from sdschat.node.connect import InMemory
+from sdschat.node.node import Node
+from sdschat.node.profile import database_path, open_profile
+from sdschat.node.settings import make_settings
+from sdschat.sds.ids import content_id
+from sdschat.sds.values import HistoryEntry, Message
+from sdschat.transport.memory import MemoryNetwork
+from sdschat.wire.sds_codec import SdsCodec
+from tests.cli.processes import run
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "sds_js.json").read_text())["messages"]
+CODEC = SdsCodec()
+START = 1_760_000_000_000
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A machine on which ann said three things in two channels."""
+
+    async def talk() -> None:
+        settings = make_settings({})
+        profile = open_profile(database_path(tmp_path / "data" / "sdschat", "ann"), settings)
+        loop = asyncio.get_running_loop()
+        node = Node(profile, "ann", settings, InMemory(MemoryNetwork(loop.call_soon), settings))
+        for name in ("lobby", "späti"):
+            node.join(name)
+        node.send("lobby", "the release is out")
+        node.send("lobby", "line one\nline two \x1b[31m")
+        node.send("späti", "hallo")
+        await node.close()
+
+    asyncio.run(talk())
+    return tmp_path
+
+
+Lines = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def lines(home: Path) -> Lines:
+    def read(*arguments: str) -> list[dict[str, Any]]:
+        done = run(home, *arguments, "--name", "ann")
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return read
+
+
+def test_log_prints_the_history_and_nothing_that_drives_a_terminal(home: Path) -> None:
+    done = run(home, "log", "lobby", "--name", "ann")
+    assert done.returncode == 0, done.stderr
+    first, second, third = done.stdout.splitlines()
+    assert first.endswith(" ann: the release is out [unacked]")
+    assert second.endswith(" ann: line one")
+    assert third == "    line two \\u{1b}[31m [unacked]"
+    assert "\x1b" not in done.stdout
+
+
+def test_log_as_json_lines(lines: Lines) -> None:
+    found = lines("log", "lobby", "--json")
+    assert [line["message"]["text"] for line in found] == ["the release is out", "line one\nline two \x1b[31m"]
+    assert all(line["event"] == "delivered" and line["channel"] == "lobby" for line in found)
+    assert found[0]["message"].keys() == {
+        "message_id", "sender_id", "nick", "lamport", "text", "own", "verdict",
+    }  # fmt: skip
+
+
+def test_log_can_be_narrowed(lines: Lines) -> None:
+    every = lines("log", "lobby", "--json")
+    assert lines("log", "lobby", "--json", "--search", "release") == every[:1]
+    assert lines("log", "lobby", "--json", "--last", "1") == every[1:]
+    assert lines("log", "lobby", "--json", "--since", str(every[1]["message"]["lamport"])) == every[1:]
+    assert lines("log", "lobby", "--json", "--until", "1h") == []
+
+
+def test_log_as_markdown_and_journal(home: Path, lines: Lines) -> None:
+    done = run(home, "log", "lobby", "--format", "md", "--name", "ann")
+    assert done.stdout.startswith("**ann** (")
+    journal = lines("log", "späti", "--journal")
+    assert {"delivered", "sent"} <= {row["event"] for row in journal}
+    assert {row["channel"] for row in journal} == {"späti"}
+
+
+def test_a_channel_that_is_not_there(home: Path) -> None:
+    done = run(home, "log", "attic", "--name", "ann")
+    assert done.returncode == 2
+    assert "lobby" in done.stderr
+
+
+def test_channels(home: Path, lines: Lines) -> None:
+    found = {line["channel"]: line for line in lines("channels", "--json")}
+    assert {name: line["messages"] for name, line in found.items()} == {"lobby": 2, "späti": 1}
+    assert found["lobby"]["open_outgoing"] == 2
+    assert "späti" in run(home, "channels", "--name", "ann").stdout
+
+
+def test_inspect_a_channel(home: Path, lines: Lines) -> None:
+    (report,) = lines("inspect", "lobby", "--json")
+    assert report["messages"] == 2
+    assert [known["state"] for known in report["outgoing"]] == ["unacked", "unacked"]
+    assert report["missing"] == report["gaps"] == []
+    assert "outgoing: 2" in run(home, "inspect", "lobby", "--name", "ann").stdout
+
+
+def test_inspect_a_message(home: Path, lines: Lines) -> None:
+    first, second = (line["message"]["message_id"] for line in lines("log", "lobby", "--json"))
+    (report,) = lines("inspect", "lobby", second[:10], "--json")
+    assert report["message_id"] == second
+    assert [found["message_id"] for found in report["ancestors"]] == [first]
+    assert report["packet"]["content"]["signature"] == "valid"
+    assert report["packet"]["broken_rules"] == []
+    assert report["acknowledgement"]["sends"] == 1
+    done = run(home, "inspect", "lobby", "zz", "--name", "ann")
+    assert done.returncode == 2
+    assert "\x1b" not in run(home, "inspect", "lobby", second, "--name", "ann").stdout
+
+
+@pytest.mark.parametrize("vector", VECTORS[::7], ids=lambda vector: vector["message_id"][:8])
+def test_decode_reads_packets_of_another_implementation(tmp_path: Path, vector: dict[str, Any]) -> None:
+    raw = bytes.fromhex(vector["encoded"])
+    report = packet_report(raw, CODEC)
+    assert report["accepted"]
+    assert report["message_id"] == vector["message_id"]
+    assert report["channel_id"] == vector["channel_id"]
+    assert str(report["lamport_timestamp"]) == str(vector["lamport_timestamp"])
+
+
+def test_decode_takes_hex_base64_and_raw(tmp_path: Path) -> None:
+    raw = bytes.fromhex(VECTORS[0]["encoded"])
+    forms = (raw, raw + b"\n", raw.hex().encode() + b"\n", b"0x" + raw.hex().upper().encode(), base64.b64encode(raw))
+    reports = [run(tmp_path, "decode", stdin=form) for form in forms]
+    assert {done.returncode for done in reports} == {0}
+    assert len({done.stdout for done in reports}) == 1
+    assert json.loads(reports[0].stdout)["message_id"] == VECTORS[0]["message_id"]
+    file = tmp_path / "packet.bin"
+    file.write_bytes(raw)
+    assert run(tmp_path, "decode", str(file)).stdout == reports[0].stdout
+
+
+def broken(message: Message) -> list[str]:
+    report = packet_report(CODEC.encode(message), CODEC)
+    return [found["rule"] for found in report["broken_rules"]]
+
+
+def test_decode_lists_the_rules_that_a_packet_breaks() -> None:
+    good = Message("a", "m", "c", START, (), b"\x01" * 16, (), b"text")
+    assert broken(good) == []
+    assert broken(Message("a", "m", "c", START // 1000, (), b"\x01" * 16, (), b"text")) == ["S-010"]
+    assert broken(Message("a", "m", "c", START, (), None, (), b"text")) == ["S-024"]
+    assert broken(Message("a", "m", "c", START)) == ["S-051"]
+    assert broken(Message("a", "m", "c", None, (HistoryEntry("x"),), None, (), b"text")) == ["S-061"]
+    four = tuple(HistoryEntry(name) for name in "wxyz")
+    assert broken(Message("a", "m", "c", START, (), b"\x01", four, b"text")) == ["S-075"]
+    assert broken(Message("a", "m", "c", START, (HistoryEntry("m"),), b"\x01", (), b"text")) == ["S-021"]
+    assert broken(Message("a", "m", "c")) == ["S-009"]
+    assert broken(Message("", "m", "c", START)) == ["S-002"]
+    assert [found["rule"] for found in packet_report(b"\xff\xff", CODEC)["broken_rules"]] == ["S-001"]
+
+
+def test_decode_recognises_nim_sds() -> None:
+    def field(number: int, body: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(body)]) + body
+
+    raw = field(1, b"m1") + b"\x10\xac\x02" + field(3, field(1, b"m0")) + field(4, b"lobby") + field(5, b"hello")
+    report = packet_report(raw + field(7, b"nim"), CODEC)
+    assert not report["accepted"]
+    assert report["dialect"] == "nim-sds"
+    assert report["fields"] == {
+        "message_id": "m1", "lamport_timestamp": 300, "causal_history": ["m0"], "channel_id": "lobby",
+        "content": "hello", "sender_id": "nim",
+    }  # fmt: skip
+
+
+def test_decode_judges_the_signature() -> None:
+    ann = Identity(b"a" * 32)
+    content = seal(ann, "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
+    message = Message(ann.sender_id, content_id(content), "lobby", START, (), b"\x01" * 16, (), content)
+    assert packet_report(CODEC.encode(message), CODEC)["content"]["signature"] == "valid"
+    elsewhere = Message(ann.sender_id, content_id(content), "attic", START, (), b"\x01" * 16, (), content)
+    assert packet_report(CODEC.encode(elsewhere), CODEC)["content"]["signature"] == "bad_signature"
+
+
+def test_decode_survives_every_cut_of_a_packet() -> None:
+    raw = bytes.fromhex(VECTORS[0]["encoded"])
+    for end in range(0, len(raw), max(1, len(raw) // 200)):
+        json.dumps(packet_report(raw[:end], CODEC))
+
+
+def test_text_of_others_is_made_harmless() -> None:
+    assert safe("plain ünïcode") == "plain ünïcode"
+    assert safe("a\x1b[2Jb\u202ec\x9bd") == "a\\u{1b}[2Jb\\u{202e}c\\u{9b}d"
+    assert safe("a\nb") == "a\\nb"
+
+
+def test_moments() -> None:
+    now = 1_760_000_000_000
+    assert parse_moment("30m", now) == now - 1_800_000
+    assert parse_moment("2d", now) == now - 172_800_000
+    assert parse_moment("1759999999999", now) == 1_759_999_999_999
+    assert parse_moment("2026-01-31T15:00+00:00", now) == 1_769_871_600_000
+    with pytest.raises(ValueError, match="is no moment"):
+        parse_moment("tomorrow", now)

@@ -1,0 +1,138 @@
+"""The program itself: help, versions, errors, exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click import UsageError
+
+from sdschat import __version__
+from sdschat.cli import program
+from sdschat.cli.program import COMMANDS
+from tests.cli.processes import environment, run
+
+
+def test_no_arguments_and_help_say_the_same(tmp_path: Path) -> None:
+    done, asked = run(tmp_path), run(tmp_path, "--help")
+    assert done.returncode == asked.returncode == 0
+    assert done.stdout == asked.stdout
+    assert done.stdout.index("Examples:") < done.stdout.index("Options:")
+    assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
+
+
+def test_version(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").stdout == f"sdschat, version {__version__}\n"
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "simulate"])
+def test_every_command_explains_itself_with_examples_first(tmp_path: Path, name: str) -> None:
+    done = run(tmp_path, name, "--help")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.index("Examples:") < done.stdout.index("Options:")
+    assert all(len(line) <= 110 for line in done.stdout.splitlines())
+
+
+def test_help_is_there_at_once(tmp_path: Path) -> None:
+    """Best of five: other processes may be busy."""
+    times = []
+    for _ in range(5):
+        began = time.monotonic()
+        run(tmp_path, "--help")
+        times.append(time.monotonic() - began)
+    assert min(times) < 0.3
+
+
+def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom sdschat.cli.program import run\nrun(['--help'])\n"
+        "heavy = ('paho', 'google', 'sqlite3', 'nacl', 'asyncio', 'textual', 'rich')\n"
+        "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "[]\n"
+
+
+def test_a_mistyped_command_is_not_guessed(tmp_path: Path) -> None:
+    done = run(tmp_path, "sned", "lobby", "hello")
+    assert done.returncode == 2
+    assert "Did you mean send?" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("send",),
+        ("send", "lobby", ""),
+        ("send", "a\nb", "hello"),
+        ("send", "lobby", "hello", "--wait", "read"),
+        ("send", "lobby", "hello", "--timeout", "soon"),
+        ("send", "lobby", "hello", "--ephemeral", "--wait", "acked"),
+        ("pipe", "lobby", "--linger", "long"),
+        ("pipe", "lobby", "--broker", "http://somewhere"),
+        ("pipe", "lobby", "--broker", "mqtt://user:secret@broker.example"),
+        ("pipe", "lobby", "--name", "\t"),
+        ("pipe", "lobby", "--profile", ".."),
+        ("log", "lobby", "--since", "yesterday"),
+        ("log", "lobby", "--name", "nobody"),
+        ("decode", "absent.bin"),
+        ("broker", "--listen", "somewhere"),
+        ("broker", "--cert-file", "x"),
+        ("broker", "--user", "ann"),
+        ("simulate", "--seeds"),
+    ],
+)
+def test_wrong_use_ends_with_2_and_says_so(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    quick = ("--set", "embedded.port=1") if arguments[0] in ("send", "pipe") else ()
+    done = run(tmp_path, *arguments, *quick)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_what_nobody_foresaw_is_one_line_and_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    code = program._ended_by(RuntimeError("the sky fell"))
+    said = capsys.readouterr().err
+    assert code == 1
+    assert said.startswith("sdschat: unexpected failure: RuntimeError: the sky fell. The details are in ")
+    kept = Path(said.split("details are in ")[1].strip().removesuffix("."))
+    assert "RuntimeError: the sky fell" in kept.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_wrong_use_inside_a_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.run(["completions", "tcsh"]) == 2
+    assert "completions --help" in capsys.readouterr().err
+    assert UsageError("x").exit_code == 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions(tmp_path: Path, shell: str) -> None:
+    done = run(tmp_path, "completions", shell)
+    assert done.returncode == 0, done.stderr
+    assert "_SDSCHAT_COMPLETE" in done.stdout
+
+
+def test_simulate_simulates(tmp_path: Path) -> None:
+    done = run(tmp_path, "simulate", "--seeds", "2", "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    assert "2 seeds, 0 failed" in done.stdout
+
+
+def test_a_reader_that_has_enough_is_no_failure(tmp_path: Path) -> None:
+    code = "import os, sys; r, w = os.pipe(); os.dup2(w, 1); os.close(r); "
+    code += "from sdschat.cli.program import run; sys.exit(run(['config']))"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == b""

@@ -1,0 +1,174 @@
+"""Where values come from, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sdschat.cli.problem import Problem
+from sdschat.cli.sources import Chosen, resolve, written
+from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse
+from sdschat.sds.config import DEMO, SPEC
+from tests.cli.processes import run
+
+
+def chosen(tmp_path: Path, *sets: str, **more: object) -> Chosen:
+    options = more.pop("options", {})
+    environ = more.pop("environ", {})
+    assert isinstance(options, dict)
+    assert isinstance(environ, dict)
+    return resolve(
+        options, sets, environ, project=tmp_path / "project.toml", user=tmp_path / "user.toml",
+        **more,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_each_source_gives_way_to_the_one_before_it(tmp_path: Path) -> None:
+    project, user = tmp_path / "project.toml", tmp_path / "user.toml"
+
+    def found() -> tuple[int, str]:
+        now = chosen(tmp_path, *sets, environ=environ)
+        return now.settings.config.t_min, now.origins["repair.t_min"]
+
+    sets: list[str] = []
+    environ: dict[str, str] = {}
+    assert found() == (30_000, "default")
+    user.write_text('[repair]\nt_min = "31s"\n')
+    assert found() == (31_000, str(user))
+    project.write_text("repair.t_min = 32000\n")
+    assert found() == (32_000, str(project))
+    environ["SDSCHAT_REPAIR_T_MIN"] = "33s"
+    assert found() == (33_000, "SDSCHAT_REPAIR_T_MIN")
+    sets.append("repair.t_min=34s")
+    assert found() == (34_000, "--set")
+
+
+def test_general_values_have_the_same_order(tmp_path: Path) -> None:
+    (tmp_path / "user.toml").write_text('name = "of the file"\nbroker = "mqtt://file"\n')
+    environ = {"SDSCHAT_NAME": "of the variable"}
+    now = chosen(tmp_path, environ=environ, options={"name": "of the option"})
+    assert now.general["name"] == ("of the option", "--name")
+    assert now.profile == "of the option"
+    assert chosen(tmp_path, environ=environ).general["name"] == ("of the variable", "SDSCHAT_NAME")
+    assert chosen(tmp_path).general["broker"] == ("mqtt://file", str(tmp_path / "user.toml"))
+
+
+def test_a_named_file_stands_in_for_both_others(tmp_path: Path) -> None:
+    (tmp_path / "project.toml").write_text('name = "project"\n')
+    other = tmp_path / "other.toml"
+    other.write_text('timing = "demo"\n')
+    now = chosen(tmp_path, config=other, environ={}, options={"data_dir": "/d"})
+    assert now.settings.timing == "demo"
+    assert now.nick != "project"
+    with pytest.raises(Problem, match="no configuration file"):
+        chosen(tmp_path, config=tmp_path / "absent.toml")
+
+
+def test_timing_demo_is_what_the_engine_calls_demo(tmp_path: Path) -> None:
+    now = chosen(tmp_path, options={"timing": "demo"})
+    assert now.settings.config == DEMO
+    assert now.origins["repair.t_min"] == "default of timing demo"
+    assert chosen(tmp_path).settings.config == SPEC
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("repair.tmin=3s", "Did you mean repair.t_min"),
+        ("nothing", "has no value"),
+        ("repair.t_min=soon", "must be a duration"),
+        ("repair.t_min=500s", "repair.t_max is 120000"),
+        ("fault.loss=2", "from 0 to 1"),
+        ("fault.loss=nan", "must be a number"),
+        ("mqtt.qos=2", "from 0 to 1"),
+        ("mqtt.topic_prefix=a/#", "levels"),
+        ("bloom.layout=round", "one of auto, compact, waku"),
+        ("repair.enabled=maybe", "true or false"),
+        ("sds.causal_history=2.5", "whole number"),
+        ("embedded.port=0", "from 1 to 65535"),
+    ],
+)
+def test_a_bad_setting_is_named_with_what_would_do(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(Problem, match=says) as caught:
+        chosen(tmp_path, text)
+    assert caught.value.exit_code == 2
+
+
+def test_a_bad_value_in_a_file_says_which_file(tmp_path: Path) -> None:
+    (tmp_path / "project.toml").write_text('[mqtt]\nqos = "high"\n')
+    with pytest.raises(Problem, match=r"project\.toml"):
+        chosen(tmp_path)
+    (tmp_path / "project.toml").write_text("= 1")
+    with pytest.raises(Problem, match="cannot be read as TOML"):
+        chosen(tmp_path)
+
+
+def test_an_unknown_name_in_a_file_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "user.toml").write_text('nmae = "ann"\n')
+    assert chosen(tmp_path).warnings == [
+        f"{tmp_path / 'user.toml'} has a setting nmae, which is not known here. Did you mean name?"
+    ]
+
+
+def test_response_groups_follow_from_the_participants() -> None:
+    assert make_settings({"repair.expected_participants": 300}).config.num_response_groups == 3
+    both = {"repair.expected_participants": 300, "repair.num_response_groups": 7}
+    assert make_settings(both).config.num_response_groups == 7
+
+
+def test_content_format_decides_how_ids_are_made() -> None:
+    assert make_settings({"content.format": "text"}).config.id_rule == "text"
+    assert make_settings({}).config.id_rule == "content"
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [("250", 250), (250, 250), ("250ms", 250), ("1.5s", 1500), ("10m", 600_000), ("2h", 7_200_000), (" 3 s ", 3000)],
+)
+def test_durations(text: str | int, milliseconds: int) -> None:
+    assert duration(text) == milliseconds
+
+
+@given(st.text() | st.integers() | st.floats() | st.booleans())
+def test_no_value_makes_parsing_fail_otherwise_than_said(value: str | int | float | bool) -> None:
+    for name in SETTINGS:
+        try:
+            parse(name, value)
+        except SettingError as error:
+            assert name in str(error)
+
+
+def test_what_config_prints_can_be_set_again() -> None:
+    settings = make_settings({"repair.t_min": 2500, "repair.enabled": False}, "demo")
+    values = {name: parse(name, written(name, settings.value(name))) for name in SETTINGS}
+    again = make_settings(values, "demo")
+    assert again.config == settings.config
+    assert again.faults == settings.faults
+
+
+def test_the_command_shows_every_setting_and_where_it_came_from(tmp_path: Path) -> None:
+    (tmp_path / "sdschat.toml").write_text("[sds]\ncausal_history = 3\n")
+    done = run(
+        tmp_path, "config", "--json", "--set", "repair.t_max=20s", "--timing", "demo", "--broker", "mqtts://u:pw@b",
+        env={"SDSCHAT_NAME": "ann"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: (row["value"], row["origin"]) for row in map(json.loads, done.stdout.splitlines())}
+    assert set(SETTINGS) < set(rows)
+    assert rows["sds.causal_history"] == ("3", "sdschat.toml")
+    assert rows["repair.t_max"] == ("20s", "--set")
+    assert rows["repair.t_min"] == ("2s", "default of timing demo")
+    assert rows["name"] == ("ann", "SDSCHAT_NAME")
+    assert rows["broker"] == ("mqtts://u@b:8883", "--broker")
+    assert "pw" not in done.stdout.replace("password", "")
+
+
+def test_a_bad_setting_ends_with_2(tmp_path: Path) -> None:
+    done = run(tmp_path, "pipe", "lobby", "--set", "sds.sync=1s")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1

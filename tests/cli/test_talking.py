@@ -1,0 +1,154 @@
+"""Processes that talk to each other over the embedded broker."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.processes import Pipe, run
+from tests.needs import needs_module
+from tests.transport.worlds import free_port
+
+needs_module("iotcore")
+Start = Callable[..., Pipe]
+
+
+@pytest.fixture
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def start(tmp_path: Path, port: int) -> Iterator[Start]:
+    """Starts `sdschat pipe lobby`; whatever still runs at the end is killed."""
+    started: list[Pipe] = []
+
+    def begin(name: str, *more: str) -> Pipe:
+        shared = ("--timing", "demo", "--set", f"embedded.port={port}", "--set", "sds.sync_interval=1s")
+        started.append(Pipe(tmp_path, "lobby", "--name", name, *shared, *more))
+        return started[-1]
+
+    yield begin
+    for pipe in started:
+        with contextlib.suppress(ProcessLookupError):
+            pipe.kill(signal.SIGKILL)
+
+
+def together(pipes: list[Pipe]) -> None:
+    """Everybody sees everybody."""
+    for pipe in pipes:
+        pipe.until_event("connection", state="connected")
+    for pipe in pipes:
+        pipe.until(
+            lambda lines: len({line["sender_id"] for line in lines if line["event"] == "presence"}) >= len(pipes) - 1,
+            "not everybody is here",
+        )
+
+
+def test_two_talk_and_acknowledge(start: Start) -> None:
+    ann = start("ann")
+    ann.until_event("connection", state="connected")
+    bob = start("bob")
+    together([ann, bob])
+    ann.say("hello")
+    bob.until_texts("hello")
+    bob.say("hi ann")
+    ann.until_texts("hello", "hi ann")
+    ann.until_event("state", state="acked")
+    bob.until_event("state", state="acked")
+    assert ann.end() == 0
+    assert bob.end() == 0
+    first = next(line for line in bob.lines if line["event"] == "delivered")
+    assert first["message"]["nick"] == "ann"
+    assert first["message"]["verdict"] == "new"
+    assert not first["message"]["own"]
+    assert all({"event", "channel", "time"} <= line.keys() for line in ann.lines)
+    assert ann.said[0] == "timing: demo\n"
+
+
+def test_the_host_of_the_broker_is_killed_and_the_others_go_on(start: Start, tmp_path: Path, port: int) -> None:
+    ann = start("ann")
+    ann.until_event("hosting", hosting=True)
+    bob, eve = start("bob"), start("eve")
+    together([ann, bob, eve])
+    ann.say("one")
+    for pipe in (bob, eve):
+        pipe.until_texts("one")
+    assert ann.kill(signal.SIGKILL) == -signal.SIGKILL
+    for pipe in (bob, eve):
+        pipe.until_event("connection", state="disconnected")
+    bob.say("two")
+    eve.say("three")
+    for pipe in (bob, eve):
+        pipe.until_texts("one", "two", "three")
+    # Whoever was killed reads the same log when it comes back.
+    again = start("ann")
+    again.until_texts("two", "three")
+    for pipe in (bob, eve, again):
+        assert pipe.kill(signal.SIGTERM) == 143
+    logs = [run(tmp_path, "log", "lobby", "--json", "--name", name).stdout for name in ("ann", "bob", "eve")]
+    ids = [[json.loads(line)["message"]["message_id"] for line in log.splitlines()] for log in logs]
+    assert len(ids[0]) == 3
+    assert ids[0] == ids[1] == ids[2]
+
+
+def test_send_waits_for_the_acknowledgement(start: Start, tmp_path: Path, port: int) -> None:
+    bob = start("bob", "--linger", "forever")
+    bob.until_event("connection", state="connected")
+    shared = ("--name", "ann", "--timing", "demo", "--set", f"embedded.port={port}")
+    done = run(tmp_path, "send", "lobby", "are you there?", "--wait", "acked", *shared)
+    assert done.returncode == 0, done.stderr
+    bob.until_texts("are you there?")
+    assert done.stdout.strip() == next(
+        line["message"]["message_id"] for line in bob.lines if line["event"] == "delivered"
+    )
+    piped = run(tmp_path, "send", "lobby", "-", *shared, stdin=b"from a file\nin two lines\n")
+    assert piped.returncode == 0, piped.stderr
+    bob.until_texts("are you there?", "from a file\nin two lines")
+    assert bob.kill(signal.SIGINT) == 130
+
+
+def test_a_state_that_is_not_reached_in_time(tmp_path: Path, port: int) -> None:
+    done = run(
+        tmp_path, "send", "lobby", "anybody?", "--wait", "acked", "--timeout", "1s", "--name", "ann",
+        "--set", f"embedded.port={port}",
+    )  # fmt: skip
+    assert done.returncode == 6
+    assert len(done.stdout.strip()) == 64
+    assert done.stderr.count("\n") <= 3
+
+
+def test_a_profile_is_for_one_process(start: Start, tmp_path: Path, port: int) -> None:
+    ann = start("ann")
+    ann.until_event("joined")
+    done = run(tmp_path, "send", "lobby", "me too", "--name", "ann", "--set", f"embedded.port={port}")
+    assert done.returncode == 5
+    assert f"process {ann.process.pid}" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_broker_that_is_not_there(tmp_path: Path) -> None:
+    with socket.socket() as taken:  # bound and not listening: nobody else can take it
+        taken.bind(("127.0.0.1", 0))
+        url = f"mqtt://127.0.0.1:{taken.getsockname()[1]}"
+        for arguments in (("send", "lobby", "hello"), ("pipe", "lobby"), ("doctor",)):
+            done = run(tmp_path, *arguments, "--name", "ann", "--broker", url)
+            assert done.returncode == 3, done.stderr
+            assert "Nothing listens at 127.0.0.1" in done.stderr + done.stdout
+
+
+def test_a_line_that_cannot_be_sent_does_not_stop_the_others(start: Start) -> None:
+    ann = start("ann", "--linger", "1s")
+    ann.until_event("connection", state="connected")
+    assert ann.process.stdin is not None
+    ann.process.stdin.write(b"\xff\xfe\nfine\n" + b"x" * 70_000 + b"\nalso fine\n\n")
+    ann.process.stdin.flush()
+    ann.until_texts("fine", "also fine")
+    assert ann.end() == 2
+    assert sum("a line was not sent" in line for line in ann.said) == 2

@@ -1,0 +1,1 @@
+"""Nodes on a network in memory and on real brokers."""

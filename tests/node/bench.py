@@ -1,0 +1,149 @@
+"""How many messages a second go from one `sdschat pipe` to another: saved on both sides, signatures verified.
+
+    python -m tests.node.bench [--messages 10000] [--broker mqtt://…]
+
+Without --broker the embedded one is used. Printed beside it is what the broker alone passes on, packets of that size
+from one bare MQTT client to another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from sdschat.transport.address import parse_url
+from sdschat.transport.base import Connected, Event, Published, Received
+from sdschat.transport.client import MqttTransport
+from sdschat.transport.hosting import Hosting
+from sdschat.transport.options import MqttOptions
+from tests.cli.processes import command, environment
+from tests.transport.worlds import free_port
+
+_UNDER_WAY = 500
+
+
+def start(home: Path, name: str, *more: str) -> subprocess.Popen[bytes]:
+    arguments = command("pipe", "bench", "--name", name, *more)
+    return subprocess.Popen(
+        arguments, cwd=home, env=environment(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
+def await_event(process: subprocess.Popen[bytes], wanted: bytes) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if wanted in line:
+            return
+    raise SystemExit("a pipe ended before it was connected")
+
+
+def measure(messages: int, options: list[str]) -> tuple[float, int]:
+    """Messages a second from the first line written to the last one delivered, and the bytes of a packet."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        receiver = start(home, "receiver", "--linger", "forever", *options)
+        await_event(receiver, b'"state":"connected"')
+        sender = start(home, "sender", *options)
+        await_event(sender, b'"event":"presence"')
+        assert sender.stdin is not None
+        assert sender.stdout is not None
+        lines = b"".join(b"message number %06d of the benchmark\n" % number for number in range(messages))
+        drain = threading.Thread(target=sender.stdout.read, daemon=True)
+        drain.start()
+        began = time.monotonic()
+        writer = threading.Thread(target=lambda: (sender.stdin.write(lines), sender.stdin.flush()), daemon=True)
+        writer.start()
+        rate = messages / (_await_all(receiver, messages) - began)
+        writer.join()
+        for process in (sender, receiver):
+            process.terminate()
+            process.wait(30)
+        journal = subprocess.run(
+            command("log", "bench", "--journal", "--name", "receiver"), cwd=home, env=environment(home),
+            capture_output=True, check=True,
+        ).stdout  # fmt: skip
+        rows = [json.loads(line) for line in journal.splitlines()]
+        sizes = [row["bytes"] for row in rows if row["event"] == "delivered" and row["bytes"]]
+        return rate, sum(sizes) // len(sizes)
+
+
+def _await_all(receiver: subprocess.Popen[bytes], messages: int) -> float:
+    assert receiver.stdout is not None
+    seen = 0
+    for line in receiver.stdout:
+        seen += line.startswith(b'{"event":"delivered"')
+        if seen == messages:
+            return time.monotonic()
+    raise SystemExit(f"only {seen} of {messages} arrived")
+
+
+async def broker_rate(messages: int, size: int, url: str, embedded: bool) -> float:
+    """What the broker passes on from one client to another, with nothing behind it."""
+    options = MqttOptions(parse_url(url)[0])
+    hosting = Hosting() if embedded else None
+    if hosting is not None:
+        from sdschat.transport.broker import BrokerConfig
+
+        hosting = Hosting(BrokerConfig(options.address.host, options.address.port))
+        options = hosting.options(options)
+    ready, done = [asyncio.Event(), asyncio.Event()], asyncio.Event()
+    room = asyncio.Semaphore(_UNDER_WAY)
+    seen = 0
+
+    def hear_receiver(event: Event) -> None:
+        nonlocal seen
+        if isinstance(event, Connected):
+            ready[0].set()
+        elif isinstance(event, Received):
+            seen += 1
+            if seen == messages:
+                done.set()
+
+    def hear_sender(event: Event) -> None:
+        if isinstance(event, Connected):
+            ready[1].set()
+        elif isinstance(event, Published):
+            room.release()
+
+    receiver, sender = MqttTransport(options), MqttTransport(options)
+    receiver.listen(hear_receiver)
+    sender.listen(hear_sender)
+    receiver.subscribe("bench/packets")
+    for transport in (receiver, sender):
+        transport.start()
+    await asyncio.gather(*(event.wait() for event in ready))
+    began = time.monotonic()
+    for number in range(messages):
+        await room.acquire()
+        sender.publish("bench/packets", bytes(size), tag=number)
+    await done.wait()
+    rate = messages / (time.monotonic() - began)
+    for transport in (receiver, sender):
+        await transport.close()
+    if hosting is not None:
+        await hosting.close()
+    return rate
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--messages", type=int, default=10_000)
+    parser.add_argument("--broker", help="URL of a running broker; without it the embedded one is used")
+    given = parser.parse_args()
+    port = free_port()
+    options = ["--broker", given.broker] if given.broker else ["--set", f"embedded.port={port}"]
+    rate, size = measure(given.messages, options)
+    print(f"pipe to pipe: {rate:.0f} messages a second ({given.messages} messages, packets of {size} bytes)")
+    url = given.broker or f"mqtt://127.0.0.1:{port}"
+    alone = asyncio.run(broker_rate(given.messages, size, url, embedded=not given.broker))
+    print(f"the broker alone: {alone:.0f} packets a second of that size, between two clients of one process")
+
+
+if __name__ == "__main__":
+    main()

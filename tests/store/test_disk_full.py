@@ -1,0 +1,117 @@
+"""A disk that fills up at any statement: told in words, nothing half done, and on with it once there is space."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from sdschat.sds.rows import Write
+from sdschat.store.connection import open_writer
+from sdschat.store.errors import DiskFull
+from sdschat.store.journal import JournalRow
+from sdschat.store.migrate import migrate
+from sdschat.store.schema import MIGRATIONS
+from sdschat.store.store import Store
+from sdschat.store.transaction import IndexedText
+from tests.store.samples import CODEC, Talk
+
+STEPS = 120
+Step = tuple[list[Write], list[JournalRow], list[IndexedText]]
+
+
+def _limit(store: Store, pages: int) -> None:
+    store.connection.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def _pages(store: Store) -> int:
+    count: int = store.connection.execute("PRAGMA page_count").fetchone()[0]
+    return count
+
+
+def _ids(store: Store) -> list[str]:
+    return [entry.message_id for entry in store.channel("lobby").history.recently_added(1000)]
+
+
+def _try(store: Store, step: Step) -> str | None:
+    """What is said of a full disk, if it is."""
+    try:
+        store.commit([("lobby", step[0])], step[1], step[2])
+    except DiskFull as error:
+        return str(error)
+    return None
+
+
+def _save_page_by_page(store: Store, step: Step, failed_at: set[str]) -> int:
+    """The same commit with one page more each time, until it fits. Says how often it did not."""
+    statements: list[str] = []
+    store.connection.set_trace_callback(statements.append)
+    before = _ids(store)
+    for more in range(40):
+        _limit(store, _pages(store) + more)
+        statements.clear()
+        said = _try(store, step)
+        if said is None:
+            store.connection.set_trace_callback(None)
+            return more
+        assert "the disk is full" in said
+        failed = [statement for statement in statements if statement != "ROLLBACK"]
+        failed_at.add(" ".join(failed[-1].split()[:3]))
+        assert not store.connection.in_transaction
+        assert _ids(store) == before
+    raise AssertionError("it never fits")
+
+
+def test_the_disk_may_be_full_at_every_statement(tmp_path: Path) -> None:
+    """Page by page: each new page is asked for by some statement, and is refused once."""
+    talk = Talk()
+    failed_at: set[str] = set()
+    refused = 0
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
+        for count in range(1, STEPS + 1):
+            refused += _save_page_by_page(store, talk.step(), failed_at)
+            assert len(_ids(store)) == count
+        _limit(store, 1_000_000)
+        assert store.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert [message.message_id for message in talk.messages] == _ids(store)
+    assert refused >= 40
+    for table in ("log", "body", "text", "journal", "outgoing"):
+        assert f"INSERT INTO {table}" in failed_at, failed_at
+    with Store.open_read_only(tmp_path / "p" / "sdschat.db", CODEC) as reader:
+        assert [row.seq for row in reader.journal()] == list(range(1, STEPS + 1))
+
+
+def test_a_full_disk_frees_the_reserve(tmp_path: Path) -> None:
+    talk = Talk()
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
+        assert store.reserve.held()
+        _limit(store, _pages(store))
+        refused = next(step for step in (talk.step() for _ in range(STEPS)) if _try(store, step) is not None)
+        assert not store.reserve.held()
+        _limit(store, 1_000_000)
+        assert _try(store, refused) is None
+        assert len(_ids(store)) == len(talk.messages)
+        assert store.reserve.take()
+
+
+def test_a_disk_that_is_full_while_the_tables_are_made(tmp_path: Path) -> None:
+    """Whatever the page: no tables, or all of them."""
+    path = tmp_path / "sdschat.db"
+    refused = 0
+    for pages in range(1, 200):
+        path.touch()
+        connection = open_writer(path)
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        try:
+            migrate(connection, path)
+        except DiskFull:
+            refused += 1
+            assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == []
+            assert connection.execute("PRAGMA user_version").fetchone() == (0,)
+            connection.close()
+            continue
+        connection.close()
+        break
+    assert refused > 20
+    check = sqlite3.connect(path)
+    assert check.execute("PRAGMA user_version").fetchone() == (MIGRATIONS[-1].number,)
+    check.close()

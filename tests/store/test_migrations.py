@@ -1,0 +1,209 @@
+"""From every schema to the newest, in one step or cut short, and never backwards."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdschat.sds.rows import (
+    AnswerRow,
+    ChannelRow,
+    GapRow,
+    HeldRow,
+    HintRow,
+    MissingRow,
+    OutgoingRow,
+    PeerRow,
+    PushRow,
+)
+from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged
+from sdschat.store.migrate import migrate, require_current, schema_digest
+from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, Migration
+from sdschat.store.store import Store
+from tests.store.samples import CODEC, Talk
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+
+def _mood(database: Database) -> None:
+    database.table("draft").add_column("mood", str, not_null_default="calm")
+    database.table("mood").create({"id": int, "name": str}, pk="id", strict=True)
+
+
+def _half(database: Database) -> None:
+    _mood(database)
+    raise sqlite3.OperationalError("cut short")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database of the newest schema with something in it."""
+    file = tmp_path / "p" / "sdschat.db"
+    talk = Talk()
+    with Store.open(file, CODEC) as store:
+        for _ in range(20):
+            writes, rows, texts = talk.step()
+            store.commit([("lobby", writes)], rows, texts)
+    return file
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
+
+
+def _next(step: object = _mood) -> tuple[Migration, ...]:
+    """The real migrations and an artificial one, with the digest that it leads to."""
+    number = MIGRATIONS[-1].number + 1
+    digest = _digest_after([*(migration.apply for migration in MIGRATIONS), _mood])
+    return (*MIGRATIONS, Migration(number, "moods", step, digest))  # type: ignore[arg-type]
+
+
+def _digest_after(steps: Sequence[Callable[[Database], None]]) -> int:
+    from sqlite_utils import Database
+
+    scratch = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for step in steps:
+            step(Database(scratch))
+        return schema_digest(scratch)
+    finally:
+        scratch.close()
+
+
+@pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda migration: f"schema {migration.number}")
+def test_every_migration_leads_to_the_schema_it_claims(migration: Migration, tmp_path: Path) -> None:
+    digest = _digest_after([earlier.apply for earlier in MIGRATIONS[: migration.number]])
+    assert migration.digest == digest, f"the digest of migration {migration.number} is {digest}"
+    connection = _connect(tmp_path / "db")
+    applied = migrate(connection, tmp_path / "db", MIGRATIONS[: migration.number])
+    assert applied == [number + 1 for number in range(migration.number)]
+    assert schema_digest(connection) == digest
+    assert connection.execute("PRAGMA user_version").fetchone() == (migration.number,)
+    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    connection.close()
+
+
+def test_all_tables_are_strict(path: Path) -> None:
+    connection = _connect(path)
+    loose = connection.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND strict = 0 "
+        "AND name NOT LIKE 'sqlite%'"
+    ).fetchall()
+    connection.close()
+    assert loose == []
+
+
+def test_an_older_database_is_migrated_and_a_copy_is_kept(path: Path) -> None:
+    before = _dump(path)
+    connection = _connect(path)
+    assert migrate(connection, path, _next()) == [2]
+    assert connection.execute("SELECT mood FROM draft").fetchall() == []
+    assert migrate(connection, path, _next()) == []
+    connection.close()
+    copy = path.with_name("sdschat.db.schema-1")
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert _dump(copy) == before
+    assert not path.with_name("sdschat.db.schema-1.new").exists()
+    with pytest.raises(SchemaNewer):
+        Store.open(path, CODEC)
+
+
+def test_a_migration_that_is_cut_short_changes_nothing_and_is_done_the_next_time(path: Path) -> None:
+    before = _dump(path)
+    connection = _connect(path)
+    for _ in range(2):
+        with pytest.raises(StoreDamaged, match="cut short"):
+            migrate(connection, path, _next(_half))
+    connection.close()
+    assert _dump(path) == before
+    connection = _connect(path)
+    assert migrate(connection, path, _next()) == [2]
+    connection.close()
+
+
+def test_a_migration_that_leaves_rows_without_a_parent_does_not_count(path: Path) -> None:
+    def orphans(database: Database) -> None:
+        _mood(database)
+        database.execute("DELETE FROM channel")
+
+    before = _dump(path)
+    connection = _connect(path)
+    with pytest.raises(StoreDamaged, match="belong to nothing"):
+        migrate(connection, path, _next(orphans))
+    connection.close()
+    assert _dump(path) == before
+
+
+def test_a_newer_schema_is_refused_untouched(path: Path) -> None:
+    connection = _connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = path.read_bytes()
+    for open_it in (Store.open, Store.open_read_only):
+        with pytest.raises(SchemaNewer, match=r"newer sdschat \(schema 99") as caught:
+            open_it(path, CODEC)
+        assert (caught.value.found, caught.value.exit_code) == (99, 5)
+    assert path.read_bytes() == before
+
+
+def test_an_older_schema_is_not_migrated_by_who_only_reads(path: Path) -> None:
+    connection = _connect(path)
+    with pytest.raises(SchemaOlder, match="join a channel"):
+        require_current(connection, path, _next())
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        "CREATE TRIGGER spy AFTER INSERT ON log BEGIN DELETE FROM log; END",
+        "CREATE VIEW spy AS SELECT * FROM log",
+        "DROP INDEX log_id",
+        "CREATE TABLE spy (a)",
+        "ALTER TABLE gap RENAME COLUMN why TO wny",
+    ],
+)
+def test_tables_that_no_migration_made_are_refused(path: Path, trick: str) -> None:
+    connection = _connect(path)
+    connection.execute(trick)
+    connection.close()
+    for open_it in (Store.open, Store.open_read_only):
+        with pytest.raises(StoreDamaged, match="its tables are not those of schema 1"):
+            open_it(path, CODEC)
+
+
+def test_every_column_of_the_engine_s_rows_has_its_column_here(path: Path) -> None:
+    """When the engine's rows grow, so must the tables: by a migration, once there was a release."""
+    kinds: dict[str, type] = {
+        "channel_state": ChannelRow, "outgoing": OutgoingRow, "missing": MissingRow, "gap": GapRow,
+        "answer": AnswerRow, "push": PushRow, "peer": PeerRow, "hint": HintRow, "held": HeldRow,
+    }  # fmt: skip
+    connection = _connect(path)
+    for table, kind in kinds.items():
+        columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} - {"place", "channel", "sum"}
+        expected = set(kind._fields)  # type: ignore[attr-defined]
+        assert columns == (expected - {"message"} | {"message_id"} if kind is HeldRow else expected), table
+    connection.close()
+
+
+def test_pragmas_are_in_force(path: Path) -> None:
+    with Store.open(path, CODEC) as store:
+        expected = {
+            "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "trusted_schema": 0, "cell_size_check": 1,
+            "secure_delete": 1,
+        }  # fmt: skip
+        found = {name: store.connection.execute(f"PRAGMA {name}").fetchone()[0] for name in expected}
+        assert found == expected
+        assert store.connection.execute("PRAGMA mmap_size").fetchall() in ([], [(0,)])
+
+
+def _dump(path: Path) -> list[str]:
+    connection = _connect(path)
+    lines = list(connection.iterdump())
+    connection.close()
+    return lines
