@@ -115,6 +115,10 @@ class IncomingBuffer:
         )
         return newest[1] if newest > (than.lamport_timestamp or 0, than.message_id) else None
 
+    def in_order(self) -> list[Held]:
+        """All that is held, as it would stand in the log."""
+        return sorted(self.held.values(), key=lambda held: (held.lamport, held.message.message_id)) if self.held else []
+
     def put(self, held: Held) -> None:
         message = held.message
         message_id = message.message_id

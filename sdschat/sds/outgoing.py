@@ -78,7 +78,7 @@ class OutgoingBuffer:
         evidence = tuple(message.evidence.values())
         return OutgoingRow(message.message_id, message.lamport, message.state, message.sends, due, evidence)
 
-    def restore(self, row: OutgoingRow, now: Now) -> None:
+    def restore(self, row: OutgoingRow, now: Now, within: int) -> None:
         message = Outgoing(row.message_id, row.lamport)
         message.state = row.state
         message.sends = row.sends
@@ -86,7 +86,7 @@ class OutgoingBuffer:
         if row.state is AckState.ACKED:
             self._remember(message)
             return
-        message.due = to_mono(now, row.due)
+        message.due = to_mono(now, row.due, within)
         self.open[message.message_id] = message
         self._ages.append((message.lamport, message.message_id))
         self.timers.set(message.message_id, message.due)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdschat.sds.limits import MAX_PEERS
 from sdschat.sds.rows import PeerRow
-from sdschat.sds.timers import to_mono
+from sdschat.sds.timers import past_mono
 from sdschat.sds.values import Now
 
 
@@ -64,10 +64,10 @@ class Peers:
         )  # fmt: skip
 
     def restore(self, row: PeerRow, now: Now) -> None:
-        peer = Peer(row.sender_id, row.first_lamport, to_mono(now, row.heard_at))
+        peer = Peer(row.sender_id, row.first_lamport, past_mono(now, row.heard_at))
         peer.last_lamport = row.last_lamport
-        peer.reviewed_at = to_mono(now, row.reviewed_at) if row.reviewed_at else -1
-        peer.behind_since = to_mono(now, row.behind_since) if row.behind_since else -1
+        peer.reviewed_at = past_mono(now, row.reviewed_at) if row.reviewed_at else -1
+        peer.behind_since = past_mono(now, row.behind_since) if row.behind_since else -1
         peer.behind = int.from_bytes(row.behind, "little")
         peer.told = int.from_bytes(row.told, "little")
         peer.cursor = row.cursor

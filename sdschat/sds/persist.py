@@ -14,7 +14,7 @@ from sdschat.sds.rows import ChannelRow, Drop, HeldRow, HintRow, PeerRow, Put, R
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import choose_layout, restore_filter
 from sdschat.sds.steps.requests import note_missing
-from sdschat.sds.timers import to_mono, to_wall
+from sdschat.sds.timers import past_mono, to_mono, to_wall
 from sdschat.sds.values import Now
 from sdschat.sds.window import RecentWindow
 
@@ -43,27 +43,29 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     s.saved_channel = row
     s.clock.value = row.lamport
     s.horizon = row.horizon
-    s.waku_heard_at = to_mono(now, row.waku_heard_at) if row.waku_heard_at else -1
-    s.sync.due, s.sync.latest = to_mono(now, row.sync_due), to_mono(now, row.sync_latest)
-    s.sync.spoke_at, s.sync.count = to_mono(now, row.sync_spoke_at), row.sync_count
+    s.waku_heard_at = past_mono(now, row.waku_heard_at) if row.waku_heard_at else -1
+    interval = s.config.sync_interval
+    s.sync.due = to_mono(now, row.sync_due, 2 * interval)
+    s.sync.latest = to_mono(now, row.sync_latest, 3 * interval)
+    s.sync.spoke_at, s.sync.count = past_mono(now, row.sync_spoke_at), row.sync_count
     s.ranges.cursor = row.range_cursor
     s.ranges.wanted = (row.range_wanted_low, row.range_wanted_high) if row.range_wanted_high else None
-    s.ranges.answered_at = to_mono(now, row.range_answered_at) if row.range_answered_at else -1
+    s.ranges.answered_at = past_mono(now, row.range_answered_at) if row.range_answered_at else -1
     s.answer_budget.spent, s.push_budget.spent = row.answer_spent, row.push_spent
-    s.spent_at = to_mono(now, row.spent_at)
+    s.spent_at = past_mono(now, row.spent_at)
     if row.offline_since:
-        s.offline_since = to_mono(now, row.offline_since)
+        s.offline_since = past_mono(now, row.offline_since)
     s.window = RecentWindow(s.history.newest(RECENT_WINDOW))
     s.gaps = {gap.message_id: gap for gap in snapshot.gaps}
     s.hints = {hint.message_id: hint.hint for hint in snapshot.hints}
     for missing in snapshot.missing:
-        s.requests.restore(missing, now, s.config.repair_enabled)
+        s.requests.restore(missing, now, s.config)
     for known in snapshot.outgoing:
-        s.outgoing.restore(known, now)
+        s.outgoing.restore(known, now, 2 * s.config.resend_max)
     for answer in snapshot.answers:
-        s.answers.restore(answer, now)
+        s.answers.restore(answer, now, s.config.t_max)
     for push in snapshot.pushes:
-        s.pushes.restore(push, now)
+        s.pushes.restore(push, now, s.config)
     for peer in snapshot.peers:
         s.peers.restore(peer, now)
     _restore_held(s, snapshot.held)
@@ -83,6 +85,10 @@ def _forgive_downtime(s: ChannelState, row: ChannelRow, peers: tuple[PeerRow, ..
     overdue = first is not None and first < s.now.mono - s.config.sweep_interval
     if row.offline_since or away <= 0 or not (overdue or away > 3 * s.config.sync_interval):
         return
+    elapsed = s.now.mono - s.spent_at
+    s.answer_budget.cool(elapsed)
+    s.push_budget.cool(elapsed)
+    s.spent_at = s.now.mono  # so that the same stop is not forgiven twice
     s.requests.lost.shift(away)
     for missing in s.requests.missing.values():
         missing.lost_at += away
@@ -96,7 +102,7 @@ def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
         found = s.history.row(entry.message_id)
         if found is not None and found.received_at > since:
             came.append((found.received_at, entry.message_id))
-    s.fresh = {message_id: to_mono(s.now, at) for at, message_id in sorted(came)}
+    s.fresh = {message_id: past_mono(s.now, at) for at, message_id in sorted(came)}
 
 
 def _restore_held(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:

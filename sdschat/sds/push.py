@@ -7,6 +7,7 @@ in which another's rebroadcast, or the peer's next filter, calls it off.
 
 from __future__ import annotations
 
+from sdschat.sds.config import Config
 from sdschat.sds.limits import PUSHES_PER_CHANNEL
 from sdschat.sds.rows import PushRow
 from sdschat.sds.timers import Deadlines, to_mono, to_wall
@@ -86,10 +87,10 @@ class PushBuffer:
         not_before = 0 if push.not_before < 0 else to_wall(now, push.not_before)
         return PushRow(push.message_id, push.lamport, tuple(push.wanted_by), due, push.pushes, not_before)
 
-    def restore(self, row: PushRow, now: Now) -> None:
+    def restore(self, row: PushRow, now: Now, config: Config) -> None:
         push = self.pushes[row.message_id] = Push(row.message_id, row.lamport)
         push.wanted_by = dict.fromkeys(row.wanted_by)
         push.pushes = row.pushes
-        push.not_before = to_mono(now, row.not_before) if row.not_before else -1
+        push.not_before = to_mono(now, row.not_before, 4 * config.sync_interval) if row.not_before else -1
         if row.due:
-            self.schedule(push, to_mono(now, row.due))
+            self.schedule(push, to_mono(now, row.due, 100 * config.push_delay_max))

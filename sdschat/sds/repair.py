@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from sdschat.sds.limits import MISSING_PER_CHANNEL, MISSING_PER_SENDER
+from sdschat.sds.config import Config
+from sdschat.sds.limits import ANSWERS_PER_CHANNEL, ANSWERS_PER_SENDER, MISSING_PER_CHANNEL, MISSING_PER_SENDER
 from sdschat.sds.rows import AnswerRow, MissingRow
-from sdschat.sds.timers import Deadlines, to_mono, to_wall
+from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
 from sdschat.sds.values import Now
+
+LONGEST_BACK_OFF = 18  # times T_max: no repair request is put off for longer
 
 
 def sds_hash(*strings: str) -> int:
@@ -102,15 +105,15 @@ class RequestBuffer:
             to_wall(now, entry.lost_at), t_req, entry.attempts, int(entry.suppressed),
         )  # fmt: skip
 
-    def restore(self, row: MissingRow, now: Now, repair_enabled: bool) -> None:
-        entry = Missing(row.message_id, row.sender_id, row.hint, row.blamed, to_mono(now, row.since))
-        entry.lost_at = to_mono(now, row.lost_at)
+    def restore(self, row: MissingRow, now: Now, config: Config) -> None:
+        entry = Missing(row.message_id, row.sender_id, row.hint, row.blamed, past_mono(now, row.since))
+        entry.lost_at = to_mono(now, row.lost_at, config.lost_after)
         entry.attempts = row.attempts
         entry.suppressed = bool(row.suppressed)
         self.put(entry)
         if row.t_req:
-            entry.t_req = to_mono(now, row.t_req)
-            if repair_enabled:
+            entry.t_req = to_mono(now, row.t_req, LONGEST_BACK_OFF * config.t_max)
+            if config.repair_enabled:
                 self.requests.set(entry.message_id, entry.t_req)
 
 
@@ -127,6 +130,10 @@ class Answer:
         self.at = -1
         self.asked = 0
 
+    @property
+    def open(self) -> bool:
+        return self.due is not None or self.asked > 0
+
 
 class AnswerBuffer:
     """The incoming repair request buffer."""
@@ -138,8 +145,18 @@ class AnswerBuffer:
         self.timers = Deadlines()
         self.changed: dict[str, None] = {}
 
-    def from_sender(self, sender_id: str) -> int:
-        return sum(1 for answer in self.answers.values() if answer.requested_by == sender_id)
+    def has_room(self, requested_by: str) -> bool:
+        """Whether this participant may be owed one more answer. What was answered does not count against anyone, and
+        is forgotten, the oldest first, where the buffer is full."""
+        owed = sum(1 for answer in self.answers.values() if answer.open and answer.requested_by == requested_by)
+        if owed >= ANSWERS_PER_SENDER:
+            return False
+        if len(self.answers) < ANSWERS_PER_CHANNEL:
+            return True
+        settled = [answer for answer in self.answers.values() if not answer.open]
+        if settled:
+            self.forget(min(settled, key=lambda answer: (answer.at, answer.message_id)).message_id)
+        return bool(settled)
 
     def schedule(self, answer: Answer, due: int) -> None:
         answer.due = due
@@ -164,10 +181,10 @@ class AnswerBuffer:
         due = 0 if answer.due is None else to_wall(now, answer.due)
         return AnswerRow(answer.message_id, answer.requested_by, due, to_wall(now, answer.at), answer.asked)
 
-    def restore(self, row: AnswerRow, now: Now) -> None:
+    def restore(self, row: AnswerRow, now: Now, within: int) -> None:
         answer = Answer(row.message_id, row.requested_by)
-        answer.at = to_mono(now, row.at)
+        answer.at = past_mono(now, row.at)
         answer.asked = row.asked
         self.answers[row.message_id] = answer
         if row.due:
-            self.schedule(answer, to_mono(now, row.due))
+            self.schedule(answer, to_mono(now, row.due, within))

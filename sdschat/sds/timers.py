@@ -6,17 +6,21 @@ from heapq import heappop, heappush
 
 from sdschat.sds.values import Now
 
-LONGEST_RESTORED = 3_600_000  # a clock that jumped while we were away must not silence a timer for years
-
 
 def to_wall(now: Now, due: int) -> int:
     """A monotonic time as epoch milliseconds, which is what outlives a restart."""
     return now.wall + due - now.mono
 
 
-def to_mono(now: Now, wall: int) -> int:
-    """Back again, on the monotonic clock of this process."""
-    return now.mono + min(wall - now.wall, LONGEST_RESTORED)
+def to_mono(now: Now, wall: int, within: int) -> int:
+    """Back again, on the monotonic clock of this process. No deadline was ever set further ahead than `within`; where
+    it seems to be, the wall clock was set back while we were away, and must not silence a timer for as long."""
+    return now.mono + min(wall - now.wall, within)
+
+
+def past_mono(now: Now, wall: int) -> int:
+    """The same for something that has happened: it cannot have been later than now."""
+    return to_mono(now, wall, 0)
 
 
 class Deadlines:

@@ -29,7 +29,8 @@ def check_sizes(seen: Seen) -> None:
         blamed[missing.blamed] = blamed.get(missing.blamed, 0) + 1
     asked: dict[str, int] = {}
     for answer in s.answers.answers.values():
-        asked[answer.requested_by] = asked.get(answer.requested_by, 0) + 1
+        if answer.open:
+            asked[answer.requested_by] = asked.get(answer.requested_by, 0) + 1
     bounds = (
         ("messages waiting", sum(waiting.values()), limits.BUFFERED_PER_CHANNEL),
         ("messages of one sender waiting", max(waiting.values(), default=0), limits.BUFFERED_PER_SENDER),

@@ -61,8 +61,8 @@ def row_of(kind: type[RowType], **given: object) -> RowType:
     """A row with these values, and some for all others, so that rows may grow without this."""
     values: list[object] = []
     for number, (name, hint) in enumerate(get_type_hints(kind).items()):
-        plain: object = START + number if hint is int else f"some {name}"
-        values.append(given.get(name, plain))
+        plain: dict[object, object] = {int: START + number, bytes: name.encode()}
+        values.append(given.get(name, plain.get(hint, f"some {name}")))
     return cast(RowType, kind._make(values))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sdschat.sds.events import RepairCancelled, RepairResponded, RepairScheduled
-from sdschat.sds.limits import ANSWERS_PER_CHANNEL, ANSWERS_PER_SENDER
 from sdschat.sds.repair import Answer, determine_t_resp, in_response_group
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.requests import requested_by_other
@@ -35,13 +34,12 @@ def _consider(s: ChannelState, message_id: str, requested_by: str) -> None:
     answer = s.answers.answers.get(message_id)
     if answer is not None and answer.due is not None:
         return  # the earliest T_resp stands: asking often does not put the answer off
-    if answer is None:
-        full = len(s.answers.answers) >= ANSWERS_PER_CHANNEL
-        if full or s.answers.from_sender(requested_by) >= ANSWERS_PER_SENDER:
-            return
-        answer = Answer(message_id, requested_by)
-    if answer.at >= 0 and not answer.asked and now - answer.at < s.config.t_max // 2:
+    if answer is not None and not answer.open and now - answer.at < s.config.t_max // 2:
         return  # answered just now
+    if answer is None or not answer.open or answer.requested_by != requested_by:
+        if not s.answers.has_room(requested_by):
+            return
+        answer = s.answers.answers.get(message_id) or Answer(message_id, requested_by)
     answer.asked += 1
     answer.at = now
     answer.requested_by = requested_by

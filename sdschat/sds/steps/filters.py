@@ -36,12 +36,15 @@ def roll_over(s: ChannelState) -> None:
     s.events.append(FilterRolled(own.generation, floor))
 
 
+def waku_is_about(s: ChannelState) -> bool:
+    return s.waku_heard_at >= 0 and s.now.mono - s.waku_heard_at <= WAKU_REMEMBERED
+
+
 def choose_layout(s: ChannelState) -> None:
     """`auto` speaks compact until a filter of waku shape is heard, then waku while such a peer is about."""
     layout = s.config.bloom_layout
     if layout == "auto":
-        heard = s.waku_heard_at
-        layout = "waku" if heard >= 0 and s.now.mono - heard <= WAKU_REMEMBERED else "compact"
+        layout = "waku" if waku_is_about(s) else "compact"
     if layout == s.filter.layout:
         return
     generation = s.filter.generation

@@ -42,9 +42,11 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
             found += want_push(s, entry.message_id, entry.lamport, entry.sender_id, peer.sender_id)
             if found >= PUSHES_PER_REVIEW:
                 return  # the oldest first; the rest when its next filter comes
-    for message_id, held in s.incoming.held.items():
-        if floor <= held.lamport and message_id not in fresh and not held.release_at and not received.holds(message_id):
-            want_push(s, message_id, held.lamport, held.message.sender_id, peer.sender_id)
+    for held in s.incoming.in_order():
+        message_id = held.message.message_id
+        if held.lamport < floor or held.release_at or message_id in fresh or received.holds(message_id):
+            continue
+        want_push(s, message_id, held.lamport, held.message.sender_id, peer.sender_id)
 
 
 def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> int:

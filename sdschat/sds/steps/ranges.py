@@ -16,6 +16,7 @@ from sdschat.sds.peers import Peer
 from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_equal_range
+from sdschat.sds.steps.filters import waku_is_about
 from sdschat.sds.steps.pushes import want_push
 from sdschat.sds.steps.timing import calm, hurry
 
@@ -28,14 +29,19 @@ def range_section(s: ChannelState, lamport: int) -> bytes:
         low, high = s.ranges.wanted
         s.ranges.wanted = None
         s.ranges.answered_at = s.now.mono
-        ids = _held_ids(s, low, high)
-        return compact.encode_range(ids, low, high, s.config.bloom_error_rate, lamport & 0xFFFFFFFF)
+        return _filter_over(s, low, high, lamport)
     low, high, entries = _next_range(s, lamport)
     s.ranges.cursor = 0 if low <= s.horizon else low
     if not entries:
         return b""
+    if waku_is_about(s):
+        return _filter_over(s, low, high, lamport)  # they could not answer a fingerprint, but can read this
     ids = [entry.message_id for entry in entries]
     return compact.encode_print(RangePrint(low, high, len(ids), compact.fingerprint(ids)))
+
+
+def _filter_over(s: ChannelState, low: int, high: int, lamport: int) -> bytes:
+    return compact.encode_range(_held_ids(s, low, high), low, high, s.config.bloom_error_rate, lamport & 0xFFFFFFFF)
 
 
 def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
@@ -65,7 +71,7 @@ def _settled_top(s: ChannelState) -> int:
 def _held_ids(s: ChannelState, low: int, high: int) -> list[str]:
     """Everything held from `low` to `high`, in the log or waiting."""
     ids = [entry.message_id for entry in s.between(low, high, RANGE_LIMIT)]
-    ids += [message_id for message_id, held in s.incoming.held.items() if low <= held.lamport <= high]
+    ids += [held.message.message_id for held in s.incoming.in_order() if low <= held.lamport <= high]
     return ids
 
 

@@ -1,0 +1,81 @@
+"""`python -m tests.bench`: prints how fast the engine is, each figure with the floors measured in the same run.
+
+Absolute numbers are of one machine and one moment; the ratios are what to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from sdschat.sim.throughput import measure
+from tests.bench import figures
+from tests.peers.packets import conversation
+
+MEASURED = 2000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="how often each pair is measured (the median counts)")
+    parser.add_argument("--without-peer", action="store_true", help="leave out the npm package")
+    chosen = parser.parse_args()
+    if not chosen.without_peer:
+        with tempfile.TemporaryDirectory() as folder:
+            beside_the_peer(Path(folder), chosen.rounds)
+    alone(chosen.rounds)
+
+
+def beside_the_peer(folder: Path, rounds: int) -> None:
+    print("beside @waku/sds, filters of 18,752 bytes on both sides, a second; engine alone (packets decoded before)")
+    for history in (1000, 4000):
+        ours, theirs, packed = [], [], []
+        for _ in range(rounds):
+            mine = figures.receive_rate(conversation(history + MEASURED), history, MEASURED, "waku")
+            other = figures.peer_receive_rate(folder, history, MEASURED)
+            ours.append(mine.decoded)
+            theirs.append(other.decoded)
+            packed.append(mine.packed / other.packed)
+        ratio = median(a / b for a, b in zip(ours, theirs, strict=True))
+        print(
+            f"  receive, history {history:>6,}: {median(ours):>8,.0f} against {median(theirs):>6,.0f}"
+            f"  = {ratio:.1f} times ({median(packed):.1f} with decoding on both sides)"
+        )
+    pairs = [
+        (figures.send_rate(1000, MEASURED, "waku"), figures.peer_send_rate(folder, 1000, MEASURED))
+        for _ in range(rounds)
+    ]
+    ratio = median(a / b for a, b in pairs)
+    ours_median, theirs_median = median(a for a, _ in pairs), median(b for _, b in pairs)
+    print(f"  send,    history  1,000: {ours_median:>8,.0f} against {theirs_median:>6,.0f}  = {ratio:.1f} times")
+
+
+def alone(rounds: int) -> None:
+    sample = list(conversation(MEASURED))
+    print("waku layout, engine alone, a second")
+    near, far = [], []
+    for _ in range(rounds):
+        near.append(figures.receive_rate(conversation(1000 + MEASURED), 1000, MEASURED, "waku").decoded)
+        far.append(figures.receive_rate(conversation(100_000 + MEASURED), 100_000, MEASURED, "waku").decoded)
+    kept = median(b / a for a, b in zip(near, far, strict=True))
+    print(f"  receive, history   1,000: {median(near):>8,.0f}")
+    print(f"  receive, history 100,000: {median(far):>8,.0f}  = {kept:.0%} of the rate at 1,000")
+    print(f"  floors: protobuf parse {figures.parse_floor(sample):,.0f}, ", end="")
+    print(f"filter insert {figures.insert_floor(sample, 'waku'):,.0f}")
+    compact = list(figures.compact_conversation(1000 + 5 * MEASURED))
+    found = [figures.receive_rate(compact, 1000, 5 * MEASURED, "compact") for _ in range(rounds)]
+    print("compact layout, engine alone, a second")
+    print(f"  receive, decoded before:  {median(one.decoded for one in found):>8,.0f}")
+    print(f"  receive, from bytes:      {median(one.packed for one in found):>8,.0f}")
+    print(f"  floors: protobuf parse {figures.parse_floor(compact):,.0f}, ", end="")
+    print(f"filter insert {figures.insert_floor(compact, 'compact'):,.0f}")
+    print(f"  bytes around the content, two causal ids, 256 ids in the filter: {figures.packet_overhead():,}")
+    print(f"  memory for each of 100,000 messages of history: {figures.memory_per_message(100_000):.0f} bytes")
+    group = [measure() for _ in range(rounds)]
+    print(f"simulator: {sorted(group, key=lambda one: one.rate)[rounds // 2].line()}")
+
+
+if __name__ == "__main__":
+    main()
