@@ -65,7 +65,7 @@ def _users(address: Address, password_file: str | None) -> dict[str, Secret]:
         return {}
     import getpass
 
-    ask = getpass.getpass if sys.stdin.isatty() else None
+    ask = getpass.getpass if sys.stdin is not None and sys.stdin.isatty() else None
     file = Path(password_file) if password_file else None
     password = find_password(address, None, os.environ, file=file, ask=ask)
     if password is None:

@@ -6,11 +6,11 @@ import base64
 import binascii
 import json
 import re
-import sys
 from pathlib import Path
 
 import click
 
+from sdschat.cli.options import standard_input
 from sdschat.cli.packet import packet_report
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.sds.values import Refusal
@@ -41,7 +41,7 @@ def command(file: str | None, how: str) -> None:
 
 def _read(file: str | None) -> bytes:
     if file in (None, "-"):
-        return sys.stdin.buffer.read(_MOST)
+        return standard_input().read(_MOST)
     assert file is not None
     try:
         with Path(file).open("rb") as stream:

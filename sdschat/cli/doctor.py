@@ -111,44 +111,54 @@ def _files(chosen: Chosen, now: int) -> Iterator[Finding]:
             yield Finding(True, "refused", f"{safe(info.channel)}: {counts}")
 
 
+class _Probe:
+    """Connects, sends a packet to itself, and sees it come back."""
+
+    def __init__(self, transport: base.Transport, topic: str, qos: int) -> None:
+        self.result: asyncio.Future[Finding] = asyncio.get_running_loop().create_future()
+        self.place = ""
+        self._transport = transport
+        self._topic = topic
+        self._qos = qos
+        self._token = secrets.token_bytes(8)
+        transport.listen(self._hear)
+        transport.subscribe(topic)
+
+    def _hear(self, event: base.Event) -> None:
+        match event:
+            case base.Connected(address, protocol, max_payload, encrypted):
+                tls = "TLS" if encrypted else "not encrypted"
+                self.place = f"{address}: {protocol}, {tls}, packets of up to {max_payload} bytes"
+                self._transport.publish(self._topic, self._token, qos=self._qos)
+            case base.Disconnected(why, detail):
+                code = NOT_AUTHORISED if why is base.Why.NOT_AUTHORISED else UNREACHABLE
+                self._found(False, f"{self._transport.describe()}: {detail}", code)
+            case base.Received(topic, payload) if topic == self._topic and payload == self._token:
+                self._found(True, f"{self.place}; written and read back", DONE)
+            case base.SubscribeRefused(_, detail) | base.PublishFailed(_, _, detail):
+                self._found(False, f"{self.place}; {detail}", NOT_AUTHORISED)
+
+    def _found(self, good: bool, detail: str, code: int) -> None:
+        if not self.result.done():
+            self.result.set_result(Finding(good, "broker", detail, code))
+
+
 async def _broker(chosen: Chosen) -> Finding:
-    """Connect, send a packet to ourselves, and see it come back."""
     options, embedded = mqtt_options(chosen)
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     hosts: list[bool] = []
     network.listen(hosts.append)
-    token = secrets.token_hex(8)
-    topic = f"{chosen.settings.topic_prefix}/!doctor/{token}"
+    topic = f"{chosen.settings.topic_prefix}/!doctor/{secrets.token_hex(8)}"
     transport = network.transport(f"{topic}/who")
-    result: asyncio.Future[Finding] = asyncio.get_running_loop().create_future()
-    place = ""
-
-    def hear(event: base.Event) -> None:
-        nonlocal place
-        if result.done():
-            return
-        match event:
-            case base.Connected(address, protocol, max_payload, encrypted):
-                tls = "TLS" if encrypted else "not encrypted"
-                place = f"{address}: {protocol}, {tls}, packets of up to {max_payload} bytes"
-                transport.publish(topic, token.encode(), qos=chosen.settings.qos)
-            case base.Disconnected(why, detail):
-                code = NOT_AUTHORISED if why is base.Why.NOT_AUTHORISED else UNREACHABLE
-                result.set_result(Finding(False, "broker", f"{transport.describe()}: {detail}", code))
-            case base.Received(found, payload) if found == topic and payload == token.encode():
-                here = ", started by this command" if any(hosts) else ""
-                result.set_result(Finding(True, "broker", f"{place}; written and read back{here}"))
-            case base.SubscribeRefused(_, detail) | base.PublishFailed(_, _, detail):
-                result.set_result(Finding(False, "broker", f"{place}; {detail}", NOT_AUTHORISED))
-
-    transport.listen(hear)
-    transport.subscribe(topic)
+    probe = _Probe(transport, topic, chosen.settings.qos)
     try:
         transport.start()
         async with asyncio.timeout(_PATIENCE):
-            return await result
+            found = await probe.result
+        return found._replace(detail=f"{found.detail}, started by this command") if any(hosts) else found
     except TimeoutError:
-        return Finding(False, "broker", f"{place or transport.describe()}; nothing came back in time", UNREACHABLE)
+        where = probe.place or transport.describe()
+        return Finding(False, "broker", f"{where}; nothing came back in time", UNREACHABLE)
     finally:
         await transport.close()
         await network.close()

@@ -12,6 +12,7 @@ import click
 from sdschat.cli.lines import described, state_name
 from sdschat.cli.local import codec_of, open_reader, require_channel
 from sdschat.cli.options import channel_name, local_options
+from sdschat.cli.parquet import write_journal, write_messages
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.sources import Chosen
 from sdschat.cli.text import moment, parse_moment, safe
@@ -19,16 +20,18 @@ from sdschat.sds.values import Codec, Message
 from sdschat.store.journal import json_lines
 from sdschat.store.shown import StoredMessage
 
+_FORMATS = ("text", "json", "md", "parquet")
+
 
 @click.command("log")
 @click.argument("channel")
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", help="How to print it.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="text", help="How to print it.")
 @click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 30m for half an hour ago.")
 @click.option("--until", metavar="TIME", help="Up to this moment.")
 @click.option("--search", metavar="WORDS", default="", help="Only messages with these words.")
 @click.option("--last", metavar="N", type=click.IntRange(1), help="Only the last so many.")
-@click.option("--journal", is_flag=True, help="The journal of events instead, as JSON lines.")
+@click.option("--journal", is_flag=True, help="The journal of events instead: JSON lines, or Parquet.")
 @local_options
 def command(chosen: Chosen, channel: str, as_json: bool, form: str, journal: bool, **which: Any) -> None:
     """Print the history of a channel, without a network.
@@ -45,16 +48,20 @@ def command(chosen: Chosen, channel: str, as_json: bool, form: str, journal: boo
     name = channel_name(channel)
     since, until = _moments(which["since"], which["until"])
     form = "json" if as_json else form
-    show = {"text": _text, "json": _json(codec_of(chosen)), "md": _markdown}[form]
     with open_reader(chosen) as reader:
         require_channel(reader, chosen, name)
         if journal:
-            _print(json_lines(reader.journal(name)))
+            rows = reader.journal(name)
+            write_journal(rows) if form == "parquet" else _print(json_lines(rows))
             return
         found = reader.messages(
             name, since=since, until=until, search=which["search"], limit=which["last"], with_raw=form == "json"
         )
-        _print(map(show, found))
+        if form == "parquet":
+            write_messages(found)
+        else:
+            show = {"text": _text, "json": _json(codec_of(chosen)), "md": _markdown}[form]
+            _print(map(show, found))
 
 
 def _print(lines: Iterator[str]) -> None:

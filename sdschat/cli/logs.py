@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
 
 
 def log_folder() -> Path:
@@ -21,7 +21,7 @@ def log_folder() -> Path:
 class _PrivateFile(logging.FileHandler):
     """Made when there is something to write, readable by its owner only."""
 
-    def _open(self) -> TextIO:
+    def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
 

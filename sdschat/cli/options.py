@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 import click
 
@@ -84,6 +84,12 @@ def user_file() -> Path:
 def say(text: str) -> None:
     """To the person; standard output is for results."""
     print(text, file=sys.stderr, flush=True)
+
+
+def standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise Problem("Standard input is closed. Give it something to read.", WRONG_USE)
+    return sys.stdin.buffer
 
 
 def channel_name(text: str) -> str:

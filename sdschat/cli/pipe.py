@@ -42,6 +42,8 @@ def command(chosen: Chosen, channel: str, linger: str) -> int:
     forever it stays. The names of the events and their fields are described in the README.
     """
     name = channel_name(channel)
+    if sys.stdin is None or sys.stdout is None:
+        raise Problem("pipe needs standard input and output, and one of them is closed.", WRONG_USE)
     if linger == "forever":
         patience = None
     else:
@@ -63,7 +65,7 @@ class _Pipe:
         self.refused = 0
         self.gone = asyncio.Event()
         self._moved = asyncio.Event()
-        self._writer = LineWriter(sys.stdout.fileno(), self.gone.set)
+        self._writer = LineWriter(sys.stdout.fileno(), self.gone.set, self._hold)
 
     async def run(self) -> int:
         self.node.listen(self._hear)
@@ -77,8 +79,16 @@ class _Pipe:
         finally:
             talk.cancel()
             gone.cancel()
-            self._writer.flush()
+            self._writer.finish()
         return WRONG_USE if self.refused else DONE
+
+    def _hold(self, full: bool) -> None:
+        """Whoever reads our output is behind: nothing more is taken from the network for now."""
+        for room in self.node.rooms.values():
+            if full:
+                room.transport.pause()
+            else:
+                room.transport.resume()
 
     def _hear(self, fact: Fact) -> None:
         self._writer.write(json_line(fact))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import click
 
-from sdschat.cli.options import channel_name, channel_options
-from sdschat.cli.problem import DONE, NOT_IN_TIME, UNEXPECTED, WRONG_USE, Problem
+from sdschat.cli.options import channel_name, channel_options, standard_input
+from sdschat.cli.problem import DONE, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.sources import Chosen
 from sdschat.node.facts import Fact, HandedOver, NotPublished
@@ -48,9 +47,11 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
         raise Problem("Nobody acknowledges an ephemeral message. Leave out --wait.", WRONG_USE)
     if text == "-":
         try:
-            text = sys.stdin.buffer.read().decode().removesuffix("\n")
+            text = standard_input().read().decode().removesuffix("\n")
         except UnicodeDecodeError as error:
             raise Problem("Standard input is not UTF-8 text. Convert it first.", WRONG_USE) from error
+    if not text:
+        raise Problem("A message needs some text.", WRONG_USE)
     embedded = chosen.text("broker") is None
     return run_node(chosen, lambda node: _send(node, name, text, wait, patience, ephemeral, embedded))
 
@@ -84,7 +85,7 @@ async def _send(
             await reached
     except TimeoutError as error:
         if not message_id:
-            raise Problem("No connection to the broker came about in time. Nothing was sent.", NOT_IN_TIME) from error
+            raise Problem("No connection to the broker came about in time. Nothing was sent.", UNREACHABLE) from error
         print(message_id, flush=True)
         state = wait.replace("-", " ")
         kept = "It was not kept." if ephemeral else "It is saved, and goes out again with the next join."

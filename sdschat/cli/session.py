@@ -21,7 +21,7 @@ from sdschat.node import facts
 from sdschat.node.connect import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
-from sdschat.transport.address import LOCAL, parse_url
+from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
 from sdschat.transport.options import MqttOptions
@@ -45,10 +45,13 @@ def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
     """How to connect, and whether we may have to start the broker ourselves."""
     url = chosen.text("broker")
     address, secret = (replace(LOCAL, port=chosen.settings.embedded_port), None) if url is None else parse_url(url)
-    ask = _ask if sys.stdin.isatty() else None
+    ask = _ask if sys.stdin is not None and sys.stdin.isatty() else None
     password = find_password(address, secret, os.environ, file=chosen.path("password_file"), ask=ask)
     tls = TlsOptions(chosen.path("ca_file"), chosen.path("cert_file"), chosen.path("key_file"))
     clear = str(chosen.general["allow_clear_password"].value).lower() in ("true", "1", "yes")
+    problem = clear_text_problem(address, password if address.user else None, clear)
+    if problem is not None:
+        raise Problem(problem, WRONG_USE)
     options = MqttOptions(address, password if address.user else None, tls, clear, prefix=chosen.settings.topic_prefix)
     return options, url is None
 

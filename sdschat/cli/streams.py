@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import select
 from collections.abc import AsyncIterator, Callable
 
 _CHUNK = 65536
+_MOST, _LEAST = 4 * 1024 * 1024, 1024 * 1024  # bytes that wait for the reader of our output
+_PATIENCE = 2.0  # seconds, at the end
 _LONGEST = 1024 * 1024  # of a line: nothing that long fits into a packet
 
 
@@ -45,28 +49,69 @@ async def lines(descriptor: int) -> AsyncIterator[list[bytes]]:
 
 
 class LineWriter:
-    """Whole lines to a descriptor, those of one turn of the loop together."""
+    """Whole lines to a descriptor, without ever waiting in `write`: a reader that hangs must not hang the node."""
 
-    def __init__(self, descriptor: int, gone: Callable[[], None]) -> None:
-        """`gone` is called when nobody reads any more."""
+    def __init__(self, descriptor: int, gone: Callable[[], None], full: Callable[[bool], None]) -> None:
+        """`gone` is called when nobody reads any more; `full` when so much waits that no more should come, and when
+        that is over."""
         self._descriptor = descriptor
         self._gone = gone
+        self._tell_full = full
         self._lines: list[str] = []
-        self._broken = False
+        self._rest = memoryview(b"")
+        self._waiting = self._broken = self._full = False
+        self._size = 0
 
     def write(self, line: str) -> None:
-        if not self._lines:
-            asyncio.get_running_loop().call_soon(self.flush)
-        self._lines.append(line)
-
-    def flush(self) -> None:
-        found, self._lines = self._lines, []
-        if not found or self._broken:
+        if self._broken:
             return
-        data = memoryview("".join(f"{line}\n" for line in found).encode())
+        if not self._lines and not self._waiting:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._lines.append(line)
+        self._size += len(line) + 1
+        self._judge()
+
+    def _flush(self) -> None:
+        """As much as the descriptor takes now; the rest when it takes more."""
         try:
-            while data:
-                data = data[os.write(self._descriptor, data) :]
+            self._push(0.0)
         except OSError:
-            self._broken = True
-            self._gone()
+            self._break_off()
+        blocked = bool(self._rest or self._lines) and not self._broken
+        if blocked != self._waiting:
+            self._waiting = blocked
+            loop = asyncio.get_running_loop()
+            if blocked:
+                loop.add_writer(self._descriptor, self._flush)
+            else:
+                loop.remove_writer(self._descriptor)
+        self._judge()
+
+    def _push(self, patience: float) -> None:
+        while self._rest or self._lines:
+            if not self._rest:
+                found, self._lines = self._lines, []
+                self._rest = memoryview("".join(f"{line}\n" for line in found).encode())
+            if not select.select([], [self._descriptor], [], patience)[1]:
+                return
+            # No more than a pipe that is ready takes for sure: the descriptor may be one that blocks.
+            written = os.write(self._descriptor, self._rest[: select.PIPE_BUF])
+            self._rest = self._rest[written:]
+            self._size -= written
+
+    def _break_off(self) -> None:
+        self._broken = True
+        self._lines, self._rest, self._size = [], memoryview(b""), 0
+        self._gone()
+
+    def _judge(self) -> None:
+        full = self._size > (_LEAST if self._full else _MOST)
+        if full != self._full:
+            self._full = full
+            self._tell_full(full)
+
+    def finish(self) -> None:
+        """Write what is left, as long as somebody takes it."""
+        if not self._broken:
+            with contextlib.suppress(OSError):
+                self._push(_PATIENCE)

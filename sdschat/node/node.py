@@ -15,7 +15,7 @@ from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, Savin
 from sdschat.node.profile import Profile
 from sdschat.node.reading import Desk
 from sdschat.node.room import Room, open_engine
-from sdschat.node.saving import Batch, gather, save
+from sdschat.node.saving import Batch, gather, read_again, save
 from sdschat.node.settings import Settings
 from sdschat.sds.values import Message
 from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
@@ -83,6 +83,7 @@ class Node:
             self._clock, self.settings.qos, tell=self._tell, stir=self._stir, fail=self._fail,
         )  # fmt: skip
         self.rooms[topics.channel] = room
+        self._mend(room.name)
         self._tell(room.name, Joined(self.sender_id, self.nick, len(engine.state.outgoing.open)))
         self._stir(room)
         room.start()
@@ -110,6 +111,14 @@ class Node:
         finally:
             self._stir(room)
 
+    def _mend(self, name: str) -> None:
+        """Say what the disk has altered, and read texts again that were taken out for that."""
+        losses = [loss for loss in self._store.losses if loss.channel == name]
+        for loss in losses:
+            self._tell(name, TroubleMet(f"{loss.what} {loss.message_id}".rstrip()))
+        if losses:
+            read_again(name, self._profile, self.desk)
+
     # A turn of the loop.
 
     def _stir(self, room: Room) -> None:
@@ -127,6 +136,7 @@ class Node:
         stirred, self._stirred = self._stirred, {}
         try:
             self._unsaved += [gather(room, self.desk, self._clock) for room in stirred.values()]
+            self.desk.forget_claims()
             if self._retry is None:
                 self._commit()
         except Exception as error:

@@ -10,11 +10,13 @@ from typing import NamedTuple
 from sdschat.identity.book import KeyFact, KeyRow, NickRow
 from sdschat.node.clock import Clock
 from sdschat.node.facts import EphemeralSaid, IdentityUsedElsewhere, MessageDelivered, What
+from sdschat.node.profile import Profile
 from sdschat.node.reading import Desk, indexed
 from sdschat.node.room import Room
 from sdschat.sds import events as ev
 from sdschat.sds.rows import Write
 from sdschat.sds.state import Packet, Ready
+from sdschat.sds.values import Message
 from sdschat.store.journal import JournalRow, journal_of
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
@@ -60,7 +62,6 @@ def gather(room: Room, desk: Desk, clock: Clock) -> Batch:
             if isinstance(event, ev.Rejected) and room.stolen(event):
                 told.append(IdentityUsedElsewhere(event.message_id))
             told.append(event)
-    desk.forget_claims()
     journal = journal_of(room.name, Ready(ready.writes, ready.packets, events), now)
     return Batch(room, ready.writes, ready.packets, told, texts, keys, journal)
 
@@ -85,3 +86,18 @@ def save(store: Store, batches: list[Batch]) -> None:
                 else:
                     transaction.put_nick(*row)
             transaction.journal(batch.journal)
+
+
+def read_again(channel: str, profile: Profile, desk: Desk) -> None:
+    """Texts that are not there though their messages are: from the packets, as when they were delivered."""
+    store = profile.store
+    with store.open_read_only(store.path, profile.codec) as reader:
+        unread = reader.unindexed(channel)
+    history = store.channel(channel).history
+    texts: list[IndexedText] = []
+    for row in filter(None, map(history.row, unread)):
+        message = profile.codec.decode(row.raw)
+        if isinstance(message, Message):
+            texts.append(indexed(desk.read(message, row.own)))
+    if texts:
+        store.commit([], texts=texts)

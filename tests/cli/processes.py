@@ -20,7 +20,8 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     """A machine of its own: nothing of the user's is read or written."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SDSCHAT_", "XDG_"))}
     places = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("DATA", "CONFIG", "STATE", "CACHE")}
-    return {**kept, "PYTHONPATH": str(ROOT), "HOME": str(home), "COLUMNS": "100", **places, **more}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return {**kept, "PYTHONPATH": path, "HOME": str(home), "COLUMNS": "100", **places, **more}
 
 
 def command(*arguments: str) -> list[str]:

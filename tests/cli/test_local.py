@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.transport.memory import MemoryNetwork
 from sdschat.wire.sds_codec import SdsCodec
-from tests.cli.processes import run
+from tests.cli.processes import ROOT, command, environment, run
+from tests.needs import needs_module
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "sds_js.json").read_text())["messages"]
 CODEC = SdsCodec()
@@ -96,6 +99,27 @@ def test_log_as_markdown_and_journal(home: Path, lines: Lines) -> None:
     journal = lines("log", "späti", "--journal")
     assert {"delivered", "sent"} <= {row["event"] for row in journal}
     assert {row["channel"] for row in journal} == {"späti"}
+
+
+def test_log_and_journal_as_parquet(home: Path, lines: Lines) -> None:
+    needs_module("pyarrow")
+    parquet = needs_module("pyarrow.parquet")
+    for more in ((), ("--journal",)):
+        arguments = command("log", "lobby", "--format", "parquet", "--name", "ann", *more)
+        done = subprocess.run(arguments, cwd=home, env=environment(home), capture_output=True, check=True)
+        rows = parquet.read_table(io.BytesIO(done.stdout)).to_pylist()
+        expected = lines("log", "lobby", "--json", *more)
+        if more:
+            assert rows == expected
+        else:
+            assert [row["text"] for row in rows] == [line["message"]["text"] for line in expected]
+
+
+def test_parquet_without_its_package_says_what_to_install(home: Path) -> None:
+    (home / "pyarrow.py").write_text("raise ImportError('as if it were not installed')\n")
+    done = run(home, "log", "lobby", "--format", "parquet", "--name", "ann", env={"PYTHONPATH": f"{home}:{ROOT}"})
+    assert done.returncode == 2
+    assert "sdschat[pipeline]" in done.stderr
 
 
 def test_a_channel_that_is_not_there(home: Path) -> None:

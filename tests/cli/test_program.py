@@ -136,3 +136,11 @@ def test_a_reader_that_has_enough_is_no_failure(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("arguments", [("pipe", "lobby"), ("send", "lobby", "-"), ("decode",)])
+def test_a_closed_standard_input_is_wrong_use(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    shell = ["sh", "-c", 'exec "$0" -m sdschat "$@" <&-', sys.executable, *arguments]
+    done = subprocess.run(shell, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -136,10 +137,8 @@ def test_durations(text: str | int, milliseconds: int) -> None:
 @given(st.text() | st.integers() | st.floats() | st.booleans())
 def test_no_value_makes_parsing_fail_otherwise_than_said(value: str | int | float | bool) -> None:
     for name in SETTINGS:
-        try:
+        with contextlib.suppress(SettingError):
             parse(name, value)
-        except SettingError as error:
-            assert name in str(error)
 
 
 def test_what_config_prints_can_be_set_again() -> None:

@@ -6,13 +6,14 @@ import contextlib
 import json
 import signal
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.processes import Pipe, run
-from tests.needs import needs_module
+from tests.cli.processes import Pipe, command, environment, run
+from tests.needs import needs_module, needs_program
 from tests.transport.worlds import free_port
 
 needs_module("iotcore")
@@ -98,6 +99,26 @@ def test_the_host_of_the_broker_is_killed_and_the_others_go_on(start: Start, tmp
     assert ids[0] == ids[1] == ids[2]
 
 
+def test_a_reader_that_hangs_does_not_hang_the_program(start: Start, tmp_path: Path, port: int) -> None:
+    arguments = command("pipe", "lobby", "--name", "deaf", "--linger", "forever", "--set", f"embedded.port={port}")
+    deaf = subprocess.Popen(
+        arguments, cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        ann = start("ann")
+        ann.until_event("presence", nick="deaf", online=True)
+        ann.say(*(f"{number} {'x' * 500}" for number in range(300)))  # more than a pipe holds
+        ann.until(lambda lines: sum(line["event"] == "published" for line in lines) >= 300, "not all went out")
+        deaf.send_signal(signal.SIGTERM)
+        assert deaf.wait(30) == 143
+    finally:
+        deaf.kill()
+        deaf.wait(30)
+        if deaf.stdout is not None:
+            deaf.stdout.close()
+
+
 def test_send_waits_for_the_acknowledgement(start: Start, tmp_path: Path, port: int) -> None:
     bob = start("bob", "--linger", "forever")
     bob.until_event("connection", state="connected")
@@ -143,6 +164,19 @@ def test_a_broker_that_is_not_there(tmp_path: Path) -> None:
             assert "Nothing listens at 127.0.0.1" in done.stderr + done.stdout
 
 
+def test_a_broker_that_does_not_answer(tmp_path: Path) -> None:
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        url = f"mqtt://127.0.0.1:{mute.getsockname()[1]}"
+        done = run(tmp_path, "send", "lobby", "hello", "--name", "ann", "--broker", url, "--timeout", "500ms")
+        assert done.returncode == 3
+        assert done.stdout == ""
+        waiting = Pipe(tmp_path, "lobby", "--name", "ann", "--broker", url)
+        waiting.until_event("connection", state="connecting")
+        assert waiting.kill(signal.SIGINT) == 130
+
+
 def test_a_line_that_cannot_be_sent_does_not_stop_the_others(start: Start) -> None:
     ann = start("ann", "--linger", "1s")
     ann.until_event("connection", state="connected")
@@ -152,3 +186,64 @@ def test_a_line_that_cannot_be_sent_does_not_stop_the_others(start: Start) -> No
     ann.until_texts("fine", "also fine")
     assert ann.end() == 2
     assert sum("a line was not sent" in line for line in ann.said) == 2
+
+
+def test_the_broker_alone_with_a_user(tmp_path: Path, port: int) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("open sesame\n")
+    secret.chmod(0o600)
+    served = subprocess.Popen(
+        command("broker", "--listen", f"127.0.0.1:{port}", "--user", "team", "--password-file", str(secret)),
+        cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert served.stdout is not None
+        assert served.stdout.readline() == f"listening at mqtt://127.0.0.1:{port}\n".encode()
+        url = f"mqtt://team@127.0.0.1:{port}"
+        sent = ("send", "lobby", "hello", "--name", "ann", "--broker", url)
+        right, wrong = {"SDSCHAT_BROKER_PASSWORD": "open sesame"}, {"SDSCHAT_BROKER_PASSWORD": "open barley"}
+        assert run(tmp_path, *sent, env=right).returncode == 0
+        refused = run(tmp_path, *sent, env=wrong)
+        assert refused.returncode in (3, 4), refused.stderr  # rumqttd hangs up without a word
+        assert "password" in refused.stderr
+        assert "barley" not in refused.stderr
+        healthy = run(tmp_path, "doctor", "--name", "ann", "--broker", url, env=right)
+        assert healthy.returncode == 0, healthy.stdout
+        assert "written and read back" in healthy.stdout
+        taken = run(tmp_path, "broker", "--listen", f"127.0.0.1:{port}")
+        assert taken.returncode == 2
+        assert "is taken" in taken.stderr
+    finally:
+        served.send_signal(signal.SIGTERM)
+        assert served.wait(30) == 143
+        if served.stdout is not None:
+            served.stdout.close()
+
+
+def test_a_broker_that_refuses_a_user_ends_with_4(tmp_path: Path, port: int) -> None:
+    program = needs_program("mosquitto")
+    config = tmp_path / "mosquitto.conf"
+    config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous false\n")
+    served = subprocess.Popen([program, "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        assert served.stderr is not None
+        while b"running" not in served.stderr.readline():
+            assert served.poll() is None
+        done = run(tmp_path, "send", "lobby", "hello", "--name", "ann", "--broker", f"mqtt://127.0.0.1:{port}")
+        assert done.returncode == 4, done.stderr
+        assert done.stderr.count("\n") == 1
+    finally:
+        served.kill()
+        served.wait(30)
+        if served.stderr is not None:
+            served.stderr.close()
+
+
+def test_a_damaged_database_ends_with_5(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "sdschat" / "profiles" / "ann" / "sdschat.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"this is no database at all, and longer than a header of SQLite would be" * 20)
+    for arguments in (("send", "lobby", "hello"), ("log", "lobby"), ("doctor",)):
+        done = run(tmp_path, *arguments, "--name", "ann", "--set", "embedded.port=1")
+        assert done.returncode == 5, done.stderr
+        assert "is damaged" in done.stderr + done.stdout

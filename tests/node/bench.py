@@ -19,6 +19,7 @@ from pathlib import Path
 
 from sdschat.transport.address import parse_url
 from sdschat.transport.base import Connected, Event, Published, Received
+from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.hosting import Hosting
 from sdschat.transport.options import MqttOptions
@@ -51,13 +52,14 @@ def measure(messages: int, options: list[str]) -> tuple[float, int]:
         await_event(receiver, b'"state":"connected"')
         sender = start(home, "sender", *options)
         await_event(sender, b'"event":"presence"')
-        assert sender.stdin is not None
-        assert sender.stdout is not None
+        put, said = sender.stdin, sender.stdout
+        assert put is not None
+        assert said is not None
         lines = b"".join(b"message number %06d of the benchmark\n" % number for number in range(messages))
-        drain = threading.Thread(target=sender.stdout.read, daemon=True)
+        drain = threading.Thread(target=said.read, daemon=True)
         drain.start()
         began = time.monotonic()
-        writer = threading.Thread(target=lambda: (sender.stdin.write(lines), sender.stdin.flush()), daemon=True)
+        writer = threading.Thread(target=lambda: (put.write(lines), put.flush()), daemon=True)
         writer.start()
         rate = messages / (_await_all(receiver, messages) - began)
         writer.join()
@@ -83,49 +85,46 @@ def _await_all(receiver: subprocess.Popen[bytes], messages: int) -> float:
     raise SystemExit(f"only {seen} of {messages} arrived")
 
 
+class Counter:
+    """A bare client that counts what it hears and what was taken over."""
+
+    def __init__(self, options: MqttOptions, wanted: int) -> None:
+        self.transport = MqttTransport(options)
+        self.ready, self.done = asyncio.Event(), asyncio.Event()
+        self.room = asyncio.Semaphore(_UNDER_WAY)
+        self._left = wanted
+        self.transport.listen(self._hear)
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Connected):
+            self.ready.set()
+        elif isinstance(event, Published):
+            self.room.release()
+        elif isinstance(event, Received):
+            self._left -= 1
+            if not self._left:
+                self.done.set()
+
+
 async def broker_rate(messages: int, size: int, url: str, embedded: bool) -> float:
     """What the broker passes on from one client to another, with nothing behind it."""
     options = MqttOptions(parse_url(url)[0])
-    hosting = Hosting() if embedded else None
+    hosting = Hosting(BrokerConfig(options.address.host, options.address.port)) if embedded else None
     if hosting is not None:
-        from sdschat.transport.broker import BrokerConfig
-
-        hosting = Hosting(BrokerConfig(options.address.host, options.address.port))
         options = hosting.options(options)
-    ready, done = [asyncio.Event(), asyncio.Event()], asyncio.Event()
-    room = asyncio.Semaphore(_UNDER_WAY)
-    seen = 0
-
-    def hear_receiver(event: Event) -> None:
-        nonlocal seen
-        if isinstance(event, Connected):
-            ready[0].set()
-        elif isinstance(event, Received):
-            seen += 1
-            if seen == messages:
-                done.set()
-
-    def hear_sender(event: Event) -> None:
-        if isinstance(event, Connected):
-            ready[1].set()
-        elif isinstance(event, Published):
-            room.release()
-
-    receiver, sender = MqttTransport(options), MqttTransport(options)
-    receiver.listen(hear_receiver)
-    sender.listen(hear_sender)
-    receiver.subscribe("bench/packets")
-    for transport in (receiver, sender):
-        transport.start()
-    await asyncio.gather(*(event.wait() for event in ready))
+    receiver, sender = Counter(options, messages), Counter(options, messages)
+    receiver.transport.subscribe("bench/packets")
+    for client in (receiver, sender):
+        client.transport.start()
+        await client.ready.wait()
     began = time.monotonic()
     for number in range(messages):
-        await room.acquire()
-        sender.publish("bench/packets", bytes(size), tag=number)
-    await done.wait()
+        await sender.room.acquire()
+        sender.transport.publish("bench/packets", bytes(size), tag=number)
+    await receiver.done.wait()
     rate = messages / (time.monotonic() - began)
-    for transport in (receiver, sender):
-        await transport.close()
+    for client in (receiver, sender):
+        await client.transport.close()
     if hosting is not None:
         await hosting.close()
     return rate

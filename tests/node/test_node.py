@@ -1,0 +1,289 @@
+"""What a node does on a network in memory, with a real store and real keys."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+
+from sdschat.identity.book import KeyMet, NickClaimed
+from sdschat.identity.content import seal
+from sdschat.identity.keyfile import load_or_create
+from sdschat.node.facts import (
+    ConnectionChanged,
+    EphemeralSaid,
+    Fact,
+    IdentityUsedElsewhere,
+    Joined,
+    MessageDelivered,
+    PresenceChanged,
+    SavingFailed,
+    SavingResumed,
+    TroubleMet,
+)
+from sdschat.node.settings import Value
+from sdschat.sds.events import Rejected, StateChanged
+from sdschat.sds.ids import content_id
+from sdschat.sds.rows import AckState
+from sdschat.sds.values import Message, Reason
+from sdschat.store.errors import DiskFull, ProfileInUse
+from sdschat.store.reader import Reader
+from sdschat.store.transaction import Transaction
+from sdschat.transport.memory import MemoryTransport
+from sdschat.wire.sds_codec import SdsCodec
+from tests.node.worlds import world
+
+CODEC = SdsCodec()
+
+
+def test_two_talk_and_acknowledge(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            sent = ann.node.send("lobby", "hello")
+            told = await bob.until(MessageDelivered)
+            assert told.said.opened.text == "hello"
+            assert told.said.nick == "ann"
+            assert (await bob.until(KeyMet)).nick == "ann"
+            await ann.until(StateChanged, lambda s: s.message_id == sent.message_id and s.state is AckState.ACKED)
+
+    asyncio.run(story())
+
+
+def test_what_is_told_is_on_disk(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            on_disk: list[bool] = []
+
+            def look(fact: Fact) -> None:
+                if isinstance(fact.what, MessageDelivered):
+                    with Reader.open(w.path("bob"), CODEC) as reader:
+                        found = reader.message("lobby", fact.what.said.message.message_id)
+                        on_disk.append(found is not None and found.message.text == fact.what.said.opened.text)
+
+            bob.node.listen(look)
+            for number in range(5):
+                ann.node.send("lobby", f"number {number}")
+            await bob.until_texts(*(f"number {number}" for number in range(5)))
+            assert on_disk == [True] * 5
+
+    asyncio.run(story())
+
+
+def test_several_channels_do_not_mix(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann", "lobby", "attic"), w.start("bob", "lobby", "attic")
+            ann.node.send("lobby", "below")
+            ann.node.send("attic", "above")
+            await bob.until_texts("below", "above")
+            where = {
+                fact.channel: fact.what.said.opened.text
+                for fact in bob.facts
+                if isinstance(fact.what, MessageDelivered)
+            }
+            assert where == {"lobby": "below", "attic": "above"}
+
+    asyncio.run(story())
+
+
+def test_a_node_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            ann.node.send("lobby", "nobody is here yet")
+            await ann.until(MessageDelivered)
+            await ann.node.close(0.1)
+            again, bob = w.start("ann"), w.start("bob")
+            assert (await again.until(Joined)).known == 1
+            await bob.until_texts("nobody is here yet")
+            assert again.node.sender_id == ann.node.sender_id
+            assert again.texts() == []
+
+    asyncio.run(story())
+
+
+def test_presence_comes_and_goes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            here = await ann.until(PresenceChanged, lambda p: p.online)
+            assert here == (bob.node.sender_id, "bob", True)
+            await bob.node.close(0.1)
+            gone = await ann.until(PresenceChanged, lambda p: not p.online)
+            assert gone == (bob.node.sender_id, "bob", False)
+
+    asyncio.run(story())
+
+
+def test_a_lost_connection_is_told_and_what_was_said_meanwhile_arrives(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            await bob.until(PresenceChanged)
+            transport = ann.node.rooms["lobby"].transport
+            assert isinstance(transport, MemoryTransport)
+            transport.drop()
+            lost = await ann.until(ConnectionChanged, lambda c: c.state == "disconnected")
+            assert lost.ever
+            ann.node.send("lobby", "said offline")
+            bob.node.send("lobby", "said without ann")
+            await bob.until_texts("said without ann")
+            transport.reconnect()
+            await bob.until_texts("said without ann", "said offline")
+            await ann.until_texts("said without ann", "said offline")
+
+    asyncio.run(story())
+
+
+def test_faults_delay_and_lose_but_nothing_is_missing_in_the_end(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            faults: dict[str, Value] = {"fault.loss": 0.3, "fault.duplicate": 0.2, "fault.delay": 5}
+            members = [w.start(name, changes=faults) for name in ("ann", "bob", "eve")]
+            for number in range(4):
+                for member in members:
+                    member.node.send("lobby", f"{member.node.nick} {number}")
+            every = [f"{name} {number}" for name in ("ann", "bob", "eve") for number in range(4)]
+            for member in members:
+                await member.until_texts(*every)
+            assert "faults" in members[0].of(ConnectionChanged)[0].address
+
+    asyncio.run(story())
+
+
+def test_ephemeral_messages_are_read_and_not_kept(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            await ann.until(PresenceChanged)
+            ann.node.send("lobby", "psst", ephemeral=True)
+            told = await bob.until(EphemeralSaid)
+            assert (told.said.opened.text, told.said.nick) == ("psst", "ann")
+            assert bob.texts() == []
+
+    asyncio.run(story())
+
+
+def test_a_nick_that_was_another_keys_before(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            ann.node.send("lobby", "it is me")
+            await bob.until(MessageDelivered)
+            other = w.start("Ann", profile="other")
+            other.node.send("lobby", "no, me")
+            claimed = await bob.until(NickClaimed)
+            assert (claimed.sender_id, claimed.held_by) == (other.node.sender_id, ann.node.sender_id)
+
+    asyncio.run(story())
+
+
+def test_only_our_own_signature_says_that_our_key_is_used_elsewhere(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+            identity = load_or_create(w.path("ann").parent)
+            sealed = seal(
+                identity, "lobby", "not me", nick="ann", sent_time=1, nonce=secrets.token_bytes(16)
+            )
+            lamport = ann.node.rooms["lobby"].channel.state.clock.value
+            for content in (b"only claimed", sealed):
+                message = Message(identity.sender_id, content_id(content), "lobby", lamport, (), None, (), content)
+                w.network.pass_on("sds/1/lobby/msg", CODEC.encode(message), False)
+            stolen = await ann.until(IdentityUsedElsewhere)
+            assert stolen.message_id == content_id(sealed)
+            assert len(ann.of(IdentityUsedElsewhere)) == 1
+            assert [event.reason for event in ann.of(Rejected)] == [Reason.OWN_ID_UNKNOWN] * 2
+
+    asyncio.run(story())
+
+
+def test_rubbish_is_counted_and_changes_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            await bob.until(PresenceChanged)
+            for rubbish in (b"", b"\xff", os.urandom(300)):
+                w.network.pass_on("sds/1/lobby/msg", rubbish, False)
+                w.network.pass_on(f"sds/1/lobby/who/{bob.node.sender_id}", rubbish or b"\x00", False)
+            ann.node.send("lobby", "still fine")
+            await bob.until_texts("still fine")
+            with Reader.open(w.path("bob"), CODEC) as reader:
+                assert sum(reader.rejections("lobby")["lobby"].values()) == 3
+
+    asyncio.run(story())
+
+
+def test_a_consumer_that_raises_stops_nobody(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+
+            def broken(fact: Fact) -> None:
+                if isinstance(fact.what, MessageDelivered):
+                    raise RuntimeError("a consumer's own affair")
+
+            ann.node.listen(broken)
+            bob = w.start("bob")
+            bob.node.send("lobby", "one")
+            bob.node.send("lobby", "two")
+            await ann.until_texts("one", "two")
+            assert "own affair" in (await ann.until(TroubleMet)).detail
+
+    asyncio.run(story())
+
+
+def test_nothing_is_sent_or_told_while_it_cannot_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = [False]
+    write = Transaction.write
+
+    def sometimes(self: Transaction, connection: object) -> None:
+        if full[0]:
+            raise DiskFull(tmp_path)
+        write(self, connection)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Transaction, "write", sometimes)
+    monkeypatch.setattr("sdschat.node.node.RETRY", 0.05)
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            await bob.until(PresenceChanged)
+            await ann.until(PresenceChanged)
+            full[0] = True
+            ann.node.send("lobby", "patience")
+            await ann.until(SavingFailed)
+            assert ann.texts() == bob.texts() == []
+            full[0] = False
+            await ann.until(SavingResumed)
+            await bob.until_texts("patience")
+            assert ann.texts() == ["patience"]
+
+    asyncio.run(story())
+
+
+def test_other_programs_read_bare_text(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann", changes={"content.format": "text"}), w.start("bob")
+            assert ann.node.send("lobby", "plain").content == b"plain"
+            told = await bob.until(MessageDelivered)
+            assert (told.said.opened.text, told.said.opened.verdict, told.said.nick) == ("plain", "unsigned", "")
+
+    asyncio.run(story())
+
+
+def test_a_profile_belongs_to_one_node(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            w.start("ann")
+            with pytest.raises(ProfileInUse):
+                w.start("ann")
+
+    asyncio.run(story())
