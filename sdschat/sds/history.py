@@ -59,11 +59,13 @@ class OrderedEntries:
             self._chunks.append([entry])
             self._lasts.append(entry)
             return
-        at = min(bisect_left(self._lasts, entry), len(self._chunks) - 1)
-        chunk = self._chunks[at]
-        if entry > chunk[-1]:
+        if entry > self._lasts[-1]:  # nearly always
+            at = len(self._chunks) - 1
+            chunk = self._chunks[at]
             chunk.append(entry)
         else:
+            at = bisect_left(self._lasts, entry)
+            chunk = self._chunks[at]
             insort(chunk, entry)
         self._lasts[at] = chunk[-1]
         if len(chunk) > 2 * _CHUNK:

@@ -152,7 +152,7 @@ def insert_floor(messages: list[Message], layout: Layout) -> float:
 
     def work() -> None:
         for message_id in ids:
-            own.add(message_id)
+            own.add(message_id, START)
 
     return len(ids) / seconds(work)
 
@@ -161,11 +161,9 @@ def packet_overhead() -> int:
     """Bytes around the content of a packet with two causal ids and 256 ids in its filter."""
     peer = Peer("compact")
     state: ChannelState = peer.channel.state
-    number = 0
     for message in conversation(2000, filter_bytes=0):
         if state.filter.count == state.filter.capacity - 1:
             break
-        number += 1
         peer.receive(message, CODEC.encode(message))
     content = b"x" * 32
     raw = peer.send(START + 2000, content)

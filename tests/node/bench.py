@@ -31,9 +31,7 @@ _UNDER_WAY = 500
 
 def start(home: Path, name: str, *more: str) -> subprocess.Popen[bytes]:
     arguments = command("pipe", "bench", "--name", name, *more)
-    return subprocess.Popen(
-        arguments, cwd=home, env=environment(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    return subprocess.Popen(arguments, cwd=home, env=environment(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def await_event(process: subprocess.Popen[bytes], wanted: bytes) -> None:

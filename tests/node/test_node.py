@@ -189,9 +189,7 @@ def test_only_our_own_signature_says_that_our_key_is_used_elsewhere(tmp_path: Pa
             ann = w.start("ann")
             await ann.until(ConnectionChanged, lambda c: c.state == "connected")
             identity = load_or_create(w.path("ann").parent)
-            sealed = seal(
-                identity, "lobby", "not me", nick="ann", sent_time=1, nonce=secrets.token_bytes(16)
-            )
+            sealed = seal(identity, "lobby", "not me", nick="ann", sent_time=1, nonce=secrets.token_bytes(16))
             lamport = ann.node.rooms["lobby"].channel.state.clock.value
             for content in (b"only claimed", sealed):
                 message = Message(identity.sender_id, content_id(content), "lobby", lamport, (), None, (), content)

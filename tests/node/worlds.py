@@ -68,9 +68,7 @@ class World:
         self.network = MemoryNetwork(asyncio.get_running_loop().call_soon)
         self.members: list[Member] = []
 
-    def start(
-        self, name: str, *channels: str, profile: str = "", changes: Mapping[str, Value] | None = None
-    ) -> Member:
+    def start(self, name: str, *channels: str, profile: str = "", changes: Mapping[str, Value] | None = None) -> Member:
         settings = make_settings(QUICK | dict(changes or {}))
         opened = open_profile(self.path(profile or name), settings)
         member = Member(Node(opened, name, settings, InMemory(self.network, settings)))

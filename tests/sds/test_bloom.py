@@ -26,7 +26,7 @@ shapes = st.tuples(st.sampled_from([8, 64, 256]), st.sampled_from([0.1, 0.01, 0.
 def own_filter(items: list[str], capacity: int = 256, error_rate: float = 0.0001, layout: str = "compact") -> OwnFilter:
     own = OwnFilter(layout, capacity, error_rate, 0)
     for item in items:
-        own.add(item)
+        own.add(item, 0)
     return own
 
 

@@ -29,7 +29,7 @@ def future_clocks_are_adopted() -> Iterator[None]:
 
 def _take(s: ChannelState, message: Message, raw: bytes, via: str) -> None:
     deliver.deliver_message(s, message, raw, via, (), s.filter.generation, s.now.wall)
-    filters.include_received(s, message.message_id)
+    filters.include_received(s, message.message_id, message.lamport_timestamp or 0)
 
 
 @defect

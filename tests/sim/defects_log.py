@@ -123,7 +123,7 @@ def sync_messages_enter_the_filter() -> Iterator[None]:
 
     def receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
         old(s, message, lamport)
-        filters.include_received(s, message.message_id)
+        filters.include_received(s, message.message_id, message.lamport_timestamp or 0)
 
     with instead(old, receive_sync):
         yield
@@ -135,7 +135,7 @@ def a_filter_holds_its_own_message() -> Iterator[None]:
 
     def send_message(s: ChannelState, content: bytes) -> Message:
         lamport = max(s.now.wall, s.clock.value + 1)
-        s.filter.add(message_id_for(s.config.id_rule, s.channel_id, s.participant_id, lamport, content))
+        s.filter.add(message_id_for(s.config.id_rule, s.channel_id, s.participant_id, lamport, content), lamport)
         return old(s, content)
 
     with instead(old, send_message):
@@ -147,7 +147,7 @@ def ids_only_heard_of_enter_the_filter() -> Iterator[None]:
     old = requests.note_missing
 
     def note_missing(s: ChannelState, entry: Any, *rest: Any, **more: Any) -> bool:
-        s.filter.add(entry.message_id)
+        s.filter.add(entry.message_id, 0)
         return old(s, entry, *rest, **more)
 
     with instead(old, note_missing):
@@ -156,10 +156,12 @@ def ids_only_heard_of_enter_the_filter() -> Iterator[None]:
 
 @defect
 def the_filter_claims_more_than_it_covers() -> Iterator[None]:
-    old = OwnFilter.restart
+    old = OwnFilter.roll
 
-    def restart(self: OwnFilter, ids: Any, floor: int, generation: int) -> None:
-        old(self, ids, self.floor, generation)
+    def roll(self: OwnFilter) -> None:
+        floor = self.floor
+        old(self)
+        self.floor = floor
 
-    with method(OwnFilter, "restart", restart):
+    with method(OwnFilter, "roll", roll):
         yield

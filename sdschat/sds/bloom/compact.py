@@ -72,7 +72,7 @@ def shape_for(capacity: int, error_rate: float) -> Shape:
     return Shape(hashes, bits)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4096)  # 700 bytes each
 def mask(item: str, hashes: int, bits: int, seed: int = 0) -> int:
     """The bits of an id, as one number."""
     first, second = mmh3.hash64(item, seed, True, False)

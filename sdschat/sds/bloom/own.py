@@ -1,8 +1,7 @@
 """The filter of received ids that a participant sends (spec: Participant state).
 
-Two generations share one set of bits: what was kept at the last roll-over, and what came since. When the filter holds
-`capacity` ids it rolls over: it is made anew from the newest half of them. Both adding an id and rolling over cost
-the same whatever the length of the history; the roll is paid for by the additions before it.
+It has two generations, each of half the capacity. When the younger is full, the elder is forgotten and the younger
+takes its place, so that neither adding an id nor rolling over costs more in a long history than in a short one.
 """
 
 from __future__ import annotations
@@ -15,40 +14,78 @@ from sdschat.sds.bloom import compact, waku
 class OwnFilter:
     """Which ids we hold; `floor` promises that all that we hold and is dated no earlier is in it."""
 
-    __slots__ = ("_body", "_cached", "_value", "capacity", "count", "floor", "generation", "layout", "shape")
+    __slots__ = (
+        "_body", "_cached", "_elder_newest", "_value", "_young_body", "_young_newest", "_young_value", "capacity",
+        "elder", "floor", "generation", "layout", "shape", "young",
+    )  # fmt: skip
 
     def __init__(self, layout: str, capacity: int, error_rate: float, floor: int) -> None:
         self.layout = layout
         self.capacity = waku.CAPACITY if layout == "waku" else capacity
         self.shape = compact.shape_for(capacity, error_rate)
-        self.floor = floor
-        self.generation = 0
-        self.count = 0
-        self._value = 0
-        self._body = bytearray(waku.BYTES) if layout == "waku" else bytearray()
+        self.elder = self.young = 0
+        self._elder_newest = self._young_newest = -1
         self._cached: bytes | None = None
+        self.restart((), floor, 0)
+
+    @property
+    def count(self) -> int:
+        return self.elder + self.young
 
     @property
     def full(self) -> bool:
-        return self.count >= self.capacity
+        """The younger generation is: time to roll over."""
+        return self.young >= self.capacity // 2
 
-    def add(self, message_id: str) -> None:
+    @property
+    def next_floor(self) -> int:
+        """From where on the filter would be complete without its elder generation."""
+        return max(self.floor, self._elder_newest + 1)
+
+    def add(self, message_id: str, lamport: int) -> None:
         if self.layout == "waku":
             waku.add(self._body, message_id)
+            waku.add(self._young_body, message_id)
         else:
-            self._value |= compact.mask(message_id, self.shape.hashes, self.shape.bits)
-        self.count += 1
+            bits = compact.mask(message_id, self.shape.hashes, self.shape.bits)
+            self._value |= bits
+            self._young_value |= bits
+        self.young += 1
+        if lamport > self._young_newest:
+            self._young_newest = lamport
         self._cached = None
 
-    def restart(self, ids: Iterable[str], floor: int, generation: int) -> None:
-        """Roll over: hold just these ids, all that we hold from `floor` on."""
-        self._value = 0
-        self._body = bytearray(waku.BYTES) if self.layout == "waku" else bytearray()
-        self.count = 0
+    def roll(self) -> None:
+        """Forget the elder generation."""
+        self.floor = self.next_floor
+        self._close_generation()
+        self._value = self._young_value
+        self._body = self._young_body
+        self._open_generation()
+        self.generation += 1
+
+    def restart(self, ids: Iterable[tuple[int, str]], floor: int, generation: int) -> None:
+        """Hold just these (Lamport, id), as the elder generation: all that we hold from `floor` on."""
         self.floor = floor
         self.generation = generation
-        for message_id in ids:
-            self.add(message_id)
+        self._value = 0
+        self._body = bytearray(waku.BYTES) if self.layout == "waku" else bytearray()
+        self._open_generation()
+        for lamport, message_id in ids:
+            self.add(message_id, lamport)
+        self._close_generation()
+        self._open_generation()
+
+    def _close_generation(self) -> None:
+        self.elder, self._elder_newest = self.young, self._young_newest
+
+    def _open_generation(self) -> None:
+        self._young_value = 0
+        self._young_body = bytearray(waku.BYTES) if self.layout == "waku" else bytearray()
+        self._body = bytearray(self._body)  # a copy: what was the younger generation's is now the whole's
+        self.young = 0
+        self._young_newest = -1
+        self._cached = None
 
     def to_bytes(self) -> bytes:
         """What goes into `bloom_filter`."""

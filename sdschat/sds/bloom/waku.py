@@ -23,7 +23,7 @@ def hash_n(item: str, n: int, bound: int) -> int:
     return (first + n * second) % bound
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4096)
 def _places(item: str) -> tuple[tuple[int, int], ...]:
     """(byte, bit mask) of every bit of an item. XOR 7 turns the byte order within each 64-bit word."""
     first = abs(mmh3.hash(item)) % BITS

@@ -9,7 +9,7 @@ from sdschat.sds.incoming import Held
 from sdschat.sds.limits import GAPS_PER_CHANNEL
 from sdschat.sds.rows import Append, Entry, GapRow, LogRow
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.filters import roll_over
+from sdschat.sds.steps.filters import remake_filter
 from sdschat.sds.steps.requests import note_missing
 from sdschat.sds.values import HistoryEntry, Message, Reason
 
@@ -59,7 +59,7 @@ def _release(s: ChannelState, ready: list[Held]) -> None:
         s.incoming.take(message_id)
         if not _above_parents(s, held):
             abandon(s, message_id, held.message.sender_id)
-            roll_over(s)
+            remake_filter(s)
             continue
         _into_log(s, held.message, held.raw, held.via, _gap_left(s, held), held.generation, held.received_at)
         for waiter in s.incoming.meet(message_id, gap=False):

@@ -11,15 +11,30 @@ WAKU_REMEMBERED = 600_000  # with `auto`, waku is spoken for ten minutes after s
 _FOREVER = 1 << 62
 
 
-def include_received(s: ChannelState, message_id: str) -> None:
+def include_received(s: ChannelState, message_id: str, lamport: int) -> None:
     """Receive Message: the id of a message with content goes into the filter."""
     own = s.filter
-    own.add(message_id)
+    own.add(message_id, lamport)
     if own.full:
         roll_over(s)
 
 
 def roll_over(s: ChannelState) -> None:
+    """Let go of the elder generation, where that leaves a filter that is complete for the newest part of the log.
+
+    It does not after many old messages came in late: they would push out the newest, which others look for.
+    """
+    own = s.filter
+    order = s.window.order
+    wanted = order[-min(len(order), own.capacity // 4)].lamport if order else 0
+    if own.next_floor > wanted:
+        remake_filter(s)
+        return
+    own.roll()
+    s.events.append(FilterRolled(own.generation, own.floor))
+
+
+def remake_filter(s: ChannelState) -> None:
     """Make the filter anew from the newest half of what it may hold, and say from where on it is complete."""
     own = s.filter
     keep = own.capacity // 2
@@ -31,8 +46,9 @@ def roll_over(s: ChannelState) -> None:
         # Complete from the oldest that is kept; where its date is shared with one that is not, from the next date.
         oldest, dropped = ids[-keep][0], ids[-keep - 1][0]
         floor = oldest if dropped < oldest else oldest + 1
-        ids = [item for item in ids[-keep:] if item[0] >= floor]
-    own.restart([message_id for _, message_id in ids], floor, own.generation + 1)
+    ids = [item for item in ids[-keep:] if item[0] >= floor]
+    # Two numbers on, so that what was in the last two generations is not taken for part of these.
+    own.restart(ids, floor, own.generation + 2)
     s.events.append(FilterRolled(own.generation, floor))
 
 
@@ -50,18 +66,20 @@ def choose_layout(s: ChannelState) -> None:
     generation = s.filter.generation
     s.filter = OwnFilter(layout, s.config.bloom_capacity, s.config.bloom_error_rate, s.horizon)
     s.filter.generation = generation
-    roll_over(s)
+    remake_filter(s)
     s.events.append(LayoutChanged(layout))
 
 
 def restore_filter(s: ChannelState, layout: str, generation: int, floor: int) -> None:
-    """The filter as it was: all from `floor` on, and what came since the last roll-over, whatever its date."""
+    """The filter as it was: all from `floor` on, and the last two generations, whatever their dates."""
     own = s.filter = OwnFilter(layout, s.config.bloom_capacity, s.config.bloom_error_rate, floor)
-    ids = {entry.message_id: None for entry in s.between(floor, _FOREVER, 2 * own.capacity)}
+    found = {entry.message_id: entry for entry in s.between(floor, _FOREVER, 2 * own.capacity)}
     for entry in s.history.recently_added(own.capacity + BUFFERED_PER_CHANNEL + PARKED_PER_CHANNEL):
-        if entry.generation == generation:
-            ids[entry.message_id] = None
-    for message_id, held in s.incoming.held.items():
-        if held.lamport >= floor or held.generation == generation:
-            ids[message_id] = None
-    own.restart(ids, floor, generation)
+        found[entry.message_id] = entry
+    ids = [(entry.lamport, entry.message_id, entry.generation) for entry in found.values()]
+    ids += [(held.lamport, message_id, held.generation) for message_id, held in s.incoming.held.items()]
+    elder = [item for item in ids if item[2] == generation - 1 or (item[2] != generation and item[0] >= floor)]
+    own.restart([item[:2] for item in elder], floor, generation)
+    for lamport, message_id, in_generation in ids:
+        if in_generation == generation:
+            own.add(message_id, lamport)

@@ -15,6 +15,7 @@ from sdschat.sds.timers import to_wall
 
 ACTIVE_WITHIN = 10  # sync intervals within which a peer counts as being about
 _FOREVER = 1 << 62
+FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when we first meet it
 CROWD = 16  # this many peers about stretch the delay by as much again, so that one of them is first
 
 
@@ -30,9 +31,9 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
             if s.filter.floor <= received.floor and not _unexplained(s, received, compared[0]):
                 return
     else:
-        # A foreign filter does not say since when it is complete: nothing from before we knew the peer, but for as
-        # much as clocks may differ. So a joiner is not flooded.
-        floor = max(0, peer.first_lamport - s.config.max_skew)
+        # A foreign filter does not say since when it is complete. A peer that we have only just met may be new, or
+        # may have been cut off from us: it gets the last minutes, but is not flooded.
+        floor = max(0, peer.first_lamport - s.config.max_skew - FIRST_MET)
     if received.fill > MAX_FILL:
         return
     fresh = s.fresh  # what came just now may still be on its way to them

@@ -22,7 +22,7 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.answers import answered_by_other, review_repair_request
 from sdschat.sds.steps.deliver import BEFORE_JOIN, NO_ROOM, abandon, deliver_message, note_gap
 from sdschat.sds.steps.evidence import review_evidence
-from sdschat.sds.steps.filters import include_received, roll_over
+from sdschat.sds.steps.filters import include_received, remake_filter
 from sdschat.sds.steps.pushes import heard_again
 from sdschat.sds.steps.requests import note_missing, received
 from sdschat.sds.steps.timing import traffic_heard
@@ -79,12 +79,14 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         via = "sync"  # nobody asked for it: a push, or a late resend
     _review(s, message, lamport, stale=repaired)
     traffic_heard(s)
+    generation = s.filter.generation
     if waits:
         _buffer(s, message, raw, via, found)
     else:
         gap = tuple(_name_gap(s, message, found))
         deliver_message(s, message, raw, via, gap, s.filter.generation, s.now.wall)
-    include_received(s, message_id)
+    if s.filter.generation == generation:  # otherwise the filter was made anew meanwhile, with this message in the log
+        include_received(s, message_id, lamport)
     s.note_fresh(message_id)
 
 
@@ -212,7 +214,7 @@ def _park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int)
     held.release_at = lamport - s.config.max_skew
     s.incoming.put(held)
     s.incoming.parked.set(message.message_id, s.now.mono + held.release_at - s.now.wall)
-    include_received(s, message.message_id)
+    include_received(s, message.message_id, lamport)
     s.note_fresh(message.message_id)
     s.events.append(MessageParked(message.message_id, message.sender_id, held.release_at))
 
@@ -231,14 +233,14 @@ def release_parked(s: ChannelState) -> None:
         if found.parent_too_new:
             s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message_id, found.parent_too_new)
             abandon(s, message_id, message.sender_id)
-            roll_over(s)
+            remake_filter(s)
         elif found.unknown or found.held:
             if _make_room(s, message, len(held.raw)):
                 found = _verify_dependencies(s, message, held.lamport)
                 _buffer(s, message, held.raw, held.via, found, held)
             else:
                 abandon(s, message_id, message.sender_id)
-                roll_over(s)
+                remake_filter(s)
         else:
             gap = tuple(_name_gap(s, message, found))
             deliver_message(s, message, held.raw, held.via, gap, held.generation, held.received_at)
@@ -257,7 +259,7 @@ def _make_room(s: ChannelState, message: Message, size: int) -> bool:
         assert gone is not None
         s.reject(Reason.BUFFER_QUOTA, gone.message.sender_id, victim)
         abandon(s, victim, gone.message.sender_id)
-        roll_over(s)  # our filter must not claim what we have dropped
+        remake_filter(s)  # our filter must not claim what we have dropped
         return True
     s.reject(Reason.BUFFER_QUOTA, message.sender_id, message.message_id)
     return False

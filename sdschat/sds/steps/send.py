@@ -79,7 +79,7 @@ def _log_own(s: ChannelState, message: Message, raw: bytes) -> None:
     s.window.insert(entry)
     s.unsaved[message.message_id] = row
     s.writes.append(Append(row))
-    include_received(s, message.message_id)
+    include_received(s, message.message_id, lamport)
     s.note_fresh(message.message_id)
     s.events.append(Delivered(message, True, False, (), "live"))
 
