@@ -7,7 +7,7 @@ In the node that is SQLite; here is one that lives in memory, for tests, simulat
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections import deque
+from collections import OrderedDict, deque
 from typing import Protocol
 
 from sdschat.sds.rows import Entry, LogRow
@@ -107,7 +107,8 @@ class MemoryHistory:
         self._kept = bodies
         self._index: dict[str, Entry] = {}
         self._order = OrderedEntries()
-        self._bodies: dict[str, LogRow] = {}
+        # Ordered, because finding the oldest key of a plain dict takes longer with every key deleted before it.
+        self._bodies: OrderedDict[str, LogRow] = OrderedDict()
         self._added: deque[str] = deque(maxlen=16_384)
 
     def __len__(self) -> int:
@@ -127,7 +128,7 @@ class MemoryHistory:
         self._bodies[message_id] = row
         self._added.append(message_id)
         if self._kept is not None and len(self._bodies) > self._kept:
-            del self._bodies[next(iter(self._bodies))]
+            self._bodies.popitem(last=False)
 
     def _full(self, entry: Entry) -> Entry:
         row = self._bodies.get(entry.message_id)

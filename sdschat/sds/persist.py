@@ -5,6 +5,7 @@ Stopping after any step and restoring equals never having stopped: what is not a
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -102,7 +103,7 @@ def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
         found = s.history.row(entry.message_id)
         if found is not None and found.received_at > since:
             came.append((found.received_at, entry.message_id))
-    s.fresh = {message_id: past_mono(s.now, at) for at, message_id in sorted(came)}
+    s.fresh = OrderedDict((message_id, past_mono(s.now, at)) for at, message_id in sorted(came))
 
 
 def _restore_held(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import NamedTuple
 
 from sdschat.sds.bloom.own import OwnFilter
@@ -156,8 +157,10 @@ class ChannelState:
         self.answer_budget = Budget(ANSWER_BYTES_PER_MINUTE)
         self.push_budget = Budget(PUSH_BYTES_PER_MINUTE)
         self.spent_at = 0
-        self.fresh: dict[str, int] = {}  # what came in within `push_grace`, and when: it may be on its way to others
-        self.ephemeral_seen: dict[str, None] = {}
+        self.fresh: OrderedDict[str, int] = (
+            OrderedDict()
+        )  # what came in within `push_grace`, and when: it may be on its way to others
+        self.ephemeral_seen: OrderedDict[str, None] = OrderedDict()
         self.ephemeral_sent = 0
         self.unsaved: dict[str, LogRow] = {}
         self.saved_channel: ChannelRow | None = None

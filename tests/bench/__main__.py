@@ -14,7 +14,7 @@ from sdschat.sim.throughput import measure
 from tests.bench import figures
 from tests.peers.packets import conversation
 
-MEASURED = 2000
+MEASURED = 3000
 
 
 def main() -> None:
@@ -57,14 +57,14 @@ def alone(rounds: int) -> None:
     print("waku layout, engine alone, a second")
     near, far = [], []
     for _ in range(rounds):
-        near.append(figures.receive_rate(conversation(1000 + MEASURED), 1000, MEASURED, "waku").decoded)
-        far.append(figures.receive_rate(conversation(100_000 + MEASURED), 100_000, MEASURED, "waku").decoded)
+        near.append(figures.receive_rate(figures.spoken(1000 + MEASURED, "waku"), 1000, MEASURED, "waku").decoded)
+        far.append(figures.receive_rate(figures.spoken(100_000 + MEASURED, "waku"), 100_000, MEASURED, "waku").decoded)
     kept = median(b / a for a, b in zip(near, far, strict=True))
     print(f"  receive, history   1,000: {median(near):>8,.0f}")
     print(f"  receive, history 100,000: {median(far):>8,.0f}  = {kept:.0%} of the rate at 1,000")
     print(f"  floors: protobuf parse {figures.parse_floor(sample):,.0f}, ", end="")
     print(f"filter insert {figures.insert_floor(sample, 'waku'):,.0f}")
-    compact = list(figures.compact_conversation(1000 + 5 * MEASURED))
+    compact = list(figures.spoken(1000 + 5 * MEASURED, "compact"))
     found = [figures.receive_rate(compact, 1000, 5 * MEASURED, "compact") for _ in range(rounds)]
     print("compact layout, engine alone, a second")
     print(f"  receive, decoded before:  {median(one.decoded for one in found):>8,.0f}")

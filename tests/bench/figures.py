@@ -64,9 +64,9 @@ class Peer:
         return ready.packets[-1].raw
 
 
-def compact_conversation(count: int, senders: int = 3) -> Iterable[Message]:
-    """What real engines with compact filters send one another."""
-    peers = [Peer("compact", f"{number:032x}") for number in range(senders)]
+def spoken(count: int, layout: Layout, senders: int = 2) -> Iterable[Message]:
+    """What engines send one another, with their own filters and histories."""
+    peers = [Peer(layout, f"{number:032x}") for number in range(senders)]
     for number in range(count):
         speaker = number % senders
         raw = peers[speaker].send(START + 10 * number + 1, b"message %d of the benchmark" % number)

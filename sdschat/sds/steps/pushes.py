@@ -33,7 +33,7 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     else:
         # A foreign filter does not say since when it is complete. A peer that we have only just met may be new, or
         # may have been cut off from us: it gets the last minutes, but is not flooded.
-        floor = max(0, peer.first_lamport - s.config.max_skew - FIRST_MET)
+        floor = max(_covered_since(s), peer.first_lamport - s.config.max_skew - FIRST_MET)
     if received.fill > MAX_FILL:
         return
     fresh = s.fresh  # what came just now may still be on its way to them
@@ -61,6 +61,14 @@ def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> in
             break
         ours_only &= ~mask(message_id, received.hashes, received.bits)
     return ours_only
+
+
+def _covered_since(s: ChannelState) -> int:
+    """From when on a foreign filter can be taken to be complete: peers that roll theirs over keep about what we keep
+    in ours of that layout, and what is older must not be pushed to those who have only forgotten it there."""
+    if s.filter.layout == "waku":
+        return s.filter.floor
+    return s.window.order[0].lamport if s.window.order else 0
 
 
 def _slice(s: ChannelState, peer: Peer, received: ReceivedFilter, floor: int) -> list[Entry]:

@@ -133,7 +133,7 @@ def _receive_without_clock(s: ChannelState, message: Message) -> None:
         return
     seen[message.message_id] = None
     if len(seen) > EPHEMERAL_SEEN:
-        del seen[next(iter(seen))]
+        seen.popitem(last=False)
     s.events.append(EphemeralReceived(message))
 
 
@@ -186,7 +186,8 @@ def _verify_dependencies(s: ChannelState, message: Message, lamport: int) -> _De
 
 def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> None:
     """What a packet tells of its sender: acknowledgements, requests, and what it lacks."""
-    peer = s.peers.heard(message.sender_id, lamport, s.now.mono)
+    dated = min(lamport, s.now.wall + s.config.max_skew)  # a forged date must not make all later packets look old
+    peer = s.peers.heard(message.sender_id, dated, s.now.mono)
     if is_waku(message.bloom_filter):
         s.waku_heard_at = s.now.mono
     review_evidence(s, message, peer, lamport)
@@ -195,7 +196,7 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
         old = bool(message.content) and s.now.wall - lamport > s.config.t_max
         if not old:
             review_repair_request(s, message)
-    peer.last_lamport = max(peer.last_lamport, lamport)
+    peer.last_lamport = max(peer.last_lamport, dated)
 
 
 def _park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
