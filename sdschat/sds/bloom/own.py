@@ -104,3 +104,13 @@ class OwnFilter:
             return None
         ours = compact.fold(self._value, shape.bits, bits)
         return ours & ~theirs.value, theirs.value & ~ours
+
+    def beyond(self, theirs: waku.WakuFilter, explained: Iterable[str]) -> bool:
+        """Whether this filter, of the waku layout, has bits that theirs lacks, but for those of the `explained` ids."""
+        ours_only = int.from_bytes(self._body, "big") & ~int.from_bytes(theirs.body, "big")
+        if ours_only:
+            known = bytearray(waku.BYTES)
+            for message_id in explained:
+                waku.add(known, message_id)
+            ours_only &= ~int.from_bytes(known, "big")
+        return bool(ours_only)

@@ -33,6 +33,8 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     else:
         # A foreign filter does not say since when it is complete. A peer that we have only just met may be new, or
         # may have been cut off from us: it gets the last minutes, but is not flooded.
+        if s.filter.layout == "waku" and not s.filter.beyond(received, s.fresh):
+            return
         floor = max(_covered_since(s), peer.first_lamport - s.config.max_skew - FIRST_MET)
     if received.fill > MAX_FILL:
         return
