@@ -114,7 +114,7 @@ class Channel:
             forget_old_answers(s)
             forget_old_pushes(s)
         release_parked(s)
-        if s.online:
+        if s.online:  # none of these has anything to do without a transport, and time without it counts for none
             give_up(s)
             periodic_outgoing_buffer_sweep(s)
             incoming_repair_request_buffer_sweep(s)

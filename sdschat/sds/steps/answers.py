@@ -66,8 +66,6 @@ def answered_by_other(s: ChannelState, message_id: str) -> None:
 
 def incoming_repair_request_buffer_sweep(s: ChannelState) -> None:
     """Broadcast the original bytes of what is due, within the budget; what exceeds it waits."""
-    if not s.online:
-        return
     for message_id in s.answers.timers.pop_due(s.now.mono):
         answer = s.answers.answers[message_id]
         found = s.packet_of(message_id)

@@ -23,8 +23,6 @@ def schedule_resend(s: ChannelState, known: Outgoing) -> None:
 
 def periodic_outgoing_buffer_sweep(s: ChannelState) -> None:
     """Rebroadcast what is due: the same bytes, unacknowledged first, never given up."""
-    if not s.online:
-        return
     due = [s.outgoing.open[key] for key in s.outgoing.timers.pop_due(s.now.mono)]
     due.sort(key=lambda known: (known.state, known.lamport, known.message_id))
     for place, known in enumerate(due):

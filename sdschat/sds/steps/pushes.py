@@ -149,8 +149,6 @@ def _back_off(s: ChannelState, push: Push) -> int:
 
 def push_sweep(s: ChannelState) -> None:
     """Send what is due, within the budget; what exceeds it waits."""
-    if not s.online:
-        return
     for message_id in s.pushes.timers.pop_due(s.now.mono):
         push = s.pushes.pushes[message_id]
         found = s.packet_of(message_id)

@@ -22,7 +22,7 @@ def next_sync(s: ChannelState) -> int:
 
 
 def periodic_sync_message(s: ChannelState) -> None:
-    if s.online and next_sync(s) <= s.now.mono:
+    if next_sync(s) <= s.now.mono:
         send_sync(s)
 
 
