@@ -12,6 +12,7 @@ from sdschat.identity.content import ContentKind
 from sdschat.node.clock import Clock
 from sdschat.node.connect import Network
 from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
+from sdschat.node.part import Part
 from sdschat.node.profile import Profile
 from sdschat.node.reading import Desk
 from sdschat.node.room import Room, open_engine
@@ -29,6 +30,7 @@ _PAUSE: Final = 0.004  # seconds
 _log = logging.getLogger("sdschat.node")
 
 Consumer = Callable[[Fact], None]
+PartMaker = Callable[[Room], Part]
 
 
 class Node:
@@ -48,6 +50,7 @@ class Node:
         self._clock = clock or Clock()
         self._loop = asyncio.get_running_loop()
         self._consumers: list[Consumer] = []
+        self._makers: list[PartMaker] = []
         self._stirred: dict[str, Room] = {}
         self._unsaved: list[Batch] = []
         self._turn_due = self._busy = False
@@ -68,6 +71,10 @@ class Node:
         """Who is told every fact, in order. An exception of a consumer is reported, and is its own affair."""
         self._consumers.append(consumer)
 
+    def extend(self, make: PartMaker) -> None:
+        """Every channel that is joined from now on gets this part as well."""
+        self._makers.append(make)
+
     def join(self, name: str) -> Room:
         """Open a channel and connect it. Raises ValueError for a name that is none, and StoreError."""
         topics = Topics(name, self.settings.topic_prefix)
@@ -83,6 +90,8 @@ class Node:
             self._clock, self.settings.qos, tell=self._tell, stir=self._stir, fail=self._fail,
         )  # fmt: skip
         self.rooms[topics.channel] = room
+        for make in self._makers:
+            room.attach(make(room))
         self._mend(room.name)
         self._tell(room.name, Joined(self.sender_id, self.nick, len(engine.state.outgoing.open)))
         self._stir(room)
@@ -155,6 +164,8 @@ class Node:
         self._busy = sum(len(batch.texts) for batch in batches) >= _BUSY
         for batch in batches:
             batch.room.publish(batch.packets)
+            for work in batch.parts:
+                batch.room.post(work.posts)
         for batch in batches:
             for what in batch.told:
                 self._tell(batch.room.name, what)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from sdschat.node.clock import Clock
 from sdschat.node.facts import ConnectionChanged, HandedOver, NotPublished, TroubleMet, What
+from sdschat.node.part import Handler, Part, Post, heard_at, sent_to
 from sdschat.node.presence import DOUBT, Presence
 from sdschat.node.reading import Desk
 from sdschat.sds.channel import Channel
@@ -46,6 +47,33 @@ class Room:
         self._tell = tell
         self._stir = stir
         self._fail = fail
+        self._parts: list[Part] = []
+        self._handlers: dict[str, Handler] = {}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(self._parts)
+
+    def attach(self, part: Part) -> None:
+        """Something else that this channel does, from now on."""
+        self._parts.append(part)
+        part.attach(self)
+
+    def handle(self, what: str, handler: Handler) -> None:
+        """Hear what comes to us on the topics of `what`: sync, store/query, store/answer or timber. One handler each.
+        What the broker kept from earlier and our own packets do not come."""
+        if what in self._handlers:
+            raise ValueError(f"{what} is handled already")
+        self._handlers[what] = handler
+        self.transport.subscribe(heard_at(self._topics, what, self._desk.identity.sender_id))
+
+    def stir(self) -> None:
+        """Something is ready: there will be a turn soon."""
+        self._stir(self)
+
+    def receive(self, packet: bytes, via: str) -> None:
+        """A packet of the channel that came another way: store or sync. Any bytes will do."""
+        self._take_packet(packet, via)
 
     def start(self) -> None:
         self.transport.listen(self._heard)
@@ -62,10 +90,14 @@ class Room:
             case base.Received():
                 self._received(event)
             case base.Published(tag):
-                if isinstance(tag, str):
+                if callable(tag):
+                    tag(None)
+                elif isinstance(tag, str):
                     self._tell(self.name, HandedOver(tag))
             case base.PublishFailed(tag, failure, detail):
-                if failure is not base.Failure.CLOSED:
+                if callable(tag):
+                    tag(detail)
+                elif failure is not base.Failure.CLOSED:
                     self._tell(self.name, NotPublished(tag if isinstance(tag, str) else "", str(failure), detail))
             case base.HandlerFailed(error, _):
                 self._failed(error)
@@ -77,15 +109,25 @@ class Room:
                 self._connection(event)
 
     def _received(self, event: base.Received) -> None:
-        if event.topic != self._topics.msg:
-            place = self._topics.place(event.topic)
-            if place is not None and place.what == "who":
-                changed = self.presence.heard(place.frm, event.payload)
-                if changed is not None:
-                    self._tell(self.name, changed)
+        if event.topic == self._topics.msg:
+            self._take_packet(event.payload, "live")
             return
+        place = self._topics.place(event.topic)
+        if place is None:
+            return
+        if place.what == "who":
+            changed = self.presence.heard(place.frm, event.payload)
+            if changed is not None:
+                self._tell(self.name, changed)
+            return
+        handler = self._handlers.get(place.what)
+        if handler is not None and not event.retained and place.frm != self._desk.identity.sender_id:
+            handler(place.frm, event.payload, self._clock.now())
+            self._stir(self)
+
+    def _take_packet(self, packet: bytes, via: str) -> None:
         now = self._clock.now()
-        message = self._codec.decode(event.payload)
+        message = self._codec.decode(packet)
         if isinstance(message, Refusal):
             state = self.channel.state
             state.now = now
@@ -93,7 +135,7 @@ class Room:
         else:
             if message.sender_id == self._desk.identity.sender_id:
                 self._desk.note_claim(message)
-            self.channel.receive_message(now, message, event.payload)
+            self.channel.receive_message(now, message, packet, via)
         self._stir(self)
 
     def _connection(self, event: base.Connecting | base.Connected | base.Disconnected) -> None:
@@ -106,9 +148,13 @@ class Room:
                 self.presence.doubt()
                 self.doubt_until = now.mono + DOUBT
                 self.channel.connected(now)
+                for part in self._parts:
+                    part.connected(now)
                 told = ConnectionChanged("connected", address, ever=ever)
             case base.Disconnected(why, detail, retry_at):
                 self.channel.disconnected(now)
+                for part in self._parts:
+                    part.disconnected(now)
                 retry = 0 if retry_at is None else now.wall + max(0, round(retry_at * 1000) - now.mono)
                 told = ConnectionChanged("disconnected", address, str(why), detail, retry, ever)
         self._tell(self.name, told)
@@ -130,17 +176,28 @@ class Room:
             for changed in self.presence.settle():
                 self._tell(self.name, changed)
         self.channel.advance(now)
+        for part in self._parts:
+            when = part.next_wake()
+            if when is not None and when <= now.mono:
+                part.advance(now)
         self._stir(self)
 
     def next_wake(self) -> int | None:
-        due = [when for when in (self.channel.next_wake(), self.doubt_until) if when is not None]
-        return min(due, default=None)
+        wanted = [self.channel.next_wake(), self.doubt_until, *(part.next_wake() for part in self._parts)]
+        return min((when for when in wanted if when is not None), default=None)
 
     def publish(self, packets: list[Packet]) -> None:
         """Everything these claim is on disk by now."""
         topic = self._topics.msg
         for raw, why, message_id in packets:
             self.transport.publish(topic, raw, qos=self._qos, tag=message_id if why in _OWN else None)
+
+    def post(self, posts: Sequence[Post]) -> None:
+        """What the parts send: whatever these claim is on disk by now, too."""
+        me = self._desk.identity.sender_id
+        for what, to, payload, sent in posts:
+            topic = sent_to(self._topics, what, to, me)
+            self.transport.publish(topic, payload, qos=self._qos, tag=sent)
 
     def stolen(self, event: Rejected) -> bool:
         """Whether a refusal means that somebody else uses our key."""

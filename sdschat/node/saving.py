@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sdschat.identity.book import KeyFact, KeyRow, NickRow
 from sdschat.node.clock import Clock
 from sdschat.node.facts import EphemeralSaid, IdentityUsedElsewhere, MessageDelivered, What
+from sdschat.node.part import Work
 from sdschat.node.profile import Profile
 from sdschat.node.reading import Desk, indexed
 from sdschat.node.room import Room
@@ -32,6 +33,7 @@ class Batch(NamedTuple):
     texts: list[IndexedText]
     keys: list[KeyRow | NickRow]
     journal: list[JournalRow]
+    parts: list[Work]
 
 
 def gather(room: Room, desk: Desk, clock: Clock) -> Batch:
@@ -62,8 +64,12 @@ def gather(room: Room, desk: Desk, clock: Clock) -> Batch:
             if isinstance(event, ev.Rejected) and room.stolen(event):
                 told.append(IdentityUsedElsewhere(event.message_id))
             told.append(event)
-    journal = journal_of(room.name, Ready(ready.writes, ready.packets, events), now)
-    return Batch(room, ready.writes, ready.packets, told, texts, keys, journal)
+    ready = Ready(ready.writes, ready.packets, events)
+    journal = journal_of(room.name, ready, now)
+    parts = [part.take(ready, now) for part in room.parts]
+    for work in parts:
+        told += work.told
+    return Batch(room, ready.writes, ready.packets, told, texts, keys, journal, parts)
 
 
 def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
@@ -73,7 +79,7 @@ def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
 
 def save(store: Store, batches: list[Batch]) -> None:
     """All of it, in one transaction. Raises StoreError, with nothing saved."""
-    if not any(batch.writes or batch.journal or batch.keys for batch in batches):
+    if not any(batch.writes or batch.journal or batch.keys or _saves(batch) for batch in batches):
         return
     with store.transaction() as transaction:
         for batch in batches:
@@ -86,6 +92,13 @@ def save(store: Store, batches: list[Batch]) -> None:
                 else:
                     transaction.put_nick(*row)
             transaction.journal(batch.journal)
+            for work in batch.parts:
+                if work.save is not None:
+                    work.save(transaction)
+
+
+def _saves(batch: Batch) -> bool:
+    return any(work.save is not None for work in batch.parts)
 
 
 def read_again(channel: str, profile: Profile, desk: Desk) -> None:
