@@ -120,7 +120,7 @@ def _known_code(error: Exception) -> int | None:
     known: dict[str, int] = {
         "StoreError": getattr(error, "exit_code", codes.UNEXPECTED), "KeyFileError": codes.PROFILE,
         "AddressError": codes.WRONG_USE, "ProfileError": codes.WRONG_USE, "SettingError": codes.WRONG_USE,
-        "BrokerError": codes.UNREACHABLE,
+        "BrokerError": codes.UNREACHABLE, "PipelineProblem": getattr(error, "exit_code", codes.UNEXPECTED),
     }  # fmt: skip
     return next((known[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in known), None)
 

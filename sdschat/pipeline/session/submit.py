@@ -1,0 +1,37 @@
+"""The command that runs the same thing by spark-submit, for whoever wants to see it or has to schedule it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from sdschat.pipeline.session.conf import MEANING, python_there
+from sdschat.pipeline.session.ship import package_zip
+from sdschat.pipeline.session.where import Where
+
+
+def submit_command(where: Where, arguments: Sequence[str], folder: Path) -> str:
+    """`arguments` as they stand behind `sdschat pipeline`. What executors need besides is in the last line."""
+    master = where.master or "local[*]"
+    parts = ["spark-submit", "--master", master]
+    if not master.startswith("local"):
+        parts += ["--deploy-mode", "client", "--conf", f"spark.pyspark.python={python_there(master)}"]
+    package = package_zip(folder)
+    parts += ["--py-files", str(package)]
+    for key, value in (MEANING | dict(where.conf)).items():
+        parts += ["--conf", f"{key}={value}"]
+    if master.startswith("k8s://") and "spark.kubernetes.container.image" not in dict(where.conf):
+        parts += ["--conf", "spark.kubernetes.container.image=<image with Python and the packages below>"]
+    parts += [str(entry_point(folder)), *arguments]
+    return shlex.join(parts)
+
+
+def entry_point(folder: Path) -> Path:
+    """spark-submit runs a file. This one only calls the program, which comes along in the zip."""
+    path = folder / "sdschat_pipeline.py"
+    text = 'import sys\n\nfrom sdschat.cli.program import run\n\nsys.exit(run(["pipeline", *sys.argv[1:]]))\n'
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,95 @@
+"""Start-up: an archive of Spark's classes, as the JVM would have them after loading, halves it.
+
+Made once for each Java and version of Spark by a training run. One that does not fit is ignored by the JVM.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
+from sdschat.pipeline.session.java import Java, find_java, usable_home
+from sdschat.pipeline.session.where import Where
+
+_TRAINING: Final = "SDSCHAT_TRAINING_ARCHIVE"
+_QUIET: Final = ("-Xlog:disable", "-Xlog:all=off")
+_LONGEST: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Warmed:
+    archive: Path
+    size: int
+    seconds: float
+
+
+def archive_path(folder: Path, java: Java) -> Path:
+    return folder / f"classes-java{java.version}-spark{spark_version()}.jsa"
+
+
+def spark_version() -> str:
+    """Without importing it, which takes a second."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name in ("pyspark", "pyspark-client"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return ""
+
+
+def archive_flags(folder: Path, java: Java) -> list[str]:
+    """Flags that use the archive where there is one, or make it in a training run."""
+    training = os.environ.get(_TRAINING)
+    base = _base(folder, java)
+    before = [f"-XX:SharedArchiveFile={base}"] if base.exists() else []
+    if training:
+        return [*before, f"-XX:ArchiveClassesAtExit={training}", *_QUIET]
+    archive = archive_path(folder, java)
+    if not archive.exists():
+        return []
+    joined = f"{base}{os.pathsep}{archive}" if base.exists() else str(archive)
+    return ["-Xshare:auto", f"-XX:SharedArchiveFile={joined}", *_QUIET]
+
+
+def _base(folder: Path, java: Java) -> Path:
+    """Runtimes cut down for size come without the archive that all others start from."""
+    return folder / f"base-java{java.version}.jsa"
+
+
+def warm_up(where: Where) -> Warmed:
+    """Make the archive. Raises PipelineProblem."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise PipelineProblem("pyspark is not installed: pip install 'sdschat[pipeline]'.", NO_SPARK)
+    assert where.cache is not None
+    folder = where.cache
+    folder.mkdir(parents=True, exist_ok=True)
+    java = find_java().java
+    if java is None:
+        raise PipelineProblem("there is no Java 17 or later: `sdschat pipeline doctor` says what to do.", NO_SPARK)
+    began = time.monotonic()
+    if not list(java.home.glob("lib/*/classes*.jsa")):
+        program = usable_home(java, folder) / "bin" / "java"
+        subprocess.run(
+            [program, "-Xshare:dump", f"-XX:SharedArchiveFile={_base(folder, java)}"],
+            check=False, capture_output=True, timeout=_LONGEST,
+        )  # fmt: skip
+    archive = archive_path(folder, java)
+    fresh = archive.with_name(f".{archive.name}.{os.getpid()}")
+    environ = {**os.environ, _TRAINING: str(fresh), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environ.pop("SPARK_REMOTE", None)
+    command = [sys.executable, "-m", "sdschat.pipeline.session.train", str(folder)]
+    done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=_LONGEST)
+    if not fresh.exists():
+        said = " ".join((done.stderr or done.stdout).split())[-200:]
+        raise PipelineProblem(f"the class archive was not made: {said or 'the training run left none'}.", NO_SPARK)
+    fresh.replace(archive)
+    return Warmed(archive, archive.stat().st_size, time.monotonic() - began)

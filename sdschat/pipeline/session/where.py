@@ -1,0 +1,61 @@
+"""Where Spark is to run, as a person asked for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Kind(StrEnum):
+    LOCAL = "local"  # in this machine's processes
+    CLUSTER = "cluster"  # a driver here, executors elsewhere
+    CONNECT = "connect"  # everything elsewhere, a thin client here
+    GIVEN = "given"  # spark-submit started us, and has decided already
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """`cache` keeps what is worth keeping between runs: the class archive, the Java shim, the package as a zip.
+
+    `log` is the file for everything that Spark says. Without either, a temporary folder is used.
+    """
+
+    master: str = ""  # local[*], spark://, yarn, k8s://
+    remote: str = ""  # sc://
+    conf: tuple[tuple[str, str], ...] = ()
+    cache: Path | None = None
+    log: Path | None = None
+    app: str = "sdschat pipeline"
+
+    def resolved(self, environ: Mapping[str, str] = os.environ) -> Where:
+        """With master or remote filled in: what was asked for, then the environment, then this machine."""
+        if self.remote or self.master:
+            return self
+        remote, master = environ.get("SPARK_REMOTE", ""), environ.get("MASTER", "")
+        if remote:
+            return Where("", remote, self.conf, self.cache, self.log, self.app)
+        if "PYSPARK_GATEWAY_PORT" in environ:
+            return self
+        return Where(master or "local[*]", "", self.conf, self.cache, self.log, self.app)
+
+    @property
+    def kind(self) -> Kind:
+        if self.remote:
+            return Kind.CONNECT
+        if not self.master:
+            return Kind.GIVEN
+        return Kind.LOCAL if self.master.startswith("local") else Kind.CLUSTER
+
+    def problem(self) -> str:
+        """What is wrong with what was asked for, or nothing."""
+        if self.remote and self.master:
+            return "--master and --remote exclude each other: a Connect server has its own master. Give one of them."
+        if self.remote and not self.remote.startswith("sc://"):
+            return f"--remote is {self.remote!r}; a Connect server is sc://host:port."
+        known = ("local", "spark://", "yarn", "k8s://")
+        if self.master and not self.master.startswith(known):
+            return f"--master is {self.master!r}; it is local[N], spark://host:port, yarn or k8s://https://host:port."
+        return ""

