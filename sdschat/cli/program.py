@@ -27,7 +27,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "broker": "Run the embedded broker alone.",
     "doctor": "Check files, settings and the broker.",
     "config": "Print every setting in force, and where it came from.",
+    "tap": "Record the topics of a broker into files.",
+    "audit": "Compare the databases of several nodes.",
     "simulate": "Simulate groups of participants, one seed each.",
+    "pipeline": "Audits, figures and simulations on Spark.",
     "completions": "Print the completion script of a shell.",
 }
 EXAMPLES: Final = """\b

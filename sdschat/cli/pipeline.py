@@ -1,0 +1,52 @@
+"""`sdschat pipeline …`: the data pipeline on Spark. Each of its commands is imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Final
+
+import click
+
+# Name: its short description. `sdschat.cli.spark.<name>` has it as `command`, with - as _.
+COMMANDS: Final[Mapping[str, str]] = {
+    "ingest": "Take profile databases, journals and captures into a lake.",
+    "run": "Consolidate, audit, metrics and report, one after the other.",
+    "consolidate": "The canonical log of each channel.",
+    "audit": "Whether everybody has everything, in the same order.",
+    "metrics": "How long it took, and what it cost.",
+    "report": "One HTML file with verdict, pictures and figures.",
+}
+EXAMPLES: Final = """\b
+Examples:
+  sdschat pipeline ingest ~/field/*.db --lake lake    take in what nodes logged
+  sdschat pipeline run --lake lake -o report.html     audit, figures, report
+  sdschat pipeline audit --lake lake --json           the verdict alone; exit code 1: they differ
+"""
+
+
+class _Commands(click.Group):
+    """Imports a command when it is used; listing them imports none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"sdschat.cli.spark.{cmd_name.replace('-', '_')}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    "pipeline", cls=_Commands, invoke_without_command=True,
+    help=f"The data pipeline on Spark: from what many nodes logged to a verdict, figures and pictures.\n\n{EXAMPLES}",
+)  # fmt: skip
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -1,0 +1,318 @@
+"""The tables of the lake, one class each: what plain Python, Spark and pyarrow all take their columns from.
+
+Times are epoch milliseconds, ids are text as in the packets. `run_id` keeps apart what has nothing to do with each
+other: simulated runs, and campaigns in the field (`FIELD` where nothing else was said).
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from typing import Final, NamedTuple, get_type_hints
+
+VERSION: Final = 1
+FIELD: Final = "field"
+
+Ids = tuple[str, ...]
+Blob = bytes  # some tables have a column of the name `bytes`
+
+# Bronze: what was taken in, as it came.
+
+
+class Journal(NamedTuple):
+    """One event in the journal of a node, as `sdschat.store.journal` has it. The key is (run_id, node, boot, seq)."""
+
+    run_id: str
+    v: int
+    node: str
+    boot: str
+    seq: int
+    ts_ms: int
+    mono_us: int
+    channel: str
+    event: str
+    message_id: str | None = None
+    sender: str | None = None
+    lamport: int | None = None
+    peer: str | None = None
+    bytes: int | None = None
+    payload_bytes: int | None = None
+    overhead_bytes: int | None = None
+    deps: Ids | None = None
+    attempt: int | None = None
+    cause: str | None = None
+    messages: int | None = None
+    fingerprint: str | None = None
+    extra: str | None = None  # JSON: columns that a newer program wrote
+
+
+class Message(NamedTuple):
+    """A message in the log of a node. The key is (run_id, node, channel, message_id); of several rows of a key the
+    one counts that is of the latest reading (`as_of`, then `read_ms`)."""
+
+    run_id: str
+    node: str
+    channel: str
+    message_id: str
+    lamport: int
+    sender: str
+    deps: Ids
+    own: bool
+    via: str
+    received_ms: int
+    nick: str | None
+    text: str | None
+    sent_ms: int | None  # by the author's clock
+    state: str | None  # of own messages: unacked, possibly_acked, acked
+    digest: str  # of everything that all nodes must agree on: Lamport time, sender, dependencies, content
+    bytes: int | None
+    content_bytes: int | None
+    filter_bytes: int | None
+    history_bytes: int | None
+    request_bytes: int | None
+    raw: Blob | None  # the packet
+    damage: str | None  # what of it is not as it was written
+    gone: bool  # it was in an earlier reading, and is not in this one
+    as_of: int  # how far the journal of the database had come
+    read_ms: int
+
+
+class Node(NamedTuple):
+    """What the database of a node says of a channel. The key is (run_id, node, channel, as_of, read_ms)."""
+
+    run_id: str
+    node: str
+    channel: str
+    as_of: int
+    read_ms: int
+    nick: str | None
+    horizon: int  # what is dated earlier is not owed; 0: unknown, everything is
+    claimed: int  # messages, by its own count
+    claimed_fingerprint: str
+    counted: int  # messages, by looking
+    counted_fingerprint: str
+    source: str  # file
+
+
+class Declared(NamedTuple):
+    """A message that a node knows not to have, or not to show yet: `kind` is lost, before_join, missing or held."""
+
+    run_id: str
+    node: str
+    channel: str
+    message_id: str
+    kind: str
+    at_ms: int
+    as_of: int
+    read_ms: int
+
+
+class Packet(NamedTuple):
+    """A packet that a tap recorded. The key is (run_id, tap, seq)."""
+
+    run_id: str
+    tap: str
+    seq: int
+    ts_ms: int
+    topic: str
+    channel: str
+    kind: str  # message, sync, ephemeral, refused, or other (not of the message topic)
+    reason: str | None  # of the refusal
+    message_id: str | None
+    sender: str | None
+    lamport: int | None
+    deps: Ids
+    requests: Ids
+    bytes: int
+    content_bytes: int
+    filter_bytes: int
+    history_bytes: int
+    request_bytes: int
+    raw: Blob
+
+
+class Quarantine(NamedTuple):
+    """Input that could not be taken, with the reason. The key is (run_id, source, place)."""
+
+    run_id: str
+    source: str
+    place: str  # line, row or segment in the source; empty: all of it
+    reason: str
+    sample: str  # the beginning of it, for a person
+    read_ms: int
+
+
+# Silver: one row for each copy of a message, and what may be expected of whom.
+
+
+class Copy(NamedTuple):
+    """A message that a node has. Where there is a database its log decides, else the journal's deliveries."""
+
+    run_id: str
+    channel: str
+    node: str
+    message_id: str
+    lamport: int
+    sender: str
+    deps: Ids
+    digest: str
+    own: bool
+    via: str | None
+    received_ms: int
+    origin: str  # log or journal
+    damage: str | None
+
+
+class Presence(NamedTuple):
+    """A node in a channel: since when it owes messages, and until when it was seen."""
+
+    run_id: str
+    channel: str
+    node: str
+    nick: str | None
+    origin: str  # log or journal
+    horizon: int
+    retained_from: int  # its journal was cut: what is older may have been there; 0: nothing was cut
+    first_ms: int
+    last_ms: int
+
+
+class Fingerprint(NamedTuple):
+    """The messages of a node in one stretch of Lamport time. Equal sets have equal rows."""
+
+    run_id: str
+    channel: str
+    node: str
+    bucket: int  # lamport >> k
+    k: int
+    n: int
+    x1: int  # exclusive or of 64-bit hashes of (Lamport, id, digest)
+    x2: int  # the same, under another seed
+
+
+# Gold.
+
+
+class Log(NamedTuple):
+    """The canonical log: every message once, by (Lamport, bytes of the id)."""
+
+    run_id: str
+    channel: str
+    position: int  # from 1
+    lamport: int
+    message_id: str
+    sender: str
+    deps: Ids
+    digest: str
+    running: str  # of this message and all before it: equal for equal beginnings of logs
+    copies: int
+    first_ms: int  # when the first node had it, and the last
+    last_ms: int
+
+
+class AuditChannel(NamedTuple):
+    run_id: str
+    channel: str
+    nodes: int
+    messages: int
+    converged: bool  # no fault of any kind
+    missing: int  # lost, where they were owed
+    excused: int  # lagging, joined later, retention
+    faults: int  # findings that break a promise
+    checked_to: int  # Lamport time
+    running: str  # of the whole canonical log
+
+
+class AuditNode(NamedTuple):
+    run_id: str
+    channel: str
+    node: str
+    nick: str | None
+    messages: int
+    owed: int
+    missing: int
+    lagging: int
+    excused: int
+    faults: int
+    first_ms: int
+    last_ms: int
+    first_position: int | None  # where it first differs from the canonical log
+    first_lamport: int | None
+    first_id: str | None
+    agrees: bool
+
+
+class AuditMissing(NamedTuple):
+    """A message that a node does not have. `reason`: lost, lagging, joined_later or retention."""
+
+    run_id: str
+    channel: str
+    position: int
+    lamport: int
+    message_id: str
+    sender: str
+    node: str
+    reason: str
+    detail: str
+
+
+class AuditFinding(NamedTuple):
+    """Anything else. `kind` is one of `FINDINGS`; `other` is another message or version it has to do with."""
+
+    run_id: str
+    channel: str
+    node: str
+    kind: str
+    position: int | None
+    lamport: int | None
+    message_id: str | None
+    other: str | None
+    detail: str
+
+
+class AuditJournal(NamedTuple):
+    """How complete the journal of one run of a node is. A gap is a lost journal, not a lost message."""
+
+    run_id: str
+    node: str
+    boot: str
+    first_seq: int
+    last_seq: int
+    rows: int
+    lost: int
+    first_ms: int
+    last_ms: int
+
+
+FAULTS: Final[Mapping[str, str]] = {
+    "extra": "is in nobody else's log, and its sender does not know it",
+    "order": "stands in another place than in the canonical log",
+    "content": "is another message under the same id",
+    "altered": "is not as it was written",
+    "count": "the log is not what its own count says",
+    "causal": "was shown before a message it depends on",
+    "clock": "breaks a rule of the clock",
+}
+TOLD: Final[Mapping[str, str]] = {"gap": "the node says that it does not have this"}
+FINDINGS: Final = (*FAULTS, *TOLD)
+
+
+def columns(table: type) -> dict[str, tuple[type, bool]]:
+    """Name: its type (str, int, float, bool, Blob or Ids), and whether it may be absent."""
+    found: dict[str, tuple[type, bool]] = {}
+    for name, hint in get_type_hints(table).items():
+        optional = typing.get_origin(hint) in (typing.Union, types.UnionType)
+        kind = next(arg for arg in typing.get_args(hint) if arg is not type(None)) if optional else hint
+        found[name] = (kind, optional)
+    return found
+
+
+_SPARK: Final[Mapping[object, str]] = {
+    str: "STRING", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", Blob: "BINARY", Ids: "ARRAY<STRING>",
+}  # fmt: skip
+
+
+def ddl(table: type) -> str:
+    """The columns in Spark's words. All may be null there: Parquet files do not promise otherwise."""
+    return ", ".join(f"{name} {_SPARK[kind]}" for name, (kind, _) in columns(table).items())
