@@ -81,9 +81,14 @@ def seal(
     return _seal(identity, CONTENT_DOMAIN, channel, envelope)
 
 
-def seal_presence(identity: Identity, channel: str, *, nick: str, sent_time: int, nonce: bytes) -> bytes:
-    """The signed payload of the retained presence topic. It can never pass for a message, nor a message for it."""
-    envelope = Envelope(identity.public_key, nonce, nick, sent_time, ContentKind.TEXT, "", "", _NO_SIGNATURE)
+def seal_presence(
+    identity: Identity, channel: str, *, nick: str, sent_time: int, nonce: bytes, role: str = ""
+) -> bytes:
+    """The signed payload of the retained presence topic. It can never pass for a message, nor a message for it.
+
+    The role, such as that of a Store, stands where a message has its text: who knows of no roles does not look there.
+    """
+    envelope = Envelope(identity.public_key, nonce, nick, sent_time, ContentKind.TEXT, role, "", _NO_SIGNATURE)
     return _seal(identity, PRESENCE_DOMAIN, channel, envelope)
 
 

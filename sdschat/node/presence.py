@@ -11,6 +11,8 @@ from sdschat.node.facts import PresenceChanged
 
 DOUBT: Final = 5000  # after connecting anew, who has not shown up within so many milliseconds is taken to be gone
 _MOST: Final = 4096  # anybody can make up participants
+STORE: Final = "store"  # answers queries for what it has archived
+ROLES: Final = frozenset({STORE})
 
 
 class Presence:
@@ -18,6 +20,8 @@ class Presence:
 
     def __init__(self, channel: str, identity: Identity, keys: Keys) -> None:
         self.online: dict[str, str] = {}
+        self.roles: dict[str, str] = {}  # of those online that proved to have one
+        self.role = ""  # our own
         self._channel = channel
         self._identity = identity
         self._keys = keys
@@ -25,7 +29,8 @@ class Presence:
 
     def payload(self, nick: str, wall: int) -> bytes:
         """What we say of ourselves."""
-        return seal_presence(self._identity, self._channel, nick=nick, sent_time=wall, nonce=secrets.token_bytes(16))
+        nonce = secrets.token_bytes(16)
+        return seal_presence(self._identity, self._channel, nick=nick, sent_time=wall, nonce=nonce, role=self.role)
 
     def heard(self, participant: str, payload: bytes) -> PresenceChanged | None:
         if participant == self._identity.sender_id:
@@ -37,7 +42,11 @@ class Presence:
             return None
         self._doubted.discard(participant)
         nick = opened.nick if opened.verdict.signed else ""
-        if self.online.get(participant) == nick or len(self.online) >= _MOST:
+        known = self.online.get(participant)
+        if known is None and len(self.online) >= _MOST:
+            return None
+        self._note_role(participant, opened.text or "" if opened.verdict.signed else "")
+        if known == nick:
             return None
         self.online[participant] = nick
         return PresenceChanged(participant, nick, True)
@@ -52,7 +61,14 @@ class Presence:
         self._doubted = set()
         return gone
 
+    def _note_role(self, participant: str, role: str) -> None:
+        if role in ROLES:
+            self.roles[participant] = role
+        else:
+            self.roles.pop(participant, None)
+
     def _gone(self, participant: str) -> PresenceChanged | None:
         self._doubted.discard(participant)
+        self.roles.pop(participant, None)
         nick = self.online.pop(participant, None)
         return None if nick is None else PresenceChanged(participant, nick, False)

@@ -195,3 +195,11 @@ def _seconds(jobs: list[tuple[bytes, str]]) -> float:
     for content, identifier in jobs:
         open_content(content, "lobby", ALICE.sender_id, identifier, NOBODY)
     return time.perf_counter() - start
+
+
+def test_a_presence_may_say_what_its_participant_is_for() -> None:
+    presence = seal_presence(ALICE, "lobby", nick="alice", sent_time=1, nonce=NONCE, role="store")
+    got = open_presence(presence, "lobby", ALICE.sender_id, NOBODY)
+    assert (got.verdict, got.text) == (Verdict.NEW, "store")
+    without = seal_presence(ALICE, "lobby", nick="alice", sent_time=1, nonce=NONCE)
+    assert open_presence(without, "lobby", ALICE.sender_id, NOBODY).text == ""
