@@ -19,9 +19,11 @@ from sdschat.sds.rows import Snapshot
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.deliver import give_up
+from sdschat.sds.steps.history import lower_horizon, receive_history
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
+from sdschat.sds.steps.parked import release_parked
 from sdschat.sds.steps.pushes import forget_old_pushes, push_sweep
-from sdschat.sds.steps.receive import receive_message, release_parked
+from sdschat.sds.steps.receive import receive_message
 from sdschat.sds.steps.send import send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
@@ -68,6 +70,17 @@ class Channel:
         """As `receive`, for a packet that is decoded already."""
         self.state.now = now
         receive_message(self.state, message, packet, via)
+
+    def receive_history(self, now: Now, message: Message, raw: bytes, via: str = "store") -> bool:
+        """Take in an old message that was verified, from a Store or another's log; the contract is that of
+        `steps/history.py`. True where it is here now; where it is not, a `Rejected` event says why."""
+        self.state.now = now
+        return receive_history(self.state, message, raw, via)
+
+    def lower_horizon(self, now: Now, lamport: int) -> None:
+        """All the history from `lamport` on has been given: count as complete from there."""
+        self.state.now = now
+        lower_horizon(self.state, lamport)
 
     def send(self, now: Now, content: bytes) -> Message:
         """Send a message. Raises `MessageTooLarge`, with nothing changed, where it does not fit into a packet."""

@@ -11,6 +11,8 @@ from sdschat.sds.limits import (
     BUFFERED_BYTES_PER_SENDER,
     BUFFERED_PER_CHANNEL,
     BUFFERED_PER_SENDER,
+    PARKED_BYTES_PER_CHANNEL,
+    PARKED_BYTES_PER_SENDER,
     PARKED_PER_CHANNEL,
     PARKED_PER_SENDER,
 )
@@ -48,12 +50,13 @@ class Held:
 class _Use:
     """What one sender has in the buffer."""
 
-    __slots__ = ("buffered", "bytes", "parked")
+    __slots__ = ("buffered", "bytes", "parked", "parked_bytes")
 
     def __init__(self) -> None:
         self.buffered = 0
-        self.parked = 0
         self.bytes = 0
+        self.parked = 0
+        self.parked_bytes = 0
 
 
 _NOTHING = _Use()
@@ -72,10 +75,40 @@ class IncomingBuffer:
         self._use: dict[str, _Use] = {}
         self._total = _Use()
 
-    def may_park(self, message: Message) -> bool:
-        """Whether this sender may have one more message waiting here for its date."""
+    def may_park(self, message: Message, size: int, without: Held | None = None) -> bool:
+        """Whether this sender may have one more message waiting here for its date, once `without` is gone."""
+        every = self._total
+        gone, gone_size = (0, 0) if without is None else (1, len(without.raw))
+        if (
+            every.parked - gone >= PARKED_PER_CHANNEL
+            or every.parked_bytes - gone_size + size > PARKED_BYTES_PER_CHANNEL
+        ):
+            return False
+        if without is not None and without.message.sender_id != message.sender_id:
+            gone, gone_size = 0, 0
         own = self._use.get(message.sender_id, _NOTHING)
-        return self._total.parked < PARKED_PER_CHANNEL and own.parked < PARKED_PER_SENDER
+        return own.parked - gone < PARKED_PER_SENDER and own.parked_bytes - gone_size + size <= PARKED_BYTES_PER_SENDER
+
+    def farthest_parked(self, message: Message, size: int) -> str | None:
+        """What to give up to park this message: where its sender has its share, its farthest, if that is due after
+        this one; where the channel is full, the farthest of who has most, if that is more than this sender has."""
+        use = self._use
+        own = use.get(message.sender_id, _NOTHING)
+        heavy = message.sender_id
+        at_least = (message.lamport_timestamp or 0, message.message_id)
+        if own.parked < PARKED_PER_SENDER and own.parked_bytes + size <= PARKED_BYTES_PER_SENDER:
+            heavy = max(use, key=lambda sender: (use[sender].parked, use[sender].parked_bytes, sender))
+            if use[heavy].parked > own.parked + 1:
+                at_least = (0, "")
+            else:
+                heavy = message.sender_id
+        theirs = [
+            (held.lamport, message_id)
+            for message_id, held in self.held.items()
+            if held.release_at and held.message.sender_id == heavy
+        ]
+        farthest = max(theirs, default=at_least)
+        return farthest[1] if farthest > at_least else None
 
     def has_room(self, message: Message, size: int, without: Held | None = None) -> bool:
         """Whether this sender may have one more message waiting here, once `without` is gone."""
@@ -165,6 +198,7 @@ class IncomingBuffer:
         for use in (own, self._total):
             if held.release_at:
                 use.parked += by
+                use.parked_bytes += by * len(held.raw)
             else:
                 use.buffered += by
                 use.bytes += by * len(held.raw)

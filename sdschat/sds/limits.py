@@ -18,7 +18,9 @@ MAX_FILTER_BYTES = 32 * KIB
 # Clock.
 MAX_LAMPORT = 2**43  # the year 2248; larger values break other implementations' integers
 PARKED_PER_SENDER = 32
+PARKED_BYTES_PER_SENDER = 512 * KIB
 PARKED_PER_CHANNEL = 1024
+PARKED_BYTES_PER_CHANNEL = 8 * MIB
 
 # Incoming buffer: messages with unmet dependencies.
 BUFFERED_PER_SENDER = 256
@@ -29,6 +31,7 @@ BUFFERED_BYTES_PER_CHANNEL = 32 * MIB
 # Missing dependencies and gaps.
 MISSING_PER_SENDER = 64
 MISSING_PER_CHANNEL = 1024
+GAPS_PER_SENDER = 512
 GAPS_PER_CHANNEL = 4096
 
 # Repair and anti-entropy.

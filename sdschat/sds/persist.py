@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
+from sdschat.sds.gaps import Gaps
 from sdschat.sds.incoming import Held
 from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.rows import ChannelRow, Drop, HeldRow, HintRow, PeerRow, Put, Row, Snapshot, Table
@@ -44,6 +45,7 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     s.saved_channel = row
     s.clock.value = row.lamport
     s.horizon = row.horizon
+    s.filter_stale = bool(row.filter_stale)
     s.waku_heard_at = past_mono(now, row.waku_heard_at) if row.waku_heard_at else -1
     interval = s.config.sync_interval
     s.sync.due = to_mono(now, row.sync_due, 2 * interval)
@@ -57,7 +59,7 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     if row.offline_since:
         s.offline_since = past_mono(now, row.offline_since)
     s.window = RecentWindow(s.history.newest(RECENT_WINDOW))
-    s.gaps = {gap.message_id: gap for gap in snapshot.gaps}
+    s.gaps = Gaps(snapshot.gaps)
     s.hints = {hint.message_id: hint.hint for hint in snapshot.hints}
     for missing in snapshot.missing:
         s.requests.restore(missing, now, s.config)
@@ -135,8 +137,8 @@ def collect_writes(s: ChannelState) -> None:
                 s.hints_changed[entry.message_id] = None
     if s.incoming.changed:
         _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, Held.row)
-    if s.gaps_changed:
-        _collect(s, Table.GAP, s.gaps_changed, s.gaps, lambda gap: gap)
+    if s.gaps.changed:
+        _collect(s, Table.GAP, s.gaps.changed, s.gaps, lambda gap: gap)
     if s.requests.changed:
         _collect(s, Table.MISSING, s.requests.changed, s.requests.missing, lambda item: s.requests.row(item, now))
     if s.outgoing.changed:  # these rows stay for good: they say who has a message
@@ -189,4 +191,5 @@ def _channel_row(s: ChannelState) -> ChannelRow:
         push_spent=s.push_budget.spent,
         spent_at=to_wall(now, s.spent_at),
         offline_since=0 if s.online else to_wall(now, s.offline_since),
+        filter_stale=int(s.filter_stale),
     )

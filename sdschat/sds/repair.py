@@ -42,7 +42,9 @@ def in_response_group(participant_id: str, sender_id: str, message_id: str, grou
 class Missing:
     """A dependency that is nowhere here. Its T_req never moves; asking again takes a new entry."""
 
-    __slots__ = ("attempts", "blamed", "hint", "lost_at", "message_id", "sender_id", "since", "suppressed", "t_req")
+    __slots__ = (
+        "attempts", "awaited", "blamed", "hint", "lost_at", "message_id", "sender_id", "since", "suppressed", "t_req",
+    )  # fmt: skip
 
     def __init__(self, message_id: str, sender_id: str | None, hint: bytes | None, blamed: str, since: int) -> None:
         self.message_id = message_id
@@ -54,6 +56,7 @@ class Missing:
         self.t_req: int | None = None  # not asked for
         self.attempts = 0
         self.suppressed = False
+        self.awaited = True
 
 
 class RequestBuffer:
@@ -84,6 +87,15 @@ class RequestBuffer:
         self.requests.set(entry.message_id, t_req)
         self.changed[entry.message_id] = None
 
+    def awaits_none(self, entry: Missing) -> None:
+        """It is still asked for, but nothing that comes is held up by it."""
+        entry.awaited = False
+        self.changed[entry.message_id] = None
+
+    def only_asked_for(self, message_id: str) -> bool:
+        entry = self.missing.get(message_id)
+        return entry is not None and not entry.awaited
+
     def take(self, message_id: str) -> Missing | None:
         entry = self.missing.pop(message_id, None)
         if entry is None:
@@ -103,6 +115,7 @@ class RequestBuffer:
         return MissingRow(
             entry.message_id, entry.sender_id, entry.hint, entry.blamed, to_wall(now, entry.since),
             to_wall(now, entry.lost_at), t_req, entry.attempts, int(entry.suppressed),
+            int(entry.awaited),
         )  # fmt: skip
 
     def restore(self, row: MissingRow, now: Now, config: Config) -> None:
@@ -110,6 +123,7 @@ class RequestBuffer:
         entry.lost_at = to_mono(now, row.lost_at, config.lost_after)
         entry.attempts = row.attempts
         entry.suppressed = bool(row.suppressed)
+        entry.awaited = bool(row.awaited)
         self.put(entry)
         if row.t_req:
             entry.t_req = to_mono(now, row.t_req, LONGEST_BACK_OFF * config.t_max)

@@ -75,6 +75,7 @@ class ChannelRow(NamedTuple):
     push_spent: int
     spent_at: int
     offline_since: int  # 0: the transport was up
+    filter_stale: int = 0  # 1: the filter holds what was dropped, and is to be made anew before it is sent
 
 
 class HeldRow(NamedTuple):
@@ -112,15 +113,17 @@ class MissingRow(NamedTuple):
     t_req: int  # 0: not asked for
     attempts: int
     suppressed: int  # 1: another asked for it since we last did
+    awaited: int = 1  # 0: asked for, but nothing is held up by it
 
 
 class GapRow(NamedTuple):
-    """A dependency we stopped waiting for: given up ("lost"), or older than our joining ("before_join")."""
+    """A dependency we stopped waiting for: `why` is "lost"."""
 
     message_id: str
     why: str
     sender_id: str | None
     at: int
+    blamed: str = ""  # the sender whose message named it; its quota pays
 
 
 class AnswerRow(NamedTuple):

@@ -10,6 +10,7 @@ from sdschat.sds.chance import Chance
 from sdschat.sds.clock import LamportClock
 from sdschat.sds.config import Config
 from sdschat.sds.events import Event, Rejected
+from sdschat.sds.gaps import Gaps
 from sdschat.sds.history import History
 from sdschat.sds.incoming import IncomingBuffer
 from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW
@@ -17,7 +18,7 @@ from sdschat.sds.outgoing import OutgoingBuffer
 from sdschat.sds.peers import Peers
 from sdschat.sds.push import PushBuffer
 from sdschat.sds.repair import AnswerBuffer, RequestBuffer
-from sdschat.sds.rows import ChannelRow, Entry, GapRow, LogRow, Write
+from sdschat.sds.rows import ChannelRow, Entry, LogRow, Write
 from sdschat.sds.values import Codec, Now, Reason
 from sdschat.sds.window import RecentWindow
 
@@ -97,9 +98,9 @@ class ChannelState:
         "ephemeral_sent",
         "events",
         "filter",
+        "filter_stale",
         "fresh",
         "gaps",
-        "gaps_changed",
         "hints",
         "hints_changed",
         "history",
@@ -141,6 +142,7 @@ class ChannelState:
         self.clock = LamportClock(0)
         self.window = RecentWindow([])
         self.filter = OwnFilter("compact", config.bloom_capacity, config.bloom_error_rate, 0)
+        self.filter_stale = False
         self.waku_heard_at = -1
         self.incoming = IncomingBuffer()
         self.outgoing = OutgoingBuffer()
@@ -148,8 +150,7 @@ class ChannelState:
         self.answers = AnswerBuffer()
         self.pushes = PushBuffer()
         self.peers = Peers()
-        self.gaps: dict[str, GapRow] = {}
-        self.gaps_changed: dict[str, None] = {}
+        self.gaps = Gaps()
         self.hints: dict[str, bytes] = {}
         self.hints_changed: dict[str, None] = {}
         self.sync = SyncTimer()
@@ -171,12 +172,16 @@ class ChannelState:
     def delivered(self, message_id: str) -> Entry | None:
         """The entry of a message that is in the log."""
         entry = self.window.entries.get(message_id)
-        return entry if entry is not None else self.history.entry(message_id)
+        if entry is None:
+            row = self.unsaved.get(message_id) if self.unsaved else None
+            entry = self.history.entry(message_id) if row is None else row.entry
+        return entry
 
     def holds(self, message_id: str) -> bool:
         return (
             message_id in self.window.entries
             or message_id in self.incoming.held
+            or message_id in self.unsaved
             or self.history.entry(message_id) is not None
         )
 

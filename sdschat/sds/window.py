@@ -45,6 +45,14 @@ class RecentWindow:
             heads[message_id] = entry
         return late
 
+    def covers(self, entry: Entry) -> bool:
+        """Whether an entry belongs to the part of the log that is kept here."""
+        return len(self.order) < RECENT_WINDOW or self.order[0] < entry
+
+    def awaits(self, message_id: str) -> bool:
+        """Whether something here went without this message."""
+        return message_id in self._awaited and message_id not in self.entries
+
     def trim(self) -> list[Entry]:
         """Let go of all but the newest. Only called when the rest is on its way into the history."""
         excess = len(self.order) - RECENT_WINDOW

@@ -100,6 +100,7 @@ class Seen:
         "node",
         "outgoing",
         "packets",
+        "parked",
         "put_off",
         "requests_due",
         "told",
@@ -115,6 +116,7 @@ class Seen:
         self.horizon = -1
         self.log: dict[str, int] = {}
         self.held: dict[str, int] = {}
+        self.parked: dict[str, None] = {}
         self.outgoing: dict[str, OutgoingRow] = {}
         self.told: dict[str, None] = {}
         self.told_states: dict[str, AckState] = {}

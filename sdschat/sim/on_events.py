@@ -13,7 +13,7 @@ from sdschat.sds.events import (
     RepairCancelled,
     StateChanged,
 )
-from sdschat.sds.rows import GapRow, Table
+from sdschat.sds.rows import MissingRow, Table
 from sdschat.sds.steps.acks import CERTAIN
 from sdschat.sds.values import Reason
 from sdschat.sim.ledger import Ledger, Seen
@@ -81,17 +81,14 @@ def _delivered(ledger: Ledger, seen: Seen, event: Delivered) -> None:
 
 def _gap(ledger: Ledger, seen: Seen, parent: str, lamport: int, what: str) -> None:
     """I3: a gap is something given up in time, or older than our joining, or crowded out by a hostile sender."""
-    row = seen.node.store.tables[Table.GAP].get(parent)
-    origin = ledger.origins.get(parent)
-    if row is None and (parent in seen.log or lamport <= seen.horizon):
-        return  # it came later in the same step; or it is still awaited for the sake of others
-    if not isinstance(row, GapRow):
+    tables = seen.node.store.tables
+    if parent in tables[Table.GAP] or parent in seen.log or lamport <= seen.horizon:
+        return  # given up; or it came later in the same step; or older than our joining
+    missing = tables[Table.MISSING].get(parent)
+    if parent in seen.held or (isinstance(missing, MissingRow) and not missing.awaited):
+        return  # named by the first message of the log, and not here yet or itself waiting
+    if not ledger.scenario.crowded:
         raise Violation("I3", f"{what} names {parent[:8]} as a gap, which is on no record")
-    if row.why == "before_join" and parent not in ledger.convergence.ignored:
-        if (lamport if origin is None else origin.lamport) > seen.horizon:
-            raise Violation("I3", f"{what}: {parent[:8]} is not older than our joining")
-    elif row.why == "no_room" and not ledger.scenario.crowded:
-        raise Violation("I3", f"{what}: no room for {parent[:8]} in honest traffic")
 
 
 def _lost(ledger: Ledger, seen: Seen, event: DependenciesLost) -> None:

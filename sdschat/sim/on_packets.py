@@ -28,7 +28,7 @@ def _content(ledger: Ledger, seen: Seen, packet: Packet, message: Message) -> No
     origin = ledger.origins.get(message_id)
     if origin is None or packet.raw != origin.raw:
         raise Violation("I4", f"{what} ({packet.why}) differs from what its author made")
-    if message_id not in seen.log and message_id not in seen.held:
+    if message_id not in seen.log and message_id not in seen.held and message_id not in seen.parked:
         raise Violation("I6", f"{what} ({packet.why}) was sent before it was saved")
     if packet.why == "message":
         _made(ledger, seen, message, fresh=message_id == seen.made_now)

@@ -61,6 +61,7 @@ def _append(ledger: Ledger, seen: Seen, row: LogRow) -> None:
         seen.last_own = max(seen.last_own, lamport)
     elif seen.held.pop(message_id, None) is None:
         seen.masks.add(message_id, lamport)
+    seen.parked.pop(message_id, None)
     ledger.convergence.appended(seen.index, message_id, lamport)
 
 
@@ -77,6 +78,10 @@ def _held(ledger: Ledger, seen: Seen, row: HeldRow) -> None:
     origin = ledger.origins.get(message_id)
     if origin is None or row.raw != origin.raw:
         raise Violation("I4", f"{seen.name} holds {message_id[:8]} other than it was made")
+    if row.release_at:  # not in the filter until it is due
+        seen.parked[message_id] = None
+        return
+    seen.parked.pop(message_id, None)
     seen.held[message_id] = origin.lamport
     seen.masks.add(message_id, origin.lamport)
 
@@ -84,6 +89,7 @@ def _held(ledger: Ledger, seen: Seen, row: HeldRow) -> None:
 def _drop(seen: Seen, write: Drop) -> None:
     key, table = write.key, write.table
     if table is Table.HELD:
+        seen.parked.pop(key, None)
         if seen.held.pop(key, None) is not None:
             seen.masks.drop(key)
     elif table is Table.MISSING:

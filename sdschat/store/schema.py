@@ -90,7 +90,7 @@ def _buffers(database: Database) -> None:
     times = (
         "lamport", "horizon", "generation", "floor", "waku_heard_at", "sync_due", "sync_latest", "sync_spoke_at",
         "sync_count", "range_cursor", "range_wanted_low", "range_wanted_high", "range_answered_at", "answer_spent",
-        "push_spent", "spent_at", "offline_since",
+        "push_spent", "spent_at", "offline_since", "filter_stale",
     )  # fmt: skip
     _table(database, "channel_state", {"channel": int, "layout": str, **dict.fromkeys(times, int), "sum": int})
     held = {"raw": bytes, "via": str, "generation": int, "received_at": int, "release_at": int, "gap": str}
@@ -98,9 +98,19 @@ def _buffers(database: Database) -> None:
     outgoing = {"lamport": int, "state": int, "sends": int, "due": int, "evidence": str}
     _buffer(database, "outgoing", {"message_id": str, **outgoing})
     database.table("outgoing").create_index(["channel", "state", "lamport", "message_id"], "outgoing_state")
-    missing = {"sender_id": str, "hint": bytes, "blamed": str, **_integers("since lost_at t_req attempts suppressed")}
+    missing = {
+        "sender_id": str,
+        "hint": bytes,
+        "blamed": str,
+        **_integers("since lost_at t_req attempts suppressed awaited"),
+    }
     _buffer(database, "missing", {"message_id": str, **missing}, nullable=("sender_id", "hint"))
-    _buffer(database, "gap", {"message_id": str, "why": str, "sender_id": str, "at": int}, nullable=("sender_id",))
+    _buffer(
+        database,
+        "gap",
+        {"message_id": str, "why": str, "sender_id": str, "at": int, "blamed": str},
+        nullable=("sender_id",),
+    )
     _buffer(database, "answer", {"message_id": str, "requested_by": str, **_integers("due at asked")})
     _buffer(
         database, "push", {"message_id": str, "lamport": int, "wanted_by": str, **_integers("due pushes not_before")}
@@ -136,4 +146,4 @@ def _integers(names: str) -> Columns:
     return dict.fromkeys(names.split(), int)
 
 
-MIGRATIONS: Final = (Migration(1, "the first tables", _first, 528040780),)
+MIGRATIONS: Final = (Migration(1, "the first tables", _first, 4206352333),)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sdschat.sds import limits
 from sdschat.sds.config import Config
-from sdschat.sds.events import Delivered, EphemeralReceived, PushScheduled
+from sdschat.sds.events import Delivered, EphemeralReceived, GapClosed, PushScheduled
+from sdschat.sds.gaps import Gaps
+from sdschat.sds.rows import GapRow
 from sdschat.sds.values import Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
@@ -152,15 +156,121 @@ def test_missing_ids_in_one_channel(coming: int, taken: int) -> None:
     assert len(group["a"].channel.state.requests.missing) == taken
 
 
-@pytest.mark.parametrize(("coming", "taken"), around(limits.GAPS_PER_CHANNEL))
-def test_gaps_in_one_channel(coming: int, taken: int) -> None:
+def lose(group: Group, sender: str, names: list[str]) -> None:
+    """`sender` names ids that never come, until they are given up."""
+    for place in range(0, len(names), limits.MISSING_PER_SENDER):
+        parents = names[place : place + limits.MISSING_PER_SENDER]
+        group.give("a", forge(sender, f"{sender}-{parents[0]}", group.now.wall, *parents))
+        group.tick(QUIET.lost_after)
+
+
+@pytest.mark.parametrize(("coming", "taken"), around(limits.GAPS_PER_SENDER))
+def test_gaps_of_one_sender(coming: int, taken: int) -> None:
     group = Group("a")
-    long_ago = START - QUIET.max_skew - 10_000
-    names = [f"x{place}" for place in range(coming)]
-    for place in range(0, coming, limits.MAX_CAUSAL_HISTORY):
-        parents = names[place : place + limits.MAX_CAUSAL_HISTORY]
-        group.give("a", forge("b", f"m{place}", long_ago + place, *parents))
+    lose(group, "b", [f"x{place}" for place in range(coming)])
     assert len(group["a"].channel.state.gaps) == taken
+
+
+def test_who_loses_too_much_hurts_the_memory_of_its_own_gaps_alone() -> None:
+    gaps = Gaps()
+    gaps.note(GapRow("of c", "lost", None, START, "c"))
+    for place in range(limits.GAPS_PER_SENDER + 1):
+        gaps.note(GapRow(f"x{place}", "lost", None, START, "b"))
+    assert "of c" in gaps
+    assert ("x0" in gaps, f"x{limits.GAPS_PER_SENDER}" in gaps) == (False, True)
+
+
+def test_a_channel_full_of_gaps_forgets_the_oldest_of_the_heaviest() -> None:
+    gaps = Gaps()
+    gaps.note(GapRow("of c", "lost", None, START, "c"))
+    for place in range(limits.GAPS_PER_CHANNEL):
+        gaps.note(GapRow(f"x{place}", "lost", None, START, f"b{place * 9 // limits.GAPS_PER_CHANNEL}"))
+    assert len(gaps) == limits.GAPS_PER_CHANNEL
+    assert "of c" in gaps
+
+
+def test_what_an_old_message_goes_without_is_waited_for_by_others() -> None:
+    # Dated before the join horizon, anybody can name what an honest message will name.
+    group = Group("a")
+    group.give("a", forge("b", "first", START))
+    group.give("a", forge("evil", "old", START - QUIET.max_skew - 1, "m1"))
+    group.give("a", forge("b", "m2", START + 2, "m1"))
+    assert group["a"].delivered() == ["first", "old"]
+    group.give("a", forge("b", "m1", START + 1))
+    assert [event.gap for event in group["a"].of(Delivered)] == [(), ("m1",), (), ()]
+
+
+def test_what_there_is_no_room_to_wait_for_is_waited_for_by_others() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "first", START))
+    group.give("a", forge("evil", "many", START + 1, *(f"x{place}" for place in range(limits.MISSING_PER_SENDER))))
+    group.give("a", forge("evil", "more", START + 1, "m1"))
+    group.give("a", forge("b", "m2", START + 3, "m1"))
+    assert group["a"].delivered() == ["first", "more"]
+    group.give("a", forge("b", "m1", START + 2))
+    assert group["a"].delivered() == ["first", "more", "m1", "m2"]
+
+
+def test_a_gap_is_closed_for_the_message_that_named_it() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "old", START - QUIET.max_skew - 1, "older"))
+    group.give("a", forge("b", "older", START - QUIET.max_skew - 2))
+    assert group["a"].of(GapClosed) == [GapClosed("older")]
+
+
+def test_parked_messages_leave_the_filter_as_it_was() -> None:
+    # In it they would be its newest, and roll the filter over to speak of nothing but the future.
+    group = Group("a", config=replace(QUIET, bloom_capacity=16))
+    for place in range(limits.PARKED_PER_SENDER):
+        group.give("a", forge("b", f"m{place}", START + 10 * QUIET.max_skew + place))
+    own = group["a"].channel.state.filter
+    assert (own.count, own.floor) == (0, START - QUIET.max_skew)
+
+
+def test_a_parked_message_is_in_the_filter_once_it_is_due() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m1", group.now.wall + QUIET.max_skew + 5000))
+    group.tick(5000)
+    assert group["a"].log == ["m1"]
+    assert group["a"].channel.state.filter.count == 1
+
+
+def test_a_full_sender_keeps_what_is_due_first() -> None:
+    group = Group("a")
+    for place in range(limits.PARKED_PER_SENDER):
+        group.give("a", forge("b", f"m{place}", START + QUIET.max_skew + 100 + place))
+    group.give("a", forge("b", "sooner", START + QUIET.max_skew + 50))
+    held = group["a"].channel.state.incoming.held
+    assert ("sooner" in held, f"m{limits.PARKED_PER_SENDER - 1}" in held) == (True, False)
+
+
+def test_a_full_channel_parks_for_a_newcomer_at_the_expense_of_the_heaviest() -> None:
+    group = Group("a")
+    for place in range(limits.PARKED_PER_CHANNEL):
+        sender = f"p{place // limits.PARKED_PER_SENDER}"
+        group.give("a", forge(sender, f"m{place}", START + QUIET.max_skew + 1 + place))
+    group.give("a", forge("c", "mine", START + 100 * QUIET.max_skew))
+    held = group["a"].channel.state.incoming.held
+    assert ("mine" in held, len(held)) == (True, limits.PARKED_PER_CHANNEL)
+
+
+def test_bytes_parked_for_one_sender() -> None:
+    group = Group("a")
+    for place in range(10):
+        group.give("a", forge("b", f"m{place}", START + 2 * QUIET.max_skew + place, content=b"x" * 60_000))
+    assert len(group["a"].channel.state.incoming.held) == limits.PARKED_BYTES_PER_SENDER // 60_060
+
+
+def test_who_waits_for_a_parked_message_that_is_dropped_looks_for_it() -> None:
+    group = Group("a", settle=2000)
+    far = group.now.wall + QUIET.max_skew
+    for place in range(limits.PARKED_PER_SENDER):
+        group.give("a", forge("b", f"m{place}", far + 100 + place))
+    last = f"m{limits.PARKED_PER_SENDER - 1}"
+    group.give("a", forge("c", "child", far - 1, last))
+    group.give("a", forge("b", "sooner", far + 50))
+    state = group["a"].channel.state
+    assert last in state.requests.requests
 
 
 def asked_for(count: int, requesters: int) -> Group:

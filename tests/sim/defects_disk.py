@@ -14,7 +14,7 @@ from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps import (
     deliver,
     filters,
-    receive,
+    parked,
     sync,
 )
 from sdschat.sds.values import Message, Now, Refusal
@@ -23,7 +23,7 @@ from tests.sim.plant import defect, instead, method
 
 @defect
 def future_clocks_are_adopted() -> Iterator[None]:
-    with instead(receive._park, lambda s, message, raw, via, lamport: _take(s, message, raw, via)):
+    with instead(parked.park, lambda s, message, raw, via, lamport: _take(s, message, raw, via)):
         yield
 
 
@@ -34,7 +34,7 @@ def _take(s: ChannelState, message: Message, raw: bytes, via: str) -> None:
 
 @defect
 def parked_messages_move_the_clock() -> Iterator[None]:
-    old = receive._park
+    old = parked.park
 
     def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
         s.clock.observe(lamport)

@@ -11,6 +11,7 @@ from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import (
     deliver,
+    dependencies,
     filters,
     receive,
     requests,
@@ -38,7 +39,7 @@ def children_are_dropped_with_a_lost_parent() -> Iterator[None]:
 
 @defect
 def held_counts_as_delivered() -> Iterator[None]:
-    old = receive._verify_dependencies
+    old = dependencies.verify_dependencies
 
     def verify(s: ChannelState, message: Message, lamport: int) -> Any:
         found = old(s, message, lamport)
@@ -89,7 +90,7 @@ def gaps_are_never_closed() -> Iterator[None]:
         old(s, message, *rest)
         if gap is not None:
             s.gaps[message.message_id] = gap
-            s.gaps_changed.pop(message.message_id, None)
+            s.gaps.changed.pop(message.message_id, None)
 
     with instead(old, into_log):
         yield

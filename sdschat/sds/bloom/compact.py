@@ -30,6 +30,7 @@ MAX_HASHES = 32
 _WINDOW_HEAD = struct.Struct(">BBBHHI")  # u24 as u8+u16, u48 as u16+u32
 _PRINT = struct.Struct(">BHIHIHQ")
 _RANGE_HEAD = struct.Struct(">BBBHHIHII")
+WINDOW_HEAD_BYTES = _WINDOW_HEAD.size
 _FOLDS = 4  # sizes: full, a half, a quarter, an eighth
 
 

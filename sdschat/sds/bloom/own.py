@@ -42,6 +42,11 @@ class OwnFilter:
         """From where on the filter would be complete without its elder generation."""
         return max(self.floor, self._elder_newest + 1)
 
+    @property
+    def size(self) -> int:
+        """The most bytes that `to_bytes` gives."""
+        return waku.BYTES if self.layout == "waku" else compact.WINDOW_HEAD_BYTES + (self.shape.bits >> 3)
+
     def add(self, message_id: str, lamport: int) -> None:
         if self.layout == "waku":
             waku.add(self._body, message_id)

@@ -6,16 +6,13 @@ from heapq import heapify, heappop, heappush
 
 from sdschat.sds.events import Delivered, DependenciesLost, GapClosed, RepairCancelled
 from sdschat.sds.incoming import Held
-from sdschat.sds.limits import GAPS_PER_CHANNEL
 from sdschat.sds.rows import Append, Entry, GapRow, LogRow
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.filters import remake_filter
+from sdschat.sds.steps.filters import spoil_filter
 from sdschat.sds.steps.requests import note_missing
 from sdschat.sds.values import HistoryEntry, Message, Reason
 
 LOST = "lost"
-BEFORE_JOIN = "before_join"
-NO_ROOM = "no_room"
 
 
 def deliver_message(
@@ -39,15 +36,15 @@ def _into_log(
     s.clock.observe(lamport)
     dependencies = tuple(entry.message_id for entry in message.causal_history)
     entry = Entry(lamport, message_id, message.sender_id, dependencies, generation)
-    late = s.window.insert(entry)
-    row = LogRow(entry, raw, False, via, received_at)
+    gone_without = s.window.awaits(message_id)
+    late = s.window.insert(entry) if s.window.covers(entry) else True
+    own = message.sender_id == s.participant_id  # from the history: what was written before this log began
+    row = LogRow(entry, raw, own, via, received_at)
     s.unsaved[message_id] = row
     s.writes.append(Append(row))
-    if message_id in s.gaps:
-        del s.gaps[message_id]
-        s.gaps_changed[message_id] = None
+    if s.gaps.close(message_id) or gone_without:
         s.events.append(GapClosed(message_id))
-    s.events.append(Delivered(message, False, late, gap, via))
+    s.events.append(Delivered(message, own, late, gap, via))
 
 
 def _release(s: ChannelState, ready: list[Held]) -> None:
@@ -59,7 +56,7 @@ def _release(s: ChannelState, ready: list[Held]) -> None:
         s.incoming.take(message_id)
         if not _above_parents(s, held):
             abandon(s, message_id, held.message.sender_id)
-            remake_filter(s)
+            spoil_filter(s)
             continue
         _into_log(s, held.message, held.raw, held.via, _gap_left(s, held), held.generation, held.received_at)
         for waiter in s.incoming.meet(message_id, gap=False):
@@ -90,20 +87,7 @@ def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
         return
     blamed = s.incoming.held[next(iter(waiting))].message.sender_id
     if not note_missing(s, HistoryEntry(message_id, None, sender_id), blamed):
-        note_gap(s, message_id, NO_ROOM, sender_id)
         _release(s, s.incoming.meet(message_id, gap=True))
-
-
-def note_gap(s: ChannelState, message_id: str, why: str, sender_id: str | None) -> None:
-    """A dependency that is not waited for. Whoever names it next is not held up by it either."""
-    if message_id in s.gaps:
-        return
-    if len(s.gaps) >= GAPS_PER_CHANNEL:
-        oldest = next(iter(s.gaps))
-        del s.gaps[oldest]
-        s.gaps_changed[oldest] = None
-    s.gaps[message_id] = GapRow(message_id, why, sender_id, s.now.wall)
-    s.gaps_changed[message_id] = None
 
 
 def give_up(s: ChannelState) -> None:
@@ -120,7 +104,7 @@ def give_up(s: ChannelState) -> None:
             s.events.append(RepairCancelled(message_id, "lost"))
         missing = s.requests.take(message_id)
         assert missing is not None
-        note_gap(s, message_id, LOST, missing.sender_id)
+        s.gaps.note(GapRow(message_id, LOST, missing.sender_id, s.now.wall, missing.blamed))
     s.events.append(DependenciesLost(tuple(lost)))
     for message_id in lost:
         _release(s, s.incoming.meet(message_id, gap=True))

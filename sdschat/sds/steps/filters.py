@@ -15,8 +15,21 @@ def include_received(s: ChannelState, message_id: str, lamport: int) -> None:
     """Receive Message: the id of a message with content goes into the filter."""
     own = s.filter
     own.add(message_id, lamport)
-    if own.full:
+    if own.full and not s.filter_stale:
         roll_over(s)
+
+
+def filter_bytes(s: ChannelState) -> bytes:
+    """What goes into `bloom_filter`: the current state, without what was dropped since it was made."""
+    if s.filter_stale:
+        remake_filter(s)
+    return s.filter.to_bytes()
+
+
+def spoil_filter(s: ChannelState) -> None:
+    """Something that is in the filter was dropped, and it must not claim that. It is made anew when it is sent: that
+    takes long, and whoever makes us drop messages could make us do it for each of them."""
+    s.filter_stale = True
 
 
 def roll_over(s: ChannelState) -> None:
@@ -37,9 +50,10 @@ def roll_over(s: ChannelState) -> None:
 def remake_filter(s: ChannelState) -> None:
     """Make the filter anew from the newest half of what it may hold, and say from where on it is complete."""
     own = s.filter
+    s.filter_stale = False
     keep = own.capacity // 2
     log = s.newest(keep + 1)
-    waiting = [(held.lamport, message_id) for message_id, held in s.incoming.held.items()]
+    waiting = [(held.lamport, message_id) for message_id, held in s.incoming.held.items() if not held.release_at]
     ids = sorted([(entry.lamport, entry.message_id) for entry in log] + waiting)
     floor = s.horizon
     if len(ids) > keep:
@@ -77,7 +91,9 @@ def restore_filter(s: ChannelState, layout: str, generation: int, floor: int) ->
     for entry in s.history.recently_added(own.capacity + BUFFERED_PER_CHANNEL + PARKED_PER_CHANNEL):
         found[entry.message_id] = entry
     ids = [(entry.lamport, entry.message_id, entry.generation) for entry in found.values()]
-    ids += [(held.lamport, message_id, held.generation) for message_id, held in s.incoming.held.items()]
+    for message_id, held in s.incoming.held.items():
+        if not held.release_at:
+            ids.append((held.lamport, message_id, held.generation))
     elder = [item for item in ids if item[2] == generation - 1 or (item[2] != generation and item[0] >= floor)]
     own.restart([item[:2] for item in elder], floor, generation)
     for lamport, message_id, in_generation in ids:

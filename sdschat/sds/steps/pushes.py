@@ -25,7 +25,7 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     s.trim_fresh()
     floor = received.floor
     if isinstance(received, CompactFilter):
-        compared = s.filter.compare(received)
+        compared = None if s.filter_stale else s.filter.compare(received)
         if compared is not None:
             _note_behind(s, peer, compared[1] if received.floor >= s.filter.floor else 0)
             if s.filter.floor <= received.floor and not _unexplained(s, received, compared[0]):
@@ -33,7 +33,7 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     else:
         # A foreign filter does not say since when it is complete. A peer that we have only just met may be new, or
         # may have been cut off from us: it gets the last minutes, but is not flooded.
-        if s.filter.layout == "waku" and not s.filter.beyond(received, s.fresh):
+        if s.filter.layout == "waku" and not s.filter_stale and not s.filter.beyond(received, s.fresh):
             return
         floor = max(_covered_since(s), peer.first_lamport - s.config.max_skew - FIRST_MET)
     if received.fill > MAX_FILL:

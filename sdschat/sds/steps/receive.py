@@ -9,37 +9,19 @@ from __future__ import annotations
 
 from sdschat.sds.bloom.received import is_waku
 from sdschat.sds.clock import out_of_bounds
-from sdschat.sds.events import (
-    DependenciesMissing,
-    DuplicateReceived,
-    EphemeralReceived,
-    MessageParked,
-    SyncReceived,
-)
-from sdschat.sds.incoming import Held
+from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, SyncReceived
 from sdschat.sds.limits import EPHEMERAL_SEEN
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.answers import answered_by_other, review_repair_request
-from sdschat.sds.steps.deliver import BEFORE_JOIN, NO_ROOM, abandon, deliver_message, note_gap
+from sdschat.sds.steps.deliver import deliver_message
+from sdschat.sds.steps.dependencies import buffer_message, make_room, name_gap, verify_dependencies, wait_for_none
 from sdschat.sds.steps.evidence import review_evidence
-from sdschat.sds.steps.filters import include_received, remake_filter
+from sdschat.sds.steps.filters import include_received
+from sdschat.sds.steps.parked import make_parking_room, park
 from sdschat.sds.steps.pushes import heard_again
 from sdschat.sds.steps.requests import note_missing, received
 from sdschat.sds.steps.timing import traffic_heard
-from sdschat.sds.values import HistoryEntry, Message, Reason
-
-
-class _Dependencies:
-    """What the causal history of a message comes to here."""
-
-    __slots__ = ("before_join", "gap", "held", "parent_too_new", "unknown")
-
-    def __init__(self) -> None:
-        self.held: list[str] = []  # here, but not delivered
-        self.gap: list[str] = []  # given up before
-        self.before_join: list[HistoryEntry] = []
-        self.unknown: list[HistoryEntry] = []
-        self.parent_too_new = ""
+from sdschat.sds.values import Message, Reason
 
 
 def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> None:
@@ -60,18 +42,32 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
     if _receive_known(s, message, raw):
         return
     if lamport > s.now.wall + s.config.max_skew:
-        _park(s, message, raw, via, lamport)
+        if make_parking_room(s, message, len(raw)):
+            _review(s, message, lamport, stale=False)
+            park(s, message, raw, via, lamport)
         return
-    found = _verify_dependencies(s, message, lamport)
+    found = verify_dependencies(s, message, lamport)
     if found.parent_too_new:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, sender_id, message_id, found.parent_too_new)
         return
-    waits = bool(found.unknown or found.held)
-    if waits:
-        if not _make_room(s, message, len(raw)):
+    if found.unmet:
+        wait_for_none(s, message, found)
+    if found.unmet:
+        if not make_room(s, message, len(raw)):
             return
-        found = _verify_dependencies(s, message, lamport)  # what was dropped may be what this one waits for
-    missing = received(s, message_id)
+        found = verify_dependencies(s, message, lamport)  # what was dropped may be what this one waits for
+    via = _review_content(s, message, lamport, via)
+    if found.unmet:
+        buffer_message(s, message, raw, via, found, s.now.wall)
+    else:
+        deliver_message(s, message, raw, via, name_gap(message, found), s.filter.generation, s.now.wall)
+    include_received(s, message_id, lamport)
+    s.note_fresh(message_id)
+
+
+def _review_content(s: ChannelState, message: Message, lamport: int, via: str) -> str:
+    """What else a message with content tells, and by which way it came."""
+    missing = received(s, message.message_id)
     repaired = missing is not None and (missing.attempts > 0 or missing.suppressed)
     if via == "live" and repaired:
         via = "repair"
@@ -79,15 +75,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         via = "sync"  # nobody asked for it: a push, or a late resend
     _review(s, message, lamport, stale=repaired)
     traffic_heard(s)
-    generation = s.filter.generation
-    if waits:
-        _buffer(s, message, raw, via, found)
-    else:
-        gap = tuple(_name_gap(s, message, found))
-        deliver_message(s, message, raw, via, gap, s.filter.generation, s.now.wall)
-    if s.filter.generation == generation:  # otherwise the filter was made anew meanwhile, with this message in the log
-        include_received(s, message_id, lamport)
-    s.note_fresh(message_id)
+    return via
 
 
 def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
@@ -99,7 +87,7 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
         # Bears our id, and we never sent it: a copied profile or an impostor. Who signs can tell, so not here.
         s.reject(Reason.OWN_ID_UNKNOWN, message.sender_id, message_id)
         return True
-    if _conflicts(s, message, raw):
+    if conflicts(s, message, raw):
         s.reject(Reason.ID_CONFLICT, message.sender_id, message_id)
         return True
     answered_by_other(s, message_id)
@@ -108,7 +96,7 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
     return True
 
 
-def _conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
+def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
     """Whether a duplicate has other content than the message we hold under its id. The first one stands.
 
     A body that is gone cannot be compared; others rebroadcast with other bytes but the same content.
@@ -142,7 +130,7 @@ def _receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
     its id says nothing. Its clock is not adopted: that is part of delivery."""
     if message.sender_id == s.participant_id:
         return
-    found = _verify_dependencies(s, message, lamport)
+    found = verify_dependencies(s, message, lamport)
     if found.parent_too_new:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
         return
@@ -153,35 +141,6 @@ def _receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
     noted = tuple(entry.message_id for entry in new if note_missing(s, entry, message.sender_id))
     if noted:
         s.events.append(DependenciesMissing(message.message_id, noted))
-
-
-def _verify_dependencies(s: ChannelState, message: Message, lamport: int) -> _Dependencies:
-    """Dependencies are met if they appear in the local history. Nothing is changed here.
-
-    What an old message depends on is older still: below the join horizon nothing is waited for, which ends every
-    walk into the past at the first message from before our joining.
-    """
-    found = _Dependencies()
-    near, held = s.window.entries, s.incoming.held
-    for entry in message.causal_history:
-        message_id = entry.message_id
-        parent = near.get(message_id) or s.history.entry(message_id)
-        if parent is not None:
-            if parent.lamport >= lamport:
-                found.parent_too_new = message_id
-            if entry.retrieval_hint is not None:
-                s.learn_hint(message_id, entry.retrieval_hint)
-        elif message_id in held and not (held[message_id].release_at and held[message_id].lamport >= lamport):
-            if held[message_id].lamport >= lamport:
-                found.parent_too_new = message_id
-            found.held.append(message_id)
-        elif message_id in s.gaps:
-            found.gap.append(message_id)
-        elif lamport <= s.horizon:
-            found.before_join.append(entry)
-        else:
-            found.unknown.append(entry)
-    return found
 
 
 def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> None:
@@ -197,108 +156,3 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
         if not old:
             review_repair_request(s, message)
     peer.last_lamport = max(peer.last_lamport, dated)
-
-
-def _park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
-    """Dated too far ahead: held outside the log until due, so that it neither moves our clock nor is named by us."""
-    if not s.incoming.may_park(message):
-        s.reject(Reason.FUTURE_QUOTA, message.sender_id, message.message_id)
-        return
-    _review(s, message, lamport, stale=False)
-    missing = received(s, message.message_id, "arrived_before_due")
-    children = s.incoming.waiting_for.get(message.message_id, ())
-    if missing is not None and any(s.incoming.held[child].lamport <= lamport for child in children):
-        # One of the two is forged, and who knows which: what follows it shall not wait until its date.
-        note_missing(s, HistoryEntry(message.message_id, missing.hint, missing.sender_id), missing.blamed, ask=False)
-    held = Held(message, raw, via, s.now.wall)
-    held.generation = s.filter.generation
-    held.release_at = lamport - s.config.max_skew
-    s.incoming.put(held)
-    s.incoming.parked.set(message.message_id, s.now.mono + held.release_at - s.now.wall)
-    include_received(s, message.message_id, lamport)
-    s.note_fresh(message.message_id)
-    s.events.append(MessageParked(message.message_id, message.sender_id, held.release_at))
-
-
-def release_parked(s: ChannelState) -> None:
-    """Messages whose date has come are received as if they came now; a clock set back makes them wait on."""
-    for message_id in s.incoming.parked.pop_due(s.now.mono):
-        held = s.incoming.held[message_id]
-        if held.release_at > s.now.wall:
-            s.incoming.parked.set(message_id, s.now.mono + held.release_at - s.now.wall)
-            continue
-        s.incoming.take(message_id)
-        received(s, message_id)
-        message = held.message
-        found = _verify_dependencies(s, message, held.lamport)
-        if found.parent_too_new:
-            s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message_id, found.parent_too_new)
-            abandon(s, message_id, message.sender_id)
-            remake_filter(s)
-        elif found.unknown or found.held:
-            if _make_room(s, message, len(held.raw)):
-                found = _verify_dependencies(s, message, held.lamport)
-                _buffer(s, message, held.raw, held.via, found, held)
-            else:
-                abandon(s, message_id, message.sender_id)
-                remake_filter(s)
-        else:
-            gap = tuple(_name_gap(s, message, found))
-            deliver_message(s, message, held.raw, held.via, gap, held.generation, held.received_at)
-
-
-def _make_room(s: ChannelState, message: Message, size: int) -> bool:
-    """Room in the incoming buffer, at the expense of whoever fills it; false, with nothing changed, if that is this
-    message: it is its sender's newest, or nobody holds more than its sender."""
-    incoming = s.incoming
-    if incoming.has_room(message, size):
-        return True
-    for victim in (incoming.newest_of(message.sender_id, message), incoming.heaviest_other(message.sender_id)):
-        if victim is None or not incoming.has_room(message, size, without=incoming.held[victim]):
-            continue
-        gone = incoming.take(victim)
-        assert gone is not None
-        s.reject(Reason.BUFFER_QUOTA, gone.message.sender_id, victim)
-        abandon(s, victim, gone.message.sender_id)
-        remake_filter(s)  # our filter must not claim what we have dropped
-        return True
-    s.reject(Reason.BUFFER_QUOTA, message.sender_id, message.message_id)
-    return False
-
-
-def _name_gap(s: ChannelState, message: Message, found: _Dependencies) -> list[str]:
-    if not found.gap and not found.before_join:
-        return []
-    for entry in found.before_join:
-        if entry.message_id in s.requests.missing:
-            continue  # others wait for it, and go on waiting
-        note_gap(s, entry.message_id, BEFORE_JOIN, entry.sender_id)
-    gone = {*found.gap, *(entry.message_id for entry in found.before_join)}
-    return [entry.message_id for entry in message.causal_history if entry.message_id in gone]
-
-
-def _buffer(
-    s: ChannelState, message: Message, raw: bytes, via: str, found: _Dependencies, old: Held | None = None
-) -> None:
-    """Unmet dependencies: into the incoming buffer. A sender that names more than its share of unknown ids has the
-    rest taken for gaps."""
-    held = Held(message, raw, via, old.received_at if old else s.now.wall)
-    held.generation = old.generation if old else s.filter.generation
-    held.gap = _name_gap(s, message, found)
-    held.unmet = dict.fromkeys(found.held)
-    new: list[str] = []
-    for entry in reversed(found.unknown):  # the newest first: the oldest are the likeliest to be gone
-        known = entry.message_id in s.requests.missing
-        if not note_missing(s, entry, message.sender_id, ask=entry.message_id not in s.incoming.held):
-            note_gap(s, entry.message_id, NO_ROOM, entry.sender_id)
-            held.gap.append(entry.message_id)
-            continue
-        held.unmet[entry.message_id] = None
-        if not known:
-            new.append(entry.message_id)
-    if not held.unmet:
-        deliver_message(s, message, raw, via, tuple(held.gap), held.generation, held.received_at)
-        return
-    s.incoming.put(held)
-    if new:
-        s.events.append(DependenciesMissing(message.message_id, tuple(new)))

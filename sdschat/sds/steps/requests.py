@@ -9,13 +9,14 @@ from sdschat.sds.timers import to_wall
 from sdschat.sds.values import HistoryEntry
 
 
-def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = True) -> bool:
+def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = True, awaited: bool = True) -> bool:
     """SDS-R receive message: an unmet dependency without an entry gets one, and its T_req. False: no room."""
     if entry.message_id in s.requests.missing:
         return True
     if not s.requests.has_room(blamed):
         return False
     missing = Missing(entry.message_id, entry.sender_id, entry.retrieval_hint, blamed, s.now.mono)
+    missing.awaited = awaited
     missing.lost_at = s.now.mono + s.config.lost_after
     s.requests.put(missing)
     if ask:
@@ -24,11 +25,14 @@ def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = 
 
 
 def _new_entry(s: ChannelState, missing: Missing, detected_at: int) -> None:
-    """T_req counts from when the dependency was found missing, and never moves. Asking again is a new entry."""
+    """T_req counts from when the dependency was found missing, and is never brought forward. Asking again is a new
+    entry."""
     config = s.config
     if not config.repair_enabled:
         return
     t_req = determine_t_req(detected_at, s.participant_id, missing.message_id, config.t_min, config.t_max)
+    if missing.t_req is not None:
+        t_req = max(t_req, missing.t_req)
     s.requests.arm(missing, t_req)
     s.events.append(RepairWanted(missing.message_id, to_wall(s.now, t_req)))
 

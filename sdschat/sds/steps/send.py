@@ -8,7 +8,7 @@ from sdschat.sds.limits import MAX_CHANNEL_BYTES, MAX_HINT_BYTES, MAX_ID_BYTES, 
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps.filters import choose_layout, include_received
+from sdschat.sds.steps.filters import choose_layout, filter_bytes, include_received
 from sdschat.sds.steps.outgoing_sweep import schedule_resend
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.steps.timing import traffic_sent
@@ -40,7 +40,7 @@ def send_message(s: ChannelState, content: bytes) -> Message:
         channel_id=s.channel_id,
         lamport_timestamp=lamport,
         causal_history=preceding_ids(s),
-        bloom_filter=s.filter.to_bytes(),
+        bloom_filter=filter_bytes(s),
         repair_request=requests,
         content=content,
     )
@@ -54,7 +54,7 @@ def send_message(s: ChannelState, content: bytes) -> Message:
 def check_size(s: ChannelState, content: bytes) -> None:
     """Before anything changes: the packet, with the largest envelope it can have, must not be refused elsewhere."""
     entries = s.config.causal_history + s.config.max_requests
-    room = s.config.max_message_bytes - len(s.filter.to_bytes()) - _ENTRY_BYTES * entries - _ENVELOPE_BYTES
+    room = s.config.max_message_bytes - s.filter.size - _ENTRY_BYTES * entries - _ENVELOPE_BYTES
     if len(content) > room:
         raise MessageTooLarge(f"the message has {len(content)} bytes; at most {max(room, 0)} fit into a packet")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdschat.sds.events import SyncSent
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps.filters import choose_layout
+from sdschat.sds.steps.filters import choose_layout, filter_bytes
 from sdschat.sds.steps.ranges import range_section
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.steps.send import preceding_ids
@@ -38,7 +38,7 @@ def send_sync(s: ChannelState) -> None:
         channel_id=s.channel_id,
         lamport_timestamp=lamport,
         causal_history=preceding_ids(s),
-        bloom_filter=s.filter.to_bytes() + range_section(s, lamport),
+        bloom_filter=filter_bytes(s) + range_section(s, lamport),
         repair_request=requests,
     )
     s.packets.append(Packet(s.codec.encode(message), "sync", message.message_id))

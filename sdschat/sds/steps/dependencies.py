@@ -1,0 +1,126 @@
+"""Which causal dependencies of a message are met (spec: Receive Message), and the buffer for those whose are not."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import DependenciesMissing
+from sdschat.sds.incoming import Held
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.deliver import abandon, deliver_message
+from sdschat.sds.steps.filters import spoil_filter
+from sdschat.sds.steps.requests import note_missing
+from sdschat.sds.values import HistoryEntry, Message, Reason
+
+
+class Dependencies:
+    """What the causal history of a message comes to here."""
+
+    __slots__ = ("gap", "held", "parent_too_new", "unknown")
+
+    def __init__(self) -> None:
+        self.held: list[str] = []  # here, but not delivered
+        self.gap: list[str] = []  # not waited for
+        self.unknown: list[HistoryEntry] = []
+        self.parent_too_new = ""
+
+    @property
+    def unmet(self) -> bool:
+        return bool(self.unknown or self.held)
+
+
+def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Dependencies:
+    """Dependencies are met if they appear in the local history. Nothing is changed here.
+
+    What an old message depends on is older still: below the join horizon nothing is waited for, which ends every
+    walk into the past at the first message from before our joining.
+    """
+    found = Dependencies()
+    near, held = s.window.entries, s.incoming.held
+    for entry in message.causal_history:
+        message_id = entry.message_id
+        parent = near.get(message_id) or s.delivered(message_id)
+        if parent is not None:
+            if parent.lamport >= lamport:
+                found.parent_too_new = message_id
+            if entry.retrieval_hint is not None:
+                s.learn_hint(message_id, entry.retrieval_hint)
+        elif message_id in held and not (held[message_id].release_at and held[message_id].lamport >= lamport):
+            if held[message_id].lamport >= lamport:
+                found.parent_too_new = message_id
+            found.held.append(message_id)
+        elif lamport <= s.horizon or message_id in s.gaps or s.requests.only_asked_for(message_id):
+            found.gap.append(message_id)
+        else:
+            found.unknown.append(entry)
+    return found
+
+
+def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> None:
+    """The first message of a log: what it depends on is most likely from before our joining, so it and what follows it
+    are not held up. But it may also be lost, so it is asked for, and without anti-entropy, which finds what was lost
+    since we joined whoever asks, it is waited for after all."""
+    if s.window.order or not s.config.push_enabled or found.held:
+        return
+    new: list[str] = []
+    for entry in reversed(found.unknown):
+        message_id = entry.message_id
+        known = s.requests.missing.get(message_id)
+        if known is not None:  # a sync message named it
+            s.requests.awaits_none(known)
+        elif note_missing(s, entry, message.sender_id, ask=message_id not in s.incoming.held, awaited=False):
+            new.append(message_id)
+    found.gap = [*found.gap, *(entry.message_id for entry in found.unknown)]
+    found.unknown = []
+    if new:
+        s.events.append(DependenciesMissing(message.message_id, tuple(new)))
+
+
+def make_room(s: ChannelState, message: Message, size: int) -> bool:
+    """Room in the incoming buffer, at the expense of whoever fills it; false, with nothing changed, if that is this
+    message: it is its sender's newest, or nobody holds more than its sender."""
+    incoming = s.incoming
+    if incoming.has_room(message, size):
+        return True
+    for victim in (incoming.newest_of(message.sender_id, message), incoming.heaviest_other(message.sender_id)):
+        if victim is None or not incoming.has_room(message, size, without=incoming.held[victim]):
+            continue
+        gone = incoming.take(victim)
+        assert gone is not None
+        s.reject(Reason.BUFFER_QUOTA, gone.message.sender_id, victim)
+        abandon(s, victim, gone.message.sender_id)
+        spoil_filter(s)
+        return True
+    s.reject(Reason.BUFFER_QUOTA, message.sender_id, message.message_id)
+    return False
+
+
+def name_gap(message: Message, found: Dependencies) -> tuple[str, ...]:
+    """What the message goes without, in the order in which it names them."""
+    if not found.gap:
+        return ()
+    return tuple(entry.message_id for entry in message.causal_history if entry.message_id in found.gap)
+
+
+def buffer_message(
+    s: ChannelState, message: Message, raw: bytes, via: str, found: Dependencies, received_at: int
+) -> None:
+    """Unmet dependencies: into the incoming buffer. Where a sender names more than its share of unknown ids, this one
+    message goes without the rest."""
+    held = Held(message, raw, via, received_at)
+    held.generation = s.filter.generation
+    held.gap = list(name_gap(message, found))
+    held.unmet = dict.fromkeys(found.held)
+    new: list[str] = []
+    for entry in reversed(found.unknown):  # the newest first: the oldest are the likeliest to be gone
+        known = entry.message_id in s.requests.missing
+        if not note_missing(s, entry, message.sender_id, ask=entry.message_id not in s.incoming.held):
+            held.gap.append(entry.message_id)
+            continue
+        held.unmet[entry.message_id] = None
+        if not known:
+            new.append(entry.message_id)
+    if not held.unmet:
+        deliver_message(s, message, raw, via, tuple(held.gap), held.generation, received_at)
+        return
+    s.incoming.put(held)
+    if new:
+        s.events.append(DependenciesMissing(message.message_id, tuple(new)))

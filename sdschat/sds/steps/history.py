@@ -1,0 +1,71 @@
+"""Taking in old messages from where the history is kept: a Store, an archive, another participant's log.
+
+    receive_history(s, message, raw, via)   one message that its caller has verified, however old; in any order
+    lower_horizon(s, lamport)               from `lamport` on, everything there was to have has been given
+
+What comes this way is history, not traffic. It is delivered at once, the dependencies that are not here being named
+as its gap, and never waits. It takes its place in the log, closes the gap that it fills, releases what waited for it,
+and ends our own request for it. It tells nothing of what its sender has or lacks by now: nothing is acknowledged,
+answered, pushed, put off or sent because of it, and no participant is known by it. The clock follows it only as far
+as `sds.max_skew` allows; what is dated beyond is parked like anything else. Into the filter goes only what is dated
+from the filter's floor on, which is what the filter promises to hold.
+
+Messages come thousands in a row: take the writes every few hundred. Those dated before the recent window are only in
+the log once they are taken and written.
+"""
+
+from __future__ import annotations
+
+from sdschat.sds.clock import out_of_bounds
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.deliver import deliver_message
+from sdschat.sds.steps.dependencies import verify_dependencies
+from sdschat.sds.steps.filters import include_received
+from sdschat.sds.steps.parked import make_parking_room, park
+from sdschat.sds.steps.receive import conflicts
+from sdschat.sds.steps.requests import received
+from sdschat.sds.values import Kind, Message, Reason
+
+OUTSIDE_THE_FILTER = -2  # a generation that no filter ever has, nor the one before it
+
+
+def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> bool:
+    """Whether the message is here now; where it is not, a `Rejected` event says why."""
+    if (reason := _refused(s, message, raw)) is not None:
+        s.reject(reason, message.sender_id, message.message_id)
+        return False
+    if s.holds(message.message_id):
+        return True
+    lamport = message.lamport_timestamp or 0
+    if lamport > s.now.wall + s.config.max_skew:
+        if not make_parking_room(s, message, len(raw)):
+            return False
+        park(s, message, raw, via, lamport)
+        return True
+    found = verify_dependencies(s, message, lamport)
+    if found.parent_too_new:
+        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
+        return False
+    received(s, message.message_id)
+    covered = lamport >= s.filter.floor
+    generation = s.filter.generation if covered else OUTSIDE_THE_FILTER
+    gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
+    deliver_message(s, message, raw, via, gap, generation, s.now.wall)
+    if covered:
+        include_received(s, message.message_id, lamport)
+    return True
+
+
+def _refused(s: ChannelState, message: Message, raw: bytes) -> Reason | None:
+    if message.channel_id != s.channel_id:
+        return Reason.OTHER_CHANNEL
+    if message.kind is not Kind.CONTENT:
+        return Reason.NO_KIND
+    reason = out_of_bounds(message.lamport_timestamp or 0)
+    return Reason.ID_CONFLICT if reason is None and conflicts(s, message, raw) else reason
+
+
+def lower_horizon(s: ChannelState, lamport: int) -> None:
+    """The join horizon moves down, never up. Ranges of the log are compared with others from there on, and what they
+    show to be lacking is sent to us like anything that was lost."""
+    s.horizon = min(s.horizon, max(0, lamport))

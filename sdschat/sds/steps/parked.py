@@ -1,0 +1,79 @@
+"""Messages dated too far ahead wait outside the log, and outside our filter, until they are due."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import MessageParked
+from sdschat.sds.incoming import Held
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.deliver import abandon, deliver_message
+from sdschat.sds.steps.dependencies import buffer_message, make_room, name_gap, verify_dependencies
+from sdschat.sds.steps.filters import include_received
+from sdschat.sds.steps.requests import note_missing, received
+from sdschat.sds.values import HistoryEntry, Message, Reason
+
+
+def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
+    """Held until due, so that it neither moves our clock nor is named by us. In the filter, it would be the newest
+    there is, and our filter would no longer speak of anything older. The caller has asked whether there is room."""
+    missing = received(s, message.message_id, "arrived_before_due")
+    children = s.incoming.waiting_for.get(message.message_id, ())
+    if missing is not None and any(s.incoming.held[child].lamport <= lamport for child in children):
+        # One of the two is forged, and who knows which: what follows it shall not wait until its date.
+        note_missing(s, HistoryEntry(message.message_id, missing.hint, missing.sender_id), missing.blamed, ask=False)
+    held = Held(message, raw, via, s.now.wall)
+    held.release_at = lamport - s.config.max_skew
+    s.incoming.put(held)
+    s.incoming.parked.set(message.message_id, s.now.mono + held.release_at - s.now.wall)
+    s.note_fresh(message.message_id)
+    s.events.append(MessageParked(message.message_id, message.sender_id, held.release_at))
+
+
+def make_parking_room(s: ChannelState, message: Message, size: int) -> bool:
+    """Room for one more, at the expense of what is due last: of its own sender, or of whoever has most parked."""
+    incoming = s.incoming
+    if incoming.may_park(message, size):
+        return True
+    victim = incoming.farthest_parked(message, size)
+    if victim is None or not incoming.may_park(message, size, without=incoming.held[victim]):
+        s.reject(Reason.FUTURE_QUOTA, message.sender_id, message.message_id)
+        return False
+    gone = incoming.take(victim)
+    assert gone is not None
+    s.reject(Reason.FUTURE_QUOTA, gone.message.sender_id, victim)
+    s.requests.take(victim)  # an entry of what is here is not asked for; the new one is
+    abandon(s, victim, gone.message.sender_id)
+    return True
+
+
+def release_parked(s: ChannelState) -> None:
+    """Messages whose date has come are received as if they came now; a clock set back makes them wait on."""
+    for message_id in s.incoming.parked.pop_due(s.now.mono):
+        held = s.incoming.held.get(message_id)
+        if held is None:
+            continue  # dropped to make room for another that was released
+        if held.release_at > s.now.wall:
+            s.incoming.parked.set(message_id, s.now.mono + held.release_at - s.now.wall)
+            continue
+        s.incoming.take(message_id)
+        received(s, message_id)
+        _receive_due(s, held)
+
+
+def _receive_due(s: ChannelState, held: Held) -> None:
+    message = held.message
+    found = verify_dependencies(s, message, held.lamport)
+    if found.parent_too_new:
+        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
+        abandon(s, message.message_id, message.sender_id)
+        return
+    if found.unmet:
+        if not make_room(s, message, len(held.raw)):
+            abandon(s, message.message_id, message.sender_id)
+            return
+        found = verify_dependencies(s, message, held.lamport)
+    if found.unmet:
+        buffer_message(s, message, held.raw, held.via, found, held.received_at)
+    else:
+        gap = name_gap(message, found)
+        deliver_message(s, message, held.raw, held.via, gap, s.filter.generation, held.received_at)
+    include_received(s, message.message_id, held.lamport)

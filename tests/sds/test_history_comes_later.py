@@ -1,0 +1,168 @@
+"""Old messages from a Store or another's log, and how a log begins."""
+
+from __future__ import annotations
+
+import random
+
+from sdschat.sds import limits
+from sdschat.sds.config import Config
+from sdschat.sds.events import Delivered, GapClosed
+from sdschat.sds.values import Message, Reason
+from tests.sds.group import CODEC, QUIET, START, Group, forge
+
+LONG_AGO = START - 100 * QUIET.max_skew
+PUSHING = Config(sync_interval=QUIET.sync_interval, push_delay_max=1000, id_rule="text")
+
+
+def old(place: int, *parents: str, sender: str = "b", lamport: int | None = None) -> Message:
+    return forge(sender, f"m{place:05}", LONG_AGO + place if lamport is None else lamport, *parents)
+
+
+def take_in(group: Group, message: Message, via: str = "store") -> bool:
+    here = group["a"].channel.receive_history(group.now, message, CODEC.encode(message), via)
+    group.collect("a")
+    return here
+
+
+def chain(length: int) -> list[Message]:
+    return [old(place, *([f"m{place - 1:05}"] if place else [])) for place in range(length)]
+
+
+def test_history_is_delivered_below_the_horizon_and_says_by_which_way_it_came() -> None:
+    group = Group("a")
+    assert all(take_in(group, message) for message in chain(3))
+    assert [(event.via, event.gap) for event in group["a"].of(Delivered)] == [("store", ())] * 3
+
+
+def test_thousands_in_any_order_are_the_same_log() -> None:
+    messages = chain(3000)
+    random.Random(7).shuffle(messages)
+    group = Group("a")
+    group.give("a", forge("b", "newest", START))
+    assert all(take_in(group, message) for message in messages)
+    assert group["a"].log == [*(f"m{place:05}" for place in range(3000)), "newest"]
+    window = [entry.message_id for entry in group["a"].channel.state.window.order]
+    assert window == group["a"].log[-limits.RECENT_WINDOW :]
+
+
+def test_many_at_once_are_as_many_one_by_one() -> None:
+    messages = chain(2500)
+    group = Group("a")
+    for message in reversed(messages):
+        assert group["a"].channel.receive_history(group.now, message, CODEC.encode(message))
+    assert group["a"].channel.receive_history(group.now, messages[0], CODEC.encode(messages[0]))  # known by now
+    group.collect("a")
+    assert group["a"].log == [message.message_id for message in messages]
+
+
+def test_history_closes_the_gap_it_fills() -> None:
+    group = Group("a")
+    take_in(group, old(2, "m00001"))
+    take_in(group, old(1))
+    assert group["a"].of(Delivered)[0].gap == ("m00001",)
+    assert group["a"].of(GapClosed) == [GapClosed("m00001")]
+
+
+def test_history_releases_what_waited_for_it() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "child", START + 1, "m1"))
+    assert take_in(group, forge("b", "m1", START))
+    assert group["a"].delivered() == ["m1", "child"]
+    assert not group["a"].channel.state.requests.missing
+
+
+def test_history_acknowledges_answers_and_sends_nothing() -> None:
+    group = Group("a", config=PUSHING, settle=60_000)
+    mine = group.send("a", "mine")
+    packets, state = len(group["a"].sent), group["a"].channel.state
+    told = forge("b", "m1", group.now.wall + 1, mine.message_id, requests=(mine.message_id,), bloom_filter=b"\xc1")
+    assert take_in(group, told)
+    group.tick(5000)
+    assert mine.message_id in state.outgoing.open
+    assert (len(group["a"].sent), len(state.answers.answers), "b" in state.peers.known) == (packets, 0, False)
+
+
+def test_old_history_stays_out_of_the_filter_and_new_history_goes_in() -> None:
+    group = Group("a")
+    take_in(group, old(1))
+    assert group["a"].channel.state.filter.count == 0
+    take_in(group, old(2, lamport=START))
+    assert group["a"].channel.state.filter.count == 1
+
+
+def test_the_filter_is_the_same_after_a_restart_with_history() -> None:
+    group = Group("a")
+    group.give("a", forge("b", "now", START))
+    for message in chain(500):
+        take_in(group, message)
+    before = group["a"].channel.state.filter.to_bytes()
+    group.crash("a")
+    assert group["a"].channel.state.filter.to_bytes() == before
+
+
+def test_history_dated_ahead_is_parked_and_moves_no_clock() -> None:
+    group = Group("a", settle=2000)
+    clock = group["a"].channel.state.clock.value
+    assert take_in(group, forge("b", "m1", START + 10 * QUIET.max_skew))
+    assert (group["a"].log, group["a"].channel.state.clock.value) == ([], clock)
+
+
+def test_own_messages_of_before_come_back_as_own() -> None:
+    group = Group("a")
+    assert take_in(group, old(1, sender="a"))
+    assert [event.own for event in group["a"].of(Delivered)] == [True]
+    assert not group["a"].channel.state.outgoing.open
+
+
+def test_what_is_no_history_is_refused_with_a_reason() -> None:
+    group = Group("a")
+    take_in(group, old(5))
+    refused = [
+        forge("b", "x1", START, channel="other"),
+        forge("b", "x2", None),
+        forge("b", "x3", START, content=None),
+        forge("b", "x4", 0),
+        forge("b", "x5", limits.MAX_LAMPORT),
+        forge("b", "x6", LONG_AGO, "m00005"),
+        forge("b", "m00005", LONG_AGO + 5, content=b"other"),
+    ]
+    assert not any(take_in(group, message) for message in refused)
+    assert group["a"].refused() == [
+        Reason.OTHER_CHANNEL, Reason.NO_KIND, Reason.NO_KIND, Reason.CLOCK_ZERO, Reason.CLOCK_TOO_LARGE,
+        Reason.CLOCK_NOT_ABOVE_PARENT, Reason.ID_CONFLICT,
+    ]  # fmt: skip
+
+
+def test_the_horizon_moves_down_only_and_is_kept() -> None:
+    group = Group("a")
+    channel = group["a"].channel
+    channel.lower_horizon(group.now, LONG_AGO)
+    channel.lower_horizon(group.now, START)
+    group.collect("a")
+    group.crash("a")
+    assert group["a"].channel.state.horizon == LONG_AGO
+
+
+def test_a_newcomer_is_not_kept_waiting_for_what_was_said_before() -> None:
+    group = Group("a", config=PUSHING, settle=2000)
+    group.give("a", forge("b", "m5", START + 1, "m3", "m4"))
+    group.give("a", forge("b", "m6", START + 2, "m4", "m5"))
+    assert [event.gap for event in group["a"].of(Delivered)] == [("m3", "m4"), ("m4",)]
+
+
+def test_what_a_newcomer_went_without_is_asked_for_all_the_same() -> None:
+    group = Group("a", config=PUSHING, settle=2000)
+    group.give("a", forge("b", "m5", START + 1, "m4"))
+    group.crash("a")
+    group.give("a", forge("b", "m6", START + 2, "m4", "m5"))
+    group.tick(PUSHING.t_max + 60_000)
+    asked = [entry.message_id for message in group["a"].messages() for entry in message.repair_request]
+    assert asked[:1] == ["m4"]
+    group.give("a", forge("b", "m4", START))
+    assert group["a"].log == ["m4", "m5", "m6"]
+
+
+def test_without_anti_entropy_a_newcomer_waits() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m5", START + 1, "m4"))
+    assert group["a"].delivered() == []
