@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from zlib import crc32
 
@@ -110,8 +112,22 @@ def keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     return final
 
 
+@contextmanager
+def _unseen(*modules: str) -> Iterator[None]:
+    """sqlite-utils imports these only because they are installed, and no migration needs them: that would be 80 MiB
+    for as long as we run."""
+    hidden = [name for name in modules if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
 def _apply(connection: sqlite3.Connection, path: Path, migration: Migration) -> None:
-    from sqlite_utils import Database  # slow to import, and needed only here
+    with _unseen("pandas", "numpy"):
+        from sqlite_utils import Database  # slow to import, and needed only here
 
     # A migration may rebuild tables that others refer to; all references are checked before it counts.
     connection.execute("PRAGMA foreign_keys = OFF")

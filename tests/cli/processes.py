@@ -77,10 +77,10 @@ class Pipe:
         self.process.stdin.write("".join(f"{text}\n" for text in texts).encode())
         self.process.stdin.flush()
 
-    def until(self, condition: Callable[[list[Line]], bool], what: str) -> None:
+    def until(self, condition: Callable[[list[Line]], bool], what: str, patience: float = PATIENCE) -> None:
         """Wait for this to be true of the lines so far."""
         with self._news:
-            self._news.wait_for(lambda: condition(self.lines) or self._ended == 2, PATIENCE)
+            self._news.wait_for(lambda: condition(self.lines) or self._ended == 2, patience)
             assert condition(self.lines), f"{what}: {self.lines} {self.said}"
 
     def until_event(self, event: str, **fields: object) -> None:

@@ -2,8 +2,8 @@
 
     python -m tests.node.bench [--messages 10000] [--broker mqtt://…]
 
-Without --broker the embedded one is used. Printed beside it is what the broker alone passes on, packets of that size
-from one bare MQTT client to another.
+Without --broker it is measured through the embedded one, and through Mosquitto where that is installed. Printed beside
+it is what the broker alone passes on, packets of that size from one bare MQTT client to another.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from sdschat.transport.address import parse_url
 from sdschat.transport.base import Connected, Event, Published, Received
 from sdschat.transport.broker import BrokerConfig
@@ -24,7 +26,7 @@ from sdschat.transport.client import MqttTransport
 from sdschat.transport.hosting import Hosting
 from sdschat.transport.options import MqttOptions
 from tests.cli.processes import command, environment
-from tests.transport.worlds import free_port
+from tests.transport.worlds import Mosquitto, free_port
 
 _UNDER_WAY = 500
 
@@ -128,18 +130,36 @@ async def broker_rate(messages: int, size: int, url: str, embedded: bool) -> flo
     return rate
 
 
+def report(name: str, messages: int, url: str | None) -> None:
+    """Measure through the broker at `url`, or through the embedded one."""
+    port = free_port()
+    options = ["--broker", url] if url else ["--set", f"embedded.port={port}"]
+    rate, size = measure(messages, options)
+    print(f"{name}: {rate:,.0f} messages a second from pipe to pipe ({messages:,} messages, packets of {size} bytes)")
+    alone = asyncio.run(broker_rate(messages, size, url or f"mqtt://127.0.0.1:{port}", embedded=not url))
+    print(f"{name} alone: {alone:,.0f} packets a second of that size, between two clients of one process", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=10_000)
-    parser.add_argument("--broker", help="URL of a running broker; without it the embedded one is used")
+    parser.add_argument("--broker", help="URL of a running broker")
     given = parser.parse_args()
-    port = free_port()
-    options = ["--broker", given.broker] if given.broker else ["--set", f"embedded.port={port}"]
-    rate, size = measure(given.messages, options)
-    print(f"pipe to pipe: {rate:.0f} messages a second ({given.messages} messages, packets of {size} bytes)")
-    url = given.broker or f"mqtt://127.0.0.1:{port}"
-    alone = asyncio.run(broker_rate(given.messages, size, url, embedded=not given.broker))
-    print(f"the broker alone: {alone:.0f} packets a second of that size, between two clients of one process")
+    if given.broker:
+        report(given.broker, given.messages, given.broker)
+        return
+    report("embedded broker", given.messages, None)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            mosquitto = Mosquitto(Path(folder))
+        except (FileNotFoundError, pytest.skip.Exception):
+            print("Mosquitto is not installed: not measured")
+            return
+        asyncio.run(mosquitto.start())
+        try:
+            report("Mosquitto", given.messages, mosquitto.url)
+        finally:
+            mosquitto.stop()
 
 
 if __name__ == "__main__":

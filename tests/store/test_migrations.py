@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -207,3 +210,18 @@ def _dump(path: Path) -> list[str]:
     lines = list(connection.iterdump())
     connection.close()
     return lines
+
+
+def test_what_else_is_installed_does_not_come_along(tmp_path: Path) -> None:
+    # sqlite-utils imports pandas where it finds it, which is most of the memory that a node needs.
+    (tmp_path / "pandas.py").write_text("raise SystemExit('pandas was imported')\n")
+    script = (
+        "import sys; from pathlib import Path; from sdschat.store.store import Store\n"
+        "from sdschat.wire.sds_codec import SdsCodec\n"
+        f"Store.open(Path({str(tmp_path / 'profile' / 'sdschat.db')!r}), SdsCodec()).close()\n"
+        "assert 'sqlite_utils' in sys.modules and 'pandas' not in sys.modules\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(root)))}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

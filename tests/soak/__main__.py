@@ -1,0 +1,174 @@
+"""Many real processes for a long time, with faults and restarts.
+
+    python -m tests.soak [--minutes 10] [--nodes 8] [--seed 1] [--keep DIR]
+
+Each node is a `sdschat pipe` with a profile of its own; the embedded broker moves as its hosts come and go. Half of
+the nodes are ended again and again (kill -9, TERM, INT), stay away for a while and come back; the other half runs all
+the time, and is where memory and descriptors are measured. In the end nobody speaks, all are there, and the logs on
+disk must become equal and hold every message that any node showed as its own.
+
+Ends with 1, and says why, if logs differ, a process ended by itself or with a wrong code, anything was lost or
+troubled, or memory or descriptors of the nodes that ran all the time grew from the second quarter to the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+from tests.cli.processes import run
+from tests.soak.member import Member, Use
+from tests.transport.worlds import free_port
+
+FAULTS = ("fault.loss=0.1", "fault.duplicate=0.05", "fault.reorder=0.05", "fault.delay=100ms")
+EVERY = 2.0  # seconds between two messages of a node
+RESTART_EVERY = 12.0  # seconds between two ends of some node
+AWAY = 10.0  # at most so many seconds
+SETTLE = 180.0  # seconds for the logs to become equal
+GROWTH, EXTRA_FILES = 1.15, 4  # of memory, and descriptors, beyond which it is not flat
+_TICK = 0.2
+
+
+class Soak:
+    def __init__(self, home: Path, nodes: int, minutes: float, seed: int) -> None:
+        self._home = home
+        self._random = Random(seed)
+        self._length = minutes * 60
+        options = ["--timing", "demo", "--set", f"embedded.port={free_port()}"]
+        for fault in FAULTS:
+            options += ["--set", fault]
+        self.members = [
+            Member(home, f"node{number}", [*options, "--set", f"fault.seed={number}"]) for number in range(nodes)
+        ]
+        self._steady, self._restless = self.members[nodes // 2 :], self.members[: nodes // 2]
+        self._back: dict[Member, float] = {}
+        self._uses: list[tuple[float, list[Use]]] = []
+
+    def run(self) -> list[str]:
+        """Everything. Gives what was wrong."""
+        print(f"{'minute':>6} {'said':>6} {'behind':>6} {'restarts':>8} {'MiB':>11} {'descriptors':>11} {'db MiB':>7}")
+        for member in self.members:
+            member.start()
+        try:
+            self._talk()
+            for member in self.members:
+                if not member.running:
+                    member.start()
+            seconds, logs = self._settle()
+        finally:
+            for member in self.members:
+                member.end(signal.SIGTERM)
+        return self._judge(seconds, logs)
+
+    def _talk(self) -> None:
+        began = time.monotonic()
+        speak = {member: began + self._random.uniform(2, 2 + EVERY) for member in self.members}
+        restart, row = began + RESTART_EVERY, began + min(60.0, self._length / 10)
+        while (now := time.monotonic()) < began + self._length:
+            for member in self.members:
+                if now >= speak[member]:
+                    speak[member] = now + self._random.uniform(0, 2 * EVERY)
+                    member.say(f"{member.name} says number {member.said} {'x' * self._random.randrange(200)}")
+            if now >= restart:
+                restart = now + self._random.uniform(0, 2 * RESTART_EVERY)
+                self._end_one(now)
+            for member in [each for each, due in self._back.items() if now >= due]:
+                del self._back[member]
+                member.restarts += 1
+                member.start()
+            if now >= row:
+                row += min(60.0, self._length / 10)
+                self._print_row(now - began)
+            time.sleep(_TICK)
+
+    def _end_one(self, now: float) -> None:
+        running = [member for member in self._restless if member.running]
+        if running:
+            member = self._random.choice(running)
+            member.end(self._random.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
+            self._back[member] = now + self._random.uniform(0, AWAY)
+
+    def _print_row(self, elapsed: float) -> None:
+        uses = [use for member in self._steady if (use := member.use()) is not None]
+        self._uses.append((elapsed, uses))
+        heard = [member.events["delivered"] for member in self._steady]
+        said = sum(member.said for member in self.members)
+        restarts = sum(member.restarts for member in self.members)
+        memory = [use.memory for use in uses]
+        size = max(path.stat().st_size for path in self._home.glob("data/sdschat/profiles/*/sdschat.db")) / 2**20
+        print(
+            f"{elapsed / 60:>6.1f} {said:>6} {said - min(heard):>6} {restarts:>8} "
+            f"{min(memory):>5.1f}-{max(memory):>5.1f} {max(use.descriptors for use in uses):>11} {size:>7.1f}",
+            flush=True,
+        )
+
+    def _settle(self) -> tuple[float, list[list[str]]]:
+        """Nobody speaks any more: how long until all logs are equal, or SETTLE is over."""
+        began = time.monotonic()
+        while True:
+            logs = [self._log(member) for member in self.members]
+            seconds = time.monotonic() - began
+            if all(log == logs[0] for log in logs) or seconds > SETTLE:
+                return seconds, logs
+            time.sleep(1.0)
+
+    def _log(self, member: Member) -> list[str]:
+        printed = run(self._home, "log", "soak", "--json", "--name", member.name).stdout
+        return [json.loads(line)["message"]["message_id"] for line in printed.splitlines()]
+
+    def _judge(self, seconds: float, logs: list[list[str]]) -> list[str]:
+        wrong = [problem for member in self.members for problem in member.problems]
+        said = sum(member.said for member in self.members)
+        equal = all(log == logs[0] for log in logs)
+        print(f"{len(logs)} logs {'equal' if equal else 'DIFFER'}, of {len(logs[0])} messages, after {seconds:.0f} s")
+        if not equal:
+            every = set().union(*logs)
+            lacks = ", ".join(f"{m.name} {len(every) - len(log)}" for m, log in zip(self.members, logs, strict=True))
+            wrong.append(f"logs differ; of {len(every)} messages they lack: {lacks}")
+        # A line that a process had read and not saved when it was killed was never shown as sent.
+        kills = sum(member.restarts for member in self.members) + len(self.members)
+        if not said - kills <= len(logs[0]) <= said:
+            wrong.append(f"{said} lines were written, and {len(logs[0])} messages are in the log")
+        return wrong + self._growth()
+
+    def _growth(self) -> list[str]:
+        quarter = len(self._uses) // 4
+        early, late = self._uses[quarter : 2 * quarter], self._uses[-quarter:]
+        if not early:
+            return []
+        wrong = []
+        memory = [max(use.memory for _, uses in part for use in uses) for part in (early, late)]
+        files = [max(use.descriptors for _, uses in part for use in uses) for part in (early, late)]
+        print(f"memory {memory[0]:.1f} -> {memory[1]:.1f} MiB, descriptors {files[0]} -> {files[1]}")
+        if memory[1] > memory[0] * GROWTH:
+            wrong.append(f"memory grew from {memory[0]:.1f} to {memory[1]:.1f} MiB")
+        if files[1] > files[0] + EXTRA_FILES:
+            wrong.append(f"descriptors grew from {files[0]} to {files[1]}")
+        return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--nodes", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="leave the profiles here")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        home = given.keep or Path(folder)
+        home.mkdir(parents=True, exist_ok=True)
+        wrong = Soak(home, given.nodes, given.minutes, given.seed).run()
+    for problem in wrong:
+        print(problem, file=sys.stderr)
+    print("held" if not wrong else f"{len(wrong)} things were wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

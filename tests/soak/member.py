@@ -1,0 +1,105 @@
+"""One `sdschat pipe` of the soak: started, listened to, measured, ended one way or another, and started again."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import json
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from tests.cli.processes import command, environment
+
+_EXPECTED = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
+_PATIENCE = 30.0
+_SAID_KEPT = 20
+
+
+class Use(NamedTuple):
+    """What a process has of the machine at one moment."""
+
+    memory: float  # MiB
+    descriptors: int
+
+
+class Member:
+    """Counts what it hears; keeps no message, so that the soak itself stays small."""
+
+    def __init__(self, home: Path, name: str, options: list[str]) -> None:
+        self.name = name
+        self.said = self.restarts = 0
+        self.events: collections.Counter[str] = collections.Counter()
+        self.problems: list[str] = []
+        self._home = home
+        self._options = options
+        self._errors: collections.deque[str] = collections.deque(maxlen=_SAID_KEPT)
+        self._threads: list[threading.Thread] = []
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            command("pipe", "soak", "--name", self.name, "--linger", "forever", *self._options), cwd=self._home,
+            env=environment(self._home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        self._threads = [
+            threading.Thread(target=self._count, args=(self.process.stdout,), daemon=True),
+            threading.Thread(target=self._note, args=(self.process.stderr,), daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _count(self, stream: IO[bytes]) -> None:
+        for line in stream:
+            fact = json.loads(line)
+            self.events[fact["event"]] += 1
+            if fact["event"] in ("trouble", "identity_used_elsewhere", "saving_failed", "lost"):
+                self.problems.append(f"{self.name}: {line.decode().strip()}")
+
+    def _note(self, stream: IO[bytes]) -> None:
+        for line in stream:
+            self._errors.append(line.decode(errors="replace").strip())
+
+    def say(self, text: str) -> None:
+        if self.process is None or self.process.stdin is None:
+            return
+        try:
+            self.process.stdin.write(f"{text}\n".encode())
+            self.process.stdin.flush()
+            self.said += 1
+        except BrokenPipeError:
+            self.problems.append(f"{self.name} ended by itself")
+
+    def use(self) -> Use | None:
+        if self.process is None:
+            return None
+        place = Path(f"/proc/{self.process.pid}")
+        try:
+            status = (place / "status").read_text().splitlines()
+            memory = next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
+            return Use(memory, len(list((place / "fd").iterdir())))
+        except (OSError, StopIteration):
+            self.problems.append(f"{self.name} ended by itself: {' | '.join(self._errors)}")
+            return None
+
+    def end(self, how: signal.Signals) -> None:
+        """End it, and see that it ends as it should."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.send_signal(how)
+        code = process.wait(_PATIENCE)
+        if code != _EXPECTED[how]:
+            self.problems.append(f"{self.name} ended with {code} on {how.name}: {' | '.join(self._errors)}")
+        for thread in self._threads:
+            thread.join(_PATIENCE)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
