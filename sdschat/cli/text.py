@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from datetime import datetime
 from typing import Final
 
-# Not drawn, or changing how what follows is drawn: control, format (direction!), surrogates, private use, unassigned.
-_UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-_JOINER: Final = "\u200d"  # holds emoji together
+from sdschat.identity.harmless import harmless
+
 _AGO: Final = re.compile(r"(\d+)\s*(s|m|h|d|w)")
 _UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
 
 
 def safe(text: str, *, lines: bool = False) -> str:
     """Nothing in it drives a terminal. With `lines`, line breaks stay."""
-    if text.isprintable():
-        return text
-    return "".join(char if _harmless(char, lines) else _shown(char) for char in text)
-
-
-def _harmless(char: str, lines: bool) -> bool:
-    return char == _JOINER or (lines and char == "\n") or unicodedata.category(char) not in _UNSAFE
-
-
-def _shown(char: str) -> str:
-    known = {"\n": "\\n", "\t": "    ", "\r": "\\r"}
-    return known.get(char) or f"\\u{{{ord(char):x}}}"
+    return harmless(text, lines=lines)
 
 
 def moment(milliseconds: int) -> str:

@@ -1,0 +1,114 @@
+"""Text of others made harmless for a terminal: the one function that whatever is shown goes through.
+
+What is left drives no terminal, turns no direction, hides nothing, and takes no more room than it is given. It stays
+text: who draws it must not read markup in it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+# Not drawn, or changing how what follows is drawn: control, format (direction!), surrogates, private use, unassigned,
+# and the separators of lines and paragraphs.
+_UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Drawn as nothing though they count as letters, so that a name could be made of them.
+_UNSEEN_LETTERS: Final = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+_MARKS: Final = frozenset({"Mn", "Me"})
+_MOST_MARKS: Final = 4  # on one letter; living languages take three
+_MOST_BREAKS: Final = 3  # in a row: two empty lines
+_JOINERS: Final = frozenset("\u200c\u200d")
+# Scripts that are not spelled right without the joiners: Arabic to Sinhala, Myanmar, Khmer and Mongolian.
+_JOINING: Final = re.compile("[\u0600-\u0dff\u1000-\u109f\u1780-\u18af]")
+_EMOJI: Final = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
+# Emoji younger than Python's tables count as unassigned. Nothing else is ever to be assigned there.
+_NEW_EMOJI: Final = re.compile("[\U0001f300-\U0001faff]")
+# Whether a sign is an emoji or a letter. Terminals disagree on how wide that makes it, so it is left out.
+_SELECTORS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
+# Nothing to do: ASCII, the letters of Latin, Greek and Cyrillic, kana and Chinese characters.
+_PLAIN: Final = re.compile(
+    "[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u0391-\u03c9\u0400-\u0482\u3041-\u3096\u4e00-\u9fa5]*"
+)
+_PLAIN_LINES: Final = re.compile(rf"{_PLAIN.pattern}(?:\n{{1,{_MOST_BREAKS}}}{_PLAIN.pattern[:-1]}+)*")
+_BREAKS: Final = re.compile(rf"\n{{{_MOST_BREAKS + 1},}}")
+_WRITTEN: Final = {"\n": "\\n", "\r": "\\r"}
+_TAB: Final = "    "
+
+
+def harmless(text: str, *, limit: int | None = None, lines: bool = False) -> str:
+    """At most `limit` characters of it; where there are more, the last one says so. With `lines`, lines stay lines."""
+    long = limit is not None and len(text) > limit
+    cut = text[:limit] if long else text
+    if (_PLAIN_LINES if lines else _PLAIN).fullmatch(cut) is None:
+        cut = _rewritten(_SELECTORS.sub("", cut.replace("\r\n", "\n")), lines)
+        if lines:
+            cut = _BREAKS.sub("\n" * _MOST_BREAKS, cut)
+        long = long or (limit is not None and len(cut) > limit)
+    return _shortened(cut, limit) if long and limit is not None else cut
+
+
+def _shortened(text: str, limit: int) -> str:
+    return f"{text[: limit - 1]}…" if limit else ""
+
+
+def _rewritten(text: str, lines: bool) -> str:
+    written: list[str] = []
+    marks = -1  # on the letter before; -1: there is no letter that could bear any
+    at, end = 0, len(text)
+    while at < end:
+        char = text[at]
+        category = unicodedata.category(char)
+        if category in _MARKS:
+            if marks < 0:
+                written.append(_escaped(char))
+            elif marks < _MOST_MARKS:
+                written.append(char)
+                marks += 1
+            at += 1
+            continue
+        if char == "\t":
+            written.append(_TAB)
+        elif (char == "\n" and lines) or _drawn(text, at, category):
+            written.append(char)
+        else:
+            run = _run(text, at)
+            written.append(_escaped(char, run))
+            at += run - 1
+        marks = _bearing(char, category, marks)
+        at += 1
+    return "".join(written)
+
+
+def _bearing(char: str, category: str, before: int) -> int:
+    """How many marks there are on what the next one would be drawn on; -1: there is nothing."""
+    if char in _UNSEEN_LETTERS:
+        return -1
+    if category == "Mc":
+        return max(0, before)
+    return before if char in _JOINERS else 0 if category[0] in "LNPS" else -1
+
+
+def _drawn(text: str, at: int, category: str) -> bool:
+    """Whether the character there is one to be seen, or one that belongs between its neighbours."""
+    char = text[at]
+    if category not in _UNSAFE:
+        return char not in _UNSEEN_LETTERS
+    if char in _JOINERS:
+        around = (text[at - 1 : at], text[at + 1 : at + 2])
+        return all(map(_JOINING.match, around)) or (char == "\u200d" and all(map(_EMOJI.match, around)))
+    return category == "Cn" and _NEW_EMOJI.match(char) is not None
+
+
+def _run(text: str, at: int) -> int:
+    """How often the same character stands there in a row."""
+    end = at + 1
+    while end < len(text) and text[end] == text[at]:
+        end += 1
+    return end - at
+
+
+def _escaped(char: str, run: int = 1) -> str:
+    if run == 1:
+        return _WRITTEN.get(char) or f"\\u{{{ord(char):x}}}"
+    return f"\\u{{{ord(char):x}*{run}}}"
