@@ -265,8 +265,8 @@ def _state(state: ChannelState, view: _View) -> str:
         "waiting": waiting,
         "missing": [view.name(key) for key in state.requests.missing],
         "outgoing": [_outgoing(known, view) for known in state.outgoing.open.values()],
-        "answers": [view.name(key) for key, answer in state.answers.answers.items() if answer.due is not None],
-        "pushes": [view.name(key) for key in state.pushes.open_ids()],
+        "answers": [view.name(key) for key, answer in state.answers.entries.items() if answer.due is not None],
+        "pushes": [view.name(key) for key, push in state.pushes.entries.items() if push.due is not None],
         "gaps": [f"{view.name(key)} ({gap.why})" for key, gap in state.gaps.items()],
     }
     parts += [f"{label} {' '.join(found)}" for label, found in buffers.items() if found]

@@ -37,7 +37,9 @@ GAPS_PER_CHANNEL = 4096
 # Repair and anti-entropy.
 ANSWERS_PER_SENDER = 64
 ANSWERS_PER_CHANNEL = 1024
+PUSHES_PER_SENDER = 256
 PUSHES_PER_CHANNEL = 1024
+WANTED_BY = 32  # participants remembered to lack one message
 PUSHES_PER_REVIEW = 64
 ANSWER_BYTES_PER_MINUTE = 64 * KIB  # bounds what a request of 300 bytes can make us send
 PUSH_BYTES_PER_MINUTE = 512 * KIB

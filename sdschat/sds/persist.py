@@ -146,9 +146,9 @@ def collect_writes(s: ChannelState) -> None:
             s.writes.append(Put(Table.OUTGOING, known.message_id, s.outgoing.row(known, now)))
         s.outgoing.changed.clear()
     if s.answers.changed:
-        _collect(s, Table.ANSWER, s.answers.changed, s.answers.answers, lambda item: s.answers.row(item, now))
+        _collect(s, Table.ANSWER, s.answers.changed, s.answers.entries, lambda item: s.answers.row(item, now))
     if s.pushes.changed:
-        _collect(s, Table.PUSH, s.pushes.changed, s.pushes.pushes, lambda item: s.pushes.row(item, now))
+        _collect(s, Table.PUSH, s.pushes.changed, s.pushes.entries, lambda item: s.pushes.row(item, now))
     if s.peers.changed:
         _collect(s, Table.PEER, s.peers.changed, s.peers.known, lambda item: s.peers.row(item, now))
     if s.hints_changed:

@@ -8,79 +8,70 @@ in which another's rebroadcast, or the peer's next filter, calls it off.
 from __future__ import annotations
 
 from sdschat.sds.config import Config
-from sdschat.sds.limits import PUSHES_PER_CHANNEL
+from sdschat.sds.limits import PUSHES_PER_CHANNEL, PUSHES_PER_SENDER, WANTED_BY
+from sdschat.sds.owed import OwedBuffer, OwedEntry
 from sdschat.sds.rows import PushRow
-from sdschat.sds.timers import Deadlines, to_mono, to_wall
+from sdschat.sds.timers import to_mono, to_wall
 from sdschat.sds.values import Now
 
 
-class Push:
-    """One message that may be pushed. `due` is None while nobody is known to lack it."""
+class Push(OwedEntry):
+    """One message that may be pushed, for the sake of who is first in `wanted_by`. `due` is None while nobody is known
+    to lack it."""
 
-    __slots__ = ("due", "lamport", "message_id", "not_before", "pushes", "wanted_by")
+    __slots__ = ("lamport", "not_before", "pushes", "wanted_by")
 
     def __init__(self, message_id: str, lamport: int) -> None:
-        self.message_id = message_id
+        super().__init__(message_id)
         self.lamport = lamport
         self.wanted_by: dict[str, None] = {}
-        self.due: int | None = None
         self.pushes = 0
         self.not_before = -1
 
 
-class PushBuffer:
+class PushBuffer(OwedBuffer[Push]):
     """Pushes that are due, and those of late, whose back-off still counts."""
 
-    __slots__ = ("changed", "pushes", "timers")
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self.pushes: dict[str, Push] = {}
-        self.timers = Deadlines()
-        self.changed: dict[str, None] = {}
+    def has_room(self, wanted_by: str, message_id: str) -> bool:
+        return self.make_room(wanted_by, message_id, PUSHES_PER_SENDER, PUSHES_PER_CHANNEL)
 
-    def entry(self, message_id: str, lamport: int) -> Push | None:
-        """The entry of a message, made where there is none; nothing where the buffer is full of open ones."""
-        push = self.pushes.get(message_id)
-        if push is not None:
-            return push
-        if len(self.pushes) >= PUSHES_PER_CHANNEL:
-            idle = [push for push in self.pushes.values() if push.due is None]
-            if not idle:
-                return None
-            oldest = min(idle, key=lambda push: (push.not_before, push.message_id))
-            self.forget(oldest.message_id)
-        push = self.pushes[message_id] = Push(message_id, lamport)
-        return push
-
-    def schedule(self, push: Push, due: int) -> None:
-        push.due = due
-        self.timers.set(push.message_id, due)
+    def want(self, push: Push, sender_id: str) -> bool:
+        """One more lacks what is to be pushed anyway. How many are remembered is bounded: to the others it is sent all
+        the same, or their next filter asks for it again."""
+        if len(push.wanted_by) >= WANTED_BY:
+            return False
+        push.wanted_by[sender_id] = None
         self.changed[push.message_id] = None
+        return True
+
+    def has_it(self, push: Push, sender_id: str) -> bool:
+        """A peer no longer lacks it; true where nobody else does."""
+        del push.wanted_by[sender_id]
+        if push.wanted_by:
+            self.charge(push, next(iter(push.wanted_by)))
+            return False
+        self.rest(push)
+        return True
 
     def settle(self, push: Push, not_before: int) -> None:
         """Sent, by us or by another: nobody is waiting now, and it is not sent again before `not_before`."""
         push.pushes += 1
         push.not_before = not_before
-        self.cancel(push)
+        self.rest(push)
 
-    def cancel(self, push: Push) -> None:
-        push.due = None
+    def rest(self, push: Push) -> None:
         push.wanted_by.clear()
-        self.timers.discard(push.message_id)
-        self.changed[push.message_id] = None
-
-    def forget(self, message_id: str) -> None:
-        if self.pushes.pop(message_id, None) is not None:
-            self.timers.discard(message_id)
-            self.changed[message_id] = None
+        if push.pushes:
+            self.remember(push, push.not_before)
+        else:
+            self.forget(push.message_id)
 
     def wanted_by(self, sender_id: str) -> list[Push]:
         if not len(self.timers):
             return []
-        return [push for push in self.pushes.values() if push.due is not None and sender_id in push.wanted_by]
-
-    def open_ids(self) -> list[str]:
-        return [key for key, push in self.pushes.items() if push.due is not None]
+        return [push for push in self.entries.values() if push.due is not None and sender_id in push.wanted_by]
 
     def row(self, push: Push, now: Now) -> PushRow:
         due = 0 if push.due is None else to_wall(now, push.due)
@@ -88,9 +79,11 @@ class PushBuffer:
         return PushRow(push.message_id, push.lamport, tuple(push.wanted_by), due, push.pushes, not_before)
 
     def restore(self, row: PushRow, now: Now, config: Config) -> None:
-        push = self.pushes[row.message_id] = Push(row.message_id, row.lamport)
+        push = Push(row.message_id, row.lamport)
         push.wanted_by = dict.fromkeys(row.wanted_by)
         push.pushes = row.pushes
         push.not_before = to_mono(now, row.not_before, 4 * config.sync_interval) if row.not_before else -1
-        if row.due:
-            self.schedule(push, to_mono(now, row.due, 100 * config.push_delay_max))
+        if row.due and row.wanted_by:
+            self.schedule(push, to_mono(now, row.due, 100 * config.push_delay_max), row.wanted_by[0])
+        else:
+            self.remember(push, push.not_before)

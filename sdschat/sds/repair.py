@@ -10,6 +10,7 @@ from hashlib import sha256
 
 from sdschat.sds.config import Config
 from sdschat.sds.limits import ANSWERS_PER_CHANNEL, ANSWERS_PER_SENDER, MISSING_PER_CHANNEL, MISSING_PER_SENDER
+from sdschat.sds.owed import OwedBuffer, OwedEntry
 from sdschat.sds.rows import AnswerRow, MissingRow
 from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
 from sdschat.sds.values import Now
@@ -131,16 +132,15 @@ class RequestBuffer:
                 self.requests.set(entry.message_id, entry.t_req)
 
 
-class Answer:
-    """Somebody asked for a message that we have. `due` is None once answered, by us or by another; `asked` counts the
-    requests since then, and `at` is when either last happened."""
+class Answer(OwedEntry):
+    """Somebody asked for a message that we have. `due` is None once answered, by us or by another, and where it is not
+    for us to answer yet; `asked` counts the requests since then, and `at` is when either last happened."""
 
-    __slots__ = ("asked", "at", "due", "message_id", "requested_by")
+    __slots__ = ("asked", "at", "requested_by")
 
     def __init__(self, message_id: str, requested_by: str) -> None:
-        self.message_id = message_id
+        super().__init__(message_id)
         self.requested_by = requested_by
-        self.due: int | None = None
         self.at = -1
         self.asked = 0
 
@@ -149,47 +149,20 @@ class Answer:
         return self.due is not None or self.asked > 0
 
 
-class AnswerBuffer:
+class AnswerBuffer(OwedBuffer[Answer]):
     """The incoming repair request buffer."""
 
-    __slots__ = ("answers", "changed", "timers")
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self.answers: dict[str, Answer] = {}
-        self.timers = Deadlines()
-        self.changed: dict[str, None] = {}
-
-    def has_room(self, requested_by: str) -> bool:
-        """Whether this participant may be owed one more answer. What was answered does not count against anyone, and
-        is forgotten, the oldest first, where the buffer is full."""
-        owed = sum(1 for answer in self.answers.values() if answer.open and answer.requested_by == requested_by)
-        if owed >= ANSWERS_PER_SENDER:
-            return False
-        if len(self.answers) < ANSWERS_PER_CHANNEL:
-            return True
-        settled = [answer for answer in self.answers.values() if not answer.open]
-        if settled:
-            self.forget(min(settled, key=lambda answer: (answer.at, answer.message_id)).message_id)
-        return bool(settled)
-
-    def schedule(self, answer: Answer, due: int) -> None:
-        answer.due = due
-        self.answers[answer.message_id] = answer
-        self.timers.set(answer.message_id, due)
-        self.changed[answer.message_id] = None
+    def has_room(self, requested_by: str, message_id: str) -> bool:
+        """Whether this participant may be owed one more answer. What was answered does not count against anyone."""
+        return self.make_room(requested_by, message_id, ANSWERS_PER_SENDER, ANSWERS_PER_CHANNEL)
 
     def settle(self, answer: Answer, at: int) -> None:
         """No answer is owed now; remember when there was one, so that nobody can make us answer at will."""
-        answer.due = None
         answer.at = at
         answer.asked = 0
-        self.timers.discard(answer.message_id)
-        self.changed[answer.message_id] = None
-
-    def forget(self, message_id: str) -> None:
-        if self.answers.pop(message_id, None) is not None:
-            self.timers.discard(message_id)
-            self.changed[message_id] = None
+        self.remember(answer, at)
 
     def row(self, answer: Answer, now: Now) -> AnswerRow:
         due = 0 if answer.due is None else to_wall(now, answer.due)
@@ -199,6 +172,7 @@ class AnswerBuffer:
         answer = Answer(row.message_id, row.requested_by)
         answer.at = past_mono(now, row.at)
         answer.asked = row.asked
-        self.answers[row.message_id] = answer
         if row.due:
-            self.schedule(answer, to_mono(now, row.due, within))
+            self.schedule(answer, to_mono(now, row.due, within), row.requested_by)
+        else:
+            self.remember(answer, answer.at, row.requested_by if row.asked else None)

@@ -71,6 +71,14 @@ class Deadlines:
             ready.append(key)
         return ready
 
+    def pop_first(self) -> str | None:
+        """Take out the earliest key, due or not."""
+        if self.next() is None:
+            return None
+        key = heappop(self._heap)[1]
+        del self._due[key]
+        return key
+
     def first_due(self, mono: int, limit: int) -> list[str]:
         """The earliest keys that are due, left in place."""
         found: list[tuple[int, str]] = []

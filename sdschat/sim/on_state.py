@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 from sdschat.sds import limits
@@ -28,9 +29,10 @@ def check_sizes(seen: Seen) -> None:
     for missing in s.requests.missing.values():
         blamed[missing.blamed] = blamed.get(missing.blamed, 0) + 1
     asked: dict[str, int] = {}
-    for answer in s.answers.answers.values():
+    for answer in s.answers.entries.values():
         if answer.open:
             asked[answer.requested_by] = asked.get(answer.requested_by, 0) + 1
+    wanted = [next(iter(push.wanted_by)) for push in s.pushes.entries.values() if push.due is not None]
     bounds = (
         ("messages waiting", sum(waiting.values()), limits.BUFFERED_PER_CHANNEL),
         ("messages of one sender waiting", max(waiting.values(), default=0), limits.BUFFERED_PER_SENDER),
@@ -39,9 +41,15 @@ def check_sizes(seen: Seen) -> None:
         ("dependencies missing", len(s.requests.missing), limits.MISSING_PER_CHANNEL),
         ("dependencies of one sender missing", max(blamed.values(), default=0), limits.MISSING_PER_SENDER),
         ("gaps", len(s.gaps), limits.GAPS_PER_CHANNEL),
-        ("answers", len(s.answers.answers), limits.ANSWERS_PER_CHANNEL),
+        (
+            "gaps of one sender",
+            max(Counter(gap.blamed for gap in s.gaps.values()).values(), default=0),
+            limits.GAPS_PER_SENDER,
+        ),
+        ("answers", len(s.answers.entries), limits.ANSWERS_PER_CHANNEL),
         ("answers for one sender", max(asked.values(), default=0), limits.ANSWERS_PER_SENDER),
-        ("pushes", len(s.pushes.pushes), limits.PUSHES_PER_CHANNEL),
+        ("pushes", len(s.pushes.entries), limits.PUSHES_PER_CHANNEL),
+        ("pushes for one peer", max(Counter(wanted).values(), default=0), limits.PUSHES_PER_SENDER),
         ("peers", len(s.peers.known), limits.MAX_PEERS),
         ("acknowledged messages kept", len(s.outgoing.settled), limits.SETTLED_KEPT),
         ("entries in the recent window", len(s.window.order), limits.RECENT_WINDOW),
@@ -115,6 +123,6 @@ def check_answering(seen: Seen, message: Message, origins: Mapping[str, Origin])
         origin = origins.get(entry.message_id)
         if origin is None or origin.author != seen.index or entry.message_id not in seen.log:
             continue
-        answer = s.answers.answers.get(entry.message_id)
+        answer = s.answers.entries.get(entry.message_id)
         if answer is None or (answer.due is None and answer.asked):
             raise Violation("I5", f"{seen.name} does not answer for {entry.message_id[:8]}, which it wrote")

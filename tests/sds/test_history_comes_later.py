@@ -79,7 +79,7 @@ def test_history_acknowledges_answers_and_sends_nothing() -> None:
     assert take_in(group, told)
     group.tick(5000)
     assert mine.message_id in state.outgoing.open
-    assert (len(group["a"].sent), len(state.answers.answers), "b" in state.peers.known) == (packets, 0, False)
+    assert (len(group["a"].sent), len(state.answers.entries), "b" in state.peers.known) == (packets, 0, False)
 
 
 def test_old_history_stays_out_of_the_filter_and_new_history_goes_in() -> None:

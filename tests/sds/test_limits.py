@@ -285,12 +285,12 @@ def asked_for(count: int, requesters: int) -> Group:
 
 @pytest.mark.parametrize(("coming", "taken"), around(limits.ANSWERS_PER_SENDER))
 def test_answers_owed_to_one_requester(coming: int, taken: int) -> None:
-    assert len(asked_for(coming, 1)["a"].channel.state.answers.answers) == taken
+    assert len(asked_for(coming, 1)["a"].channel.state.answers.entries) == taken
 
 
 @pytest.mark.parametrize(("coming", "taken"), around(limits.ANSWERS_PER_CHANNEL))
 def test_answers_owed_in_one_channel(coming: int, taken: int) -> None:
-    assert len(asked_for(coming, 20)["a"].channel.state.answers.answers) == taken
+    assert len(asked_for(coming, 20)["a"].channel.state.answers.entries) == taken
 
 
 @pytest.mark.parametrize(("coming", "taken"), [(2, 2), (3, 3), (4, 3)])
@@ -300,7 +300,7 @@ def test_requests_looked_at_in_one_packet(coming: int, taken: int) -> None:
         group.give("a", forge("b", f"m{place}", START + 1))
     wanted = tuple(f"m{place}" for place in range(coming))
     group.give("a", forge("c", "s1", START + 2, content=None, requests=wanted))
-    assert len(group["a"].channel.state.answers.answers) == taken
+    assert len(group["a"].channel.state.answers.entries) == taken
 
 
 @pytest.mark.parametrize(("coming", "taken"), around(limits.PUSHES_PER_REVIEW))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sdschat.sds import limits
 from sdschat.sds.config import Config
 from sdschat.sds.events import PushCancelled, PushScheduled
+from sdschat.sds.push import Push, PushBuffer
 from tests.sds.group import QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
@@ -152,3 +154,67 @@ def test_a_message_that_waits_is_pushed_too() -> None:
     shows(group, "c")
     group.tick(7000)
     assert pushed(group) == ["m2"]
+
+
+def many(count: int) -> Group:
+    """A node a that holds so many messages of b, in reviews of `PUSHES_PER_REVIEW` each."""
+    return holding(*(f"m{place:04}" for place in range(count)), config=SLOW)
+
+
+SLOW = replace(PUSHING, push_delay_min=600_000, push_delay_max=600_000)
+
+
+def lacks_all(group: Group, sender: str, reviews: int) -> None:
+    for _ in range(reviews):
+        shows(group, sender)
+        group.tick(PUSHING.push_grace)
+
+
+def test_one_peer_that_lacks_everything_leaves_room_for_others() -> None:
+    group = many(limits.PUSHES_PER_SENDER + 10)
+    lacks_all(group, "c", limits.PUSHES_PER_SENDER // limits.PUSHES_PER_REVIEW + 2)
+    pushes = group["a"].channel.state.pushes
+    assert pushes.share("c") == limits.PUSHES_PER_SENDER
+    lacks_all(group, "d", limits.PUSHES_PER_SENDER // limits.PUSHES_PER_REVIEW + 2)
+    assert pushes.share("d") == 10
+
+
+def test_who_lacks_one_message_is_remembered_up_to_a_bound() -> None:
+    group = holding("m1", config=SLOW)
+    for place in range(limits.WANTED_BY + 1):
+        shows(group, f"p{place}")
+    assert len(group["a"].channel.state.pushes.entries["m1"].wanted_by) == limits.WANTED_BY
+
+
+def test_the_next_who_lacks_it_pays_when_the_first_has_it() -> None:
+    group = holding("m1", config=SLOW)
+    shows(group, "c")
+    shows(group, "d")
+    group.tick(PUSHING.push_grace)
+    shows(group, "c", "m1")
+    pushes = group["a"].channel.state.pushes
+    assert (pushes.share("c"), pushes.share("d")) == (0, 1)
+
+
+def test_a_full_buffer_forgets_the_longest_rest() -> None:
+    buffer = PushBuffer()
+    for place in range(limits.PUSHES_PER_CHANNEL):
+        push = Push(f"m{place}", START)
+        buffer.schedule(push, 5, f"p{place // limits.PUSHES_PER_SENDER}")
+        if place % 2:
+            buffer.settle(push, 10_000 - place)
+    assert buffer.has_room("z", "new")
+    assert f"m{limits.PUSHES_PER_CHANNEL - 1}" not in buffer.entries
+    assert len(buffer.entries) == limits.PUSHES_PER_CHANNEL - 1
+
+
+def test_what_a_peer_would_only_park_is_not_pushed_to_it() -> None:
+    # The date of a peer's packet tells how far its clock is at most.
+    group = Group("a", config=PUSHING, settle=10_000)
+    group.give("a", forge("b", "m1", group.now.wall + 1000))
+    group.tick(10_000)
+    shows(group, "c", lamport=group.now.wall - 10_000 - PUSHING.max_skew)
+    assert group["a"].of(PushScheduled) == []
+    group.tick(10_000)
+    shows(group, "c", lamport=group.now.wall - PUSHING.max_skew)
+    assert len(group["a"].of(PushScheduled)) == 1

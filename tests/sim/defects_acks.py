@@ -122,13 +122,13 @@ def repeated_requests_put_t_resp_off() -> Iterator[None]:
     old = answers._consider
 
     def consider(s: ChannelState, message_id: str, requested_by: str) -> None:
-        answer = s.answers.answers.get(message_id)
+        answer = s.answers.entries.get(message_id)
         held = s.packet_of(message_id)
         if answer is None or answer.due is None or held is None:
             old(s, message_id, requested_by)
         else:
             now, me, t_max = s.now.mono, s.participant_id, s.config.t_max
-            s.answers.schedule(answer, determine_t_resp(now, me, held[1], message_id, t_max))
+            s.answers.schedule(answer, determine_t_resp(now, me, held[1], message_id, t_max), requested_by)
 
     with instead(old, consider):
         yield

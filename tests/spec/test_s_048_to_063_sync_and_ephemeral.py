@@ -216,7 +216,7 @@ def test_s_063_a_repair_request_in_one_is_ignored() -> None:
     group = Group("a")
     message = group.send("a", "one")
     group.give("a", forge("b", "e1", None, content=b"typing", requests=(message.message_id,)))
-    assert group["a"].channel.state.answers.answers == {}
+    assert group["a"].channel.state.answers.entries == {}
 
 
 def test_s_063_own_requests_are_never_attached_to_one() -> None:

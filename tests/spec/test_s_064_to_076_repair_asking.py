@@ -91,8 +91,18 @@ def test_s_070_a_request_heard_twice_without_an_answer_is_for_everybody() -> Non
     group.give("p0", forge("b", "m1", START + 1))
     for place in (2, 3):
         assert group["p0"].of(RepairScheduled) == []
-        group.give("p0", forge("z", f"s{place}", START + place, content=None, requests=("m1",)))
+        group.give("p0", forge("z", f"s{place}", group.now.wall, content=None, requests=("m1",)))
+        group.tick(QUIET.t_max)  # nobody honest asks again before
     assert len(group["p0"].of(RepairScheduled)) == 1
+
+
+def test_s_070_requests_at_the_same_time_are_one_request() -> None:
+    group = Group("p0", config=replace(QUIET, num_response_groups=1_000_000))
+    group.give("p0", forge("b", "m1", START + 1))
+    for place in range(10):
+        group.give("p0", forge(f"z{place}", f"s{place}", group.now.wall, content=None, requests=("m1",)))
+        group.tick(5000)
+    assert group["p0"].of(RepairScheduled) == []
 
 
 @pytest.mark.parametrize(("participants", "groups"), [(0, 1), (127, 1), (128, 2), (255, 2), (256, 3)])

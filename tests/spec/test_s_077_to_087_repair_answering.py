@@ -86,17 +86,17 @@ def test_s_082_a_request_for_what_we_have_is_scheduled() -> None:
 def test_s_082_a_request_for_what_we_lack_is_not() -> None:
     group = Group("a")
     asked(group, "a")
-    assert group["a"].channel.state.answers.answers == {}
+    assert group["a"].channel.state.answers.entries == {}
 
 
 def test_s_082_asking_again_does_not_put_the_answer_off() -> None:
     group = Group("a", settle=2000)
     group.give("a", forge("b", "m1", START + 1))
     asked(group, "a")
-    before = group["a"].channel.state.answers.answers["m1"].due
+    before = group["a"].channel.state.answers.entries["m1"].due
     group.tick(10)
     asked(group, "a")
-    assert group["a"].channel.state.answers.answers["m1"].due == before
+    assert group["a"].channel.state.answers.entries["m1"].due == before
 
 
 def test_s_083_t_resp_is_the_formula_of_the_spec() -> None:

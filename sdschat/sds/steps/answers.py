@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from sdschat.sds.events import RepairCancelled, RepairResponded, RepairScheduled
 from sdschat.sds.repair import Answer, determine_t_resp, in_response_group
-from sdschat.sds.state import ChannelState, Packet
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.owed import send_due
 from sdschat.sds.steps.requests import requested_by_other
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import Message
 
 ASKED_TWICE = 2  # an unanswered request that is heard again: the response group may be gone, so anybody may answer
+# The share of T_max (a half: 60 s by the spec's timers) within which one message is answered for once, and requests for
+# it by however many participants count as one. An honest request comes again after T_max at the earliest.
+PAUSE = 2
 
 
 def review_repair_request(s: ChannelState, message: Message) -> None:
@@ -31,32 +35,29 @@ def _consider(s: ChannelState, message_id: str, requested_by: str) -> None:
     if held is None:
         return
     now = s.now.mono
-    answer = s.answers.answers.get(message_id)
-    if answer is not None and answer.due is not None:
-        return  # the earliest T_resp stands: asking often does not put the answer off
-    if answer is not None and not answer.open and now - answer.at < s.config.t_max // 2:
-        return  # answered just now
+    answer = s.answers.entries.get(message_id)
+    if answer is not None and (answer.due is not None or now - answer.at < s.config.t_max // PAUSE):
+        return  # the earliest T_resp stands; and neither an answer nor a request counts twice within the pause
     if answer is None or not answer.open or answer.requested_by != requested_by:
-        if not s.answers.has_room(requested_by):
+        if not s.answers.has_room(requested_by, message_id):
             return
-        answer = s.answers.answers.get(message_id) or Answer(message_id, requested_by)
+        answer = answer or Answer(message_id, requested_by)
     answer.asked += 1
     answer.at = now
     answer.requested_by = requested_by
     sender_id = held[1]
     groups = s.config.num_response_groups
     if not in_response_group(s.participant_id, sender_id, message_id, groups) and answer.asked < ASKED_TWICE:
-        s.answers.answers[message_id] = answer
-        s.answers.changed[message_id] = None
+        s.answers.remember(answer, now, requested_by)
         return
     t_resp = determine_t_resp(now, s.participant_id, sender_id, message_id, s.config.t_max)
-    s.answers.schedule(answer, t_resp)
+    s.answers.schedule(answer, t_resp, requested_by)
     s.events.append(RepairScheduled(message_id, to_wall(s.now, t_resp), requested_by))
 
 
 def answered_by_other(s: ChannelState, message_id: str) -> None:
     """SDS-R receive message: entries matching a received message leave the incoming repair request buffer."""
-    answer = s.answers.answers.get(message_id)
+    answer = s.answers.entries.get(message_id)
     if answer is None:
         return
     if answer.due is not None:
@@ -66,24 +67,14 @@ def answered_by_other(s: ChannelState, message_id: str) -> None:
 
 def incoming_repair_request_buffer_sweep(s: ChannelState) -> None:
     """Broadcast the original bytes of what is due, within the budget; what exceeds it waits."""
-    for message_id in s.answers.timers.pop_due(s.now.mono):
-        answer = s.answers.answers[message_id]
-        found = s.packet_of(message_id)
-        if found is None:
-            s.events.append(RepairCancelled(message_id, "no_body"))
-            s.answers.forget(message_id)
-            continue
-        if not s.answer_budget.spend(len(found[0])):
-            s.answers.schedule(answer, s.now.mono + s.config.sweep_interval)
-            continue
-        s.packets.append(Packet(found[0], "answer", message_id))
-        s.events.append(RepairResponded(message_id))
-        s.answers.settle(answer, s.now.mono)
+    for answer, sent in send_due(s, s.answers, s.answer_budget, "answer"):
+        if sent:
+            s.events.append(RepairResponded(answer.message_id))
+            s.answers.settle(answer, s.now.mono)
+        else:
+            s.events.append(RepairCancelled(answer.message_id, "no_body"))
 
 
 def forget_old_answers(s: ChannelState) -> None:
     """An answer given long ago no longer limits the next."""
-    keep = 2 * s.config.t_max
-    for message_id, answer in list(s.answers.answers.items()):
-        if answer.due is None and s.now.mono - answer.at > keep:
-            s.answers.forget(message_id)
+    s.answers.forget_before(s.now.mono - 2 * s.config.t_max)

@@ -9,7 +9,8 @@ from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.push import Push
 from sdschat.sds.rows import Entry
-from sdschat.sds.state import ChannelState, Packet
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.owed import send_due
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.timers import to_wall
 
@@ -39,9 +40,10 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     if received.fill > MAX_FILL:
         return
     fresh = s.fresh  # what came just now may still be on its way to them
+    ceiling = lamport + s.config.max_skew  # its clock is no later than its packet's date: it would only park what is
     found = 0
     for entry in _slice(s, peer, received, floor):
-        if entry.message_id not in fresh and not received.holds(entry.message_id):
+        if entry.lamport <= ceiling and entry.message_id not in fresh and not received.holds(entry.message_id):
             found += want_push(s, entry.message_id, entry.lamport, entry.sender_id, peer.sender_id)
             if found >= PUSHES_PER_REVIEW:
                 return  # the oldest first; the rest when its next filter comes
@@ -90,19 +92,21 @@ def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wante
     mono, config = s.now.mono, s.config
     if wanted_by == author:
         return 0  # an author has its own message; its filter is made before the message is put in
-    push = s.pushes.entry(message_id, lamport)
-    if push is None or mono < push.not_before or wanted_by in push.wanted_by:
+    push = s.pushes.entries.get(message_id)
+    if push is not None and (mono < push.not_before or wanted_by in push.wanted_by):
         return 0
+    if push is not None and push.due is not None:
+        return int(s.pushes.want(push, wanted_by))
+    if not s.pushes.has_room(wanted_by, message_id):
+        return 0
+    push = push or Push(message_id, lamport)
     push.wanted_by[wanted_by] = None
-    if push.due is not None:
-        s.pushes.changed[message_id] = None
-        return 1
     delay = config.push_delay_min
     if author != s.participant_id:
         spread = config.push_delay_max - config.push_delay_min
         spread += spread * s.peers.active(mono, ACTIVE_WITHIN * config.sync_interval) // CROWD
         delay += s.chance.below(spread + 1, "push", message_id, push.pushes)
-    s.pushes.schedule(push, mono + delay)
+    s.pushes.schedule(push, mono + delay, wanted_by)
     s.events.append(PushScheduled(message_id, to_wall(s.now, mono + delay), wanted_by))
     return 1
 
@@ -110,12 +114,8 @@ def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wante
 def _call_off(s: ChannelState, peer: Peer, received: ReceivedFilter) -> None:
     """The peer's newer filter has what an older one lacked."""
     for push in s.pushes.wanted_by(peer.sender_id):
-        if received.holds(push.message_id):
-            del push.wanted_by[peer.sender_id]
-            s.pushes.changed[push.message_id] = None
-            if not push.wanted_by:
-                s.pushes.cancel(push)
-                s.events.append(PushCancelled(push.message_id, "peer_has_it"))
+        if received.holds(push.message_id) and s.pushes.has_it(push, peer.sender_id):
+            s.events.append(PushCancelled(push.message_id, "peer_has_it"))
 
 
 def _note_behind(s: ChannelState, peer: Peer, theirs_only: int) -> None:
@@ -135,7 +135,7 @@ def _note_behind(s: ChannelState, peer: Peer, theirs_only: int) -> None:
 
 def heard_again(s: ChannelState, message_id: str) -> None:
     """Somebody else has sent it again."""
-    push = s.pushes.pushes.get(message_id)
+    push = s.pushes.entries.get(message_id)
     if push is not None and push.due is not None:
         s.pushes.settle(push, s.now.mono + _back_off(s, push))
         s.events.append(PushCancelled(message_id, "heard_again"))
@@ -149,24 +149,14 @@ def _back_off(s: ChannelState, push: Push) -> int:
 
 def push_sweep(s: ChannelState) -> None:
     """Send what is due, within the budget; what exceeds it waits."""
-    for message_id in s.pushes.timers.pop_due(s.now.mono):
-        push = s.pushes.pushes[message_id]
-        found = s.packet_of(message_id)
-        if found is None:
-            s.events.append(PushCancelled(message_id, "no_body"))
-            s.pushes.forget(message_id)
-            continue
-        if not s.push_budget.spend(len(found[0])):
-            s.pushes.schedule(push, s.now.mono + s.config.sweep_interval)
-            continue
-        s.packets.append(Packet(found[0], "push", message_id))
-        s.events.append(Pushed(message_id))
-        s.pushes.settle(push, s.now.mono + _back_off(s, push))
+    for push, sent in send_due(s, s.pushes, s.push_budget, "push"):
+        if sent:
+            s.events.append(Pushed(push.message_id))
+            s.pushes.settle(push, s.now.mono + _back_off(s, push))
+        else:
+            s.events.append(PushCancelled(push.message_id, "no_body"))
 
 
 def forget_old_pushes(s: ChannelState) -> None:
     """A push of long ago no longer slows down the next."""
-    keep = 4 * s.config.sync_interval
-    for message_id, push in list(s.pushes.pushes.items()):
-        if push.due is None and s.now.mono - push.not_before > keep:
-            s.pushes.forget(message_id)
+    s.pushes.forget_before(s.now.mono - 4 * s.config.sync_interval)

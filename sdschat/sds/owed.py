@@ -1,0 +1,98 @@
+"""What we mean to send for the sake of others: answers to repair requests, and pushes.
+
+Each entry is one message. While it is owed it has a time when it is due, and counts against whoever it is owed to;
+afterwards it is remembered for a while, so that nobody can make us send the same message again at will.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from sdschat.sds.timers import Deadlines
+
+
+class OwedEntry:
+    """One message that is owed to somebody. `due` is None where it only is remembered."""
+
+    __slots__ = ("due", "message_id")
+
+    def __init__(self, message_id: str) -> None:
+        self.message_id = message_id
+        self.due: int | None = None
+
+
+EntryType = TypeVar("EntryType", bound=OwedEntry)
+
+
+class OwedBuffer(Generic[EntryType]):
+    """Entries by message id, by when they are due, and, where they are only remembered, since when."""
+
+    __slots__ = ("_charged", "_remembered", "_shares", "changed", "entries", "timers")
+
+    def __init__(self) -> None:
+        self.entries: dict[str, EntryType] = {}
+        self.timers = Deadlines()
+        self.changed: dict[str, None] = {}
+        self._remembered = Deadlines()
+        self._charged: dict[str, str] = {}  # message id -> who pays for it
+        self._shares: dict[str, int] = {}
+
+    def share(self, owner: str) -> int:
+        return self._shares.get(owner, 0)
+
+    def make_room(self, owner: str, message_id: str, per_sender: int, per_channel: int) -> bool:
+        """Whether `owner` may be owed one more. Where the buffer is full, the oldest memory goes for it."""
+        if self.share(owner) >= per_sender:
+            return False
+        if message_id in self.entries or len(self.entries) < per_channel:
+            return True
+        oldest = self._remembered.pop_first()
+        if oldest is None:
+            return False
+        self.forget(oldest)
+        return True
+
+    def schedule(self, entry: EntryType, due: int, owner: str) -> None:
+        """It is owed to `owner`, and due then."""
+        entry.due = due
+        self.entries[entry.message_id] = entry
+        self.timers.set(entry.message_id, due)
+        self._remembered.discard(entry.message_id)
+        self.charge(entry, owner)
+
+    def put_off(self, entry: EntryType, due: int) -> None:
+        entry.due = due
+        self.timers.set(entry.message_id, due)
+        self.changed[entry.message_id] = None
+
+    def remember(self, entry: EntryType, since: int, owner: str | None = None) -> None:
+        """It is not due. Where there is an owner, it may yet be, and counts as if it were."""
+        entry.due = None
+        self.entries[entry.message_id] = entry
+        self.timers.discard(entry.message_id)
+        self._remembered.set(entry.message_id, since)
+        self.charge(entry, owner)
+
+    def forget(self, message_id: str) -> None:
+        entry = self.entries.pop(message_id, None)
+        if entry is not None:
+            self.timers.discard(message_id)
+            self._remembered.discard(message_id)
+            self.charge(entry, None)
+
+    def forget_before(self, since: int) -> None:
+        for message_id in self._remembered.pop_due(since - 1):
+            self.forget(message_id)
+
+    def charge(self, entry: EntryType, owner: str | None) -> None:
+        """From now on `owner` pays for it, or nobody."""
+        message_id = entry.message_id
+        self.changed[message_id] = None
+        before = self._charged.pop(message_id, None)
+        if before is not None:
+            self._shares[before] -= 1
+            if not self._shares[before]:
+                del self._shares[before]
+        if owner is not None:
+            self._charged[message_id] = owner
+            self._shares[owner] = self.share(owner) + 1
