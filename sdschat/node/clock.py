@@ -10,7 +10,10 @@ from sdschat.sds.values import Now
 class Clock:
     """Wall and monotonic time together, in milliseconds."""
 
-    __slots__ = ()
+    __slots__ = ("skew",)
+
+    def __init__(self) -> None:
+        self.skew = 0  # how much the wall clock is set wrong on purpose, by fault injection
 
     def now(self) -> Now:
-        return Now(time.time_ns() // 1_000_000, time.monotonic_ns() // 1_000_000)
+        return Now(time.time_ns() // 1_000_000 + self.skew, time.monotonic_ns() // 1_000_000)

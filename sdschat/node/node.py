@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from sdschat.identity.content import ContentKind
+from sdschat.identity.content import ContentKind, problems_with
 from sdschat.node.clock import Clock
 from sdschat.node.connect import Network
 from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
@@ -67,6 +67,10 @@ class Node:
     def nick(self) -> str:
         return self.desk.nick
 
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
     def listen(self, consumer: Consumer) -> None:
         """Who is told every fact, in order. An exception of a consumer is reported, and is its own affair."""
         self._consumers.append(consumer)
@@ -97,6 +101,24 @@ class Node:
         self._stir(room)
         room.start()
         return room
+
+    async def part(self, channel: str, grace: float = 1.0) -> None:
+        """Leave a channel: what is ready is saved and sent, and nothing more is heard. Its history stays."""
+        room = self.rooms[channel]
+        self._turn()
+        await room.transport.close(grace)
+        self._turn()
+        self.rooms.pop(channel, None)
+        self._stirred.pop(channel, None)
+        self._set_alarm()
+
+    def rename(self, nick: str) -> None:
+        """Go by another nick from now on. Raises ValueError for what cannot be one."""
+        for problem in problems_with("", nick):
+            raise ValueError(problem)
+        self.desk.nick = nick
+        for room in self.rooms.values():
+            room.say_presence()
 
     def send(
         self, channel: str, text: str, *, ephemeral: bool = False, kind: ContentKind = ContentKind.TEXT,

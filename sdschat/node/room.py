@@ -79,9 +79,17 @@ class Room:
         self.transport.listen(self._heard)
         self.transport.subscribe(self._topics.msg)
         self.transport.subscribe(self._topics.who_all)
-        now = self._clock.now()
-        self.transport.set_presence(self.presence.payload(self._desk.nick, now.wall))
+        self.say_presence()
         self.transport.start()
+
+    def interpose(self, transport: base.Transport) -> None:
+        """From now on the transport is behind this one, which started already."""
+        self.transport = transport
+        transport.listen(self._heard)
+
+    def say_presence(self) -> None:
+        """Who we are, for everybody who looks."""
+        self.transport.set_presence(self.presence.payload(self._desk.nick, self._clock.now().wall))
 
     # What the transport tells. An exception in here is caught by the transport and comes back as HandlerFailed.
 

@@ -1,124 +1,50 @@
-"""Faults on demand, between the node and the broker, both ways: seeded, never saved, always said."""
+"""Faults on demand, between the node and the broker: seeded, never saved, always said."""
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from random import Random
-from typing import Final, Protocol
+from typing import NamedTuple
 
 from sdschat.transport import base
 from sdschat.transport.base import Failure, Transport, Why
+from sdschat.transport.lanes import MAX_HELD, NONE, Direction, Faults, Lane, Scheduler
 from sdschat.transport.notifier import Notifier
 
-# A reordered packet is overtaken by what comes up to this much later, besides the delay of all packets.
-_HELD_BACK: Final = 0.5
-# Delays are from half to one and a half times the setting.
-_SPREAD: Final = (0.5, 1.5)
-MAX_HELD: Final = 10_000  # packets on their way through the faults, each way; more are lost
+__all__ = ["MAX_HELD", "NONE", "Applied", "Direction", "Faults", "FaultyTransport", "Lane", "Scheduler"]
+
+# Whether a packet is lost for what it is: its direction, its topic and its bytes.
+Sieve = Callable[[Direction, str, bytes], bool]
 
 
-class Scheduler(Protocol):
-    """What a fault needs of time; an event loop has it."""
+class Applied(NamedTuple):
+    """The faults in force."""
 
-    def time(self) -> float: ...
-
-    def call_at(self, when: float, callback: Callable[[], None], /) -> object: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Faults:
-    """The settings `fault.*`: probabilities from 0 to 1, the delay in seconds."""
-
-    loss: float = 0.0
-    duplicate: float = 0.0
-    reorder: float = 0.0
-    delay: float = 0.0
-    offline: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("loss", "duplicate", "reorder"):
-            value = getattr(self, name)
-            if not 0 <= value <= 1:
-                raise ValueError(f"fault.{name} is {value}, and must be from 0 to 1")
-        if not 0 <= self.delay <= 3600:
-            raise ValueError(f"fault.delay is {self.delay} s, and must be from 0 to 3600 s")
+    incoming: Faults = NONE
+    outgoing: Faults = NONE
+    more: tuple[str, ...] = ()  # what else is done, in words
 
     @property
     def active(self) -> bool:
-        return self != NONE
+        return self.incoming.active or self.outgoing.active or bool(self.more)
+
+    @property
+    def offline(self) -> bool:
+        return self.incoming.offline or self.outgoing.offline
+
+    def way(self, way: Direction) -> Faults:
+        return self.incoming if way is Direction.IN else self.outgoing
 
     def __str__(self) -> str:
         if self.offline:
-            return "offline in/out"
-        shares = (("loss", self.loss), ("duplicates", self.duplicate), ("reorder", self.reorder))
-        parts = [f"{name} {value:.4g}%" for name, share in shares if (value := 100 * share)]
-        if self.delay:
-            parts.append(f"delay {1000 * self.delay:.4g} ms")
-        return f"{', '.join(parts)} in/out" if parts else "none"
-
-
-NONE: Final = Faults()
-
-
-Step = Callable[[], None]
-
-
-class Direction(StrEnum):
-    IN = "in"
-    OUT = "out"
-
-
-class Lane:
-    """One direction. Packets keep their order except where one is reordered."""
-
-    def __init__(self, random: Random, clock: Scheduler) -> None:
-        self._random = random
-        self._clock = clock
-        self._held: list[tuple[float, int, Step, Step]] = []
-        self._last = 0.0
-        self._count = 0
-        self.lost = self.duplicated = self.reordered = 0
-
-    def carry(self, faults: Faults, deliver: Step, lose: Step) -> None:
-        """Let a packet through the faults: each copy of it is delivered or lost, now or later."""
-        if self._random.random() < faults.loss or len(self._held) >= MAX_HELD:
-            self.lost += 1
-            lose()
-            return
-        self._send_on(faults, deliver, lose)
-        if self._random.random() < faults.duplicate:
-            self.duplicated += 1
-            self._send_on(faults, deliver, lose)
-
-    def _send_on(self, faults: Faults, deliver: Step, lose: Step) -> None:
-        now = self._clock.time()
-        due = now + faults.delay * self._random.uniform(*_SPREAD)
-        if self._random.random() < faults.reorder:
-            self.reordered += 1
-            due = max(due, self._last) + self._random.uniform(0, _HELD_BACK)
+            told = "offline in/out"
+        elif self.incoming == self.outgoing:
+            told = self.incoming.told()
         else:
-            due = self._last = max(due, self._last)
-        if due <= now and not self._held:
-            deliver()
-            return
-        self._count += 1
-        heapq.heappush(self._held, (due, self._count, deliver, lose))
-        self._clock.call_at(due, self._release)
-
-    def _release(self) -> None:
-        while self._held and self._held[0][0] <= self._clock.time():
-            heapq.heappop(self._held)[2]()
-
-    def clear(self) -> None:
-        """Lose what is on its way."""
-        held, self._held = self._held, []
-        self.lost += len(held)
-        for _, _, _, lose in held:
-            lose()
+            told = ", ".join(filter(None, (self.incoming.told("in"), self.outgoing.told("out"))))
+        return ", ".join(filter(None, (told, *self.more))) or "none"
 
 
 class FaultyTransport:
@@ -129,7 +55,8 @@ class FaultyTransport:
 
     def __init__(self, inner: Transport, clock: Scheduler, faults: Faults = NONE, seed: int = 0) -> None:
         self._inner = inner
-        self._faults = faults
+        self._faults = Applied(faults, faults)
+        self._sieve: Sieve | None = None
         self._notifier = Notifier()
         self._clock = clock
         self._kept: deque[tuple[str, bytes, bool, Hashable]] = deque()  # what was to go out while offline
@@ -139,12 +66,31 @@ class FaultyTransport:
         inner.listen(self._heard)
 
     @property
-    def faults(self) -> Faults:
+    def faults(self) -> Applied:
         return self._faults
 
-    def set(self, faults: Faults) -> None:
-        """Change the faults while running. What is on its way already goes on."""
-        cut, self._faults = self._faults.offline, faults
+    @property
+    def sieve(self) -> Sieve | None:
+        return self._sieve
+
+    def begin(self, connected: base.Connected | None) -> None:
+        """Instead of `start`, for a transport that runs already: how it is connected now."""
+        self._last = connected
+        self._notifier.begin(lambda step: self._clock.call_at(self._clock.time(), step))
+
+    def sift(self, sieve: Sieve | None, more: tuple[str, ...]) -> None:
+        """Lose what the sieve says, and say so, and whatever else is done, in these words."""
+        self._sieve = sieve
+        self._faults = self._faults._replace(more=more)
+
+    def set(self, faults: Faults, way: Direction | None = None) -> None:
+        """Change the faults of one direction or both, while running. What is on its way already goes on; being
+        offline is of both directions."""
+        cut = self._faults.offline
+        at = self._faults
+        incoming = faults if way is not Direction.OUT else replace(at.incoming, offline=faults.offline)
+        outgoing = faults if way is not Direction.IN else replace(at.outgoing, offline=faults.offline)
+        self._faults = Applied(incoming, outgoing, at.more)
         if faults.offline and not cut:
             for lane in self.lanes.values():
                 lane.clear()
@@ -163,8 +109,9 @@ class FaultyTransport:
     def _heard(self, event: base.Event) -> None:
         match event:
             case base.Received():
-                if not self._faults.offline:
-                    self.lanes[Direction.IN].carry(self._faults, lambda: self._deliver(event), lambda: None)
+                if not self._faults.offline and not self._sifted(Direction.IN, event.topic, event.payload):
+                    faults = self._faults.incoming
+                    self.lanes[Direction.IN].carry(faults, lambda: self._deliver(event), lambda: None)
             case base.Connected():
                 self._last = event._replace(address=self.describe())
                 self._notifier.tell(self._offline() if self._faults.offline else self._last)
@@ -183,6 +130,12 @@ class FaultyTransport:
         if not self._faults.offline:
             self._notifier.tell(event)
 
+    def _sifted(self, way: Direction, topic: str, payload: bytes) -> bool:
+        if self._sieve is None or not self._sieve(way, topic, payload):
+            return False
+        self.lanes[way].lost += 1
+        return True
+
     def _answer(self, copy: _Copy, event: base.Published | base.PublishFailed) -> None:
         """Of several copies of a packet only the first one's fate is told."""
         if not copy.told:
@@ -197,9 +150,12 @@ class FaultyTransport:
             self._keep(topic, payload, qos, retain, tag)
             return
         copy = _Copy(tag)
+        if self._sifted(Direction.OUT, topic, payload):
+            self._answer(copy, base.Published(copy))
+            return
         send = self._inner.publish
         self.lanes[Direction.OUT].carry(
-            self._faults,
+            self._faults.outgoing,
             lambda: send(topic, payload, qos=qos, retain=retain, tag=copy),
             lambda: self._answer(copy, base.Published(copy)),
         )
