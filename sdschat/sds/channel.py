@@ -100,10 +100,7 @@ class Channel:
             return
         s.online = True
         away = now.mono - s.offline_since
-        s.requests.lost.shift(away)
-        for missing in s.requests.missing.values():
-            missing.lost_at += away
-            s.requests.changed[missing.message_id] = None
+        s.requests.grant(away)
         hurry(s, s.config.push_delay_max)
         self.advance(now)
 
@@ -149,7 +146,7 @@ class Channel:
 
     def learn_hint(self, message_id: str, hint: bytes) -> None:
         """A Store confirmed a message: name the hint when the message is named."""
-        self.state.learn_hint(message_id, hint)
+        self.state.learn_hint(message_id, hint, confirmed=True)
 
     def take(self) -> Ready:
         """Hand over what is ready. All writes, in one transaction, come before the first packet."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from sdschat.sds.bloom.waku import BYTES as WAKU_FILTER_BYTES
+
 SECOND = 1000
 MINUTE = 60 * SECOND
+ENVELOPE_BYTES = 6 * 1024  # ids, history and requests at their longest, and a message of some length
 
 Layout = Literal["auto", "compact", "waku"]
 IdRule = Literal["content", "text"]
@@ -64,12 +67,31 @@ class Config:
         within("bloom.capacity", self.bloom_capacity, 8, 4096)
         within("bloom.error_rate", self.bloom_error_rate, 1e-6, 0.1)
         within("repair.t_min", self.t_min, 0, day)
-        within("repair.t_max", self.t_max, self.t_min + 1, day)
+        within("repair.t_max", self.t_max, 1, day)
+        if self.t_max <= self.t_min:
+            found.append(f"repair.t_max is {self.t_max}, and must be more than repair.t_min, which is {self.t_min}")
         within("repair.max_requests", self.max_requests, 1, 16)
         within("repair.num_response_groups", self.num_response_groups, 1, 1_000_000)
         within("push.grace", self.push_grace, 0, day)
         within("push.delay_min", self.push_delay_min, 0, day)
         within("push.delay_max", self.push_delay_max, self.push_delay_min, day)
+        return found + self._contradictions()
+
+    def _contradictions(self) -> list[str]:
+        """Values that are right each by itself, and not together."""
+        found: list[str] = []
+        if self.repair_enabled and self.lost_after <= self.t_max:
+            found.append(
+                f"sds.lost_after is {self.lost_after}, and must be more than repair.t_max, which is {self.t_max}: "
+                "otherwise messages are given up before they are asked for"
+            )
+        room = WAKU_FILTER_BYTES + ENVELOPE_BYTES
+        if self.bloom_layout != "compact" and self.max_message_bytes < room:
+            found.append(
+                f"sds.max_message_bytes is {self.max_message_bytes}, and must be at least {room} with bloom.layout "
+                f"{self.bloom_layout}: a filter of the waku layout alone takes {WAKU_FILTER_BYTES}. "
+                "A smaller limit needs bloom.layout compact"
+            )
         return found
 
 

@@ -16,8 +16,8 @@ from sdschat.sds.bloom.compact import CompactFilter
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState
-from sdschat.sds.state import ChannelState
-from sdschat.sds.values import HistoryEntry, Kind, Message
+from sdschat.sds.state import ChannelState, Packet
+from sdschat.sds.values import HistoryEntry, Kind, Message, Refusal
 
 Namer = Callable[[str], str]
 Moment = Callable[[int], str]
@@ -45,7 +45,9 @@ class _View(NamedTuple):
         return " ".join(map(self.name, ids)) or "-"
 
 
-def describe(thing: ev.Event | Message | ChannelState, name: Namer = short, moment: Moment = str) -> str:
+def describe(
+    thing: ev.Event | Message | Packet | Refusal | ChannelState, name: Namer = short, moment: Moment = str
+) -> str:
     """`thing` in one line. `name` writes message and participant ids, `moment` epoch milliseconds."""
     return _line(thing, _View(name, moment))
 
@@ -103,6 +105,19 @@ def _message(message: Message, view: _View) -> str:
     if message.bloom_filter is not None:
         parts.append(f"filter {describe_filter(message.bloom_filter, view.moment)}")
     return ", ".join(parts)
+
+
+@_line.register
+def _packet(packet: Packet, view: _View) -> str:
+    return f"{packet.why} {view.name(packet.message_id)}, {len(packet.raw)} bytes"
+
+
+@_line.register
+def _refusal(refusal: Refusal, view: _View) -> str:
+    what = view.name(refusal.message_id) if refusal.message_id else "a packet"
+    sender = f" of {view.name(refusal.sender_id)}" if refusal.sender_id else ""
+    detail = f" ({refusal.detail})" if refusal.detail else ""
+    return f"refused {what}{sender}, {refusal.reason}{detail}"
 
 
 @_line.register
@@ -238,6 +253,11 @@ def _filter_rolled(event: ev.FilterRolled, view: _View) -> str:
 @_line.register
 def _layout_changed(event: ev.LayoutChanged, view: _View) -> str:
     return f"filter layout is now {event.layout}"
+
+
+@_line.register
+def _clock_ahead(event: ev.ClockAhead, view: _View) -> str:
+    return f"own clock {view.moment(event.lamport)} is {event.ahead} ms ahead of the wall clock"
 
 
 @_line.register

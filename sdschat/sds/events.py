@@ -153,6 +153,14 @@ class LayoutChanged(NamedTuple):
     layout: str
 
 
+class ClockAhead(NamedTuple):
+    """What we send is dated further ahead of our wall clock than others may bear: that clock was set back, or is slow.
+    Others keep such messages waiting until they are due."""
+
+    lamport: int
+    ahead: int
+
+
 class Rejected(NamedTuple):
     reason: Reason
     sender_id: str
@@ -184,5 +192,6 @@ Event = (
     | FilterIgnored
     | FilterRolled
     | LayoutChanged
+    | ClockAhead
     | Rejected
 )

@@ -23,7 +23,8 @@ class History(Protocol):
         ...
 
     def row(self, message_id: str) -> LogRow | None:
-        """The entry with its body, if that is still kept."""
+        """The entry with its body, if that is still kept. Bodies of own messages that are not acknowledged always are:
+        they are sent again from here."""
         ...
 
     def newest(self, count: int) -> list[Entry]:
@@ -99,9 +100,10 @@ class OrderedEntries:
 
 
 class MemoryHistory:
-    """A log in memory. Bodies beyond the newest `bodies` added are forgotten; ids never are."""
+    """A log in memory. Bodies beyond the newest `bodies` added are forgotten, those of own messages only once they are
+    acknowledged; ids never are."""
 
-    __slots__ = ("_added", "_bodies", "_index", "_kept", "_order")
+    __slots__ = ("_added", "_bodies", "_index", "_kept", "_order", "_unacked")
 
     def __init__(self, bodies: int | None = None) -> None:
         self._kept = bodies
@@ -109,6 +111,7 @@ class MemoryHistory:
         self._order = OrderedEntries()
         # Ordered, because finding the oldest key of a plain dict takes longer with every key deleted before it.
         self._bodies: OrderedDict[str, LogRow] = OrderedDict()
+        self._unacked: dict[str, LogRow] = {}
         self._added: deque[str] = deque(maxlen=16_384)
 
     def __len__(self) -> int:
@@ -125,20 +128,32 @@ class MemoryHistory:
         else:
             self._index[message_id] = entry
             self._order.add(entry)
-        self._bodies[message_id] = row
         self._added.append(message_id)
+        if row.own and row.via == "live":
+            self._unacked[message_id] = row
+        else:
+            self._keep(message_id, row)
+
+    def acknowledged(self, message_id: str) -> None:
+        """An own message whose body is one like any other from now on."""
+        row = self._unacked.pop(message_id, None)
+        if row is not None:
+            self._keep(message_id, row)
+
+    def _keep(self, message_id: str, row: LogRow) -> None:
+        self._bodies[message_id] = row
         if self._kept is not None and len(self._bodies) > self._kept:
             self._bodies.popitem(last=False)
 
     def _full(self, entry: Entry) -> Entry:
-        row = self._bodies.get(entry.message_id)
+        row = self.row(entry.message_id)
         return entry if row is None else row.entry
 
     def entry(self, message_id: str) -> Entry | None:
         return self._index.get(message_id)
 
     def row(self, message_id: str) -> LogRow | None:
-        return self._bodies.get(message_id)
+        return self._bodies.get(message_id) or self._unacked.get(message_id)
 
     def newest(self, count: int) -> list[Entry]:
         return [self._full(entry) for entry in self._order.last_before(None, count)]

@@ -43,15 +43,17 @@ WANTED_BY = 32  # participants remembered to lack one message
 PUSHES_PER_REVIEW = 64
 ANSWER_BYTES_PER_MINUTE = 64 * KIB  # bounds what a request of 300 bytes can make us send
 PUSH_BYTES_PER_MINUTE = 512 * KIB
-REMEMBERED_MISSES = 512  # own messages in a row that a filter lacks before the rest is taken to be lacking too
+REMEMBERED_MISSES = 512  # own messages in a row, from the newest, that a filter lacks before older ones are left alone
 RESENDS_PER_SWEEP = 16
 RANGE_IDS = 512  # ids that one range of the history comparison covers
 RANGE_LIMIT = 1024  # ids looked at to answer one range
+ONE_DATE_LIMIT = 8192  # the same where all have one Lamport timestamp
 
 # Memory.
 RECENT_WINDOW = 1024  # newest messages of the log that the engine keeps at hand
 MAX_PEERS = 1024
 FILTER_REVIEW = 2048  # own unacknowledged messages that one received filter is held against
+POSSIBLY_ACKED_KEPT = 2048  # own messages possibly acknowledged that stay in the outgoing buffer
 SETTLED_KEPT = 64  # acknowledged own messages whose further evidence is still recorded
 EPHEMERAL_SEEN = 256
 MAX_EVIDENCE = 128  # peers remembered for each own message

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TypeVar, cast
 
 from sdschat.sds.history import MemoryHistory
-from sdschat.sds.limits import SETTLED_KEPT
+from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
 from sdschat.sds.rows import (
     AckState,
     AnswerRow,
@@ -45,6 +45,8 @@ class MemoryStore:
                 self.history.append(write.row)
             elif isinstance(write, Put):
                 self.tables[write.table][write.key] = write.row
+                if isinstance(write.row, OutgoingRow) and write.row.state is AckState.ACKED:
+                    self.history.acknowledged(write.key)
             else:
                 assert isinstance(write, Drop)
                 self.tables[write.table].pop(write.key, None)
@@ -71,7 +73,9 @@ class MemoryStore:
 
 
 def keep_outgoing(rows: Iterable[OutgoingRow]) -> tuple[OutgoingRow, ...]:
-    """What of the outgoing table an engine wants back: all that is open, and the newest that are acknowledged."""
+    """What of the outgoing table an engine wants back: all that is unacknowledged, and the newest of the rest."""
     every = sorted(rows, key=lambda row: (row.lamport, row.message_id))
     settled = [row for row in every if row.state is AckState.ACKED][-SETTLED_KEPT:]
-    return tuple(sorted(settled + [row for row in every if row.state is not AckState.ACKED], key=lambda r: r.lamport))
+    possibly = [row for row in every if row.state is AckState.POSSIBLY_ACKED][-POSSIBLY_ACKED_KEPT:]
+    unacked = [row for row in every if row.state is AckState.UNACKED]
+    return tuple(sorted(settled + possibly + unacked, key=lambda row: (row.lamport, row.message_id)))

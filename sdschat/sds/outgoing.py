@@ -7,8 +7,10 @@ on coming in and people ask who has a message.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 
-from sdschat.sds.limits import SETTLED_KEPT
+from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
 from sdschat.sds.rows import AckState, Evidence, OutgoingRow
 from sdschat.sds.timers import Deadlines, to_mono, to_wall
 from sdschat.sds.values import Now
@@ -31,7 +33,7 @@ class Outgoing:
 class OutgoingBuffer:
     """Open messages by age, those to be resent by time, and the last that were acknowledged."""
 
-    __slots__ = ("_ages", "changed", "open", "settled", "timers")
+    __slots__ = ("_ages", "_possible", "_possibly", "changed", "open", "settled", "timers")
 
     def __init__(self) -> None:
         self.open: dict[str, Outgoing] = {}
@@ -39,6 +41,8 @@ class OutgoingBuffer:
         self.timers = Deadlines()
         self.changed: dict[str, Outgoing] = {}
         self._ages: list[tuple[int, str]] = []  # (Lamport, id), also of messages no longer open
+        self._possibly: list[tuple[int, str]] = []  # a heap of those possibly acknowledged, also no longer so
+        self._possible = 0  # how many are
 
     def add(self, message: Outgoing) -> None:
         self.open[message.message_id] = message
@@ -50,16 +54,44 @@ class OutgoingBuffer:
         self.timers.set(message.message_id, due)
         self.changed[message.message_id] = message
 
-    def since(self, floor: int, limit: int) -> list[str]:
-        """Ids of at most `limit` open messages dated from `floor` on, oldest first."""
+    def newest_first(self, floor: int) -> Iterator[Outgoing]:
+        """Open messages dated from `floor` on."""
         ages = self._ages
         if len(ages) > 64 + 2 * len(self.open):
             ages[:] = [age for age in ages if age[1] in self.open]
         start = bisect_left(ages, (floor, "")) if floor else 0
-        return [message_id for _, message_id in ages[start : start + limit] if message_id in self.open]
+        for place in range(len(ages) - 1, start - 1, -1):
+            message = self.open.get(ages[place][1])
+            if message is not None:
+                yield message
+
+    def possibly(self, message: Outgoing) -> None:
+        """Possibly acknowledged. Of these only the newest stay in the buffer: with one peer that never says more than
+        its filter does, all that was ever written would. What leaves stays possibly acknowledged, and is sent again
+        like any message that somebody turns out to lack."""
+        message.state = AckState.POSSIBLY_ACKED
+        self.changed[message.message_id] = message
+        heappush(self._possibly, (message.lamport, message.message_id))
+        self._possible += 1
+        while self._possible > POSSIBLY_ACKED_KEPT:
+            self._leave(heappop(self._possibly)[1])
+
+    def _leave(self, message_id: str) -> None:
+        message = self.open.get(message_id)
+        if message is not None:  # otherwise it was acknowledged meanwhile
+            self._possible -= 1
+            del self.open[message_id]
+            message.due = 0
+            self.timers.discard(message_id)
+            self.changed[message_id] = message
 
     def settle(self, message: Outgoing) -> None:
         """Acknowledged: out of the buffer."""
+        if message.state is AckState.POSSIBLY_ACKED:
+            self._possible -= 1
+            if len(self._possibly) > 64 + 2 * self._possible:
+                self._possibly = [age for age in self._possibly if age[1] in self.open and age[1] != message.message_id]
+                heapify(self._possibly)
         message.state = AckState.ACKED
         message.due = 0
         del self.open[message.message_id]
@@ -90,3 +122,5 @@ class OutgoingBuffer:
         self.open[message.message_id] = message
         self._ages.append((message.lamport, message.message_id))
         self.timers.set(message.message_id, message.due)
+        if row.state is AckState.POSSIBLY_ACKED:
+            self.possibly(message)

@@ -14,6 +14,7 @@ from sdschat.sds.incoming import Held
 from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.rows import ChannelRow, Drop, HeldRow, HintRow, PeerRow, Put, Row, Snapshot, Table
 from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.deliver import release
 from sdschat.sds.steps.filters import choose_layout, restore_filter
 from sdschat.sds.steps.requests import note_missing
 from sdschat.sds.timers import past_mono, to_mono, to_wall
@@ -76,6 +77,7 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     restore_filter(s, row.layout, row.generation, row.floor)
     for buffer in (s.requests, s.outgoing, s.answers, s.pushes, s.incoming):
         buffer.changed.clear()
+    release(s, [held for held in s.incoming.in_order() if not held.unmet and not held.release_at])
     _forgive_downtime(s, row, snapshot.peers)
 
 
@@ -86,16 +88,22 @@ def _forgive_downtime(s: ChannelState, row: ChannelRow, peers: tuple[PeerRow, ..
     away = s.now.wall - awake
     first = s.requests.lost.next()
     overdue = first is not None and first < s.now.mono - s.config.sweep_interval
-    if row.offline_since or away <= 0 or not (overdue or away > 3 * s.config.sync_interval):
+    if row.offline_since:
+        if s.online:  # the transport came back while we were away
+            _do_not_count(s, s.now.wall - row.offline_since)
+        return
+    if away <= 0 or not (overdue or away > 3 * s.config.sync_interval):
         return
     elapsed = s.now.mono - s.spent_at
     s.answer_budget.cool(elapsed)
     s.push_budget.cool(elapsed)
     s.spent_at = s.now.mono  # so that the same stop is not forgiven twice
-    s.requests.lost.shift(away)
-    for missing in s.requests.missing.values():
-        missing.lost_at += away
-        s.requests.changed[missing.message_id] = None
+    _do_not_count(s, away)
+
+
+def _do_not_count(s: ChannelState, away: int) -> None:
+    if away > 0:
+        s.requests.grant(away)
 
 
 def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
@@ -122,6 +130,8 @@ def _restore_held(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
                 continue
             if message_id in here or note_missing(s, entry, row.message.sender_id):
                 held.unmet[message_id] = None
+            else:  # its row is gone, and there is no room for a new one
+                held.gap.append(message_id)
         s.incoming.put(held)
         if row.release_at:
             s.incoming.parked.set(row.message.message_id, s.now.mono + row.release_at - s.now.wall)

@@ -111,6 +111,13 @@ class RequestBuffer:
             del self._blamed[entry.blamed]
         return entry
 
+    def grant(self, time: int) -> None:
+        """Everything may be missing for so much longer before it is given up."""
+        self.lost.shift(time)
+        for entry in self.missing.values():
+            entry.lost_at += time
+            self.changed[entry.message_id] = None
+
     def row(self, entry: Missing, now: Now) -> MissingRow:
         t_req = 0 if entry.t_req is None else to_wall(now, entry.t_req)
         return MissingRow(

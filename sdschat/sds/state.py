@@ -161,6 +161,8 @@ class ChannelState:
         self.fresh: OrderedDict[str, int] = (
             OrderedDict()
         )  # what came in within `push_grace`, and when: it may be on its way to others
+        # Not kept over a restart: an ephemeral message is shown twice only if it is heard again just then, and a write
+        # for each of what nobody keeps would cost more than that.
         self.ephemeral_seen: OrderedDict[str, None] = OrderedDict()
         self.ephemeral_sent = 0
         self.unsaved: dict[str, LogRow] = {}
@@ -242,9 +244,12 @@ class ChannelState:
                 break
             del fresh[first]
 
-    def learn_hint(self, message_id: str, hint: bytes) -> None:
-        """How a message of the recent log can be fetched; only advice, the first one heard is passed on."""
-        if message_id in self.window.entries and message_id not in self.hints:
+    def learn_hint(self, message_id: str, hint: bytes, confirmed: bool = False) -> None:
+        """How a message of the recent log can be fetched. What others say is only advice, of which the first is passed
+        on; what a Store confirmed stands above it."""
+        if message_id not in self.window.entries or self.hints.get(message_id) == hint:
+            return
+        if confirmed or message_id not in self.hints:
             self.hints[message_id] = hint
             self.hints_changed[message_id] = None
 

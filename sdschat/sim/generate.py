@@ -72,7 +72,7 @@ def _config(draw: Random, base: Config) -> Config:
     if draw.random() < 0.05:
         changes["repair_enabled"] = False
     if draw.random() < 0.1:
-        changes["lost_after"] = base.sync_interval * draw.choice((1, 2, 4))
+        changes["lost_after"] = base.sync_interval * draw.choice((5, 6, 8))  # more than T_max
     return replace(base, **changes) if changes else base  # type: ignore[arg-type]
 
 

@@ -88,6 +88,7 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
     ev.FilterIgnored: ("filter_ignored", {"sender_id": "peer", "why": "cause"}),
     ev.FilterRolled: ("filter_rolled", {"generation": "attempt", "floor": "lamport"}),
     ev.LayoutChanged: ("layout_changed", {"layout": "cause"}),
+    ev.ClockAhead: ("clock_ahead", {"lamport": "lamport", "ahead": "attempt"}),
     ev.Rejected: (REJECTED, {"message_id": "message_id", "sender_id": "sender", "reason": "cause"}),
 }  # fmt: skip
 

@@ -22,7 +22,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("bloom_capacity", 7, "bloom.capacity is 7"),
     ("bloom_error_rate", 0.2, "bloom.error_rate is 0.2, and must be from 1e-06 to 0.1"),
     ("t_min", -1, "repair.t_min is -1"),
-    ("t_max", 30_000, "repair.t_max is 30000, and must be from 30001"),
+    ("t_max", 30_000, "repair.t_max is 30000, and must be more than repair.t_min, which is 30000"),
+    ("lost_after", 120_000, "sds.lost_after is 120000, and must be more than repair.t_max, which is 120000"),
+    ("max_message_bytes", 20_000, "sds.max_message_bytes is 20000, and must be at least 24896 with bloom.layout auto"),
     ("max_requests", 17, "repair.max_requests is 17, and must be from 1 to 16"),
     ("num_response_groups", 0, "repair.num_response_groups is 0"),
     ("push_delay_max", 999, "push.delay_max is 999, and must be from 1000"),
@@ -38,3 +40,11 @@ def test_a_wrong_value_is_named(field: str, value: Any, words: str) -> None:
 @pytest.mark.parametrize("config", [SPEC, DEMO], ids=["spec", "demo"])
 def test_the_presets_are_right(config: Config) -> None:
     assert config.problems() == []
+
+
+def test_small_packets_need_the_compact_layout() -> None:
+    assert replace(SPEC, bloom_layout="compact", max_message_bytes=4096).problems() == []
+
+
+def test_without_repair_there_is_nothing_to_wait_for() -> None:
+    assert replace(SPEC, repair_enabled=False, lost_after=1000).problems() == []

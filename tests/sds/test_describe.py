@@ -10,7 +10,8 @@ from sdschat.sds import events as ev
 from sdschat.sds.bloom import waku
 from sdschat.sds.describe import describe, describe_filter
 from sdschat.sds.rows import AckState, Evidence
-from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.state import Packet
+from sdschat.sds.values import HistoryEntry, Message, Reason, Refusal
 from tests.sds.group import START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
@@ -43,6 +44,7 @@ LINES: list[tuple[ev.Event, str]] = [
     (ev.FilterIgnored("b", "70% full"), "filter of b ignored, 70% full"),
     (ev.FilterRolled(3, 9), "filter rolled to generation 3, complete since 9"),
     (ev.LayoutChanged("waku"), "filter layout is now waku"),
+    (ev.ClockAhead(99, 7), "own clock 99 is 7 ms ahead of the wall clock"),
     (ev.Rejected(Reason.CLOCK_ZERO, "b", "m1", "0"), "rejected m1 of b, clock_zero"),
     (ev.Rejected(Reason.UNREADABLE, "", "", ""), "rejected a packet, unreadable"),
 ]  # fmt: skip
@@ -60,6 +62,16 @@ def test_every_event_has_a_line() -> None:
 def test_a_packet_in_one_line() -> None:
     expected = 'content 01234567 of alice-th, clock 7, "hello", after fedcba98(bob+hint), requests aaaaaaaa(?)'
     assert describe(MESSAGE) == expected
+
+
+def test_what_is_sent_in_one_line() -> None:
+    assert describe(Packet(b"12345", "resend", "0123456789abcdef")) == "resend 01234567, 5 bytes"
+
+
+def test_a_refusal_in_one_line() -> None:
+    assert describe(Refusal(Reason.UNREADABLE)) == "refused a packet, unreadable"
+    refusal = Refusal(Reason.TOO_LARGE, "has 9 bytes", "b", "m1")
+    assert describe(refusal) == "refused m1 of b, too_large (has 9 bytes)"
 
 
 def test_the_caller_names_ids_and_moments() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdschat.sds.limits import SETTLED_KEPT
+from sdschat.sds.events import StateChanged
+from sdschat.sds.limits import FILTER_REVIEW, POSSIBLY_ACKED_KEPT, REMEMBERED_MISSES, SETTLED_KEPT
 from sdschat.sds.outgoing import Outgoing, OutgoingBuffer
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.sds.steps.acks import acknowledged
+from tests.sds.group import Group, forge
+from tests.spec.test_s_026_to_040_receive import filter_of
 
 senders = st.sampled_from("abcdefgh")
 pieces = st.lists(st.tuples(senders, st.sampled_from(["mention", "filter"]), st.floats(0, 1)), max_size=20)
@@ -60,19 +63,64 @@ def test_more_evidence_never_takes_an_acknowledgement_back(found: list[tuple[str
         before = now
 
 
-def test_since_takes_open_messages_from_a_date_on() -> None:
+def test_open_messages_from_a_date_on_come_newest_first() -> None:
     buffer = OutgoingBuffer()
     for place in range(5):
         buffer.add(Outgoing(f"m{place}", place))
     buffer.settle(buffer.open["m3"])
-    assert buffer.since(2, 10) == ["m2", "m4"]
+    assert [message.message_id for message in buffer.newest_first(2)] == ["m4", "m2"]
 
 
-def test_since_looks_at_a_bounded_number() -> None:
+def test_of_those_possibly_acknowledged_only_the_newest_stay() -> None:
     buffer = OutgoingBuffer()
-    for place in range(50):
-        buffer.add(Outgoing(f"m{place:02}", place))
-    assert buffer.since(0, 3) == ["m00", "m01", "m02"]
+    for place in range(POSSIBLY_ACKED_KEPT + 10):
+        message = Outgoing(f"m{place:05}", place)
+        buffer.add(message)
+        buffer.arm(message, 99)
+        if place:  # the oldest is not acknowledged at all
+            buffer.possibly(message)
+        if place == 5:
+            buffer.settle(message)
+    assert len(buffer.open) == POSSIBLY_ACKED_KEPT + 1
+    assert "m00000" in buffer.open
+    assert ("m00009" in buffer.open, "m00009" in buffer.timers) == (False, False)
+    assert buffer.changed["m00009"].state is AckState.POSSIBLY_ACKED
+
+
+def channel_with_one_peer(messages: int) -> Group:
+    """A node a that says so much, and only ever hears what one peer's filter holds: all of it."""
+    group = Group("a")
+    ids = [group.send("a", f"message {place}").message_id for place in range(messages)]
+    for place in range(0, messages, 512):
+        told = filter_of(*ids, capacity=messages)
+        group.give("a", forge("b", f"s{place}", group.now.wall, content=None, bloom_filter=told))
+    return group
+
+
+def test_with_one_peer_that_never_mentions_anything_the_buffer_stays_bounded() -> None:
+    group = channel_with_one_peer(POSSIBLY_ACKED_KEPT + 600)
+    outgoing = group["a"].channel.state.outgoing
+    assert len(outgoing.open) == POSSIBLY_ACKED_KEPT
+    assert {message.state for message in outgoing.open.values()} == {AckState.POSSIBLY_ACKED}
+
+
+def test_a_filter_is_held_against_what_its_sender_did_not_yet_witness() -> None:
+    # More than one review looks at: the next filter goes on where the last one stopped.
+    group = Group("a", settle=2000)
+    ids = [group.send("a", f"message {place}").message_id for place in range(FILTER_REVIEW + 5)]
+    told = filter_of(*ids, capacity=len(ids))
+    for place in range(2):
+        group.give("a", forge("b", f"s{place}", group.now.wall, content=None, bloom_filter=told))
+    changed = {event.message_id for event in group["a"].of(StateChanged) if event.evidence}
+    assert changed == set(ids)
+
+
+def test_a_filter_that_has_forgotten_the_oldest_still_acknowledges_the_newest() -> None:
+    group = Group("a", settle=2000)
+    ids = [group.send("a", f"message {place}").message_id for place in range(REMEMBERED_MISSES + 20)]
+    told = filter_of(*ids[-5:])
+    group.give("a", forge("b", "s1", group.now.wall, content=None, bloom_filter=told))
+    assert [event.message_id for event in group["a"].of(StateChanged) if event.evidence] == ids[-5:]
 
 
 def test_only_the_newest_acknowledged_are_remembered() -> None:

@@ -56,6 +56,7 @@ EVENTS: list[tuple[ev.Event, dict[str, object] | None]] = [
     (ev.FilterIgnored("bert", "full"), {"event": "filter_ignored", "peer": "bert", "cause": "full"}),
     (ev.FilterRolled(2, 7), {"event": "filter_rolled", "attempt": 2, "lamport": 7}),
     (ev.LayoutChanged("waku"), {"event": "layout_changed", "cause": "waku"}),
+    (ev.ClockAhead(99, 7), {"event": "clock_ahead", "lamport": 99, "attempt": 7}),
     (ev.Rejected(Reason.NO_KIND, "anna", "m1", ""),
      {"event": "rejected", "sender": "anna", "message_id": "m1", "cause": "no_kind"}),
 ]  # fmt: skip

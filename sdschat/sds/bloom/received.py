@@ -18,7 +18,3 @@ def read_filter(packet: bytes) -> ReceivedFilter | str:
     if packet[:1] == b"\xc1":
         return compact.decode(packet)
     return f"unknown layout of {len(packet)} bytes"
-
-
-def is_waku(packet: bytes | None) -> bool:
-    return packet is not None and len(packet) == waku.BYTES

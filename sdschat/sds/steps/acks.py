@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
 from sdschat.sds.events import FilterIgnored, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, MAX_EVIDENCE, REMEMBERED_MISSES
@@ -28,44 +31,49 @@ def review_causal_history(s: ChannelState, message: Message) -> None:
 
 def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, with_settled: bool) -> None:
     """All messages in the received `bloom_filter` are possibly acknowledged."""
-    outgoing = s.outgoing
-    sender_id, floor = message.sender_id, received.floor
-    candidates = [outgoing.open[key] for key in outgoing.since(floor, FILTER_REVIEW)]
-    if with_settled:
-        settled = [
-            known for known in outgoing.settled.values() if known.lamport >= floor and sender_id not in known.evidence
-        ]
-        settled.sort(key=lambda known: (known.lamport, known.message_id))
-        candidates += settled
+    found: list[Outgoing] = []
     misses = 0
-    for known in candidates:
+    candidates = _without_witness(s, message.sender_id, received.floor, with_settled)
+    for known in islice(candidates, FILTER_REVIEW):
+        if received.holds(known.message_id):
+            found.append(known)
+            misses = 0
+        else:
+            misses += 1
         if misses >= REMEMBERED_MISSES:
             break
-        if sender_id in known.evidence:
-            continue  # a mention is worth more, and another filter of the same participant tells nothing new
-        if not received.holds(known.message_id):
-            misses += 1
-            continue
-        misses = 0
-        if received.fill > MAX_FILL:
-            s.events.append(FilterIgnored(message.sender_id, f"{received.fill:.0%} full"))
-            return
-        rate = received.fill**received.hashes
+    if found and received.fill > MAX_FILL:
+        s.events.append(FilterIgnored(message.sender_id, f"{received.fill:.0%} full"))
+        return
+    found.sort(key=lambda known: (known.lamport, known.message_id))
+    rate = received.fill**received.hashes
+    for known in found:
         _witness(s, known, Evidence(message.sender_id, "filter", message.message_id, s.now.wall, rate))
 
 
-def review_equal_range(s: ChannelState, sender_id: str, low: int, high: int) -> None:
-    """A peer's fingerprint over a range of its log equals ours: it has every message in it, for all but certain.
+def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: bool) -> Iterator[Outgoing]:
+    """Own messages of which this participant has told nothing yet: another filter of the same participant tells
+    nothing new. The newest first, since filters forget the oldest."""
+    for known in s.outgoing.newest_first(floor):
+        if sender_id not in known.evidence:
+            yield known
+    for known in s.outgoing.settled.values() if with_settled else ():
+        if known.lamport >= floor and sender_id not in known.evidence:
+            yield known
+
+
+def review_equal_range(s: ChannelState, sender_id: str, ids: list[str]) -> None:
+    """A peer's fingerprint over a range of its log equals ours over these ids: it has every one of them.
 
     Mentions only ever name the newest messages, and filters forget; without this, all but the last of many messages
-    would be resent for ever in a channel where everybody has them.
+    would be resent for ever in a channel where everybody has them. It is no filter hit, of which it would take two
+    participants': a filter may hold an id by chance, while a fingerprint says which ids its sender has, as a mention
+    does. In a channel of two, where there is no second participant, nothing else ever settles what was not mentioned.
     """
-    outgoing = s.outgoing
-    for message_id in outgoing.since(low, FILTER_REVIEW):
-        known = outgoing.open[message_id]
-        if known.lamport > high:
-            break
-        _witness(s, known, Evidence(sender_id, "range", "", s.now.wall, COLLISION))
+    for message_id in ids:
+        known = s.outgoing.open.get(message_id)
+        if known is not None:
+            _witness(s, known, Evidence(sender_id, "range", "", s.now.wall, COLLISION))
 
 
 def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
@@ -81,8 +89,9 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     if before is not AckState.ACKED and acknowledged(known):
         s.outgoing.settle(known)
     elif before is AckState.UNACKED:
-        known.state = AckState.POSSIBLY_ACKED
-        schedule_resend(s, known)
+        s.outgoing.possibly(known)
+        if known.message_id in s.outgoing.open:
+            schedule_resend(s, known)
     by = tuple(known.evidence)
     s.events.append(StateChanged(known.message_id, known.state, by, max(0, known.sends - 1), evidence))
 

@@ -25,7 +25,7 @@ def deliver_message(
     """
     _into_log(s, message, raw, via, gap, generation, received_at)
     if message.message_id in s.incoming.waiting_for:
-        _release(s, s.incoming.meet(message.message_id, gap=False))
+        release(s, s.incoming.meet(message.message_id, gap=False))
 
 
 def _into_log(
@@ -47,7 +47,7 @@ def _into_log(
     s.events.append(Delivered(message, own, late, gap, via))
 
 
-def _release(s: ChannelState, ready: list[Held]) -> None:
+def release(s: ChannelState, ready: list[Held]) -> None:
     """Deliver held messages whose dependencies are met, and go on with those that waited for them."""
     heap = [(held.lamport, held.message.message_id, held) for held in ready]
     heapify(heap)
@@ -87,7 +87,7 @@ def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
         return
     blamed = s.incoming.held[next(iter(waiting))].message.sender_id
     if not note_missing(s, HistoryEntry(message_id, None, sender_id), blamed):
-        _release(s, s.incoming.meet(message_id, gap=True))
+        release(s, s.incoming.meet(message_id, gap=True))
 
 
 def give_up(s: ChannelState) -> None:
@@ -107,4 +107,4 @@ def give_up(s: ChannelState) -> None:
         s.gaps.note(GapRow(message_id, LOST, missing.sender_id, s.now.wall, missing.blamed))
     s.events.append(DependenciesLost(tuple(lost)))
     for message_id in lost:
-        _release(s, s.incoming.meet(message_id, gap=True))
+        release(s, s.incoming.meet(message_id, gap=True))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from sdschat.sds.bloom import waku
 from sdschat.sds.bloom.own import OwnFilter
+from sdschat.sds.bloom.received import MAX_FILL
+from sdschat.sds.bloom.waku import WakuFilter
 from sdschat.sds.events import FilterRolled, LayoutChanged
 from sdschat.sds.limits import BUFFERED_PER_CHANNEL, PARKED_PER_CHANNEL
 from sdschat.sds.state import ChannelState
 
 WAKU_REMEMBERED = 600_000  # with `auto`, waku is spoken for ten minutes after such a peer was heard
+LAYOUT_NOTED = 1000
 _FOREVER = 1 << 62
 
 
@@ -64,6 +68,16 @@ def remake_filter(s: ChannelState) -> None:
     # Two numbers on, so that what was in the last two generations is not taken for part of these.
     own.restart(ids, floor, own.generation + 2)
     s.events.append(FilterRolled(own.generation, floor))
+
+
+def note_layout(s: ChannelState, packed: bytes | None) -> None:
+    """A packet that was accepted has this filter: where the layout is `auto`, one of waku shape that can be believed
+    says that such a peer is about. Once a second is enough."""
+    if s.config.bloom_layout != "auto" or packed is None or len(packed) != waku.BYTES:
+        return
+    heard = s.waku_heard_at
+    if (heard < 0 or s.now.mono - heard >= LAYOUT_NOTED) and WakuFilter(packed).fill <= MAX_FILL:
+        s.waku_heard_at = s.now.mono
 
 
 def waku_is_about(s: ChannelState) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import CompactFilter, RangeFilter, RangePrint
 from sdschat.sds.events import RangeDiffered
-from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_IDS, RANGE_LIMIT
+from sdschat.sds.limits import ONE_DATE_LIMIT, PUSHES_PER_REVIEW, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState
@@ -52,11 +52,19 @@ def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
         low = s.horizon
     else:
         low = entries[0].lamport
-        entries = s.between(low, top - 1, RANGE_LIMIT)
+        entries = s.between(low, top - 1, _most(low, top - 1))
+        if len(entries) == RANGE_LIMIT and low < top - 1:
+            low += 1  # a crowd of one date is a range of its own
+            entries = s.between(low, top - 1, RANGE_LIMIT)
     if low <= s.horizon:
         low = s.horizon
         entries = [entry for entry in entries if entry.lamport >= low]
     return low, top - 1, entries
+
+
+def _most(low: int, high: int) -> int:
+    """How many ids of a range are looked at. One date cannot be cut into smaller ranges."""
+    return ONE_DATE_LIMIT if low == high else RANGE_LIMIT
 
 
 def _settled_top(s: ChannelState) -> int:
@@ -70,7 +78,7 @@ def _settled_top(s: ChannelState) -> int:
 
 def _held_ids(s: ChannelState, low: int, high: int) -> list[str]:
     """Everything held from `low` to `high`, in the log or waiting."""
-    ids = [entry.message_id for entry in s.between(low, high, RANGE_LIMIT)]
+    ids = [entry.message_id for entry in s.between(low, high, _most(low, high))]
     ids += [held.message.message_id for held in s.incoming.in_order() if low <= held.lamport <= high]
     return ids
 
@@ -79,12 +87,12 @@ def review_range(s: ChannelState, peer: Peer, received: CompactFilter) -> None:
     """Hold a peer's range against ours. Below our join horizon we are not complete, and do not compare."""
     theirs = received.range_print
     if theirs is not None and s.horizon <= theirs.low <= theirs.high:
-        ids = [entry.message_id for entry in s.between(theirs.low, theirs.high, RANGE_LIMIT)]
+        ids = [entry.message_id for entry in s.between(theirs.low, theirs.high, _most(theirs.low, theirs.high))]
         if len(ids) != theirs.ids or compact.fingerprint(ids) != theirs.fingerprint:
             s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
             _owe(s, theirs.low, theirs.high)
         else:
-            review_equal_range(s, peer.sender_id, theirs.low, theirs.high)
+            review_equal_range(s, peer.sender_id, ids)
     answer = received.range_filter
     if answer is not None and answer.low <= answer.high:
         _review_range_filter(s, peer, answer)
@@ -101,7 +109,7 @@ def _review_range_filter(s: ChannelState, peer: Peer, theirs: RangeFilter) -> No
             entry = s.delivered(message_id)
             if entry is not None:
                 found += want_push(s, message_id, entry.lamport, entry.sender_id, peer.sender_id)
-    if theirs.value & ~ours and s.horizon <= theirs.low and len(ids) < RANGE_LIMIT:
+    if theirs.value & ~ours and s.horizon <= theirs.low and len(ids) < _most(theirs.low, theirs.high):
         s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
         _owe(s, theirs.low, theirs.high)
     elif theirs.value == ours and s.ranges.wanted == (theirs.low, theirs.high):

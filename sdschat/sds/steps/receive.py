@@ -7,7 +7,6 @@ rebroadcast carries are as old as the message itself.
 
 from __future__ import annotations
 
-from sdschat.sds.bloom.received import is_waku
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, SyncReceived
 from sdschat.sds.limits import EPHEMERAL_SEEN
@@ -16,7 +15,7 @@ from sdschat.sds.steps.answers import answered_by_other, review_repair_request
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import buffer_message, make_room, name_gap, verify_dependencies, wait_for_none
 from sdschat.sds.steps.evidence import review_evidence
-from sdschat.sds.steps.filters import include_received
+from sdschat.sds.steps.filters import include_received, note_layout
 from sdschat.sds.steps.parked import make_parking_room, park
 from sdschat.sds.steps.pushes import heard_again
 from sdschat.sds.steps.requests import note_missing, received
@@ -147,8 +146,7 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
     """What a packet tells of its sender: acknowledgements, requests, and what it lacks."""
     dated = min(lamport, s.now.wall + s.config.max_skew)  # a forged date must not make all later packets look old
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)
-    if is_waku(message.bloom_filter):
-        s.waku_heard_at = s.now.mono
+    note_layout(s, message.bloom_filter)
     review_evidence(s, message, peer, lamport)
     if message.repair_request and not stale:
         # A message with content may be a rebroadcast, and its requests long answered.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.sds.events import ClockAhead
 from sdschat.sds.state import ChannelState
 
 
@@ -16,6 +17,9 @@ def traffic_heard(s: ChannelState) -> None:
 def traffic_sent(s: ChannelState) -> None:
     """We spoke ourselves: the next sync may wait a full turn."""
     sync, mono = s.sync, s.now.mono
+    ahead = s.clock.value - s.now.wall
+    if ahead > s.config.max_skew:
+        s.events.append(ClockAhead(s.clock.value, ahead))
     sync.count += 1
     sync.spoke_at = mono
     sync.due = mono + _jittered(s)

@@ -1,0 +1,169 @@
+"""What the engine does not take from others on trust, and what it does not forget to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdschat.sds import limits
+from sdschat.sds.bloom import compact, waku
+from sdschat.sds.bloom.compact import RangePrint
+from sdschat.sds.config import Config
+from sdschat.sds.events import ClockAhead, DependenciesLost, RangeDiffered, StateChanged
+from sdschat.sds.history import MemoryHistory
+from sdschat.sds.rows import Entry, LogRow, MissingRow, Table
+from sdschat.sds.values import HistoryEntry, Message
+from tests.sds.group import QUIET, Group, forge
+from tests.spec.test_s_026_to_040_receive import filter_of
+
+RANGES = replace(QUIET, push_enabled=True, push_delay_max=6000)
+
+
+def waku_bytes(ones: int) -> bytes:
+    return bytes([255] * ones + [0] * (waku.BYTES - ones))
+
+
+@pytest.mark.parametrize(("ones", "layout"), [(0, "waku"), (waku.BYTES // 2, "waku"), (waku.BYTES * 2 // 3, "compact")])
+def test_auto_follows_only_a_filter_that_can_be_believed(ones: int, layout: str) -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("w", "s1", group.now.wall, content=None, bloom_filter=waku_bytes(ones)))
+    group.send("a", "hello")
+    assert group["a"].channel.state.filter.layout == layout
+
+
+def test_auto_does_not_follow_a_packet_that_is_refused() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("w", "m1", 0, bloom_filter=waku_bytes(0)))
+    group.send("a", "hello")
+    assert group["a"].channel.state.filter.layout == "compact"
+
+
+def test_a_clock_far_ahead_of_the_wall_clock_is_told_with_every_packet() -> None:
+    group = Group("a", settle=2000)
+    group["a"].skew = -QUIET.max_skew - 60_000
+    group.send("a", "dated ahead")
+    ahead = group["a"].of(ClockAhead)
+    assert len(ahead) == 1
+    assert ahead[0].ahead > QUIET.max_skew
+    group["a"].skew = 0
+    group.send("a", "all is well")
+    assert len(group["a"].of(ClockAhead)) == 1
+
+
+def hints_sent(group: Group) -> list[bytes | None]:
+    group.send("a", "next")
+    return [entry.retrieval_hint for entry in group["a"].messages()[-1].causal_history]
+
+
+def test_a_hint_that_a_store_confirmed_stands_above_what_others_say() -> None:
+    group = Group("a", settle=2000)
+    mine = group.send("a", "mine").message_id
+    told = Message("b", "m1", "lobby", group.now.wall + 5, (HistoryEntry(mine, b"rumour", "a"),), content=b"x")
+    group["a"].channel.receive_message(group.now, told, b"raw")
+    group["a"].channel.learn_hint(mine, b"confirmed")
+    group["a"].channel.learn_hint(mine, b"confirmed")
+    group.collect("a")
+    assert group["a"].channel.state.hints[mine] == b"confirmed"
+
+
+def test_a_request_of_another_never_brings_ours_forward() -> None:
+    group = Group("a", config=replace(QUIET, lost_after=24 * 3_600_000), settle=2000)
+    group.give("a", forge("b", "m2", group.now.wall, "m1"))
+    requests = group["a"].channel.state.requests
+    while requests.missing["m1"].attempts < 4:
+        group.tick(60_000)
+    due = requests.missing["m1"].t_req
+    assert due is not None
+    group.give("a", forge("c", "s1", group.now.wall, content=None, requests=("m1",)))
+    assert (requests.missing["m1"].t_req or 0) >= due
+
+
+def test_time_without_a_transport_does_not_count_when_it_is_back_at_the_start() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m2", group.now.wall, "m1"))
+    group.offline("a")
+    group.tick(2 * QUIET.lost_after)
+    group["a"].online = True
+    group.crash("a")
+    group.tick(QUIET.lost_after // 2)
+    assert group["a"].of(DependenciesLost) == []
+    group.tick(QUIET.lost_after)
+    assert group["a"].of(DependenciesLost) == [DependenciesLost(("m1",))]
+
+
+def test_a_dependency_that_no_row_speaks_of_and_nothing_has_room_for_is_a_gap() -> None:
+    group = Group("a", settle=2000)
+    now = group.now.wall
+    group.give("a", forge("b", "child", now, "m1"))
+    tables = group["a"].store.tables
+    row = tables[Table.MISSING].pop("m1")
+    assert isinstance(row, MissingRow)
+    for place in range(limits.MISSING_PER_SENDER):
+        tables[Table.MISSING][f"x{place}"] = row._replace(message_id=f"x{place}")
+    group.crash("a")
+    group.collect("a")
+    assert group["a"].log == ["child"]
+    assert not group["a"].channel.state.incoming.held
+    assert not tables[Table.HELD]
+
+
+def test_own_messages_keep_their_bodies_until_they_are_acknowledged() -> None:
+    history = MemoryHistory(bodies=2)
+    for place in range(5):
+        history.append(LogRow(Entry(place, f"own{place}", "a"), b"raw", True, "live", 0))
+    for place in range(5, 9):
+        history.append(LogRow(Entry(place, f"other{place}", "b"), b"raw", False, "live", 0))
+    assert [history.row(f"own{place}") is not None for place in range(5)] == [True] * 5
+    assert [history.row(f"other{place}") is not None for place in range(5, 9)] == [False, False, True, True]
+    history.acknowledged("own0")
+    history.acknowledged("own1")
+    history.acknowledged("own2")
+    assert [history.row(f"own{place}") is not None for place in range(5)] == [False, True, True, True, True]
+
+
+def with_print(low: int, high: int, *ids: str) -> bytes:
+    return filter_of() + compact.encode_print(RangePrint(low, high, len(ids), compact.fingerprint(list(ids))))
+
+
+def test_an_equal_range_acknowledges_what_was_compared_and_no_more() -> None:
+    # So many of one date that not all of them are looked at.
+    group = Group("a", config=RANGES, settle=2000)
+    own = group.send("a", "mine").message_id
+    date = group["a"].channel.state.outgoing.open[own].lamport
+    first = [f"!{place:05}" for place in range(limits.ONE_DATE_LIMIT)]  # all before our own in the order of ids
+    for message_id in first:
+        group.give("a", forge("b", message_id, date))
+    group.tick(10_000)
+    group.give("a", forge("b", "s1", group.now.wall, content=None, bloom_filter=with_print(date, date, *first)))
+    assert [event for event in group["a"].of(StateChanged) if event.evidence and event.evidence.how == "range"] == []
+
+
+def test_a_crowd_of_one_date_is_compared_whole() -> None:
+    group = Group("a", config=RANGES, settle=2000)
+    date = group.now.wall
+    ids = [f"m{place:05}" for place in range(limits.RANGE_LIMIT + 10)]
+    for message_id in ids:
+        group.give("a", forge("b", message_id, date))
+    group.tick(10_000)
+    more = with_print(date, date, *ids, "one-more")
+    group.give("a", forge("b", "s1", group.now.wall, content=None, bloom_filter=more))
+    assert group["a"].of(RangeDiffered) == [RangeDiffered("b", date, date)]
+
+
+def test_every_part_of_a_log_with_a_crowd_is_in_some_range() -> None:
+    group = Group("a", config=replace(Config(), id_rule="text"), settle=2000)
+    date = group.now.wall
+    for place in range(limits.RANGE_LIMIT + 10):
+        group.give("a", forge("b", f"m{place:05}", date))
+    for place in range(5):
+        group.give("a", forge("b", f"later{place}", date + 1 + place))
+    group.tick(200_000)
+    prints = [compact.decode(message.bloom_filter or b"") for message in group["a"].messages("sync")]
+    ranges = {
+        (found.range_print.low, found.range_print.high, found.range_print.ids)
+        for found in prints
+        if not isinstance(found, str) and found.range_print is not None
+    }
+    assert (date + 1, date + 5, 5) in ranges
+    assert (date, date, limits.RANGE_LIMIT + 10) in ranges
