@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from sdschat.store.schema_sync import second
+
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
@@ -51,7 +53,7 @@ def _table(database: Database, name: str, columns: Columns, nullable: tuple[str,
     )
 
 
-def _buffer(database: Database, name: str, columns: Columns, nullable: tuple[str, ...] = ()) -> None:
+def buffer_table(database: Database, name: str, columns: Columns, nullable: tuple[str, ...] = ()) -> None:
     """A table of `sdschat.sds.rows`: rows of a channel by their key, in the order in which they were first put."""
     _table(database, name, {"place": int, "channel": int, **columns, "sum": int}, nullable)
     database.table(name).create_index(["channel", next(iter(columns))], f"{name}_key", unique=True)
@@ -94,9 +96,9 @@ def _buffers(database: Database) -> None:
     )  # fmt: skip
     _table(database, "channel_state", {"channel": int, "layout": str, **dict.fromkeys(times, int), "sum": int})
     held = {"raw": bytes, "via": str, "generation": int, "received_at": int, "release_at": int, "gap": str}
-    _buffer(database, "held", {"message_id": str, **held})
+    buffer_table(database, "held", {"message_id": str, **held})
     outgoing = {"lamport": int, "state": int, "sends": int, "due": int, "evidence": str}
-    _buffer(database, "outgoing", {"message_id": str, **outgoing})
+    buffer_table(database, "outgoing", {"message_id": str, **outgoing})
     database.table("outgoing").create_index(["channel", "state", "lamport", "message_id"], "outgoing_state")
     missing = {
         "sender_id": str,
@@ -104,20 +106,22 @@ def _buffers(database: Database) -> None:
         "blamed": str,
         **_integers("since lost_at t_req attempts suppressed awaited"),
     }
-    _buffer(database, "missing", {"message_id": str, **missing}, nullable=("sender_id", "hint"))
-    _buffer(
+    buffer_table(database, "missing", {"message_id": str, **missing}, nullable=("sender_id", "hint"))
+    buffer_table(
         database,
         "gap",
         {"message_id": str, "why": str, "sender_id": str, "at": int, "blamed": str},
         nullable=("sender_id",),
     )
-    _buffer(database, "answer", {"message_id": str, "requested_by": str, **_integers("due at asked")})
-    _buffer(
+    buffer_table(database, "answer", {"message_id": str, "requested_by": str, **_integers("due at asked")})
+    buffer_table(
         database, "push", {"message_id": str, "lamport": int, "wanted_by": str, **_integers("due pushes not_before")}
     )
     heard = _integers("first_lamport last_lamport heard_at reviewed_at behind_since")
-    _buffer(database, "peer", {"sender_id": str, **heard, "behind": bytes, "told": bytes, "cursor": int, "layout": str})
-    _buffer(database, "hint", {"message_id": str, "hint": bytes})
+    buffer_table(
+        database, "peer", {"sender_id": str, **heard, "behind": bytes, "told": bytes, "cursor": int, "layout": str}
+    )
+    buffer_table(database, "hint", {"message_id": str, "hint": bytes})
 
 
 def _local(database: Database) -> None:
@@ -139,11 +143,14 @@ def _journal(database: Database) -> None:
     }  # fmt: skip
     required = ("place", "event", "ts_ms", "mono_us", "sum")
     _table(database, "journal", told, nullable=tuple(name for name in told if name not in required))
-    _buffer(database, "rejection", {"reason": str, "count": int, "last_at": int})
+    buffer_table(database, "rejection", {"reason": str, "count": int, "last_at": int})
 
 
 def _integers(names: str) -> Columns:
     return dict.fromkeys(names.split(), int)
 
 
-MIGRATIONS: Final = (Migration(1, "the first tables", _first, 4206352333),)
+MIGRATIONS: Final = (
+    Migration(1, "the first tables", _first, 4206352333),
+    Migration(2, "sums over stretches of the logs; what passes between two participants", second, 1655237326),
+)

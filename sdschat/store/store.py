@@ -32,6 +32,7 @@ from sdschat.store.history import SqlHistory
 from sdschat.store.journal import JournalRow
 from sdschat.store.local import Local
 from sdschat.store.migrate import migrate
+from sdschat.store.ranges import Ranges, StoredLog
 from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.transaction import IndexedText, Transaction
@@ -74,6 +75,7 @@ class Store(Local):
         self._lock = lock
         self._tallies: dict[str, Tally] = load_tallies(connection, path)
         self._book = Book(connection, journal)
+        self.ranges = Ranges(connection, path)
 
     @classmethod
     def open(
@@ -127,6 +129,10 @@ class Store(Local):
         """Every channel that something is kept of."""
         return sorted(self._tallies)
 
+    def log(self, channel_id: str) -> StoredLog:
+        """What is committed of a channel's log, for comparing it with another's."""
+        return StoredLog(self._connection, self.path, self.ranges, self.number(channel_id))
+
     def number(self, channel_id: str) -> int | None:
         tally = self._tallies.get(channel_id)
         return None if tally is None else tally.number
@@ -150,7 +156,7 @@ class Store(Local):
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Collects what is to become true together, and makes it true when the block ends without an exception."""
-        transaction = Transaction(self._tallies, self._book)
+        transaction = Transaction(self._tallies, self._book, self.ranges)
         yield transaction
         self._make_true(transaction)
 
@@ -183,6 +189,7 @@ class Store(Local):
             raise
         self._tallies.update(transaction.tallies)
         self._book.committed(transaction.rows)
+        self.ranges.committed()
 
     def close(self) -> None:
         """What was saved is saved whether or not this is called; it leaves one file instead of three."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, cast
 
 from sdschat.sds.rows import Append, ChannelRow, Drop, LogRow, Put, Row, Table, Write
@@ -11,6 +11,7 @@ from sdschat.store.book import Book
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
 from sdschat.store.directory import CHANNEL_REPLACE, Tally
 from sdschat.store.journal import JournalRow
+from sdschat.store.ranges import Ranges
 from sdschat.store.sums import body_sum, row_sum
 
 _LOCAL: Final = {
@@ -52,12 +53,15 @@ class _Changes:
 class Transaction:
     """Collects. Nothing here touches the file before `write`; what is unknown to SQL raises right away."""
 
-    def __init__(self, tallies: dict[str, Tally], book: Book) -> None:
+    def __init__(self, tallies: dict[str, Tally], book: Book, ranges: Ranges) -> None:
         self._known = tallies
         self._book = book
+        self._ranges = ranges
         self.tallies: dict[str, Tally] = {}  # of the channels that this transaction changes
         self.rows: list[JournalRow] = []
         self._log: list[SqlRow] = []
+        self._keys: dict[int, list[tuple[int, str]]] = {}  # of the messages that are put into each log
+        self._steps: list[Callable[[sqlite3.Connection], None]] = []
         self._bodies: list[SqlRow] = []
         self._states: dict[int, SqlRow] = {}
         self._places: dict[tuple[int, str], int] = {}
@@ -104,6 +108,11 @@ class Transaction:
     def put_nick(self, skeleton: str, nick: str, public_key: bytes, since: int) -> None:
         self._keep("nick_held", skeleton, (skeleton, nick, public_key, since))
 
+    def also(self, channel: str, step: Callable[[sqlite3.Connection, int], None]) -> None:
+        """Rows of a table that nobody else writes; `step` gets the channel's number."""
+        number = self._number(channel)
+        self._steps.append(lambda connection: step(connection, number))
+
     def set_value(self, name: str, value: bytes) -> None:
         """Something small that the node keeps for itself."""
         self._keep("setting", name, (name, value))
@@ -127,6 +136,7 @@ class Transaction:
         place = tally.last_place
         self._places[tally.number, message_id] = place
         self._log.append(log_values(place, tally.number, row))
+        self._keys.setdefault(tally.number, []).append((lamport, message_id))
         self._bodies.append((place, row.raw, body_sum(message_id, row.raw)))
 
     def _put(self, number: int, write: Put) -> None:
@@ -141,11 +151,11 @@ class Transaction:
         for row in self.rows:
             if row.channel:
                 self._number(row.channel)
+        self._ranges.begin(self._keys)
         if self.tallies:
             connection.executemany(CHANNEL_REPLACE, [tally.values() for tally in self.tallies.values()])
         if self._log:
-            connection.executemany(LOG_INSERT, self._log)
-            connection.executemany(BODY_INSERT, self._bodies)
+            self._write_log(connection)
         for (table, number), changes in self._changes.items():
             self._write_buffer(connection, table, number, changes)
         if self._states:
@@ -154,8 +164,15 @@ class Transaction:
             self._write_texts(connection)
         for table_name, rows in self._local.items():
             connection.executemany(_LOCAL[table_name], list(rows.values()))
+        for step in self._steps:
+            step(connection)
         if self.rows:
             self._book.write(connection, self.rows, self._known, self.tallies)
+
+    def _write_log(self, connection: sqlite3.Connection) -> None:
+        connection.executemany(LOG_INSERT, self._log)
+        connection.executemany(BODY_INSERT, self._bodies)
+        self._ranges.write(connection, self._keys)
 
     @staticmethod
     def _write_buffer(connection: sqlite3.Connection, table: Table, number: int, changes: _Changes) -> None:

@@ -32,6 +32,8 @@ from tests.store.samples import CODEC, Talk
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
+NEWEST = MIGRATIONS[-1].number
+
 
 def _mood(database: Database) -> None:
     database.table("draft").add_column("mood", str, not_null_default="calm")
@@ -104,14 +106,14 @@ def test_all_tables_are_strict(path: Path) -> None:
 def test_an_older_database_is_migrated_and_a_copy_is_kept(path: Path) -> None:
     before = _dump(path)
     connection = _connect(path)
-    assert migrate(connection, path, _next()) == [2]
+    assert migrate(connection, path, _next()) == [NEWEST + 1]
     assert connection.execute("SELECT mood FROM draft").fetchall() == []
     assert migrate(connection, path, _next()) == []
     connection.close()
-    copy = path.with_name("sdschat.db.schema-1")
+    copy = path.with_name(f"sdschat.db.schema-{NEWEST}")
     assert copy.stat().st_mode & 0o777 == 0o600
     assert _dump(copy) == before
-    assert not path.with_name("sdschat.db.schema-1.new").exists()
+    assert not path.with_name(f"sdschat.db.schema-{NEWEST}.new").exists()
     with pytest.raises(SchemaNewer):
         Store.open(path, CODEC)
 
@@ -125,7 +127,7 @@ def test_a_migration_that_is_cut_short_changes_nothing_and_is_done_the_next_time
     connection.close()
     assert _dump(path) == before
     connection = _connect(path)
-    assert migrate(connection, path, _next()) == [2]
+    assert migrate(connection, path, _next()) == [NEWEST + 1]
     connection.close()
 
 
@@ -176,7 +178,7 @@ def test_tables_that_no_migration_made_are_refused(path: Path, trick: str) -> No
     connection.execute(trick)
     connection.close()
     for open_it in (Store.open, Store.open_read_only):
-        with pytest.raises(StoreDamaged, match="its tables are not those of schema 1"):
+        with pytest.raises(StoreDamaged, match=f"its tables are not those of schema {NEWEST}"):
             open_it(path, CODEC)
 
 

@@ -1,0 +1,78 @@
+"""Answering questions about our log. Stateless: what is answered follows from the question and the log alone."""
+
+from __future__ import annotations
+
+from sdschat.catchup import limits
+from sdschat.catchup.sketch import Shortener, fill
+from sdschat.catchup.values import Answer, Ask, Key, Kind, Log, Part, Question, Reply
+
+
+class Effort:
+    """How much reading a peer may cause: a bucket of messages read, which empties with time."""
+
+    __slots__ = ("_at", "_rate", "_room", "left")
+
+    def __init__(self, room: int, rate: int, mono: int) -> None:
+        """`room` messages at once, `rate` of them more with every millisecond."""
+        self._room = room
+        self._rate = rate
+        self._at = mono
+        self.left = room
+
+    def refresh(self, mono: int) -> None:
+        self.left = min(self._room, self.left + (mono - self._at) * self._rate)
+        self._at = mono
+
+    def spend(self, messages: int) -> None:
+        self.left -= messages
+
+
+def answer(ask: Ask, log: Log, effort: Effort) -> Answer:
+    """As many replies as the effort allows, the first questions first. None at all: the peer asks for too much."""
+    replies: list[Reply] = []
+    shortener = Shortener(ask.salt)
+    parts = cells = 0
+    for question in ask.questions:
+        if effort.left <= 0 or parts > limits.PARTS_IN_ALL or cells > limits.CELLS_IN_ALL:
+            break
+        reply = _reply(question, ask.salt, log, shortener, effort)
+        parts, cells = parts + len(reply.parts), cells + len(reply.cells)
+        replies.append(reply)
+    return Answer(tuple(replies))
+
+
+def _reply(question: Question, salt: int, log: Log, shortener: Shortener, effort: Effort) -> Reply:
+    kind, low, high, number, _ = question
+    if kind is Kind.PARTS:
+        return _parts(question, salt, log, effort)
+    if kind is Kind.KEYS:
+        keys = log.keys(low, high, limits.KEYS + 1)
+        effort.spend(len(keys))
+        return Reply(keys=tuple(Key(*key) for key in keys)) if len(keys) <= limits.KEYS else Reply()
+    keys = log.keys(low, high, 2 * limits.LEAF + 1)
+    effort.spend(2 * len(keys))
+    if len(keys) > 2 * limits.LEAF:
+        return Reply()
+    shorts = shortener.shorts(keys)
+    # As many cells as messages would be as long as the list of them, which says more.
+    listed = number >= len(shorts)
+    return Reply(cells=tuple(shorts if listed else fill(shorts, number - number % 3)), listed=listed)
+
+
+def _parts(question: Question, salt: int, log: Log, effort: Effort) -> Reply:
+    _, low, high, number, fingerprint = question
+    effort.spend(limits.BUCKET)
+    whole = log.summary(low, high)
+    own = whole.fingerprint(salt)
+    if own == fingerprint:
+        return Reply(equal=True)
+    if number <= 1 or whole.messages <= 1:
+        return Reply(parts=(Part(high, whole.messages, own),))
+    found: list[Part] = []
+    bounds = log.cut(low, high, min(number, limits.PARTS))
+    effort.spend(len(bounds) * limits.BUCKET // 4)
+    for end in (*bounds, high):
+        summary = log.summary(low, end)
+        found.append(Part(end, summary.messages, summary.fingerprint(salt)))
+        low = end
+    return Reply(parts=tuple(found))

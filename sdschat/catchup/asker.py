@@ -1,0 +1,195 @@
+"""The side that wants to know: compares stretch by stretch, and ends with what it lacks.
+
+First one question about everything. Where the fingerprints differ, the other side cuts the stretch into parts; those
+that differ are cut again, until a part is small enough to be looked at by short ids. The newest parts come first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final, NamedTuple
+
+from sdschat.catchup import limits
+from sdschat.catchup.sketch import Shortener, differ
+from sdschat.catchup.values import (
+    Answer,
+    Ask,
+    BadAnswer,
+    Key,
+    Kind,
+    Log,
+    Need,
+    Part,
+    Question,
+    Reply,
+    behind,
+)
+
+_FIRST_PARTS: Final = 64
+_LISTED: Final = 3  # where this part of the messages may differ, short ids are listed one by one
+_ROUNDS: Final = 6  # with more cells each time, before all of a stretch is taken to be lacking
+_CELLS_A_PACKET: Final = 4096
+_PARTS_A_PACKET: Final = 256
+
+
+class _Open(NamedTuple):
+    """A question to be asked, and how often about this stretch."""
+
+    question: Question
+    theirs: int  # messages they have there; -1: not known
+    tries: int = 0
+
+
+class Asker:
+    """`ask`, then `answered`, by turns, until `ask` gives nothing more. What is lacking is in `needs`, newest first."""
+
+    def __init__(self, log: Log, low: Key, high: Key, salt: int) -> None:
+        self._log = log
+        self._salt = salt
+        self._shortener = Shortener(salt)
+        own = log.summary(low, high)
+        first = Question(Kind.PARTS, low, high, _FIRST_PARTS, own.fingerprint(salt))
+        self._open: deque[_Open] = deque([_Open(first, -1)])
+        self._asked: list[_Open] = []
+        self.needs: list[Need] = []
+        self.lacking = 0  # how many of ours they lack, as far as it is known
+        self._usual = 1.0  # messages that differ in a stretch
+        self.questions = 0
+
+    @property
+    def lacks(self) -> int:
+        """How many messages are needed, as far as it is known."""
+        return sum(need.messages for need in self.needs)
+
+    def ask(self) -> Ask | None:
+        """The next questions; nothing where all is known. The same again, until they are answered."""
+        if not self._asked:
+            parts = cells = 0
+            while self._open and len(self._asked) < limits.QUESTIONS:
+                question = self._open[0].question
+                parts += question.number if question.kind is Kind.PARTS else 0
+                cells += question.number if question.kind is not Kind.PARTS else 0
+                if self._asked and (parts > _PARTS_A_PACKET or cells > _CELLS_A_PACKET):
+                    break
+                self._asked.append(self._open.popleft())
+            self.questions += len(self._asked)
+        return Ask(self._salt, tuple(one.question for one in self._asked)) if self._asked else None
+
+    def answered(self, answer: Answer) -> None:
+        """Raises `BadAnswer`, and is of no use any more, for replies that do not fit their questions."""
+        asked, self._asked = self._asked, []
+        if not 1 <= len(answer.replies) <= len(asked):
+            raise BadAnswer(f"{len(answer.replies)} replies to {len(asked)} questions")
+        following: list[_Open] = []
+        for one, reply in zip(asked, answer.replies, strict=False):
+            match one.question.kind:
+                case Kind.PARTS:
+                    following += self._parts(one, reply)
+                case Kind.CELLS:
+                    following += self._cells(one, reply)
+                case Kind.KEYS:
+                    self._keys(one, reply)
+        self._open.extendleft(reversed([*following, *asked[len(answer.replies) :]]))
+
+    # Replies.
+
+    def _parts(self, one: _Open, reply: Reply) -> list[_Open]:
+        question = one.question
+        if reply.equal:
+            return []
+        _check_parts(question, reply.parts)
+        following: list[_Open] = []
+        low = question.low
+        whole = len(reply.parts) == 1
+        for part in reply.parts:
+            found = self._part(low, part, whole)
+            if found is not None:
+                following.append(found)
+            low = part.high
+        return following[::-1]
+
+    def _part(self, low: Key, part: Part, whole: bool) -> _Open | None:
+        """What to ask next about a part; nothing where that is settled."""
+        high, theirs = part.high, part.messages
+        ours = self._log.summary(low, high)
+        if ours.messages == theirs and ours.fingerprint(self._salt) == part.fingerprint:
+            return None
+        if not theirs:
+            self.lacking += ours.messages
+            return None
+        if not ours.messages:
+            self.needs.append(Need(low, high, theirs))
+            return None
+        if max(ours.messages, theirs) <= limits.LEAF or (whole and theirs <= 2 * limits.LEAF):
+            return _Open(Question(Kind.CELLS, low, high, self._cells_for(ours.messages, theirs)), theirs)
+        if theirs <= limits.KEYS:
+            return _Open(Question(Kind.KEYS, low, high, theirs), theirs)
+        parts = min(_FIRST_PARTS, max(2, -(-max(ours.messages, theirs) // limits.LEAF)))
+        return _Open(Question(Kind.PARTS, low, high, parts), theirs)
+
+    def _cells(self, one: _Open, reply: Reply) -> list[_Open]:
+        _, low, high, number, _ = one.question
+        if len(reply.cells) > (2 * limits.LEAF if reply.listed else number):
+            raise BadAnswer(f"{len(reply.cells)} cells, and {number} were asked for")
+        ours = self._shortener.shorts(self._log.keys(low, high, -1))
+        if reply.listed:
+            self._listed(low, high, ours, reply.cells)
+            return []
+        if not reply.cells or len(reply.cells) % 3:
+            raise BadAnswer(f"{len(reply.cells)} cells")
+        found = differ(ours, reply.cells)
+        if found.whole:
+            self._note(len(found.theirs) + found.ours)
+            self.lacking += found.ours
+            self._lack(low, high, found.theirs)
+            return []
+        more = 2 * (number + len(found.theirs) + found.ours)
+        if one.tries >= _ROUNDS or more >= one.theirs // 2:
+            more = 2 * limits.LEAF
+        return [_Open(Question(Kind.CELLS, low, high, more), one.theirs, one.tries + 1)]
+
+    def _note(self, differing: int) -> None:
+        """How many differ in a stretch is a good guess for the next one."""
+        self._usual += (differing - self._usual) / 8
+
+    def _listed(self, low: Key, high: Key, ours: list[int], theirs: tuple[int, ...]) -> None:
+        """Their short ids, one by one."""
+        known, distinct = set(ours), set(theirs)
+        self.lacking += len(known - distinct)
+        if len(distinct) == len(theirs):
+            self._lack(low, high, tuple(short for short in theirs if short not in known))
+        elif len(theirs) > len(known):
+            self.needs.append(Need(low, high, len(theirs)))  # two with the same short id: all of them
+
+    def _lack(self, low: Key, high: Key, shorts: tuple[int, ...]) -> None:
+        if shorts:
+            self.needs.append(Need(low, high, len(shorts), shorts, self._salt))
+
+    def _keys(self, one: _Open, reply: Reply) -> None:
+        question = one.question
+        if len(reply.keys) > limits.KEYS or not all(question.low <= key < question.high for key in reply.keys):
+            raise BadAnswer("keys that are not of the stretch")
+        if list(reply.keys) != sorted(set(reply.keys)):
+            raise BadAnswer("keys out of order")
+        for key in reversed(reply.keys):
+            if not self._log.keys(key, behind(key), 1):
+                self.needs.append(Need(key, behind(key), 1))
+
+    def _cells_for(self, ours: int, theirs: int) -> int:
+        """How many cells; as many as messages is a list of them."""
+        apart = max(abs(ours - theirs), self._usual)
+        if apart * _LISTED >= theirs:
+            return 2 * limits.LEAF
+        return 3 * (2 + int(apart * 0.6))
+
+
+def _check_parts(question: Question, parts: tuple[Part, ...]) -> None:
+    if not 1 <= len(parts) <= max(1, min(question.number, limits.PARTS)):
+        raise BadAnswer(f"{len(parts)} parts, and {question.number} were asked for")
+    low = question.low
+    for part in parts:
+        if not low < part.high <= question.high:
+            raise BadAnswer("parts out of order")
+        low = part.high
+    if low != question.high:
+        raise BadAnswer("parts that are not the whole")

@@ -1,0 +1,136 @@
+"""Sums over buckets of a log, so that the sum of any stretch is had without looking through it.
+
+A bucket holds the messages from its start to the next one's, a few hundred of them. The first starts below all keys.
+Buckets are rows of whoever keeps the log; what is done to them here is first a draft, and counts once it is saved.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from sdschat.catchup.limits import BUCKET, BUCKET_PART
+from sdschat.catchup.values import HIGHEST, LOWEST, Key, Summary, bound_between, summarise
+
+Keys = Sequence[tuple[int, str]]
+Read = Callable[[Key, Key, int], Keys]  # the first keys of a stretch, as they are once what is drafted is saved
+NO_LIMIT = -1
+
+
+class Bucket(NamedTuple):
+    start: Key
+    summary: Summary
+
+
+class Draft(NamedTuple):
+    """Rows to put and rows to delete."""
+
+    put: dict[Key, Summary]
+    gone: dict[Key, None]
+
+
+class RangeIndex:
+    """All buckets of one log. There is always one at `LOWEST`."""
+
+    __slots__ = ("starts", "summaries")
+
+    def __init__(self, buckets: Iterable[Bucket] = ()) -> None:
+        rows = sorted(buckets) or [Bucket(LOWEST, Summary())]
+        if rows[0].start != LOWEST:
+            raise ValueError("the first bucket does not start below all keys")
+        self.starts = [row.start for row in rows]
+        self.summaries = [row.summary for row in rows]
+
+    def whole(self) -> Summary:
+        found = Summary()
+        for summary in self.summaries:
+            found = found.plus(summary)
+        return found
+
+    # Changing.
+
+    def draft(self, added: Keys, removed: Keys, read: Read) -> Draft:
+        """What becomes of the buckets when these keys are put in and taken out. Changes nothing yet."""
+        touched: dict[int, Summary] = {}
+        for key in added:
+            at = self._at(key)
+            touched[at] = touched.get(at, self.summaries[at]).with_key(key)
+        for key in removed:
+            at = self._at(key)
+            touched[at] = touched.get(at, self.summaries[at]).without_key(key)
+        draft = Draft({}, {})
+        for at, summary in touched.items():
+            start = self.starts[at]
+            if summary.messages > BUCKET:
+                for bucket in split(start, read(start, self._end(at), NO_LIMIT)):
+                    draft.put[bucket.start] = bucket.summary
+            elif summary.messages <= 0 and start != LOWEST:
+                draft.gone[start] = None
+            else:
+                draft.put[start] = summary
+        return draft
+
+    def apply(self, draft: Draft) -> None:
+        """What was drafted is saved."""
+        for start in draft.gone:
+            at = bisect_left(self.starts, start)
+            del self.starts[at], self.summaries[at]
+        for start, summary in draft.put.items():
+            at = bisect_left(self.starts, start)
+            if at < len(self.starts) and self.starts[at] == start:
+                self.summaries[at] = summary
+            else:
+                self.starts.insert(at, start)
+                self.summaries.insert(at, summary)
+
+    def _at(self, key: tuple[int, str]) -> int:
+        return bisect_right(self.starts, key) - 1
+
+    def _end(self, at: int) -> Key:
+        return self.starts[at + 1] if at + 1 < len(self.starts) else HIGHEST
+
+    # Asking.
+
+    def summary(self, low: Key, high: Key, read: Read) -> Summary:
+        """The sum of a stretch: of whole buckets, and of what is read where it begins and ends within one."""
+        if low >= high:
+            return Summary()
+        first, last = self._at(low), self._at(high)
+        if first == last:
+            return self._within(first, low, high, read)
+        found = self._within(first, low, self.starts[first + 1], read)
+        for at in range(first + 1, last):
+            found = found.plus(self.summaries[at])
+        return found.plus(self._within(last, self.starts[last], high, read))
+
+    def _within(self, at: int, low: Key, high: Key, read: Read) -> Summary:
+        """Of a stretch within one bucket."""
+        start, end = self.starts[at], self._end(at)
+        if low <= start and high >= end:
+            return self.summaries[at]
+        return Summary() if low >= high or not self.summaries[at].messages else summarise(read(low, high, NO_LIMIT))
+
+    def cut(self, low: Key, high: Key, parts: int, read: Read) -> list[Key]:
+        """Where buckets begin, if there are enough of them: these sums are had for nothing. Else between messages."""
+        first, last = self._at(low), self._at(high)
+        between = range(first + 1, last + (1 if self.starts[last] < high else 0))
+        if len(between) >= parts:
+            return self._by_buckets(between, parts)
+        keys = read(low, high, NO_LIMIT)
+        step = -(-len(keys) // parts) or 1
+        return [bound_between(keys[at - 1], keys[at]) for at in range(step, len(keys), step)]
+
+    def _by_buckets(self, between: range, parts: int) -> list[Key]:
+        step = len(between) / parts
+        chosen = dict.fromkeys(between[int(step * number)] for number in range(1, parts))
+        return [self.starts[at] for at in chosen]
+
+
+def split(start: Key, keys: Keys) -> list[Bucket]:
+    """One bucket as several. It keeps its start, and the others begin where their first message is."""
+    found: list[Bucket] = []
+    for at in range(0, len(keys), BUCKET_PART):
+        begin = bound_between(keys[at - 1], keys[at]) if at else start
+        found.append(Bucket(begin, summarise(keys[at : at + BUCKET_PART])))
+    return found or [Bucket(start, Summary())]

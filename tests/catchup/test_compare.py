@@ -1,0 +1,145 @@
+"""A comparison finds exactly what is lacking, at a cost that grows with it."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sdschat.catchup import HIGHEST, LOWEST, Answer, Ask, Asker, BadAnswer, Key, answer
+from sdschat.catchup import values as v
+from sdschat.catchup.answers import Effort
+from sdschat.catchup.memory import MemoryLog
+from tests.catchup.compare import PLENTY, Keys, compare, some_keys
+
+
+def _without(keys: Keys, count: int, seed: int) -> Keys:
+    gone = set(Random(seed).sample(range(len(keys)), count))
+    return [key for at, key in enumerate(keys) if at not in gone]
+
+
+def test_equal_logs_cost_one_packet_each_way() -> None:
+    keys = some_keys(5000)
+    assert compare(keys, keys)[:3] == (set(), 0, 2)
+
+
+def test_two_empty_logs_are_equal() -> None:
+    assert compare([], [])[:3] == (set(), 0, 2)
+
+
+def test_whoever_has_nothing_lacks_all_and_need_not_hear_a_single_id() -> None:
+    keys = some_keys(5000)
+    found = compare([], keys)
+    assert found.lacks == set(keys)
+    assert found.packets == 2
+    assert not any(need.shorts for need in found.needs)
+
+
+def test_whoever_has_all_learns_how_much_the_other_lacks() -> None:
+    keys = some_keys(5000)
+    found = compare(keys, keys[:30])
+    assert (found.lacks, found.packets <= 6) == (set(), True)
+    assert compare(keys, [])[:3] == (set(), 5000, 2)
+
+
+@pytest.mark.parametrize(("count", "differ"), [(3000, 1), (3000, 40), (3000, 1500), (20_000, 3), (20_000, 300)])
+def test_what_lacks_here_and_there_is_found_on_both_sides(count: int, differ: int) -> None:
+    keys = some_keys(count)
+    ours, theirs = _without(keys, differ, 1), _without(keys, differ, 2)
+    found = compare(ours, theirs)
+    assert found.lacks == set(theirs) - set(ours)
+    assert compare(theirs, ours).lacks == set(ours) - set(theirs)
+
+
+def test_a_week_apart_is_found_as_one_stretch() -> None:
+    common, ours, theirs = some_keys(20_000), some_keys(1000, 2), some_keys(1000, 3)
+    later = [(lamport + 10**9, name) for lamport, name in ours]
+    others = [(lamport + 10**9, name) for lamport, name in theirs]
+    assert compare(common + later, common + others).lacks == set(others)
+
+
+def test_messages_of_one_moment_are_told_apart_by_their_ids() -> None:
+    keys = [(5, f"{number:06x}") for number in range(4000)]
+    ours = _without(keys, 10, 4)
+    assert compare(ours, keys).lacks == set(keys) - set(ours)
+
+
+def test_the_other_side_reads_only_where_there_is_a_difference() -> None:
+    keys = some_keys(60_000)
+    assert compare(keys, keys).read < 1000
+    assert compare(_without(keys, 1, 1), keys).read < 12_000
+
+
+def test_only_the_stretch_that_is_asked_for_is_compared() -> None:
+    keys = some_keys(4000)
+    low = Key(*keys[3000])
+    assert compare([], keys, low=low).lacks == set(keys[3000:])
+    assert compare(keys[3000:], keys, low=low).packets == 2
+
+
+def test_what_is_too_much_for_one_packet_is_asked_again() -> None:
+    keys = some_keys(20_000)
+    ours = _without(keys, 400, 1)
+    assert compare(ours, keys, room=600).lacks == set(keys) - set(ours)
+
+
+def test_the_same_id_at_two_dates_is_no_reason_to_go_on_for_ever() -> None:
+    keys = some_keys(2000)
+    other = [(lamport + (1 if at == 900 else 0), name) for at, (lamport, name) in enumerate(keys)]
+    assert compare(keys, other).lacks <= set(other)
+
+
+_KEYS = st.sets(st.tuples(st.integers(0, 40), st.text("ab\0é", max_size=3)), max_size=60)
+
+
+@given(_KEYS, _KEYS, _KEYS)
+def test_any_two_logs_end_up_equal(
+    common: set[tuple[int, str]], ours: set[tuple[int, str]], theirs: set[tuple[int, str]]
+) -> None:
+    mine, other = sorted(common | ours), sorted(common | theirs)
+    ids: dict[str, tuple[int, str]] = {}
+    for key in other:
+        ids.setdefault(key[1], key)
+    other = sorted(ids.values())  # an id has one date
+    mine = sorted(ids.get(key[1], key) for key in mine)
+    mine = sorted({key[1]: key for key in mine}.values())
+    assert compare(mine, other).lacks == set(other) - set(mine)
+
+
+_NUMBER = st.integers(0, 2**61)
+_BOUND = st.builds(Key, st.integers(0, 2**61), st.text(max_size=3))
+_REPLY = st.builds(
+    v.Reply,
+    st.lists(st.builds(v.Part, _BOUND, _NUMBER, st.binary(min_size=8, max_size=8)), max_size=4).map(tuple),
+    st.lists(_NUMBER, max_size=9).map(tuple),
+    st.booleans(),
+    st.lists(_BOUND, max_size=4).map(tuple),
+    st.booleans(),
+)
+
+
+@given(st.lists(st.lists(_REPLY, max_size=5).map(tuple).map(Answer), min_size=1, max_size=30))
+def test_whatever_is_answered_it_ends_or_is_refused(answers: list[Answer]) -> None:
+    asker = Asker(MemoryLog(some_keys(3000)), LOWEST, HIGHEST, 1)
+    for one in answers:
+        if asker.ask() is None:
+            return
+        try:
+            asker.answered(one)
+        except BadAnswer:
+            return
+
+
+def test_questions_beyond_the_effort_are_left_unanswered() -> None:
+    log = MemoryLog(some_keys(3000))
+    ask = Asker(MemoryLog(), LOWEST, HIGHEST, 1).ask()
+    assert ask is not None
+    many = Ask(ask.salt, ask.questions * 64)
+    effort = Effort(1000, 1, 0)
+    assert len(answer(many, log, effort).replies) < 8
+    assert answer(many, log, effort).replies == ()
+    effort.refresh(50_000)
+    assert effort.left == 1000
+    assert len(answer(many, log, Effort(PLENTY, 0, 0)).replies) <= 17
