@@ -18,6 +18,7 @@ from sdschat.cli.options import say
 
 # Name: its short description. The module has the same name, and is imported when the command is used.
 COMMANDS: Final[Mapping[str, str]] = {
+    "join": "Chat.",
     "send": "Send one message.",
     "pipe": "Lines in are messages, events out are JSON lines.",
     "log": "Print the history, without a network.",

@@ -32,13 +32,17 @@ _ATTEMPTS_EMBEDDED = 10  # a broker on this machine may change hosts just now
 _GRACE = 2.0  # seconds for what waits to go out at the end
 
 
-def run_node(chosen: Chosen, body: Body) -> int:
-    """Run `body` with a node, until it is done, the node fails or a signal comes. Gives the exit code."""
+def run_node(chosen: Chosen, body: Body, *, narrate: bool = True) -> int:
+    """Run `body` with a node, until it is done, the node fails or a signal comes. Gives the exit code.
+
+    `narrate`: say on standard error what a person has to know; not where a body shows that itself.
+    """
     for problem in problems_with("", chosen.nick):
         raise Problem(problem, WRONG_USE)
-    _announce(chosen)
+    if narrate:
+        _announce(chosen)
     log_to_file()
-    return asyncio.run(_session(chosen, body))
+    return asyncio.run(_session(chosen, body, narrate))
 
 
 def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
@@ -70,12 +74,13 @@ def _announce(chosen: Chosen) -> None:
         say(f"faults injected: {chosen.settings.faults}")
 
 
-async def _session(chosen: Chosen, body: Body) -> int:
+async def _session(chosen: Chosen, body: Body, narrate: bool) -> int:
     options, embedded = mqtt_options(chosen)
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     node = Node(profile, chosen.nick, chosen.settings, network)
-    node.listen(Narrator(chosen.verbose))
+    if narrate:
+        node.listen(Narrator(chosen.verbose))
     stopped = _listen_to_signals()
     task = asyncio.ensure_future(body(node))
     waiting: set[asyncio.Future[int] | asyncio.Future[None]] = {task, node.failed, stopped}

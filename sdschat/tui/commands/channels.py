@@ -1,0 +1,118 @@
+"""Commands about channels and the people in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdschat.tui.commands.registry import Command, CommandError
+from sdschat.tui.host import Host
+from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.status import heard_words, sync_words
+from sdschat.tui.model.words import count
+from sdschat.tui.preferences import LEVELS
+
+
+def _join(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/join needs a channel: /join lobby.")
+    try:
+        name = host.open_channel(argument)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    host.show_channel(name)
+
+
+async def _part(host: Host, argument: str) -> None:
+    name = _named(host, argument) if argument else host.channel
+    if len(host.order) == 1:
+        raise CommandError("This is the only channel that is open. /quit leaves the program.")
+    await host.close_channel(name)
+
+
+def _go(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/go needs a number or a name: /go 2, /go lobby.")
+    if argument.isdecimal() and 1 <= int(argument) <= len(host.order):
+        host.show_channel(host.order[int(argument) - 1])
+        return
+    host.show_channel(_named(host, argument))
+
+
+def _named(host: Host, argument: str) -> str:
+    found = [name for name in host.order if name == argument] or [
+        name for name in host.order if name.lower().startswith(argument.lower())
+    ]
+    if not found:
+        raise CommandError(f"No open channel is called {clean(argument, limit=60)}. /join opens it.")
+    return found[0]
+
+
+def _next(host: Host, argument: str) -> None:
+    name = host.next_active()
+    if name is None:
+        raise CommandError("Nothing is unread in the other channels.")
+    host.show_channel(name)
+
+
+def _channels(host: Host, argument: str) -> None:
+    lines = []
+    for number, name in enumerate(host.order, 1):
+        model = host.models[name]
+        badge = sync_words(model.connection, host.view.sync(name), model.catching_up)
+        unread = f", {model.unread} unread" if model.unread else ""
+        lines.append(f"{number} {clean(name, limit=100)}: {badge}, {count(host.view.count(name), 'message')}{unread}")
+    host.tell("\n".join(lines))
+
+
+def _who(host: Host, argument: str) -> None:
+    now = host.view.now().wall
+    people = host.view.people(host.channel)
+    lines = [f"{sum(person.online for person in people)} here, {len(people)} known:"]
+    for person in people:
+        state = "here" if person.online else "not here"
+        nick = nick_text(person.nick) or "(nothing signed yet)"
+        heard = "you" if person.own else f"{state}, heard {heard_words(person, now).removeprefix('gone, ')}"
+        lines.append(f"  {nick} {short(person.sender_id, 8)} {heard}")
+    host.tell("\n".join(lines))
+
+
+def _split(host: Host, argument: str) -> None:
+    if argument:
+        host.split(_named(host, argument))
+    elif len(host.order) < 2:
+        raise CommandError("There is but one channel. /join another one, then /split CHANNEL shows both.")
+    else:
+        host.split(None)
+
+
+def _notify(host: Host, argument: str) -> None:
+    level = argument.lower()
+    if not level:
+        host.tell(f"news of this channel: {host.preferences.level(host.channel)}")
+        return
+    if level not in LEVELS:
+        raise CommandError(f"/notify takes one of {', '.join(LEVELS)}.")
+    host.preferences.notify[host.channel] = level
+    host.save_preferences()
+    host.warn(f"from now on, {level} of what is said here counts as news" if level == "all" else f"notify: {level}")
+
+
+def _open_names(host: Host, argument: str) -> Iterable[str]:
+    return host.order
+
+
+COMMANDS = (
+    Command("join", "/join CHANNEL", "Open another channel", _join, aliases=("j",), group="channels"),
+    Command("part", "/part [CHANNEL]", "Leave a channel; its history stays", _part, aliases=("leave",),
+            group="channels", complete=_open_names),
+    Command("go", "/go CHANNEL", "Show a channel, by number or name (Alt+1 to Alt+9)", _go, group="channels",
+            complete=_open_names),
+    Command("next", "/next", "The next channel with something unread (Alt+A)", _next, group="channels"),
+    Command("channels", "/channels", "List the channels that are open", _channels, group="channels"),
+    Command("who", "/who", "Who is here, and when the others were heard last", _who, aliases=("names",),
+            group="channels"),
+    Command("split", "/split [CHANNEL]", "Show two channels at once; again: one", _split, group="channels",
+            complete=_open_names),
+    Command("notify", "/notify [LEVEL]", "What counts as news here: all, mentions, none", _notify, group="channels",
+            complete=lambda host, argument: LEVELS),
+)  # fmt: skip

@@ -1,0 +1,91 @@
+"""Commands that say something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdschat.tui.commands.registry import Command, CommandError
+from sdschat.tui.host import Host
+from sdschat.tui.look import fate_words
+from sdschat.tui.model.cleaning import nick_text, short
+
+
+def _me(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/me needs a text: /me waves.")
+    host.send(argument, action=True)
+
+
+def _say(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/say needs a text.")
+    host.send(argument)
+
+
+def _reply(host: Host, argument: str) -> None:
+    """With an id or without; without a text, the next message is the answer."""
+    word, _, text = argument.partition(" ")
+    found = host.view.find_ids(host.channel, word.lower(), 2) if len(word) >= 3 else []
+    if len(found) == 1 and (host.selection is None or text):
+        message_id = found[0]
+    else:
+        message_id, text = host.find_message(""), argument
+    if not text:
+        raise CommandError("/reply needs a text: /reply [ID] TEXT. Without an id it answers the selected message.")
+    host.send(text, reply_to=message_id)
+
+
+def _nick(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError(f"You are {nick_text(host.node.nick)}. /nick NICK changes that.")
+    before = nick_text(host.node.nick)
+    try:
+        host.view.set_nick(argument)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    host.tell(f"{before} is now known as {nick_text(host.node.nick)}. The key, and so who you are, is the same.")
+
+
+def _outbox(host: Host, argument: str) -> None:
+    found = host.view.open_messages(host.channel)
+    if not found:
+        host.tell("nothing waits: every message of yours is acknowledged")
+        return
+    glyphs = host.log_view.look.glyphs
+    lines = [f"{len(found)} of yours not acknowledged yet, oldest first:"]
+    for message_id in found[:20]:
+        shown = host.view.message(host.channel, message_id)
+        if shown is None:
+            continue
+        entry = host.model.entry_for(shown)
+        assert entry.fate is not None
+        lines.append(
+            f"  {short(message_id)} {fate_words(entry.fate, glyphs)[0]}: {entry.text.partition(chr(10))[0][:60]}"
+        )
+    if len(found) > 20:
+        lines.append(f"  and {len(found) - 20} more")
+    host.tell("\n".join(lines))
+
+
+def _reconnect(host: Host, argument: str) -> None:
+    if host.view.connected(host.channel):
+        raise CommandError("This channel is connected.")
+    host.view.retry_now(host.channel)
+    host.warn("trying to connect now")
+
+
+def _ids(host: Host, argument: str) -> Iterable[str]:
+    return [short(entry.message_id, 6) for entry in reversed(list(host.model.timeline.messages()))]
+
+
+COMMANDS = (
+    Command("me", "/me TEXT", "Say what you do: * ann waves", _me),
+    Command("say", "/say TEXT", "Send a text that begins with a slash", _say, details="The same as writing //TEXT."),
+    Command(
+        "reply", "/reply [ID] TEXT", "Answer a message", _reply, aliases=("r",), complete=_ids,
+        details="Without ID it answers the selected message. Of an id the first letters are enough. Alt+Up selects.",
+    ),
+    Command("nick", "/nick NICK", "Go by another name", _nick),
+    Command("outbox", "/outbox", "What of yours is not acknowledged yet", _outbox),
+    Command("reconnect", "/reconnect", "Connect now, without waiting for the next attempt", _reconnect),
+)  # fmt: skip

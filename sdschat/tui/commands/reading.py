@@ -1,0 +1,241 @@
+"""Commands that find and show what was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sdschat.tui.commands.registry import Command, CommandError
+from sdschat.tui.host import Host
+from sdschat.tui.model.cleaning import clean, short
+from sdschat.tui.model.intake import links_in
+from sdschat.tui.model.status import fate_sentence, provenance
+from sdschat.tui.model.words import clock, count, day, stamp
+
+_FOUND = 200
+_LINKS = 20
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_AGO = re.compile(r"(\d+)\s*([smhdw])")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def _search(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/search needs words: /search release notes. /next-hit and /previous-hit go on.")
+    found = host.view.search(host.channel, argument, limit=_FOUND)
+    if not found:
+        raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}")
+    host.model.hits = [shown.key for shown in found]
+    host.model.hit_at = len(found)
+    _hit(host, -1)
+
+
+def _hit(host: Host, step: int) -> None:
+    hits = host.model.hits
+    if not hits:
+        raise CommandError("There was no search here. /search WORDS looks through the whole history.")
+    at = host.model.hit_at + step
+    if not 0 <= at < len(hits):
+        raise CommandError(f"That was the {'oldest' if step < 0 else 'newest'} hit of {len(hits)}.")
+    host.model.hit_at = at
+    host.log_view.jump_to(hits[at], choose=True)
+    most = f"the newest {_FOUND}" if len(hits) == _FOUND else str(len(hits))
+    host.warn(f"hit {len(hits) - at} of {most}, newest first | n older, N newer (in the log), or /hit, /hit back")
+
+
+def _hits(host: Host, argument: str) -> None:
+    _hit(host, 1 if argument in ("back", "newer") else -1)
+
+
+def parse_moment(text: str, now: datetime) -> datetime:
+    """10:02, 2025-11-20, 2025-11-20 10:02, 30m (ago), yesterday. Raises ValueError."""
+    text = text.strip().lower()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if text in ("today", "yesterday"):
+        return midnight - timedelta(days=text == "yesterday")
+    ago = _AGO.fullmatch(text)
+    if ago is not None:
+        return now - timedelta(seconds=int(ago[1]) * _UNITS[ago[2]])
+    found = _CLOCK.fullmatch(text)
+    if found is not None:
+        moment = midnight.replace(hour=int(found[1]), minute=int(found[2]), second=int(found[3] or 0))
+        return moment - timedelta(days=1) if moment > now else moment
+    return datetime.fromisoformat(text)
+
+
+def _goto(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/goto needs a time or an id: /goto 10:02, /goto 2025-11-20, /goto 2h, /goto a3f9.")
+    now = datetime.fromtimestamp(host.view.now().wall / 1000)
+    try:
+        moment = parse_moment(argument, now)
+    except (ValueError, OverflowError):
+        host.select(host.find_message(argument))
+        return
+    at = int(moment.timestamp() * 1000)
+    key = host.view.dated(host.channel, at)
+    if key is None:
+        host.log_view.jump_to_end()
+        raise CommandError(f"Nothing was said since {clock(at)} on {day(at)}.")
+    host.log_view.jump_to(key, top=True, choose=True)
+
+
+def _end(host: Host, argument: str) -> None:
+    host.log_view.jump_to_end()
+
+
+def _start(host: Host, argument: str) -> None:
+    host.log_view.action_start()
+
+
+def _unread(host: Host, argument: str) -> None:
+    line = host.model.unread_after
+    key = None if line is None else next(
+        (shown.key for shown in host.view.messages(host.channel, after=line, limit=1)), None
+    )  # fmt: skip
+    if key is None:
+        raise CommandError("Everything in this channel is read.")
+    host.log_view.jump_to(key)
+
+
+def _late(host: Host, argument: str) -> None:
+    late = host.model.late_unseen
+    if not late:
+        raise CommandError("No message came late, or all that did were looked at.")
+    host.select(late.pop(0))
+    left = len(late)
+    host.warn(f"{count(left, 'more message')} came late: Alt+L" if left else "that was the last one that came late")
+
+
+def _info(host: Host, argument: str) -> None:
+    message_id = host.find_message(argument)
+    shown = host.view.message(host.channel, message_id)
+    if shown is None:
+        gap = host.model.gap_sentence(message_id)
+        if gap is None:
+            raise CommandError("That message is not in this log.")
+        host.tell(gap)
+        return
+    entry = host.model.entry_for(shown)
+    lines = [f"message {message_id}", f"  {provenance(entry)}"]
+    if entry.sent_at:
+        lines.append(f"  written {stamp(entry.sent_at)} by the author's clock, here {stamp(entry.received_at)}")
+    if entry.fate is not None:
+        own = host.view.own(host.channel, message_id)
+        people = host.view.people(host.channel)
+        lines.append(f"  {fate_sentence(entry, entry.fate, own, people, host.view.now().wall)}")
+    lines.append(f"  after {', '.join(short(name, 8) for name in entry.dependencies) or 'nothing'}")
+    host.tell("\n".join(lines))
+
+
+def _links(host: Host, argument: str) -> None:
+    found = _recent_links(host)
+    if not found:
+        raise CommandError("There is no link in the part of the log that is at hand.")
+    lines = ["links, newest first; /open N opens one, /copy link N copies it:"]
+    lines += [f"  {number} {link}" for number, link in enumerate(found, 1)]
+    host.tell("\n".join(lines), help=True)
+
+
+def _recent_links(host: Host) -> list[str]:
+    found: dict[str, None] = {}
+    for entry in reversed(list(host.model.timeline.messages())):
+        found.update(dict.fromkeys(links_in(entry.text)))
+        if len(found) >= _LINKS:
+            break
+    return list(found)[:_LINKS]
+
+
+def _link(host: Host, number: str) -> str:
+    found = _recent_links(host)
+    if host.selection is not None and not number:
+        entry = host.model.timeline.entries.get(host.selection)
+        found = [] if entry is None else links_in(entry.text)
+    if not found:
+        raise CommandError("There is no link in it.")
+    if number and not (number.isdecimal() and 1 <= int(number) <= len(found)):
+        raise CommandError(f"There is no link {clean(number, limit=20)}. /links numbers them.")
+    return found[int(number or 1) - 1]
+
+
+def _open(host: Host, argument: str) -> None:
+    """Asks first, and hands nothing to a shell."""
+    number, _, sure = argument.partition(" ")
+    link = _link(host, number if number != "yes" else "")
+    if "yes" not in (number, sure):
+        host.warn(f"{link} would be opened in your browser. /open {number + ' ' if number else ''}yes does it.")
+        return
+    import webbrowser
+
+    if not webbrowser.open(link):
+        raise CommandError(f"No browser was found to open {link}")
+
+
+def _copy(host: Host, argument: str) -> None:
+    what, _, which = argument.partition(" ")
+    if what == "link":
+        host.copy(_link(host, which), "The link")
+        return
+    message_id = host.find_message("" if what in ("id", "text") else argument)
+    if what == "id":
+        host.copy(message_id, "The id")
+        return
+    shown = host.view.message(host.channel, message_id)
+    if shown is None:
+        raise CommandError("That message is not in this log.")
+    host.copy(host.model.entry_for(shown).text, "The message")
+
+
+def _export(host: Host, argument: str) -> None:
+    """The whole log as text, one message after the other; made in steps, so that nothing waits for it."""
+    if not argument:
+        raise CommandError("/export needs a file: /export lobby.txt. `sdschat log` has more formats.")
+    path = Path(argument).expanduser()
+    if path.exists():
+        raise CommandError(f"{path} is there already. Choose another name.")
+    after, written = (-1, ""), 0
+    try:
+        with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            while found := host.view.messages(host.channel, after=after, limit=500):
+                for shown in found:
+                    entry = host.model.entry_for(shown)
+                    text = entry.text.replace("\n", "\n    ")
+                    who = host.model.name_of(entry.sender_id, entry.nick)
+                    file.write(f"{stamp(entry.at)} {who}: {text}\n")
+                after, written = found[-1].key, written + len(found)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
+    host.tell(f"{count(written, 'message')} written to {path}")
+
+
+def _copy_words(host: Host, argument: str) -> Iterable[str]:
+    return ("id", "text", "link")
+
+
+COMMANDS = (
+    Command(
+        "search", "/search WORDS", "Find messages in the whole history", _search, aliases=("find",), group="reading",
+        details="All words must occur, in any order; the last one may be a beginning. It jumps to the newest hit.\n"
+        "With the log focused (F6), n goes to the next older hit and N to the next newer one.",
+    ),
+    Command("hit", "/hit [back]", "The next older hit of a search; back: the next newer", _hits, group="reading",
+            complete=lambda host, argument: ("back",)),
+    Command(
+        "goto", "/goto TIME", "Jump to a time, or to a message by its id", _goto, aliases=("g",), group="reading",
+        details="TIME is 10:02, 2025-11-20, 2025-11-20 10:02, 30m, 2h or 3d ago, today, yesterday. Instead, the first\n"
+        "letters of an id may be given.",
+    ),
+    Command("end", "/end", "Jump to the newest message", _end, group="reading"),
+    Command("start", "/start", "Jump to the oldest message", _start, group="reading"),
+    Command("unread", "/unread", "Jump to the first unread message", _unread, group="reading"),
+    Command("late", "/late", "Jump to the next message that came late", _late, group="reading"),
+    Command("info", "/info [ID]", "Everything about a message", _info, group="reading"),
+    Command("links", "/links", "List the links in the log", _links, aliases=("urls",), group="reading"),
+    Command("open", "/open [N]", "Open a link in the browser", _open, group="reading",
+            details="N as /links numbers them; without it, the first link of the selected message. It asks first."),
+    Command("copy", "/copy [ID]", "Copy a message; /copy id, /copy link N", _copy, aliases=("y",), group="reading",
+            complete=_copy_words),
+    Command("export", "/export FILE", "Write the log to a text file", _export, group="reading"),
+)  # fmt: skip

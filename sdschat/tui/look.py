@@ -1,0 +1,185 @@
+"""How rows become lines of a terminal: columns, signs and colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+from rich.segment import Segment
+from rich.style import Style
+
+from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.gaps import gap_words
+from sdschat.tui.model.glyphs import UNICODE, Glyphs
+from sdschat.tui.model.intake import links_in
+from sdschat.tui.model.items import Entry, Fate, GapItem, Item, NoteItem, Phase, Tone
+from sdschat.tui.model.words import clock, day
+from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.themes import DARK, Palette
+
+Line = list[Segment]
+
+_WIDE: Final = 70  # columns from which there is room for seconds and ids
+_NARROW_NICK, _WIDE_NICK = 8, 11
+_LEAST_TEXT: Final = 10
+_NOTHING: Final = Style()
+_WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "maybe", Phase.ACKED: "acked"}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the lines are drawn with."""
+
+    palette: Palette = DARK
+    glyphs: Glyphs = UNICODE
+    ids: bool = True  # show the first letters of ids
+    links: bool = True  # as links of the terminal
+
+    def style(self, name: str) -> Style:
+        return self.palette.styles.get(name, _NOTHING)
+
+    def nick_style(self, sender_id: str) -> Style:
+        """The same for a participant always and everywhere."""
+        nicks = self.palette.nicks
+        return nicks[crc32(sender_id.encode(errors="replace")) % len(nicks)]
+
+
+def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
+    """Sign and word of a state, and the style's name."""
+    if fate.refused:
+        return f"{glyphs.refused} refused", "refused"
+    sign = (glyphs.queued, glyphs.unacked, glyphs.maybe, glyphs.acked)[fate.phase]
+    counted = f" {fate.by}" if fate.by and fate.phase >= Phase.MAYBE else ""
+    return f"{sign} {_WORDS[fate.phase]}{counted}", _WORDS[fate.phase]
+
+
+def item_lines(item: Item, width: int, look: Look, now: int) -> list[Line]:
+    if isinstance(item, Entry):
+        return _entry_lines(item, width, look)
+    if isinstance(item, GapItem):
+        name = "lost" if item.lost else "gap"
+        sign = look.glyphs.lost if item.lost else look.glyphs.missing
+        return _own_lines(sign, gap_words(item, now), look.style(name), item.message_id, width, look)
+    tone = {Tone.INFO: "note", Tone.ALERT: "alert", Tone.HELP: "help"}[item.tone]
+    return _note_lines(item, tone, width, look)
+
+
+def _columns(width: int) -> tuple[bool, int, int]:
+    """Whether there is much room, where a text begins, how wide it may be."""
+    wide = width >= _WIDE
+    start = 2 + (9 if wide else 6) + (_WIDE_NICK if wide else _NARROW_NICK) + 1
+    return wide, start, max(_LEAST_TEXT, width - start - 1)
+
+
+def _entry_lines(entry: Entry, width: int, look: Look) -> list[Line]:
+    wide, start, room = _columns(width)
+    nick_width = _WIDE_NICK if wide else _NARROW_NICK
+    nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
+    shown = f"* {nick}" if entry.action else nick
+    head: Line = [
+        Segment("  "),
+        Segment(clock(entry.at, wide) + " ", look.style("time")),
+        Segment(fitted(shown, nick_width, look.glyphs.cut) + " ", look.nick_style(entry.sender_id)),
+    ]
+    lines: list[Line] = []
+    if entry.quote is not None:
+        lines.append([*head, Segment(fitted(_quote(entry, look), room), look.style("quote"))])
+        head = [Segment(" " * start)]
+    style = look.style("mention" if entry.mention else "text")
+    if entry.action or not entry.readable:
+        style += look.style("action")
+    for low, high in wrapped(entry.text, room):
+        lines.append([*head, *_linked(entry.text, low, high, style, look)])
+        head = [Segment(" " * start)]
+    _add_marks(lines, _marks(entry, wide, look), start, width, look)
+    return lines
+
+
+def _quote(entry: Entry, look: Look) -> str:
+    quote = entry.quote
+    assert quote is not None
+    if not quote.nick:
+        return f"{look.glyphs.reply} answers {short(quote.message_id)}, which is not here"
+    return f"{look.glyphs.reply} {quote.nick}: {quote.text}"
+
+
+def _linked(text: str, low: int, high: int, style: Style, look: Look) -> Line:
+    """One line of a text, with the parts of links that lie in it."""
+    if "://" not in text:
+        return [Segment(text[low:high], style)]
+    found: Line = []
+    at = low
+    for link in links_in(text):
+        start = text.find(link)
+        while start >= 0:
+            end = start + len(link)
+            if start < high and end > at:
+                found.append(Segment(text[at : max(at, start)], style))
+                marked = style + look.style("link") + (Style(link=link) if look.links else _NOTHING)
+                found.append(Segment(text[max(at, start) : min(end, high)], marked))
+                at = min(end, high)
+            start = text.find(link, end)
+    found.append(Segment(text[at:high], style))
+    return [segment for segment in found if segment.text]
+
+
+def _marks(entry: Entry, wide: bool, look: Look) -> Line:
+    """What stands at the right of a message."""
+    marks: Line = []
+    if entry.remark:
+        marks.append(Segment(entry.remark, look.style("remark")))
+    if entry.late:
+        marks.append(Segment("late", look.style("late")))
+    if entry.fate is not None:
+        words, name = fate_words(entry.fate, look.glyphs)
+        marks.append(Segment(words, look.style(name)))
+    if wide and look.ids:
+        marks.append(Segment(short(entry.message_id), look.style("id")))
+    return marks
+
+
+def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: Look) -> None:
+    """At the right end of the last line, or of one more where there is no room."""
+    if not marks:
+        return
+    joined: Line = []
+    for mark in marks:
+        joined += [Segment("  "), mark]
+    size = sum(segment.cell_length for segment in joined)
+    used = sum(segment.cell_length for segment in lines[-1])
+    if used + size > width:
+        lines.append([Segment(" " * start)])
+        used = start
+        joined = joined[1:] if used + size > width else joined
+        size = sum(segment.cell_length for segment in joined)
+    lines[-1] += [Segment(" " * max(0, width - used - size)), *joined]
+
+
+def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, look: Look) -> list[Line]:
+    """Lines of the program: every one of them has the sign in the gutter, where no message can put anything."""
+    wide, _, _ = _columns(width)
+    tag = short(message_id) if wide and look.ids and message_id else ""
+    room = max(_LEAST_TEXT, width - 3 - (len(tag) + 2 if tag else 0))
+    lines: list[Line] = []
+    for low, high in wrapped(text, room):
+        lines.append([Segment(f"{sign} ", style), Segment(text[low:high], style)])
+    if tag:
+        _add_marks(lines, [Segment(tag, look.style("id"))], 2, width, look)
+    return lines
+
+
+def _note_lines(note: NoteItem, tone: str, width: int, look: Look) -> list[Line]:
+    sign = look.glyphs.alert if note.tone is Tone.ALERT else look.glyphs.system
+    text = note.text if note.tone is Tone.HELP else f"{clock(note.at, width >= _WIDE)} {note.text}"
+    return _own_lines(sign, text, look.style(tone), "", width, look)
+
+
+def day_line(at: int, width: int, look: Look) -> Line:
+    text = f"{look.glyphs.rule * 2} {day(at)} "
+    return [Segment(text + look.glyphs.rule * max(0, width - len(text)), look.style("day"))]
+
+
+def unread_line(width: int, look: Look) -> Line:
+    side = look.glyphs.rule * max(0, (width - 5) // 2)
+    return [Segment(f"{side} new {look.glyphs.rule * max(0, width - len(side) - 5)}", look.style("new"))]

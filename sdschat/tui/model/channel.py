@@ -1,0 +1,339 @@
+"""One channel as somebody sees it: the rows at hand, what is unread, how far own messages came, what is missing.
+
+Facts go in with `hear`, rows and counts are read off. `stirred` says what changed since it was last looked at.
+"""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+from typing import Final
+
+from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
+from sdschat.node import facts
+from sdschat.node.facts import Fact
+from sdschat.node.view import NodeView
+from sdschat.node.view_values import Key, Shown, shown_of
+from sdschat.sds import events as ev
+from sdschat.sds.rows import AckState
+from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.gaps import gap_items, gap_words
+from sdschat.tui.model.intake import entry_of, mention_of, phase_of
+from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase, Quote, Tone, first_line, tail_key
+from sdschat.tui.model.timeline import Timeline
+from sdschat.tui.model.words import count
+
+PAGE: Final = 200  # messages read at a time
+_REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
+_QUOTED: Final = 80
+_LATE_KEPT: Final = 1000
+
+
+class Stir(Flag):
+    """What there is to draw anew."""
+
+    NOTHING = 0
+    ROWS = auto()  # of the log
+    BADGES = auto()  # unread, sync state
+    PEOPLE = auto()
+    CONNECTION = auto()
+
+
+class ChannelModel:
+    """Bounded, however long the log is."""
+
+    def __init__(self, view: NodeView, name: str) -> None:
+        self.view = view
+        self.name = name
+        self.timeline = Timeline()
+        self.loaded = False
+        self.stirred = Stir.NOTHING
+        state = "connected" if view.connected(name) else "connecting"
+        self.connection = facts.ConnectionChanged(state, "")
+        self.unread = view.unread(name)
+        self.mentions = 0
+        self.unread_after: Key | None = None  # the unread line stands below this
+        self.late: dict[str, None] = {}  # came late, in this run
+        self.late_unseen: list[str] = []
+        self.selected: str | None = None
+        self.catching_up = False
+        self.total = 0
+        self.hits: list[Key] = []  # of the last search, oldest first
+        self.hit_at = 0
+        self._fates: dict[str, Fate] = {}  # of own messages that are not acknowledged
+        self._mentions = mention_of(view.node.nick)
+        self._gaps_stale = True
+        self._notes = 0
+        mark = view.read_mark(name)
+        if mark is not None and self.unread:
+            self.unread_after = (mark.lamport, mark.message_id)
+
+    # Reading the log.
+
+    def open_at_end(self) -> None:
+        """The newest rows."""
+        self.total = self.view.count(self.name)
+        found = self.view.messages(self.name, limit=PAGE)
+        self.timeline.replace_all(self._entries(found), at_start=len(found) < PAGE, at_end=True)
+        self._loaded()
+
+    def open_around(self, key: Key) -> None:
+        """The rows on both sides of a place in the log."""
+        above = self.view.messages(self.name, before=key, limit=PAGE // 2)
+        below = self.view.messages(self.name, after=(key[0], key[1][:-1] if key[1] else ""), limit=PAGE)
+        below = [shown for shown in below if shown.key >= key]
+        self.timeline.replace_all(
+            self._entries([*above, *below]), at_start=len(above) < PAGE // 2, at_end=len(below) < PAGE // 2
+        )
+        self._loaded()
+
+    def _loaded(self) -> None:
+        self.loaded = True
+        self._gaps_stale = True
+        self.stirred |= Stir.ROWS
+
+    def read_before(self) -> int:
+        """More rows above. Gives how many messages came."""
+        first = self.timeline.first_key()
+        if self.timeline.at_start or first is None:
+            return 0
+        found = self.view.messages(self.name, before=first, limit=PAGE)
+        self.timeline.extend_before(self._entries(found), len(found) < PAGE)
+        self._loaded()
+        return len(found)
+
+    def read_after(self) -> int:
+        """More rows below."""
+        last = self.timeline.last_key()
+        if self.timeline.at_end or last is None:
+            return 0
+        found = self.view.messages(self.name, after=last, limit=PAGE)
+        self.timeline.extend_after(self._entries(found), len(found) < PAGE)
+        self._loaded()
+        return len(found)
+
+    def _entries(self, found: list[Shown]) -> list[Entry]:
+        return [self._entry(shown) for shown in found]
+
+    def _entry(self, shown: Shown) -> Entry:
+        quote = self._quote(shown.reply_to) if shown.reply_to else None
+        entry = entry_of(shown, self._mentions, quote)
+        changes: dict[str, object] = {}
+        if entry.own:
+            changes["fate"] = self._fate(entry)
+        if shown.message_id in self.late:
+            changes["late"] = True
+        return _changed(entry, **changes)
+
+    def entry_for(self, shown: Shown) -> Entry:
+        """A message as it stands, or would stand, in the log."""
+        return self.timeline.entries.get(shown.message_id) or self._entry(shown)
+
+    def gap_sentence(self, message_id: str) -> str | None:
+        gap = self.timeline.gaps.get(message_id)
+        return None if gap is None else gap_words(gap, self.view.now().wall)
+
+    def _fate(self, entry: Entry) -> Fate:
+        known = self._fates.get(entry.message_id)
+        if known is not None:
+            return known
+        assert entry.fate is not None
+        own = self.view.remembered(self.name, entry.message_id)
+        if own is None:
+            return entry.fate
+        phase = phase_of(own.state)
+        if own.state is AckState.UNACKED and not own.sends:
+            phase = Phase.QUEUED
+        fate = Fate(phase, len(own.evidence))
+        if phase < Phase.ACKED:
+            self._fates[entry.message_id] = fate
+        return fate
+
+    def _quote(self, message_id: str) -> Quote:
+        entry = self.timeline.entries.get(message_id)
+        if entry is None:
+            shown = self.view.message(self.name, message_id)
+            entry = None if shown is None else entry_of(shown, self._mentions)
+        if entry is None:
+            return Quote(message_id, "", "")
+        return Quote(message_id, self.name_of(entry.sender_id, entry.nick), first_line(entry)[:_QUOTED])
+
+    # Names.
+
+    def name_of(self, sender_id: str | None, nick: str = "") -> str:
+        """How a participant is called here: the proven nick, or the beginning of the id in angle brackets."""
+        if sender_id is None:
+            return ""
+        known = nick or nick_text(self.view.nick_of(sender_id))
+        return known or f"<{short(sender_id, 8)}>"
+
+    # Facts.
+
+    def hear(self, fact: Fact, looking: bool) -> None:
+        """A fact of this channel, or of the whole node. `looking`: somebody sees the end of this log right now."""
+        what = fact.what
+        match what:
+            case facts.MessageDelivered():
+                self._delivered(what, fact.time, looking)
+            case facts.HandedOver(message_id):
+                self._move(message_id, Phase.UNACKED, 0)
+            case facts.NotPublished(message_id, failure, detail):
+                self._not_published(message_id, failure, detail)
+            case ev.StateChanged(message_id, state, by):
+                if state is not AckState.UNACKED:
+                    self._move(message_id, phase_of(state), len(by))
+            case ev.MessageResent(message_id):
+                self._move(message_id, Phase.UNACKED, 0)
+            case facts.ConnectionChanged():
+                self._connection(what)
+            case facts.PresenceChanged() | KeyMet() | NickChanged():
+                self.stirred |= Stir.PEOPLE
+                if isinstance(what, NickChanged):
+                    self.note(f"{nick_text(what.before)} is now known as {nick_text(what.after)}", fact.time)
+            case _:
+                self._hear_rarer(what, fact.time)
+
+    def _hear_rarer(self, what: facts.What, at: int) -> None:
+        match what:
+            case (
+                ev.DependenciesMissing() | ev.DependenciesLost() | ev.GapClosed() | ev.RepairWanted()
+                | ev.RepairRequested() | ev.RepairCancelled()
+            ):  # fmt: skip
+                self._gaps_stale = True
+                self.stirred |= Stir.ROWS | Stir.BADGES
+            case ev.SyncReceived() | ev.SyncSent():
+                self.catching_up = self.catching_up and isinstance(what, ev.SyncSent)
+                self.stirred |= Stir.BADGES | Stir.PEOPLE
+            case facts.EphemeralSaid(said):
+                name = self.name_of(said.message.sender_id, nick_text(said.nick))
+                self.note(f"{name} says, without a trace in the log: {said.opened.text or '(not text)'}", at)
+            case NickClaimed(sender_id, nick, held_as, held_by):
+                self.note(
+                    f"{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} known before "
+                    f"({short(held_by, 8)}): it is another key", at, Tone.ALERT,
+                )  # fmt: skip
+            case facts.IdentityUsedElsewhere():
+                self.note(
+                    "somebody else uses your key: a message was signed with it that was not written here", at,
+                    Tone.ALERT,
+                )  # fmt: skip
+            case facts.SavingFailed(detail):
+                self.note(f"nothing can be saved, so nothing is sent or shown: {detail}", at, Tone.ALERT)
+            case facts.SavingResumed():
+                self.note("saving works again", at)
+            case facts.TroubleMet(detail):
+                self.note(f"trouble: {detail}", at, Tone.ALERT)
+            case facts.Joined(known=known) if known:
+                self.note(f"{count(known, 'message')} of yours from before still waits for an acknowledgement", at)
+
+    def _delivered(self, what: facts.MessageDelivered, at: int, looking: bool) -> None:
+        shown = shown_of(what.said, at, what.via)
+        if shown.own:
+            self._fates[shown.message_id] = Fate(Phase.QUEUED)
+        self.total += 1
+        if what.late and not shown.own:
+            self._note_late(shown.message_id, looking)
+        self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(what.gap)
+        entry = self._entry(shown) if self.loaded else entry_of(shown, self._mentions)
+        if self.loaded:
+            self.timeline.put(entry)
+            self.stirred |= Stir.ROWS
+        if not shown.own and not looking:
+            self._count_unread(entry)
+        self.stirred |= Stir.BADGES
+
+    def _count_unread(self, entry: Entry) -> None:
+        if self.unread_after is None:
+            self.unread_after = max(
+                (row.key for row in self.timeline.messages() if row.key < entry.key), default=(0, "")
+            )  # fmt: skip
+        self.unread += 1
+        self.mentions += entry.mention
+
+    def _note_late(self, message_id: str, looking: bool) -> None:
+        self.late[message_id] = None
+        self.late_unseen.append(message_id)
+        while len(self.late) > _LATE_KEPT:
+            del self.late[next(iter(self.late))]
+        del self.late_unseen[:-_LATE_KEPT]
+
+    def _move(self, message_id: str, phase: Phase, by: int) -> None:
+        before = self._fates.get(message_id, Fate(Phase.QUEUED))
+        self._set_fate(message_id, before.moved(phase, by))
+
+    def _not_published(self, message_id: str, failure: str, detail: str) -> None:
+        if message_id and failure in _REFUSED:
+            self._set_fate(message_id, self._fates.get(message_id, Fate(Phase.UNACKED)).refuse(detail))
+
+    def _set_fate(self, message_id: str, fate: Fate) -> None:
+        entry = self.timeline.entries.get(message_id)
+        if entry is not None and entry.fate is not None:
+            fate = fate.moved(entry.fate.phase, entry.fate.by)
+            if fate != entry.fate:
+                self.timeline.put(_changed(entry, fate=fate))
+                self.stirred |= Stir.ROWS
+        self._fates[message_id] = fate
+        if fate.phase is Phase.ACKED:
+            del self._fates[message_id]
+
+    def _connection(self, what: facts.ConnectionChanged) -> None:
+        if what.state == "connected" and self.connection.state != "connected":
+            self.catching_up = True
+        self.connection = what
+        self._gaps_stale = True
+        self.stirred |= Stir.CONNECTION | Stir.BADGES | Stir.ROWS
+
+    # What the program itself says.
+
+    def note(self, text: str, at: int, tone: Tone = Tone.INFO) -> None:
+        """A line of the program, below what is newest now."""
+        self._notes += 1
+        last = self.timeline.last_key() if self.timeline.at_end else None
+        after = last or tail_key(at)
+        self.timeline.put(NoteItem(text, tone, at, after, self._notes))
+        self.stirred |= Stir.ROWS
+
+    # Keeping up.
+
+    def refresh_gaps(self, always: bool = False) -> None:
+        """Put the gaps where they are now. Cheap where there are none."""
+        if not self.loaded or not (self._gaps_stale or always):
+            return
+        self._gaps_stale = False
+        missing = self.view.missing(self.name)
+        lost = self.view.lost(self.name)
+        before = self.timeline.version
+        if missing or lost or self.timeline.gaps:
+            self.timeline.set_gaps(gap_items(missing, lost, list(self.timeline.messages()), self.name_of))
+        if self.timeline.version != before:
+            self.stirred |= Stir.ROWS
+
+    def seen(self) -> None:
+        """Somebody looks at the end of the log: nothing is unread any more. The line stays until they leave."""
+        if self.unread or self.mentions:
+            self.unread = self.mentions = 0
+            self.stirred |= Stir.BADGES
+
+    def leave(self) -> None:
+        """Another channel is looked at now: what comes next is below a new line."""
+        if not self.unread:
+            self.unread_after = None
+
+    def save_mark(self) -> None:
+        """Keep where reading stopped. Raises StoreError."""
+        last = self.timeline.last_key()
+        if self.loaded and self.timeline.at_end and last is not None and not self.unread:
+            mark = self.view.read_mark(self.name)
+            if mark is None or (mark.lamport, mark.message_id) != last:
+                self.view.mark_read(self.name, last)
+
+    def take_stirred(self) -> Stir:
+        found, self.stirred = self.stirred, Stir.NOTHING
+        return found
+
+
+def _changed(entry: Entry, **changes: object) -> Entry:
+    if not changes:
+        return entry
+    from dataclasses import replace
+
+    return replace(entry, **changes)  # type: ignore[arg-type]

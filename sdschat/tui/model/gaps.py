@@ -1,0 +1,59 @@
+"""Where the messages that are not here belong: before the first one that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from sdschat.node.view_values import Asking, Key, Lost, Missing
+from sdschat.tui.model.items import Entry, GapItem
+from sdschat.tui.model.words import clock, countdown, listed
+
+Namer = Callable[[str | None], str]
+
+MANY: Final = 3
+
+
+def gap_items(
+    missing: Iterable[Missing], lost: Mapping[str, Lost], entries: Iterable[Entry], name: Namer
+) -> Iterator[GapItem]:
+    """A gap for everything that is waited for, and for what was given up and is named by one of `entries`."""
+    for entry in missing:
+        first = entry.named_by[0] if entry.named_by else None
+        before: Key = (entry.since, "") if first is None else (first.lamport, first.message_id)
+        waiter = "" if first is None else name(first.sender_id)
+        yield GapItem(entry, before, name(entry.sender_id), waiter, tuple(map(name, entry.answerers)))
+    if lost:
+        seen: set[str] = set()
+        for row in entries:
+            for dependency in row.dependencies:
+                given_up = lost.get(dependency)
+                if given_up is not None and dependency not in seen:
+                    seen.add(dependency)
+                    yield GapItem(given_up, row.key, name(given_up.sender_id), "")
+
+
+def gap_words(gap: GapItem, now: int) -> str:
+    """What to say of it at this moment."""
+    by = f" by {gap.author}" if gap.author else ""
+    if isinstance(gap.what, Lost):
+        return f"1 message{by} is lost: nobody gave it to us until {clock(gap.what.at)}"
+    waits = f", and {gap.waiter}'s waits for it" if gap.waiter else ""
+    return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now)}"
+
+
+def asking_words(gap: GapItem, what: Missing, now: int) -> str:
+    """Who asks, when, and who may answer."""
+    left = what.due - now
+    others = [name for name in gap.answerers if name]
+    may = f"; {listed(others)} may answer" if others else "; nobody is here to answer"
+    if what.asking is Asking.WAITING:
+        return f"we ask in {countdown(left)}{may}"
+    if what.asking is Asking.DUE:
+        return f"we ask with the next packet{may}"
+    if what.asking is Asking.ASKED:
+        times = "" if what.attempts < 2 else f" {what.attempts} times"
+        return f"asked{times}{may}; again in {countdown(left)}"
+    if what.asking is Asking.RELYING:
+        return f"relying on another's request{may}; we ask in {countdown(left)}"
+    return "not asked for while there is no connection"

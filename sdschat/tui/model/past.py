@@ -1,0 +1,47 @@
+"""What was written before, to be had again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+KEPT: Final = 500
+
+
+class Past:
+    """Texts that were sent, newest last. Going back keeps what was being written."""
+
+    def __init__(self, texts: list[str] | None = None) -> None:
+        self.texts: list[str] = list(texts or [])[-KEPT:]
+        self._at = len(self.texts)
+        self._unsent = ""
+        self._found = len(self.texts)
+
+    def add(self, text: str) -> None:
+        if text.strip() and (not self.texts or self.texts[-1] != text):
+            self.texts.append(text)
+            del self.texts[:-KEPT]
+        self._at = self._found = len(self.texts)
+        self._unsent = ""
+
+    def older(self, current: str) -> str | None:
+        if not self._at:
+            return None
+        if self._at == len(self.texts):
+            self._unsent = current
+        self._at -= 1
+        return self.texts[self._at]
+
+    def newer(self, current: str) -> str | None:
+        if self._at >= len(self.texts):
+            return None
+        self._at += 1
+        return self._unsent if self._at == len(self.texts) else self.texts[self._at]
+
+    def search(self, words: str, further: bool = False) -> str | None:
+        """The newest text with these words in it; `further`: the next one before that which was found last."""
+        start = self._found if further else len(self.texts)
+        for at in range(start - 1, -1, -1):
+            if words.lower() in self.texts[at].lower():
+                self._found = at
+                return self.texts[at]
+        return None

@@ -1,0 +1,127 @@
+"""The connection and the completeness of a channel in words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node.facts import ConnectionChanged
+from sdschat.node.view_values import OwnFate, Person, Sync
+from sdschat.sds.rows import AckState, Evidence
+from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.items import Entry, Fate, Phase
+from sdschat.tui.model.words import clock, count, countdown, duration, listed, stamp
+
+_DETAIL: Final = 300
+_SILENT: Final = 60_000
+_VERDICTS: Final = {
+    "known": "signed, by a key known before",
+    "new": "signed, by a key never met before",
+    "unsigned": "unsigned: nothing vouches for its sender",
+    "bad_signature": "BAD SIGNATURE: its author did not sign this",
+    "mismatched": "NOT THE SENDER'S: signed by another than it says, or under another id",
+}
+
+
+def offline_words(connection: ConnectionChanged, sync: Sync, now: int) -> str:
+    """The banner; empty while connected. Why, when it is tried again, and that nothing is lost meanwhile."""
+    if connection.state == "connected":
+        return ""
+    waiting = f"{sync.queued} in the outbox" if sync.queued else "what you write is kept"
+    if connection.state == "connecting":
+        where = clean(connection.address, limit=_DETAIL)
+        return f"CONNECTING {('to ' + where) if where else ''} | {waiting}"
+    why = clean(connection.detail or connection.why or "not connected", limit=_DETAIL)
+    again = f"retry in {countdown(connection.retry_at - now)}" if connection.retry_at else "no retry by itself"
+    return f"OFFLINE {why} | {again} | {waiting} | /reconnect"
+
+
+def sync_words(connection: ConnectionChanged, sync: Sync, catching_up: bool) -> str:
+    """The badge of a channel."""
+    if connection.state == "disconnected":
+        return "offline"
+    if connection.state == "connecting":
+        return "connecting"
+    found = []
+    if sync.missing:
+        found.append(f"{sync.missing} missing")
+    if sync.lost:
+        found.append(f"{sync.lost} lost")
+    if not sync.missing:
+        found.insert(0, "catching up" if catching_up else "synced")
+    return ", ".join(found)
+
+
+def heard_words(person: Person, now: int) -> str:
+    if person.own:
+        return "you"
+    heard = f"{duration(now - person.heard_at)} ago" if person.heard_at else "not heard"
+    return heard if person.online else f"gone, {heard}"
+
+
+def last_heard(people: list[Person]) -> int:
+    """When anybody else was heard last; 0: never."""
+    return max((person.heard_at for person in people if not person.own), default=0)
+
+
+def fate_sentence(entry: Entry, fate: Fate, own: OwnFate | None, people: list[Person], now: int) -> str:
+    """Everything about the state of an own message: who has it, on what evidence, or what happens next."""
+    age = duration(now - entry.received_at)
+    if fate.refused:
+        return f"refused: {clean(fate.refused, limit=_DETAIL)} | it is tried again by itself"
+    names = {person.sender_id: nick_text(person.nick) for person in people}
+    evidence = () if own is None else own.evidence
+    if fate.phase is Phase.ACKED:
+        return f"acked | {_evidence_words(evidence, names) or 'who has it is not remembered'}"
+    sends = 0 if own is None else own.sends
+    again = f" | next resend in {countdown(own.due - now)}" if own is not None and own.due > now and sends else ""
+    if fate.phase is Phase.MAYBE:
+        return f"possibly acked, written {age} ago | {_evidence_words(evidence, names)}{again}"
+    if not sends:
+        return f"queued for {age}: saved here, and sent once there is a connection"
+    sent = f"sent {count(sends, 'time')}"
+    with_broker = "" if fate.phase >= Phase.UNACKED else ", not taken by the broker yet"
+    return f"unacked for {age}{with_broker} | {sent}{again}{_silence(people, now, now - entry.received_at)}"
+
+
+def _silence(people: list[Person], now: int, age: int) -> str:
+    """Why nothing comes, where that can be said."""
+    if age < _SILENT:
+        return ""
+    heard = last_heard(people)
+    if not heard:
+        return " | nobody else was heard yet, so nobody could say that they have it"
+    if now - heard > _SILENT:
+        return f" | nobody was heard since {clock(heard)}"
+    return ""
+
+
+def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> str:
+    how = {"mention": "named it", "filter": "filter has it", "range": "same log"}
+    each = [
+        f"{names.get(item.sender_id) or '<' + short(item.sender_id, 8) + '>'} ({how.get(item.how, item.how)})"
+        for item in evidence
+    ]
+    return f"{count(len(each), 'peer')}: {listed(each, 5)}" if each else ""
+
+
+def provenance(entry: Entry) -> str:
+    """Where a message is from, and what its signature is worth."""
+    who = f"{entry.nick or 'nobody proven'} ({short(entry.sender_id, 8)})"
+    verdict = _VERDICTS.get(entry.verdict, entry.verdict or "not read")
+    late = " | late: put in above what was there" if entry.late else ""
+    via = "" if entry.via == "live" else f" | came by {entry.via}"
+    if entry.own:
+        return f"you | {stamp(entry.at)}"
+    return f"{who} | {stamp(entry.at)} | {verdict}{via}{late}"
+
+
+STATES: Final = (
+    (Phase.QUEUED, "saved here; nobody else has it yet"),
+    (Phase.UNACKED, "sent; nobody is known to have it"),
+    (Phase.MAYBE, "at least one filter of a peer seems to have it, which may be chance"),
+    (Phase.ACKED, "so many peers are known to have it; not that anybody read it"),
+)
+
+
+def ack_name(state: AckState) -> str:
+    return state.name.lower().replace("_", " ")

@@ -1,0 +1,142 @@
+"""The part of a log that is at hand: some hundred rows around what is looked at, of however many there are."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from typing import Final
+
+from sdschat.node.view_values import Key
+from sdschat.tui.model.items import Entry, GapItem, Item, NoteItem, Place
+
+MOST: Final = 1500  # rows at hand; beyond that, those farthest from what is looked at are let go
+_place = attrgetter("place")
+
+
+class Timeline:
+    """Rows in log order. `at_start` and `at_end` say whether the log goes on beyond them."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self.entries: dict[str, Entry] = {}
+        self.gaps: dict[str, GapItem] = {}
+        self.at_start = False
+        self.at_end = False
+        self.version = 0  # changes with every change
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def first_key(self) -> Key | None:
+        return next((item.key for item in self.items if isinstance(item, Entry)), None)
+
+    def last_key(self) -> Key | None:
+        return next((item.key for item in reversed(self.items) if isinstance(item, Entry)), None)
+
+    def index_of(self, place: Place) -> int | None:
+        at = bisect_left(self.items, place, key=_place)
+        return at if at < len(self.items) and self.items[at].place == place else None
+
+    def index_of_message(self, message_id: str) -> int | None:
+        found: Item | None = self.entries.get(message_id) or self.gaps.get(message_id)
+        return None if found is None else self.index_of(found.place)
+
+    def replace_all(self, entries: Iterable[Entry], *, at_start: bool, at_end: bool) -> None:
+        """Another part of the log. Lines of the program that lie within stay."""
+        found = list(entries)
+        notes = [item for item in self.items if isinstance(item, NoteItem)]
+        self.items = list(found)
+        self.entries = {entry.message_id: entry for entry in found}
+        self.gaps = {}
+        self.at_start, self.at_end = at_start, at_end
+        for note in notes:
+            if self.covers(note.place):
+                insort(self.items, note, key=_place)
+        self.version += 1
+
+    def covers(self, place: Place) -> bool:
+        """Whether a row of this place belongs into the part that is at hand."""
+        first, last = self.first_key(), self.last_key()
+        after_first = self.at_start or (first is not None and place[:2] >= first)
+        before_last = self.at_end or (last is not None and place[:2] <= last)
+        return after_first and before_last
+
+    def extend_before(self, entries: list[Entry], at_start: bool) -> None:
+        fresh = [entry for entry in entries if entry.message_id not in self.entries]
+        self.items[:0] = fresh
+        self._took(fresh)
+        self.at_start = at_start
+
+    def extend_after(self, entries: list[Entry], at_end: bool) -> None:
+        fresh = [entry for entry in entries if entry.message_id not in self.entries]
+        self.items.extend(fresh)
+        self._took(fresh)
+        self.at_end = at_end
+
+    def _took(self, fresh: list[Entry]) -> None:
+        self.entries.update((entry.message_id, entry) for entry in fresh)
+        self.version += 1
+
+    def put(self, item: Item) -> bool:
+        """Insert or replace a row. False where it lies outside of what is at hand."""
+        at = self.index_of(item.place)
+        if at is not None:
+            self.items[at] = item
+        elif self.covers(item.place):
+            insort(self.items, item, key=_place)
+        else:
+            return False
+        if isinstance(item, Entry):
+            self.entries[item.message_id] = item
+        elif isinstance(item, GapItem):
+            self.gaps[item.message_id] = item
+        self.version += 1
+        return True
+
+    def remove(self, item: Item) -> None:
+        at = self.index_of(item.place)
+        if at is None:
+            return
+        del self.items[at]
+        if isinstance(item, Entry):
+            self.entries.pop(item.message_id, None)
+        elif isinstance(item, GapItem):
+            self.gaps.pop(item.message_id, None)
+        self.version += 1
+
+    def set_gaps(self, wanted: Iterable[GapItem]) -> None:
+        """These gaps, and no others."""
+        found = {gap.message_id: gap for gap in wanted}
+        for message_id, gap in list(self.gaps.items()):
+            new = found.get(message_id)
+            if new is None or new.place != gap.place:
+                self.remove(gap)
+        for message_id, gap in found.items():
+            if self.gaps.get(message_id) != gap:
+                self.put(gap)
+
+    def trim(self, low: int, high: int) -> None:
+        """Let go of the rows farthest from `low` to `high`, where there are too many."""
+        excess = len(self.items) - MOST
+        if excess <= 0:
+            return
+        above = min(excess, max(0, low - MOST // 4))
+        below = min(excess - above, max(0, len(self.items) - high - MOST // 4))
+        gone = self.items[:above] + (self.items[len(self.items) - below :] if below else [])
+        self.items = self.items[above : len(self.items) - below]
+        for item in gone:
+            if isinstance(item, Entry):
+                del self.entries[item.message_id]
+            elif isinstance(item, GapItem):
+                self.gaps.pop(item.message_id, None)
+        self.at_start = self.at_start and not above
+        self.at_end = self.at_end and not below
+        self.version += 1
+
+    def clear_notes(self) -> None:
+        self.items = [item for item in self.items if not isinstance(item, NoteItem)]
+        self.version += 1
+
+    def messages(self) -> Iterator[Entry]:
+        return (item for item in self.items if isinstance(item, Entry))

@@ -1,0 +1,71 @@
+"""Times and durations in words, short enough for a line of a chat."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+_SECOND: Final = 1000
+_MINUTE: Final = 60 * _SECOND
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+
+
+def local(milliseconds: int) -> datetime:
+    """Local time; what no calendar has is shown as its nearest end."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000)
+    except (ValueError, OverflowError, OSError):
+        return datetime.max if milliseconds > 0 else datetime.min
+
+
+def clock(milliseconds: int, seconds: bool = True) -> str:
+    return local(milliseconds).strftime("%H:%M:%S" if seconds else "%H:%M")
+
+
+def day(milliseconds: int) -> str:
+    """Thu 20 Nov 2025, whatever the locale: the rest of the interface is English as well."""
+    moment = local(milliseconds)
+    names = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+    months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+    return f"{names[moment.weekday()]} {moment.day} {months[moment.month - 1]} {moment.year}"
+
+
+def day_number(milliseconds: int) -> int:
+    return local(milliseconds).toordinal()
+
+
+def stamp(milliseconds: int) -> str:
+    """In full, with the time zone."""
+    moment = local(milliseconds)
+    try:
+        return moment.astimezone().isoformat(sep=" ", timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return f"@{milliseconds}"
+
+
+def duration(milliseconds: int) -> str:
+    """41s, 3m, 2h, 5d: the largest unit of which there is a whole one."""
+    size = max(0, milliseconds)
+    for unit, letter in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "m")):
+        if size >= unit:
+            return f"{size // unit}{letter}"
+    return f"{size // _SECOND}s"
+
+
+def countdown(milliseconds: int) -> str:
+    """00:12. Never says 00:00 before the time has come."""
+    seconds = max(0, -(-milliseconds // _SECOND))
+    return f"{seconds // 60:02d}:{seconds % 60:02d}" if seconds < 3600 else duration(milliseconds)
+
+
+def count(number: int, thing: str, things: str = "") -> str:
+    """1 message, 2 messages."""
+    return f"{number} {thing if number == 1 else things or thing + 's'}"
+
+
+def listed(names: list[str], most: int = 3) -> str:
+    """bob, carol and 2 more."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""

@@ -1,0 +1,157 @@
+"""What stands around the log: head, banners, details of the selection, lists. Drawn from the models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+from textual.widgets import Static
+
+from sdschat.tui.model.cleaning import clean, short
+from sdschat.tui.model.gaps import gap_words
+from sdschat.tui.model.items import Entry, GapItem
+from sdschat.tui.model.status import fate_sentence, offline_words, provenance, sync_words
+from sdschat.tui.model.words import count
+from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
+
+if TYPE_CHECKING:
+    from sdschat.tui.app import ChatApp
+
+WIDE: Final = 100  # columns from which there is room for one list beside the log
+WIDER: Final = 120  # and for two
+_NAME: Final = 24
+
+
+class Panes:
+    """Draws what has changed, and nothing else."""
+
+    def __init__(self, app: ChatApp) -> None:
+        self._app = app
+        self._texts: dict[str, str] = {}
+        self._said: dict[str, str] = {}
+        self.members = True  # whether they are wanted, where there is room
+        self.channels = True
+        self.bare = False  # nothing but the log
+
+    def _static(self, name: str) -> Static:
+        return self._app.screen_stack[0].query_one(f"#{name}", Static)
+
+    def _put(self, name: str, text: Text, *, hide: bool = False) -> None:
+        """Only where it says something else than before: every change lays the screen out anew."""
+        key = f"{text.plain}|{text.spans}"
+        if self._texts.get(name) != key:
+            self._texts[name] = key
+            self._said[name] = text.plain
+            pane = self._static(name)
+            pane.update(text)
+            if hide:
+                pane.display = bool(text.plain)
+
+    def lines(self) -> list[ChannelLine]:
+        app, found = self._app, []
+        for name in app.desktop.order:
+            model = app.desktop.models[name]
+            unread, mentions = app.desktop.counted(name)
+            badge = sync_words(model.connection, app.view.sync(name), model.catching_up)
+            label = clean(name, limit=_NAME)
+            found.append(ChannelLine(name, label, badge, unread, mentions, name == app.desktop.shown))
+        return found
+
+    def draw_badges(self) -> None:
+        lines = self.lines()
+        self._static_list().set_lines(lines, self._app.look)
+        self._draw_head(lines)
+
+    def _static_list(self) -> ChannelList:
+        return self._app.screen_stack[0].query_one("#channels", ChannelList)
+
+    def _draw_head(self, lines: list[ChannelLine]) -> None:
+        app, text = self._app, Text(no_wrap=True, overflow="crop")
+        width = app.size.width
+        shown = next((line for line in lines if line.shown), None)
+        if len(lines) > 1 and not self._static_list().display:
+            for number, line in enumerate(lines, 1):
+                mark = unread_mark(line)
+                style = "bold reverse" if line.shown else "bold" if mark else ""
+                text.append(f" {number} {line.label}{' ' + mark if mark else ''} ", style)
+        elif shown is not None:
+            text.append(f" {shown.label} ", "bold reverse")
+        if shown is not None:
+            here = sum(person.online for person in app.view.people(shown.name))
+            text.append(f" {shown.badge} | {here} here")
+        if app.timing != "spec":
+            text.append(f" | timing {app.timing}")
+        if app.desktop.hosting:
+            text.append(" | hosting the broker")
+        keys = "F1 help  F2 lens "
+        if text.cell_len + len(keys) + 1 < width:
+            text.append(" " * (width - text.cell_len - len(keys)) + keys, "dim")
+        self._put("head", text)
+
+    def draw_people(self) -> None:
+        app = self._app
+        members = app.screen_stack[0].query_one("#members", MemberList)
+        if members.display and app.desktop.shown:
+            members.set_people(app.view.people(app.desktop.shown), app.look, app.view.now().wall)
+
+    def draw_banners(self) -> None:
+        """The connection, and faults that are injected."""
+        app, name = self._app, self._app.desktop.shown
+        model = app.desktop.models.get(name)
+        if model is None:
+            return
+        sync, now = app.view.sync(name), app.view.now().wall
+        offline = offline_words(model.connection, sync, now)
+        self._put("offline", Text(f"! {offline}" if offline else ""), hide=True)
+        faults = clean(app.view.faults(name), limit=200)
+        self._put("faults", Text(f"! FAULTS ON: {faults} | /fault off" if faults else ""), hide=True)
+
+    def draw_details(self) -> None:
+        self._put("details", Text(self._details()), hide=True)
+
+    def _details(self) -> str:
+        app, name = self._app, self._app.desktop.shown
+        model = app.desktop.models.get(name)
+        if model is None or model.selected is None:
+            return ""
+        at = model.timeline.index_of_message(model.selected)
+        item = None if at is None else model.timeline.items[at]
+        now = app.view.now().wall
+        if isinstance(item, GapItem):
+            return f"{short(item.message_id, 8)} | {gap_words(item, now)}"
+        if not isinstance(item, Entry):
+            return ""
+        lines = [f"{short(item.message_id, 8)} | {provenance(item)}"]
+        if item.fate is not None:
+            own = app.view.own(name, item.message_id)
+            lines.append(fate_sentence(item, item.fate, own, app.view.people(name), now))
+        return "\n".join(lines)
+
+    def hint(self, text: str) -> None:
+        self._put("hint", Text(text), hide=True)
+
+    def said(self, name: str) -> str:
+        """What a pane says now."""
+        return self._said.get(name, "")
+
+    def fit(self) -> None:
+        """To the size of the terminal, and to what is wanted."""
+        app = self._app
+        screen = app.screen_stack[0]
+        wide = app.size.width >= WIDE and not self.bare
+        several = len(app.desktop.order) > 1
+        for name in ("head", "entry"):
+            screen.query_one(f"#{name}").display = not self.bare
+        full = app.lens.is_open and not wide
+        screen.query_one("#logs").display = not full
+        self._static_list().display = wide and self.channels and several
+        both = app.size.width >= WIDER or not self._static_list().display
+        screen.query_one("#members").display = wide and self.members and both and not app.lens.is_open
+        self.draw_badges()
+        self.draw_people()
+
+    def waiting_words(self) -> str:
+        """Older messages that came late, and where they are."""
+        model = self._app.desktop.models[self._app.desktop.shown]
+        late = len(model.late_unseen)
+        return f"{count(late, 'older message')} came late, above: Alt+L goes there" if late else ""

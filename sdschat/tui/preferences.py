@@ -1,0 +1,81 @@
+"""How somebody wants it to look and behave: from `tui.toml`, changed by commands, and kept with the profile."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from sdschat.tui.themes import PALETTES
+
+LEVELS: Final = ("all", "mentions", "none")
+KEPT_AS: Final = "preferences"
+
+
+class PreferenceError(ValueError):
+    """A preference cannot be used; the text says which, why and what would do."""
+
+
+@dataclass(slots=True)
+class Preferences:
+    theme: str = "dark"
+    ids: bool = True  # show the first letters of ids
+    links: bool = True  # as links of the terminal
+    bell: bool = True  # on a mention
+    notify: dict[str, str] = field(default_factory=dict)  # by channel: what counts as news
+    keys: dict[str, str] = field(default_factory=dict)  # by action: the key for it
+    aliases: dict[str, str] = field(default_factory=dict)  # by name: the line it stands for
+
+    def level(self, channel: str) -> str:
+        return self.notify.get(channel, "all")
+
+    def change(self, name: str, value: object) -> None:
+        """Raises PreferenceError."""
+        if name not in self.__slots__:
+            raise PreferenceError(f"There is no preference {name}; there are {', '.join(self.__slots__)}.")
+        before = getattr(self, name)
+        if isinstance(before, dict):
+            if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
+                raise PreferenceError(f"{name} has to be a table of texts.")
+            if name == "notify" and (wrong := set(value.values()) - set(LEVELS)):
+                raise PreferenceError(f"notify is {sorted(wrong)[0]!r}, and must be one of {', '.join(LEVELS)}.")
+            before.update(value)
+            return
+        if type(value) is not type(before):
+            raise PreferenceError(f"{name} has to be {'true or false' if isinstance(before, bool) else 'a text'}.")
+        if name == "theme" and value not in PALETTES:
+            raise PreferenceError(f"There is no theme {value}; there are {', '.join(PALETTES)}.")
+        setattr(self, name, value)
+
+    def dumped(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
+    """From the file, then from what commands changed. What cannot be used is left out, and said."""
+    found = Preferences()
+    problems: list[str] = []
+    if path is not None and path.is_file():
+        try:
+            _take(found, tomllib.loads(path.read_text(encoding="utf-8")), str(path), problems)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            problems.append(f"{path} cannot be read: {error}")
+    if kept:
+        try:
+            _take(found, json.loads(kept), "the profile", problems)
+        except (ValueError, TypeError):
+            problems.append("the preferences of this profile cannot be read; the defaults are in force")
+    return found, problems
+
+
+def _take(found: Preferences, values: Mapping[str, Any], where: str, problems: list[str]) -> None:
+    if not isinstance(values, dict):
+        raise TypeError
+    for name, value in values.items():
+        try:
+            found.change(name, value)
+        except PreferenceError as error:
+            problems.append(f"{where}: {error}")

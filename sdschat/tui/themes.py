@@ -1,0 +1,94 @@
+"""Colours. No meaning hangs on any of them: every state has a sign and a word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from rich.style import Style
+from textual.theme import Theme
+
+
+class Palette(NamedTuple):
+    """How the lines of a log are drawn."""
+
+    theme: Theme
+    styles: Mapping[str, Style]
+    nicks: tuple[Style, ...]
+
+
+def _styles(**colours: str) -> Mapping[str, Style]:
+    return {name: Style.parse(colour) for name, colour in colours.items()}
+
+
+def _hues(lightness: float, chroma: float, count: int = 12) -> tuple[Style, ...]:
+    """Colours evenly around the circle, all of the same lightness, so that none is hard to read."""
+    from colorsys import hls_to_rgb
+
+    found = []
+    for step in range(count):
+        red, green, blue = (round(255 * part) for part in hls_to_rgb(step / count, lightness, chroma))
+        found.append(Style.parse(f"rgb({red},{green},{blue})"))
+    return tuple(found)
+
+
+DARK: Final = Palette(
+    Theme(
+        "chat-dark", primary="#7aa2f7", secondary="#565f89", accent="#bb9af7", foreground="#d5d9e4",
+        background="#14161b", surface="#1a1d24", panel="#22262f", success="#9ece6a", warning="#e0af68",
+        error="#f7768e", dark=True,
+    ),
+    _styles(
+        text="#d5d9e4", time="#7a8299", id="#5f667a", note="#9aa3b8", alert="bold #f7768e", help="#c0c7d8",
+        gap="#d0a5f0", lost="#f7768e", day="#7a8299", new="bold #e0af68", quote="italic #8b93a8",
+        link="underline #7dcfff",
+        mention="bold #ffd479", queued="#9aa3b8", unacked="#e0af68", maybe="#7dcfff", acked="#9ece6a",
+        refused="bold #f7768e", remark="#e0af68", late="#bb9af7", action="italic",
+    ),
+    _hues(0.72, 0.62),
+)  # fmt: skip
+LIGHT: Final = Palette(
+    Theme(
+        "chat-light", primary="#2e5cb8", secondary="#8a90a2", accent="#7847bd", foreground="#20242e",
+        background="#fbfbfa", surface="#f1f2f4", panel="#e3e5ea", success="#2f6b1d", warning="#8a5a00",
+        error="#b3261e", dark=False,
+    ),
+    _styles(
+        text="#20242e", time="#666c7d", id="#7d8394", note="#555b6b", alert="bold #b3261e", help="#343946",
+        gap="#7847bd", lost="#b3261e", day="#666c7d", new="bold #8a5a00", quote="italic #666c7d",
+        link="underline #1f5fa8",
+        mention="bold #8a3d00", queued="#555b6b", unacked="#8a5a00", maybe="#1f5fa8", acked="#2f6b1d",
+        refused="bold #b3261e", remark="#8a5a00", late="#7847bd", action="italic",
+    ),
+    _hues(0.34, 0.75),
+)  # fmt: skip
+CONTRAST: Final = Palette(
+    Theme(
+        "chat-contrast", primary="#ffff00", secondary="#ffffff", accent="#00ffff", foreground="#ffffff",
+        background="#000000", surface="#000000", panel="#1c1c1c", success="#00ff00", warning="#ffff00",
+        error="#ff6060", dark=True,
+    ),
+    _styles(
+        text="#ffffff", time="#ffffff", id="#d0d0d0", note="#ffffff", alert="bold reverse #ff6060", help="#ffffff",
+        gap="bold #ff80ff", lost="bold #ff6060", day="#ffffff", new="bold #ffff00", quote="italic #e0e0e0",
+        link="underline #00ffff", mention="bold reverse #ffff00", queued="#ffffff", unacked="bold #ffff00",
+        maybe="bold #00ffff", acked="bold #00ff00", refused="bold reverse #ff6060", remark="bold #ffff00",
+        late="bold #ff80ff", action="italic",
+    ),
+    (Style.parse("bold #ffffff"),),
+)  # fmt: skip
+PLAIN: Final = Palette(
+    # The terminal's own colours: nothing here names one.
+    Theme(
+        "chat-plain", primary="ansi_default", secondary="ansi_default", accent="ansi_default",
+        foreground="ansi_default", background="ansi_default", surface="ansi_default", panel="ansi_default",
+        success="ansi_default", warning="ansi_default", error="ansi_default", dark=True, ansi=True,
+    ),
+    _styles(
+        text="none", time="dim", id="dim", note="dim", alert="bold reverse", help="none", gap="bold", lost="bold",
+        day="dim", new="bold", quote="italic", link="underline", mention="bold", queued="dim", unacked="none",
+        maybe="none", acked="none", refused="bold reverse", remark="bold", late="bold", action="italic",
+    ),
+    (Style.parse("bold"),),
+)  # fmt: skip
+PALETTES: Final[Mapping[str, Palette]] = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "plain": PLAIN}

@@ -1,0 +1,82 @@
+"""What becomes of what is typed: a message, or a command; and how a word is completed."""
+
+from __future__ import annotations
+
+import inspect
+
+from sdschat.tui.commands.registry import CommandError, expanded
+from sdschat.tui.host import Host
+from sdschat.tui.model.cleaning import nick_text
+from sdschat.tui.model.completion import Completion, matching, nick_completion
+
+
+class Typist:
+    """For one application."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._doubted = ""  # what looked like a command that was mistyped, and was not sent for that
+        self.reply_to = ""  # the message that the next one answers
+
+    async def submit(self, text: str) -> bool:
+        """Send it or run it. False where it stays in the input, with the reason said."""
+        host = self._host
+        try:
+            if text.startswith("/") and not text.startswith("//"):
+                await self.run(text)
+            elif self._is_doubtful(text):
+                self._doubted = text
+                host.warn("This looks like a command with a space before it. Enter again sends it as a message.")
+                return False
+            else:
+                host.send(text.removeprefix("/") if text.startswith("//") else text, reply_to=self.reply_to)
+                self.reply_to = ""
+        except CommandError as error:
+            host.warn(str(error))
+            return False
+        self._doubted = ""
+        return True
+
+    def _is_doubtful(self, text: str) -> bool:
+        word = text.strip().partition(" ")[0]
+        return (
+            text[0].isspace()
+            and word.startswith("/")
+            and self._host.registry.get(word[1:]) is not None
+            and text != self._doubted
+        )
+
+    async def run(self, line: str) -> None:
+        """A command line with its slash. Raises CommandError."""
+        line = expanded(line[1:].strip(), self._host.preferences.aliases)
+        name, _, argument = line.partition(" ")
+        if not name:
+            raise CommandError("A slash alone is no command. /help lists all of them.")
+        found = self._host.registry.find(name).run(self._host, argument.strip())
+        if inspect.isawaitable(found):
+            await found
+
+    def complete(self, text: str, at: int) -> Completion | None:
+        if text.startswith("/") and not text.startswith("//") and "\n" not in text[:at]:
+            return self._complete_command(text, at)
+        return nick_completion(text, at, self._nicks())
+
+    def _complete_command(self, text: str, at: int) -> Completion | None:
+        host, head = self._host, text[1:at]
+        name, space, argument = head.partition(" ")
+        if not space:
+            words = matching(name, [*host.registry.names(), *sorted(host.preferences.aliases)])
+            return Completion(1, text[at:], [f"{word} " for word in words]) if words else None
+        command = host.registry.get(name)
+        start = at - len(argument.rpartition(" ")[2])
+        if command is not None and command.complete is not None:
+            found = matching(text[start:at], command.complete(host, argument))
+            if found:
+                return Completion(start, text[at:], [f"{word} " for word in found])
+        return nick_completion(text, at, self._nicks())
+
+    def _nicks(self) -> list[str]:
+        """Who was heard last comes first."""
+        host = self._host
+        people = sorted(host.view.people(host.channel), key=lambda person: -person.heard_at)
+        return [nick for person in people if not person.own and (nick := nick_text(person.nick))]

@@ -1,0 +1,1 @@
+"""The widgets: each draws one part of the model."""

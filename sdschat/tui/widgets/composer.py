@@ -1,0 +1,171 @@
+"""The input: one line that grows. Enter sends; pasting never does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from textual import events
+from textual.binding import BindingType
+from textual.message import Message
+from textual.widgets import TextArea
+
+from sdschat.tui.model.completion import Completion
+from sdschat.tui.model.past import Past
+
+_NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
+
+
+class Composer(TextArea):
+    """Text, its history and its completion. What is done with a text is up to who hears `Submitted`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    DEFAULT_CSS = """
+    Composer, Composer:focus { border: none; padding: 0; height: auto; min-height: 1; max-height: 8;
+        background: $surface; scrollbar-size-vertical: 1; }
+    """
+
+    @dataclass
+    class Submitted(Message):
+        text: str
+
+    @dataclass
+    class Paged(Message):
+        """The log is to move by so many pages."""
+
+        pages: int
+
+    @dataclass
+    class Escaped(Message):
+        pass
+
+    @dataclass
+    class Said(Message):
+        """Something about the input itself: the choices of a completion, the search in the history."""
+
+        text: str
+
+    def __init__(self, past: Past, complete: Callable[[str, int], Completion | None], *, id: str) -> None:
+        super().__init__(
+            id=id, soft_wrap=True, tab_behavior="focus", show_line_numbers=False, highlight_cursor_line=False,
+            compact=True,
+        )  # fmt: skip
+        self.past = past
+        self._complete = complete
+        self._completion: Completion | None = None
+        self._searching: str | None = None  # what is searched for in the history
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key != "tab":
+            self._completion = None
+        if self._searching is not None and self._search_key(event):
+            event.stop()
+            event.prevent_default()
+            return
+        action = self._action(event.key)
+        if action is None:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        action()
+
+    def _action(self, key: str) -> Callable[[], object] | None:
+        row = self.cursor_location[0]
+        if key in _NEW_LINE:
+            return lambda: self.insert("\n")
+        if key == "up" and row == 0:
+            return lambda: self._recall(self.past.older(self.text))
+        if key == "down" and row == self.document.line_count - 1:
+            return lambda: self._recall(self.past.newer(self.text))
+        actions: dict[str, Callable[[], object]] = {
+            "enter": self._submit,
+            "tab": self._tab,
+            "pageup": lambda: self.post_message(self.Paged(-1)),
+            "pagedown": lambda: self.post_message(self.Paged(1)),
+            "escape": lambda: self.post_message(self.Escaped()),
+            "ctrl+r": self._search,
+        }
+        return actions.get(key)
+
+    def _submit(self) -> None:
+        text = self.text
+        if text.strip():
+            self.post_message(self.Submitted(text))
+
+    def sent(self) -> None:
+        """The text went out: the line is empty again."""
+        self.past.add(self.text)
+        self.put("")
+
+    def put(self, text: str) -> None:
+        """Another text, with the cursor behind it."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def _recall(self, text: str | None) -> None:
+        if text is not None:
+            self.put(text)
+
+    # Completion.
+
+    def _tab(self) -> None:
+        if self._completion is None:
+            at = self._cursor_index()
+            self._completion = self._complete(self.text, at)
+        found = self._completion
+        if found is None:
+            self.post_message(self.Said("nothing to complete here"))
+            return
+        word = found.turn()
+        head, tail = self.text[: found.start], found.rest
+        self.load_text(head + word + tail)
+        before = (head + word).split("\n")
+        self.move_cursor((len(before) - 1, len(before[-1])))
+        self.post_message(self.Said(found.choices()))
+
+    def _cursor_index(self) -> int:
+        row, column = self.cursor_location
+        return sum(len(line) + 1 for line in self.text.split("\n")[:row]) + column
+
+    # Search in the history.
+
+    def _search(self) -> None:
+        self._searching = ""
+        self._show_search(self.text)
+
+    def _search_key(self, event: events.Key) -> bool:
+        """Whether a key belongs to the search. Any other key takes what was found and goes on with it."""
+        assert self._searching is not None
+        key = event.key
+        if key == "ctrl+r":
+            self._find(self.past.search(self._searching, further=True))
+        elif key == "backspace":
+            self._searching = self._searching[:-1]
+            self._find(self.past.search(self._searching))
+        elif event.is_printable and event.character is not None:
+            self._searching += event.character
+            self._find(self.past.search(self._searching))
+        elif key == "escape":
+            self._end_search()
+            self.put("")
+        elif key == "enter":
+            self._end_search()
+        else:
+            self._end_search()
+            return False
+        return True
+
+    def _find(self, text: str | None) -> None:
+        if text is not None:
+            self.put(text)
+        self._show_search(text)
+
+    def _show_search(self, text: str | None) -> None:
+        found = "" if text is not None else ": not found"
+        self.post_message(self.Said(f"search in what you wrote: {self._searching}_{found}  (Enter takes it, Esc ends)"))
+
+    def _end_search(self) -> None:
+        self._searching = None
+        self.post_message(self.Said(""))

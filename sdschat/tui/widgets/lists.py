@@ -1,0 +1,91 @@
+"""The lists beside the log: channels and members. Drawn as literal text, line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual import events
+from textual.message import Message
+from textual.widgets import Static
+
+from sdschat.node.view_values import Person
+from sdschat.tui.look import Look
+from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.status import heard_words
+from sdschat.tui.model.wrapping import fitted
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLine:
+    """What the list says of a channel. The name is clean."""
+
+    name: str
+    label: str
+    badge: str
+    unread: int
+    mentions: int
+    shown: bool
+
+
+def unread_mark(line: ChannelLine) -> str:
+    """3, or @1 where somebody spoke to us; 999+ for more than anybody counts."""
+    if line.mentions:
+        return f"@{line.mentions}"
+    return "" if not line.unread else "999+" if line.unread > 999 else str(line.unread)
+
+
+class ChannelList(Static):
+    """Two lines a channel: number, name and what is unread; below it how complete it is."""
+
+    DEFAULT_CSS = "ChannelList { width: 20; height: 1fr; background: $surface; padding: 0 1; }"
+
+    @dataclass
+    class Picked(Message):
+        number: int
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__("", id=id, markup=False)
+        self.lines: list[ChannelLine] = []
+
+    def set_lines(self, lines: list[ChannelLine], look: Look) -> None:
+        if lines == self.lines:
+            return
+        self.lines = lines
+        text = Text(no_wrap=True, overflow="crop")
+        for number, line in enumerate(lines, 1):
+            mark = unread_mark(line)
+            name = fitted(f"{number} {line.label}", 17 - len(mark), look.glyphs.cut)
+            text.append(name, "bold reverse" if line.shown else "bold" if mark else "")
+            text.append(f" {mark}\n", look.style("mention" if line.mentions else "new"))
+            text.append(f"  {fitted(line.badge, 16, look.glyphs.cut)}\n", look.style("time"))
+        self.update(text)
+
+    def on_click(self, event: events.Click) -> None:
+        number = event.y // 2
+        if number < len(self.lines):
+            self.post_message(self.Picked(number))
+
+
+class MemberList(Static):
+    """Who is here, and when the others were heard last."""
+
+    DEFAULT_CSS = "MemberList { width: 22; height: 1fr; background: $surface; padding: 0 1; }"
+
+    def set_people(self, people: list[Person], look: Look, now: int) -> None:
+        here = sum(person.online for person in people)
+        text = Text(f"{here} here\n", no_wrap=True, overflow="crop", style="bold")
+        nicks = [nick_text(person.nick) for person in people]
+        room = max(1, self.size.height - 2) if self.size.height else 0
+        for person, nick in list(zip(people, nicks, strict=True))[:room]:
+            sign = look.glyphs.online if person.online else look.glyphs.offline
+            name = nick or f"<{short(person.sender_id, 8)}>"
+            if nick and nicks.count(nick) > 1:
+                name = f"{nick} {short(person.sender_id)}"
+            heard = heard_words(person, now).replace(" ago", "").replace("gone, ", "")
+            text.append(f"{sign} ", look.style("acked" if person.online else "time"))
+            text.append(fitted(name, 17 - len(heard), look.glyphs.cut), look.nick_style(person.sender_id))
+            text.append(f" {heard}\n", look.style("time"))
+        if len(people) > room:
+            text.append(f"and {len(people) - room} more: /who", look.style("time"))
+        self.update(text)

@@ -1,0 +1,98 @@
+"""The application on a stage: driven by the pilot, over real nodes on a network in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from sdschat.node.settings import Value
+from sdschat.tui.app import ChatApp
+from sdschat.tui.run import make_app
+from tests.node.worlds import PATIENCE, Member, World, world
+
+
+class Stage:
+    """One person at the application, the others as bare nodes."""
+
+    def __init__(self, app: ChatApp, pilot: Pilot[int], place: World, peers: Mapping[str, Member]) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.world = place
+        self.peers = peers
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.settle()
+
+    async def type(self, text: str) -> None:
+        """As if typed; a line break is one within the text."""
+        for letter in text:
+            self.app.composer.insert(letter)
+        await self.settle()
+
+    async def enter(self, text: str) -> None:
+        await self.type(text)
+        await self.press("enter")
+
+    async def settle(self) -> None:
+        """Everything that is known is on the screen."""
+        await self.pilot.pause()
+        self.app._redraw()
+        await self.pilot.pause()
+
+    async def until(self, condition: Callable[[], bool], what: str = "") -> None:
+        """Wait for what others do."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not condition():
+                    await asyncio.sleep(0.01)
+                    await self.settle()
+        except TimeoutError:
+            raise AssertionError(f"{what or 'it'} never came to pass; the screen was:\n{self.text()}") from None
+
+    async def until_text(self, text: str) -> None:
+        await self.until(lambda: text in self.text(), repr(text))
+
+    def lines(self) -> list[str]:
+        """What is on the screen."""
+        return [
+            "".join(segment.text for segment in strip).rstrip() for strip in self.app.screen._compositor.render_strips()
+        ]
+
+    def text(self) -> str:
+        return "\n".join(self.lines())
+
+    def log(self) -> list[str]:
+        """What is in the log, as far as it is in sight."""
+        log = self.app.log_view
+        return [log.render_line(y).text.rstrip() for y in range(log.size.height)]
+
+    def hint(self) -> str:
+        return self.app.panes.said("hint")
+
+
+@contextlib.asynccontextmanager
+async def stage(
+    folder: Path, nick: str = "ann", *channels: str, peers: tuple[str, ...] = (), size: tuple[int, int] = (100, 30),
+    changes: Mapping[str, Value] | None = None, ascii_only: bool = False, no_color: bool = False,
+    theme: str | None = None,
+) -> AsyncIterator[Stage]:  # fmt: skip
+    """Peers are in the lobby from the start, and so is the person."""
+    wanted = channels or ("lobby",)
+    async with world(folder) as place:
+        others = {name: place.start(name, *wanted, changes=changes) for name in peers}
+        own = place.start(nick, *wanted, changes=changes)
+        app = make_app(
+            own.node, wanted, ascii_only=ascii_only, no_color=no_color, theme=theme, copies=folder / "copied.txt"
+        )  # fmt: skip
+        try:
+            async with app.run_test(size=size) as pilot:
+                made = Stage(app, pilot, place, others)
+                await made.settle()
+                yield made
+        finally:
+            app.view.close()
