@@ -87,6 +87,7 @@ class Seen:
 
     __slots__ = (
         "answers_due",
+        "gaps_told",
         "held",
         "horizon",
         "index",
@@ -119,6 +120,7 @@ class Seen:
         self.parked: dict[str, None] = {}
         self.outgoing: dict[str, OutgoingRow] = {}
         self.told: dict[str, None] = {}
+        self.gaps_told: dict[str, None] = {}
         self.told_states: dict[str, AckState] = {}
         self.newest = (0, "")
         self.last_own = 0  # the largest Lamport timestamp that it ever stood by

@@ -9,6 +9,7 @@ from sdschat.sds.events import (
     DuplicateReceived,
     EphemeralReceived,
     Event,
+    GapClosed,
     Rejected,
     RepairCancelled,
     StateChanged,
@@ -31,6 +32,8 @@ def check_events(ledger: Ledger, seen: Seen, events: list[Event]) -> None:
     for event in events:
         if isinstance(event, Delivered):
             _delivered(ledger, seen, event)
+        elif isinstance(event, GapClosed):
+            seen.gaps_told.pop(event.message_id, None)
         elif isinstance(event, StateChanged):
             _state_changed(ledger, seen, event)
         elif isinstance(event, DuplicateReceived):
@@ -65,6 +68,9 @@ def _delivered(ledger: Ledger, seen: Seen, event: Delivered) -> None:
     if event.late != (place < seen.newest):
         raise Violation("I2", f"{what} was told as {'late' if event.late else 'the newest'}, which is not so")
     seen.newest = max(seen.newest, place)
+    if message_id in seen.gaps_told and not ledger.scenario.limits:  # a small window forgets who names what
+        raise Violation("I3", f"{what} came, and is still told as a gap")
+    seen.gaps_told.update(dict.fromkeys(event.gap))
     for entry in message.causal_history:
         parent = entry.message_id
         if parent in seen.told:

@@ -8,6 +8,7 @@ from sdschat.sds.rows import (
     Append,
     ChannelRow,
     Drop,
+    GapRow,
     HeldRow,
     LogRow,
     MissingRow,
@@ -33,6 +34,8 @@ def check_writes(ledger: Ledger, seen: Seen, writes: list[Write]) -> None:
                 _outgoing(seen, row)
             elif isinstance(row, HeldRow):
                 _held(ledger, seen, row)
+            elif isinstance(row, GapRow):
+                _gap(seen, row)
             elif isinstance(row, MissingRow):
                 _missing(seen, row)
             elif isinstance(row, AnswerRow):
@@ -126,6 +129,12 @@ def _outgoing(seen: Seen, row: OutgoingRow) -> None:
         raise Violation("I7", f"{what} is {row.state.name} without evidence")
     if row.state is AckState.ACKED and not mentioned and (len(filters) < WITNESSES or chance > CERTAIN_ENOUGH):
         raise Violation("I7", f"{what} is acked by {len(filters)} filters with a chance of error of {chance:.0e}")
+
+
+def _gap(seen: Seen, row: GapRow) -> None:
+    """I3: what holds for every message that names it was waited for."""
+    if row.message_id not in seen.node.store.tables[Table.MISSING]:
+        raise Violation("I3", f"{seen.name} gave {row.message_id[:8]} up, for which it never waited")
 
 
 def _missing(seen: Seen, row: MissingRow) -> None:

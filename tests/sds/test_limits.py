@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sdschat.sds import limits
+from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
-from sdschat.sds.events import Delivered, EphemeralReceived, GapClosed, PushScheduled
+from sdschat.sds.events import Delivered, EphemeralReceived, FilterRolled, GapClosed, PushScheduled
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.rows import GapRow
 from sdschat.sds.values import Message, Reason
@@ -91,6 +92,26 @@ def test_in_a_full_channel_the_newest_of_the_heaviest_goes() -> None:
     group = full_channel()
     group.give("a", waiting("b", 0))
     assert "z-00255" not in group["a"].channel.state.incoming.held
+
+
+def test_what_was_dropped_is_in_no_filter_that_is_sent() -> None:
+    group = full_channel()
+    group.give("a", waiting("b", 0))
+    remade = len(group["a"].of(FilterRolled))
+    group.crash("a")  # the filter is still to be made anew, which is on disk
+    group.send("a", "hello")
+    told = read_filter(group["a"].messages()[-1].bloom_filter or b"")
+    assert not isinstance(told, str)
+    assert [told.holds(message_id) for message_id in ("z-00255", "z-00254")] == [False, True]
+    assert len(group["a"].of(FilterRolled)) == remade + 1
+
+
+def test_dropping_messages_does_not_make_the_filter_anew_each_time() -> None:
+    group = full_channel()
+    before = len(group["a"].of(FilterRolled))
+    for place in range(50):
+        group.give("a", waiting("b", place))
+    assert len(group["a"].of(FilterRolled)) == before
 
 
 def test_the_one_that_goes_may_be_the_parent_of_the_one_that_comes() -> None:

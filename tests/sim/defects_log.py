@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.sds.bloom.own import OwnFilter
+from sdschat.sds.gaps import Gaps
 from sdschat.sds.ids import message_id_for
-from sdschat.sds.rows import Entry
+from sdschat.sds.rows import Entry, GapRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import (
     deliver,
     dependencies,
     filters,
+    parked,
     receive,
     requests,
     send,
@@ -83,16 +85,7 @@ def ties_are_in_order_of_arrival() -> Iterator[None]:
 
 @defect
 def gaps_are_never_closed() -> Iterator[None]:
-    old = deliver._into_log
-
-    def into_log(s: ChannelState, message: Message, *rest: Any) -> None:
-        gap = s.gaps.get(message.message_id)
-        old(s, message, *rest)
-        if gap is not None:
-            s.gaps[message.message_id] = gap
-            s.gaps.changed.pop(message.message_id, None)
-
-    with instead(old, into_log):
+    with method(RecentWindow, "awaits", lambda *_: False), method(Gaps, "close", lambda *_: False):
         yield
 
 
@@ -165,4 +158,30 @@ def the_filter_claims_more_than_it_covers() -> Iterator[None]:
         self.floor = floor
 
     with method(OwnFilter, "roll", roll):
+        yield
+
+
+@defect
+def what_one_goes_without_all_go_without() -> Iterator[None]:
+    old = dependencies.verify_dependencies
+
+    def verify(s: ChannelState, message: Message, lamport: int) -> Any:
+        found = old(s, message, lamport)
+        for message_id in found.gap:
+            s.gaps.note(GapRow(message_id, "lost", None, s.now.wall, message.sender_id))
+        return found
+
+    with instead(old, verify):
+        yield
+
+
+@defect
+def parked_messages_enter_the_filter() -> Iterator[None]:
+    old = parked.park
+
+    def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
+        old(s, message, raw, via, lamport)
+        filters.include_received(s, message.message_id, lamport)
+
+    with instead(old, park):
         yield
