@@ -144,3 +144,52 @@ class Need(NamedTuple):
 
 class BadAnswer(ValueError):
     """An answer that does not fit its question: whoever gave it is not to be asked again."""
+
+
+# Between two nodes.
+
+
+class Want(NamedTuple):
+    """A request for messages: all of a stretch, or those that these short ids are of."""
+
+    low: Key
+    high: Key
+    shorts: tuple[int, ...] = ()
+    newest_first: bool = False
+    limit: int = 0  # messages
+
+
+class Declined(NamedTuple):
+    """No answer, or no pages, for now."""
+
+    why: str
+
+
+class Nudge(NamedTuple):
+    """We have so many messages that you lack."""
+
+    lacking: int
+
+
+class Frame(NamedTuple):
+    """`session` is drawn by who asks, and is the salt of that comparison; an answer bears its question's number."""
+
+    session: int
+    number: int
+    what: Ask | Answer | Want | Declined | Nudge
+
+
+class Page(NamedTuple):
+    """Messages that were wanted, as they were broadcast."""
+
+    session: int
+    want: int
+    number: int
+    packets: tuple[bytes, ...]
+    end: Key | None = None  # on the last page: everything wanted is here up to this bound, or down to it
+
+
+class Refused(NamedTuple):
+    """Bytes that are no frame or page, and why."""
+
+    why: str

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from sdschat.catchup import HIGHEST, LOWEST, Asker, Key, Need, answer
+from sdschat.catchup import HIGHEST, LOWEST, Answer, Ask, Asker, Key, Need, answer
 from sdschat.catchup.answers import Effort
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.sketch import Shortener
+from sdschat.catchup.values import Frame
+from sdschat.wire.catchup_codec import decode_extension, encode_frame
 
 Keys = list[tuple[int, str]]
 PLENTY = 10**9
+Carried = TypeVar("Carried", Ask, Answer)
 
 
 def some_keys(count: int, seed: int = 1, spread: int = 700) -> Keys:
@@ -31,6 +34,7 @@ class Found(NamedTuple):
     packets: int
     read: int  # messages that the other side read to answer
     needs: list[Need]
+    bytes: int  # both ways
 
 
 def fetched(needs: Iterable[Need], theirs: MemoryLog) -> list[tuple[int, str]]:
@@ -45,15 +49,26 @@ def fetched(needs: Iterable[Need], theirs: MemoryLog) -> list[tuple[int, str]]:
     return found
 
 
+def _carried(what: Carried) -> tuple[Carried, int]:
+    """As it comes out on the other side of the network, and its size."""
+    frame = Frame(77, 3, what)
+    packet = encode_frame(frame)
+    assert decode_extension(packet) == frame
+    return what, len(packet)
+
+
 def compare(ours: Keys, theirs: Keys, *, low: Key = LOWEST, high: Key = HIGHEST, room: int = PLENTY) -> Found:
     """`room`: how many messages may be read for one packet."""
     mine, other = MemoryLog(ours), MemoryLog(theirs)
     asker = Asker(mine, low, high, salt=77)
-    packets = read = 0
+    packets = read = size = 0
     while (ask := asker.ask()) is not None:
         effort = Effort(room, 0, 0)
-        asker.answered(answer(ask, other, effort))
+        question, asked = _carried(ask)
+        answered, reply = _carried(answer(question, other, effort))
+        asker.answered(answered)
+        size += asked + reply
         packets += 2
         read += room - effort.left
         assert packets < 10_000
-    return Found(set(fetched(asker.needs, other)), asker.lacking, packets, read, asker.needs)
+    return Found(set(fetched(asker.needs, other)), asker.lacking, packets, read, asker.needs, size)

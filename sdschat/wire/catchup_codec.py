@@ -1,0 +1,220 @@
+"""What sdschat adds to the payloads of 2/MVDS, to values and back. Total: any bytes give values or a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from sdschat.catchup import limits
+from sdschat.catchup.values import (
+    Answer,
+    Ask,
+    Declined,
+    Frame,
+    Key,
+    Kind,
+    Nudge,
+    Page,
+    Part,
+    Question,
+    Refused,
+    Reply,
+    Want,
+)
+from sdschat.wire import catchup_pb2 as pb
+from sdschat.wire.text import longer_than
+
+PAGES: Final = 1  # the lane of pages
+MAX_FRAME_BYTES: Final = 512 * 1024
+MAX_PAGE_PACKETS: Final = 1024
+_MAX_WHY_BYTES: Final = 64
+_KINDS: Final = frozenset(Kind)
+
+
+class _Bad(ValueError):
+    """The text says what is wrong."""
+
+
+def encode_frame(frame: Frame) -> bytes:
+    made = pb.Frame(session=frame.session, number=frame.number)
+    match frame.what:
+        case Ask() as ask:
+            made.ask.CopyFrom(_encode_ask(ask))
+        case Answer(replies):
+            made.answer.CopyFrom(pb.Answer(replies=[_encode_reply(reply) for reply in replies]))
+        case Want(low, high, shorts, newest_first, limit):
+            wanted = pb.Want(shorts=_pack(shorts), newest_first=newest_first, limit=limit)
+            wanted.bounds.CopyFrom(_encode_bounds([low, high]))
+            made.want.CopyFrom(wanted)
+        case Declined(why):
+            made.declined.why = why
+            made.declined.SetInParent()
+        case Nudge(lacking):
+            made.nudge.lacking = lacking
+            made.nudge.SetInParent()
+    return pb.Extension(frame=made).SerializeToString()
+
+
+def lane_mark(lane: int) -> bytes:
+    """To stand behind a payload: bytes of one message after those of another are the fields of both."""
+    return pb.Extension(lane=lane).SerializeToString()
+
+
+def decode_extension(packet: bytes) -> Frame | int | Refused:
+    """The frame in a payload, or else the lane that its records are of."""
+    parsed = pb.Extension()
+    try:
+        parsed.ParseFromString(packet)
+        if not parsed.HasField("frame"):
+            return parsed.lane
+        if len(packet) > MAX_FRAME_BYTES:
+            return Refused(f"a frame of {len(packet)} bytes")
+        return _frame(parsed.frame)
+    except _Bad as error:
+        return Refused(str(error))
+    except (DecodeError, ValueError, RecursionError):
+        return Refused("unreadable")
+
+
+def encode_page(page: Page) -> bytes:
+    made = pb.Page(
+        session=page.session, want=page.want, number=page.number, packets=page.packets, last=page.end is not None
+    )
+    if page.end is not None:
+        made.end.CopyFrom(_encode_bounds([page.end]))
+    return made.SerializeToString()
+
+
+def decode_page(body: bytes) -> Page | Refused:
+    parsed = pb.Page()
+    try:
+        parsed.ParseFromString(body)
+        if len(parsed.packets) > MAX_PAGE_PACKETS:
+            raise _Bad(f"{len(parsed.packets)} packets")
+        end = _bounds(parsed.end, 1)[0] if parsed.last else None
+    except _Bad as error:
+        return Refused(str(error))
+    except (DecodeError, ValueError, RecursionError):
+        return Refused("unreadable")
+    return Page(parsed.session, parsed.want, parsed.number, tuple(parsed.packets), end)
+
+
+def _frame(parsed: pb.Frame) -> Frame:
+    what: Ask | Answer | Want | Declined | Nudge
+    match parsed.WhichOneof("what"):
+        case "ask":
+            what = _ask(parsed.session, parsed.ask)
+        case "answer":
+            if len(parsed.answer.replies) > limits.QUESTIONS:
+                raise _Bad(f"{len(parsed.answer.replies)} replies")
+            what = Answer(tuple(_reply(reply) for reply in parsed.answer.replies))
+        case "want":
+            what = _want(parsed.want)
+        case "declined":
+            if longer_than(parsed.declined.why, _MAX_WHY_BYTES):
+                raise _Bad("a long reason")
+            what = Declined(parsed.declined.why)
+        case "nudge":
+            what = Nudge(parsed.nudge.lacking)
+        case _:
+            raise _Bad("a frame with nothing in it")
+    return Frame(parsed.session, parsed.number, what)
+
+
+def _encode_ask(ask: Ask) -> pb.Ask:
+    questions = ask.questions
+    made = pb.Ask(kinds=[one.kind for one in questions], numbers=[one.number for one in questions])
+    made.bounds.CopyFrom(_encode_bounds([bound for one in questions for bound in (one.low, one.high)]))
+    if len(questions) == 1:  # only the first question of a comparison has one, and it is alone
+        made.fingerprint = questions[0].fingerprint
+    return made
+
+
+def _ask(session: int, parsed: pb.Ask) -> Ask:
+    count = len(parsed.kinds)
+    if not 1 <= count <= limits.QUESTIONS or len(parsed.numbers) != count:
+        raise _Bad(f"{count} questions")
+    if not _KINDS.issuperset(parsed.kinds):
+        raise _Bad("a question of an unknown kind")
+    if parsed.fingerprint and (count != 1 or len(parsed.fingerprint) != limits.FINGERPRINT_BYTES):
+        raise _Bad("a fingerprint of another length")
+    bounds = _bounds(parsed.bounds, 2 * count)
+    lows, highs = bounds[::2], bounds[1::2]
+    if any(low >= high for low, high in zip(lows, highs, strict=True)):
+        raise _Bad("a stretch that ends before it begins")
+    columns = zip(parsed.kinds, lows, highs, parsed.numbers, strict=True)
+    questions = [Question(Kind(kind), low, high, number, parsed.fingerprint) for kind, low, high, number in columns]
+    return Ask(session, tuple(questions))
+
+
+def _encode_reply(reply: Reply) -> pb.Reply:
+    made = pb.Reply(equal=reply.equal, listed=reply.listed, cells=_pack(reply.cells))
+    if reply.parts:
+        made.messages.extend(part.messages for part in reply.parts)
+        made.fingerprints = b"".join(part.fingerprint for part in reply.parts)
+        made.bounds.CopyFrom(_encode_bounds([part.high for part in reply.parts]))
+    elif reply.keys:
+        made.bounds.CopyFrom(_encode_bounds(reply.keys))
+    return made
+
+
+def _reply(parsed: pb.Reply) -> Reply:
+    count, size = len(parsed.messages), limits.FINGERPRINT_BYTES
+    cells = tuple(_unpack(parsed.cells, limits.CELLS_IN_ALL))
+    if not count:
+        keys = tuple(_bounds(parsed.bounds, len(parsed.bounds.lamports)))
+        if len(keys) > limits.KEYS:
+            raise _Bad(f"{len(keys)} keys")
+        return Reply((), cells, parsed.listed, keys, parsed.equal)
+    if count > limits.PARTS or len(parsed.fingerprints) != count * size:
+        raise _Bad(f"{count} parts with {len(parsed.fingerprints)} bytes of fingerprints")
+    ends = _bounds(parsed.bounds, count)
+    prints = (parsed.fingerprints[at : at + size] for at in range(0, count * size, size))
+    parts = tuple(Part(*columns) for columns in zip(ends, parsed.messages, prints, strict=True))
+    return Reply(parts, cells, parsed.listed, (), parsed.equal)
+
+
+def _want(parsed: pb.Want) -> Want:
+    low, high = _bounds(parsed.bounds, 2)
+    if low >= high:
+        raise _Bad("a stretch that ends before it begins")
+    return Want(low, high, tuple(_unpack(parsed.shorts, limits.SHORTS)), parsed.newest_first, parsed.limit)
+
+
+def _encode_bounds(bounds: Iterable[Key]) -> pb.Bounds:
+    made = pb.Bounds()
+    before = 0
+    for at, (lamport, message_id) in enumerate(bounds):
+        made.lamports.append(lamport - before)
+        before = lamport
+        if message_id:
+            made.positions.append(at)
+            made.ids.append(message_id)
+    return made
+
+
+def _bounds(parsed: pb.Bounds, count: int) -> list[Key]:
+    if len(parsed.lamports) != count or len(parsed.positions) != len(parsed.ids) or len(parsed.ids) > count:
+        raise _Bad(f"{len(parsed.lamports)} bounds where {count} are expected")
+    found = [Key(lamport, "") for lamport in accumulate(parsed.lamports)]
+    if any(not 0 <= bound.lamport <= limits.MAX_LAMPORT for bound in found):
+        raise _Bad("a time out of bounds")
+    for at, message_id in zip(parsed.positions, parsed.ids, strict=True):
+        if at >= count or longer_than(message_id, limits.MAX_ID_BYTES + 1):
+            raise _Bad("an id that belongs to nothing, or is too long")
+        found[at] = Key(found[at].lamport, message_id)
+    return found
+
+
+def _pack(shorts: Sequence[int]) -> bytes:
+    return b"".join(short.to_bytes(limits.SHORT_BYTES, "big") for short in shorts)
+
+
+def _unpack(packed: bytes, most: int) -> Iterable[int]:
+    size = limits.SHORT_BYTES
+    if len(packed) % size or len(packed) > most * size:
+        raise _Bad(f"{len(packed)} bytes of short ids")
+    return (int.from_bytes(packed[at : at + size], "big") for at in range(0, len(packed), size))
