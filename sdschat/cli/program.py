@@ -30,6 +30,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "config": "Print every setting in force, and where it came from.",
     "tap": "Record the topics of a broker into files.",
     "audit": "Compare the databases of several nodes.",
+    "demo": "A channel of several participants that talk and fail, to watch.",
     "simulate": "Simulate groups of participants, one seed each.",
     "pipeline": "Audits, figures and simulations on Spark.",
     "completions": "Print the completion script of a shell.",

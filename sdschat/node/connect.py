@@ -60,6 +60,16 @@ class MqttNetwork:
         if self._hosts is not None:
             self._hosts(hosting)
 
+    @property
+    def hosting(self) -> bool:
+        """Whether the embedded broker is a process of ours."""
+        return self._hosting is not None and self._hosting.hosting
+
+    async def stop_hosting(self) -> None:
+        """End the embedded broker if it is ours. Whoever connects next starts another one."""
+        if self._hosting is not None:
+            await self._hosting.close()
+
     def transport(self, presence_topic: str) -> Transport:
         inner = MqttTransport(replace(self._options, presence_topic=presence_topic))
         return with_faults(inner, self._settings, asyncio.get_running_loop(), presence_topic)

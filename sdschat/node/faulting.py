@@ -55,17 +55,17 @@ class Injection:
         self._node = node
         self._room = node.rooms[channel]
 
-    def share(self, name: str, value: float, way: Direction | None = None) -> None:
-        """Lose, double or reorder this share of the packets, 0 to 1. Raises ValueError."""
+    def share(self, name: str, value: float, way: str = "") -> None:
+        """Lose, double or reorder this share of the packets, 0 to 1, `in`, `out` or both ways. Raises ValueError."""
         self._change({name: value}, way)
 
-    def delay(self, milliseconds: int, way: Direction | None = None) -> None:
+    def delay(self, milliseconds: int, way: str = "") -> None:
         """Raises ValueError."""
         self._change({"delay": milliseconds / 1000}, way)
 
-    def _change(self, fields: Mapping[str, float], way: Direction | None) -> None:
+    def _change(self, fields: Mapping[str, float], way: str) -> None:
         transport = self._transport()
-        for each in Direction if way is None else (way,):
+        for each in (Direction(way),) if way else Direction:
             transport.set(replace(transport.faults.way(each), **fields), each)  # type: ignore[arg-type]
 
     def offline(self, cut: bool) -> None:

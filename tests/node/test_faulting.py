@@ -11,7 +11,6 @@ import pytest
 from sdschat.node.facts import ConnectionChanged, MessageDelivered, PresenceChanged
 from sdschat.node.faulting import Injection
 from sdschat.sds.events import DependenciesMissing, SyncReceived
-from sdschat.transport.faults import Direction
 from sdschat.transport.memory import MemoryTransport
 from tests.node.worlds import Member, World, world
 
@@ -41,7 +40,7 @@ def test_loss_in_one_direction_leaves_the_other_alone(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann, bob = await pair(w)
             faults = Injection(bob.node, "lobby")
-            faults.share("loss", 1.0, Direction.IN)
+            faults.share("loss", 1.0, "in")
             bob.node.send("lobby", "heard")
             ann.node.send("lobby", "lost")
             await ann.until_texts("heard", "lost")
@@ -61,7 +60,7 @@ def test_faults_of_both_directions_are_told_apart(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann, _ = await pair(w)
             faults = Injection(ann.node, "lobby")
-            faults.share("loss", 0.3, Direction.IN)
+            faults.share("loss", 0.3, "in")
             faults.delay(200)
             assert faults.told() == "loss 30%, delay 200 ms in, delay 200 ms out"
             faults.share("loss", 0.3)
@@ -135,7 +134,7 @@ def test_a_packet_under_way_keeps_its_order_when_faults_end(tmp_path: Path) -> N
         async with world(tmp_path) as w:
             ann, bob = await pair(w)
             faults = Injection(ann.node, "lobby")
-            faults.delay(100, Direction.OUT)
+            faults.delay(100, "out")
             ann.node.send("lobby", "first")
             await ann.until(MessageDelivered)
             faults.off()

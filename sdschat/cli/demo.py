@@ -1,0 +1,88 @@
+"""`sdschat demo`: a channel with several participants that talk and fail, to watch."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import click
+
+from sdschat.cli.options import say
+from sdschat.cli.problem import DONE, UNREACHABLE, WRONG_USE, Problem
+
+_CHANNEL = "demo"
+
+
+@click.command("demo")
+@click.option("--peers", type=int, default=4, show_default=True, metavar="N", help="How many talk beside you, 2 to 16.")
+@click.option("--loss", default="30%", show_default=True, metavar="SHARE", help="Of packets, while some are lost.")
+@click.option("--seconds", type=float, metavar="N", help="End after so long. Default: when you quit.")
+@click.option("--headless", is_flag=True, help="Show nothing; print a summary as JSON at the end.")
+@click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")
+@click.option("--theme", metavar="NAME", help="dark, light, contrast or plain.")
+@click.option("--record", metavar="FILE", help="Keep what you see, for `sdschat replay`.")
+def command(
+    peers: int, loss: str, seconds: float | None, headless: bool, ascii_only: bool, theme: str | None,
+    record: str | None,
+) -> int:  # fmt: skip
+    """Watch a channel whose participants talk, lose packets, go offline and come back.
+
+    \b
+    Examples:
+      sdschat demo
+      sdschat demo --peers 2 --loss 50%
+      sdschat demo --headless --seconds 20 | jq .equal_logs
+
+    Every participant is a real node with its own database, on an embedded broker with a port of its own. All of it is
+    in this process and a temporary folder, and gone when it ends. You can write, too; F2 opens the Lens.
+    """
+    share = _share(loss)
+    if not 2 <= peers <= 16:
+        raise Problem(f"--peers is {peers}, and must be from 2 to 16.", WRONG_USE)
+    if seconds is not None and not 1 <= seconds <= 86_400:
+        raise Problem(f"--seconds is {seconds:g}, and must be from 1 to 86400.", WRONG_USE)
+    if headless:
+        return asyncio.run(_headless(peers, share, 30.0 if seconds is None else seconds, record))
+    raise Problem("The demonstration on screen is not there yet. Use --headless.", WRONG_USE)
+
+
+def _share(text: str) -> float:
+    """30% or 0.3."""
+    try:
+        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise Problem(f"--loss is {text!r}, and must be a share such as 30% or 0.3, less than everything.", WRONG_USE)
+    return value
+
+
+async def _headless(peers: int, loss: float, seconds: float, record: str | None) -> int:
+    """Talk for most of the time, then let everything be found; ends sooner when nothing is missing any more."""
+    from sdschat.node.company import Company
+    from sdschat.node.settings import make_settings
+    from sdschat.transport.broker import BrokerError
+    from sdschat.tui.demo.director import Director
+
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="sdschat-demo-") as folder:
+        company = Company(Path(folder), make_settings({"sds.sync_interval": 2000}, "demo"), _CHANNEL)
+        director = Director(company, peers, loss, say if sys.stderr.isatty() else lambda _: None)
+        try:
+            await director.open()
+        except (BrokerError, TimeoutError) as error:
+            raise Problem(
+                f"The demonstration could not start its broker: {error or 'it took too long'}.", UNREACHABLE
+            ) from error
+        try:
+            await director.play(seconds * 0.6)
+            await director.settle(max(0.0, seconds - (time.monotonic() - started)))
+            summary = director.summary(time.monotonic() - started)
+        finally:
+            await company.close()
+    print(json.dumps(summary, ensure_ascii=False))
+    return DONE

@@ -1,0 +1,1 @@
+"""A channel to watch: several nodes that talk and fail by script."""

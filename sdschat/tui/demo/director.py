@@ -1,0 +1,164 @@
+"""Runs the script on a company of nodes, and counts what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+from sdschat.node.company import Company
+from sdschat.node.facts import Fact, HostingChanged, MessageDelivered
+from sdschat.node.faulting import Injection
+from sdschat.node.node import Node
+from sdschat.sds import events as ev
+from sdschat.sds.rows import AckState
+from sdschat.tui.demo.script import LENGTH, NAMES, WATCHER, Act, Verb, acts
+
+_LOOK: Final = 0.2  # seconds between two looks at whether all logs are equal
+MOST_PEERS: Final = len(NAMES)
+
+
+class Tally:
+    """What one node went through."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.own: dict[str, AckState] = {}
+
+    def hear(self, fact: Fact) -> None:
+        what = fact.what
+        counts = self.counts
+        match what:
+            case MessageDelivered():
+                counts["delivered"] += 1
+                counts["late"] += what.late
+                counts["repaired"] += what.via == "repair"
+                if what.said.own:
+                    self.own[what.said.message.message_id] = AckState.UNACKED
+            case ev.StateChanged() if what.message_id in self.own:
+                self.own[what.message_id] = what.state
+            case ev.RepairRequested():
+                counts["repairs_requested"] += len(what.message_ids)
+            case ev.RepairResponded():
+                counts["repairs_answered"] += 1
+            case ev.Pushed():
+                counts["pushed"] += 1
+            case ev.DependenciesMissing():
+                counts["missing"] += len(what.dependencies)
+            case ev.DependenciesLost():
+                counts["lost"] += len(what.dependencies)
+            case HostingChanged(hosting=True):
+                counts["hosted_broker"] += 1
+
+    def summary(self) -> dict[str, int]:
+        names = (
+            "delivered", "late", "missing", "repaired", "lost", "repairs_requested", "repairs_answered", "pushed",
+            "hosted_broker",
+        )  # fmt: skip
+        states = list(self.own.values())
+        return {
+            "sent": len(states),
+            "acked": states.count(AckState.ACKED),
+            "possibly_acked": states.count(AckState.POSSIBLY_ACKED),
+            **{name: self.counts[name] for name in names},
+        }
+
+
+class Director:
+    """One run. `tell` gets what is said to who watches."""
+
+    def __init__(self, company: Company, peers: int, loss: float, tell: Callable[[str], None] = lambda _: None) -> None:
+        self.company = company
+        self.peers = NAMES[:peers]
+        self.loss = loss
+        self.tallies: dict[str, Tally] = {}
+        self._tell = tell
+
+    @property
+    def nicks(self) -> tuple[str, ...]:
+        """Everybody, who watches last: the broker is not theirs to begin with."""
+        return (*self.peers, WATCHER)
+
+    async def open(self) -> None:
+        """Raises TimeoutError where no broker could be started, and what opening a profile raises."""
+        await self.company.admit(self.nicks, self._present)
+
+    def _present(self, node: Node) -> None:
+        tally = self.tallies[node.nick] = Tally()
+        node.listen(tally.hear)
+
+    async def play(self, seconds: float | None = None) -> None:
+        """The script for ever; or for so long, and as much faster as it takes to come to its end once."""
+        pace = 1.0 if seconds is None else min(1.0, seconds / LENGTH)
+        try:
+            async with asyncio.timeout(seconds):
+                for act in acts():
+                    await asyncio.sleep(act.pause * pace)
+                    await self.do(act)
+        except TimeoutError:
+            pass
+
+    async def settle(self, seconds: float) -> bool:
+        """No more faults and no more talk: wait until all logs are equal and everything is acknowledged, at most so
+        long. Gives whether the logs are equal."""
+        await self.do(Act(0, Verb.CALM))
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while loop.time() < end and not (self.company.equal_logs() and self._all_acked()):
+            await asyncio.sleep(_LOOK)
+        return self.company.equal_logs()
+
+    def _all_acked(self) -> bool:
+        return all(state is AckState.ACKED for tally in self.tallies.values() for state in tally.own.values())
+
+    async def do(self, act: Act) -> None:
+        nick = self.peers[act.peer % len(self.peers)]
+        watcher = self._faults(WATCHER)
+        match act.verb:
+            case Verb.SAY:
+                self.company.nodes[nick].send(self.company.channel, act.text)
+            case Verb.TELL:
+                self._tell(act.text)
+            case Verb.LOSS:
+                for each in self.nicks:
+                    self._faults(each).share("loss", self.loss)
+            case Verb.DEAF:
+                watcher.share("loss", 1.0, "in")
+            case Verb.HEAR:
+                watcher.share("loss", self.loss, "in")
+            case Verb.LEAVE | Verb.RETURN:
+                self._faults(nick).offline(act.verb is Verb.LEAVE)
+            case Verb.SILENCE | Verb.UNSILENCE:
+                watcher.partition(self.company.nodes[nick].sender_id, nick, act.verb is Verb.SILENCE)
+            case Verb.BROKER:
+                await self.company.end_broker()
+            case Verb.CALM:
+                for each in self.nicks:
+                    self._faults(each).off()
+
+    def _faults(self, nick: str) -> Injection:
+        return Injection(self.company.nodes[nick], self.company.channel)
+
+    def summary(self, seconds: float) -> dict[str, Any]:
+        """As `sdschat demo --headless` prints it."""
+        states = {nick: self.company.log_state(nick) for nick in self.nicks}
+        nodes = {
+            nick: {
+                **self.tallies[nick].summary(),
+                "log": states[nick].messages,
+                "fingerprint": states[nick].fingerprint,
+                "packets_lost": sum(way.lost for way in self._faults(nick).carried().values()),
+            }
+            for nick in self.nicks
+        }
+        return {
+            "v": 1,
+            "seconds": round(seconds, 1),
+            "channel": self.company.channel,
+            "peers": len(self.peers),
+            "loss": self.loss,
+            "messages": sum(tally.summary()["sent"] for tally in self.tallies.values()),
+            "equal_logs": len(set(states.values())) == 1,
+            "nodes": nodes,
+        }

@@ -1,0 +1,99 @@
+"""What happens in the demonstration, scene by scene. Who of the company does it is counted from the first peer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import cycle
+from typing import Final, NamedTuple
+
+NAMES: Final = (
+    "ann", "bob", "carol", "dave", "eve", "frank", "grace", "heidi", "ivan", "judy", "mike", "nina", "olaf", "peggy",
+    "rupert", "sybil",
+)  # fmt: skip
+WATCHER: Final = "you"
+
+
+class Verb(StrEnum):
+    SAY = "say"
+    LOSS = "loss"  # on all connections, by the share that was asked for
+    DEAF = "deaf"  # the watcher loses everything that comes in
+    HEAR = "hear"
+    LEAVE = "leave"  # a peer is offline
+    RETURN = "return"
+    SILENCE = "silence"  # the watcher does not hear one peer
+    UNSILENCE = "unsilence"
+    BROKER = "broker"  # the process of the broker ends
+    CALM = "calm"  # no faults any more
+    TELL = "tell"  # to who watches
+
+
+class Act(NamedTuple):
+    pause: float  # seconds before it
+    verb: Verb
+    peer: int = 0
+    text: str = ""
+
+
+def _talk(*lines: tuple[int, str]) -> list[Act]:
+    return [Act(1.0, Verb.SAY, peer, text) for peer, text in lines]
+
+
+OPENING: Final = [
+    Act(0.5, Verb.TELL, text="Everybody here is a real node of its own, on a broker of this process."),
+    *_talk((0, "hello, all"), (1, "hi ann"), (2, "is this on?"), (0, "yes: the tick says who has it")),
+]
+SCENES: Final[tuple[list[Act], ...]] = (
+    [
+        Act(1.0, Verb.LOSS),
+        Act(0.2, Verb.TELL, text="From now on packets are lost on every connection, at random, in both directions."),
+        *_talk((1, "half of what I say is gone"), (3, "and still it comes through"), (2, "after a while"),
+               (0, "who misses something asks for it")),
+    ],
+    [
+        Act(1.5, Verb.DEAF),
+        Act(0.1, Verb.TELL, text="You hear nothing for a moment. Watch for the gap, and how it closes: /lens repair."),
+        *_talk((2, "this one you will miss")),
+        Act(0.3, Verb.HEAR),
+        *_talk((1, "but this one names it, so you know")),
+        Act(6.0, Verb.SAY, 0, "it should be back by now"),
+    ],
+    [
+        Act(1.0, Verb.LEAVE, 1),
+        Act(0.1, Verb.TELL, text="bob is offline, and goes on writing."),
+        *_talk((1, "nobody hears this yet"), (0, "has anybody seen bob?"), (1, "nor this"), (2, "he will be back")),
+        Act(1.5, Verb.RETURN, 1),
+        Act(3.0, Verb.SAY, 1, "here I am: what I wrote took its place above"),
+    ],
+    [
+        Act(1.0, Verb.SILENCE, 2),
+        Act(0.1, Verb.TELL, text="You do not hear carol, whoever passes it on; the others do."),
+        *_talk((2, "can you read this?"), (0, "I can")),
+        Act(3.0, Verb.UNSILENCE, 2),
+        Act(0.1, Verb.TELL, text="Now you hear her again, and ask for what is missing."),
+        *_talk((2, "and now?")),
+        Act(5.0, Verb.SAY, 3, "all there"),
+    ],
+    [
+        Act(1.0, Verb.BROKER),
+        Act(0.1, Verb.TELL, text="The process that hosted the broker has ended. Another one takes over."),
+        Act(3.5, Verb.SAY, 0, "that was quick"),
+        *_talk((1, "nothing is lost: it was all on disk")),
+    ],
+    [
+        Act(1.5, Verb.CALM),
+        Act(0.1, Verb.TELL, text="No more faults. Everything that is missing anywhere is found now."),
+        *_talk((3, "quiet again"), (2, "so it is")),
+        Act(6.0, Verb.TELL, text="Look at any two logs: same messages, same order. It starts over; /quit ends it."),
+    ],
+)  # fmt: skip
+
+
+LENGTH: Final = sum(act.pause for part in (OPENING, *SCENES) for act in part)  # seconds
+
+
+def acts() -> Iterator[Act]:
+    """The opening, and then the scenes again and again."""
+    yield from OPENING
+    for scene in cycle(SCENES):
+        yield from scene
