@@ -1,0 +1,64 @@
+"""`sdschat audit`: whether several nodes have the same log, from their databases alone."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sdschat.cli.problem import DONE, PROFILE, UNEXPECTED
+
+if TYPE_CHECKING:
+    from sdschat.pipeline.compare import Comparison
+
+_SHOWN = 20
+
+
+@click.command("audit")
+@click.argument("sources", nargs=-1, required=True, metavar="DB…", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
+@click.option("--all", "everything", is_flag=True, help=f"List all of it, not only the first {_SHOWN}.")
+@click.option("--settle", metavar="TIME", default="2m", help="For how long a node may lag behind. Default: 2m.")
+def command(sources: tuple[Path, ...], as_json: bool, everything: bool, settle: str) -> int:
+    """Compare the databases of several nodes: does everybody have everything, in the same order?
+
+    \b
+    Examples:
+      sdschat audit ann.db bob.db cleo.db
+      sdschat audit ~/.local/share/sdschat/profiles
+      sdschat audit field/*.db --json
+
+    Databases are only read, and their nodes may be running. Exit code 0: they agree; 1: they do not, and the output
+    says which node, which message, and where in the log; 5: a database cannot be read.
+    """
+    from sdschat.cli.audit_report import as_object, lines
+    from sdschat.pipeline.compare import compare, databases
+    from sdschat.pipeline.rules import DEFAULT
+
+    rules = DEFAULT._replace(settle=_duration(settle))
+    found = compare(databases(sources), time.time_ns() // 1_000_000, rules)
+    if as_json:
+        import json
+
+        click.echo(json.dumps(as_object(found.audit, found.taken.quarantine), separators=(",", ":")))
+    else:
+        for line in lines(found, None if everything else _SHOWN):
+            click.echo(line)
+    return _exit_code(found)
+
+
+def _exit_code(found: Comparison) -> int:
+    if not found.audit.agreed:
+        return UNEXPECTED
+    return PROFILE if any(not row.place for row in found.taken.quarantine) else DONE
+
+
+def _duration(text: str) -> int:
+    from sdschat.node.settings import SettingError, duration
+
+    try:
+        return duration(text)
+    except (SettingError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--settle") from error

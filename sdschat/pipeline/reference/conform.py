@@ -1,0 +1,115 @@
+"""Bronze to silver: each event once, of several readings of a database the latest, a copy for each message a node
+has, and since when and until when each node was there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from sdschat.pipeline.reference.taken import Taken
+from sdschat.pipeline.rules import DEFAULT, Rules
+from sdschat.pipeline.schemas import Copy, Declared, Journal, Message, Node, Presence
+
+Channel = tuple[str, str]  # run_id, channel
+Member = tuple[str, str, str]  # run_id, channel, node
+Reading = Message | Node | Declared
+R = TypeVar("R", Message, Node)
+
+DELIVERED: Final = "delivered"
+
+
+@dataclass(slots=True)
+class Silver:
+    journal: list[Journal]  # of each node in the order in which it was written
+    copies: list[Copy]
+    presences: list[Presence]
+    declared: list[Declared]
+    nodes: list[Node]
+
+
+def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
+    journal = in_order(taken.journal)
+    nodes = _latest(taken.nodes, lambda row: (row.run_id, row.channel, row.node))
+    newest = {(row.run_id, row.channel, row.node): (row.as_of, row.read_ms) for row in nodes}
+    declared = {row for row in taken.declared if newest.get(_member(row)) == (row.as_of, row.read_ms)}
+    copies = _copies(taken.messages, journal, newest.keys())
+    return Silver(journal, copies, presences(nodes, journal, copies, rules), sorted(declared), nodes)
+
+
+def in_order(rows: Iterable[Journal]) -> list[Journal]:
+    """Each event once, the boots of a node one after the other by when they began."""
+    once: dict[tuple[str, str, str, int], Journal] = {}
+    began: dict[tuple[str, str, str], int] = {}
+    for row in rows:
+        once.setdefault((row.run_id, row.node, row.boot, row.seq), row)
+    for row in once.values():
+        boot = (row.run_id, row.node, row.boot)
+        began[boot] = min(row.ts_ms, began.get(boot, row.ts_ms))
+    return sorted(
+        once.values(),
+        key=lambda row: (row.run_id, row.node, began[row.run_id, row.node, row.boot], row.boot, row.seq),
+    )
+
+
+def _member(row: Copy | Presence | Reading | Journal) -> Member:
+    return (row.run_id, row.channel, row.node)
+
+
+def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
+    kept: dict[Any, R] = {}
+    for row in rows:
+        old = kept.get(key(row))
+        if old is None or (row.as_of, row.read_ms) > (old.as_of, old.read_ms):
+            kept[key(row)] = row
+    return list(kept.values())
+
+
+def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[Member]) -> list[Copy]:
+    logged = set(with_log)
+    found = [
+        Copy(
+            row.run_id, row.channel, row.node, row.message_id, row.lamport, row.sender, row.deps, row.digest, row.own,
+            row.via, row.received_ms, "log", row.damage,
+        )
+        for row in _latest(messages, lambda row: (row.run_id, row.channel, row.node, row.message_id))
+        if not row.gone
+    ]  # fmt: skip
+    delivered: dict[tuple[Member, str], Journal] = {}
+    for row in journal:
+        if row.event == DELIVERED and row.message_id is not None and _member(row) not in logged:
+            delivered.setdefault((_member(row), row.message_id), row)
+    found += [
+        Copy(
+            row.run_id, row.channel, row.node, row.message_id or "", row.lamport or 0, row.sender or "",
+            row.deps or (), "", row.sender == row.node, row.cause, row.ts_ms, "journal", None,
+        )
+        for row in delivered.values()
+    ]  # fmt: skip
+    return found
+
+
+def presences(nodes: list[Node], journal: list[Journal], copies: list[Copy], rules: Rules) -> list[Presence]:
+    """A node is in a channel that its database or its journal names."""
+    seen: dict[Member, tuple[int, int]] = {}
+    for member, at in [
+        *((_member(row), row.ts_ms) for row in journal if row.channel),
+        *((_member(row), row.received_ms) for row in copies),
+    ]:
+        first, last = seen.get(member, (at, at))
+        seen[member] = (min(first, at), max(last, at))
+    logs = {_member(row): row for row in nodes}
+    starts: dict[tuple[str, str], Journal] = {}
+    for row in journal:
+        starts.setdefault((row.run_id, row.node), row)
+    found = []
+    for member in sorted({*seen, *logs}):
+        first, last = seen.get(member, (0, 0))
+        node = logs.get(member)
+        if node is not None:
+            found.append(Presence(*member, node.nick, "log", node.horizon, 0, first, last))
+        else:
+            start = starts[member[0], member[2]]
+            cut = start.ts_ms if start.seq > 1 else 0  # the journal begins later than the node did
+            found.append(Presence(*member, None, "journal", first - rules.max_skew, cut, first, last))
+    return found

@@ -1,0 +1,31 @@
+"""What the audit takes for granted. Both engines, plain Python and Spark, go by these."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+MAX_LAMPORT: Final = 2**43 - 1  # as the engine has it: values from 2**43 are refused
+
+
+class Rules(NamedTuple):
+    """Times in milliseconds."""
+
+    settle: int = 120_000  # a node that was seen for less than this after a message is lagging, not lacking
+    max_skew: int = 600_000  # `sds.max_skew` of the nodes: the join horizon, and how far ahead a date may lie
+
+
+DEFAULT: Final = Rules()
+
+LOST, LAGGING, JOINED_LATER, RETENTION = "lost", "lagging", "joined_later", "retention"
+REASONS: Final = (LOST, LAGGING, JOINED_LATER, RETENTION)
+
+# Details, in the order in which they are looked for.
+OWN: Final = "its own message"
+WAS_SHOWN: Final = "it was delivered, and is not in the log any more"
+GIVEN_UP: Final = "the node gave it up"
+LOOKED_FOR: Final = "the node looks for it"
+WAITING: Final = "it waits for what it depends on"
+UNHEARD: Final = "the node does not know of it"
+ENDED: Final = "the node was not seen for long enough after it"
+BEFORE: Final = "dated before the node joined"
+CUT: Final = "older than what its journal still has"

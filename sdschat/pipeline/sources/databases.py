@@ -1,0 +1,111 @@
+"""A profile's database as rows of the lake. It is only read, and its node may be writing to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
+from sdschat.pipeline.sources.packets import Opened, opened
+from sdschat.store.errors import StoreError
+from sdschat.store.evidence import Altered, Evidence, Found, Standing
+from sdschat.store.journal import JournalRow
+
+Row = Journal | Message | Node | Declared | Quarantine
+Open = Callable[[bytes], Opened]
+
+MAGIC: Final = b"SQLite format 3\0"
+_REMEMBERED: Final = 200_000  # packets that are not taken apart again for the next database
+
+
+_Sizes = tuple[int | None, int | None, int | None, int | None, int | None]
+_NO_SIZES: Final[_Sizes] = (None, None, None, None, None)
+
+
+class Reading(NamedTuple):
+    """One look at one database."""
+
+    run_id: str
+    path: Path
+    read_ms: int
+    open: Open
+
+
+class PacketMemory:
+    """Most nodes hold the same packets, so each is taken apart once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Opened] = {}
+
+    def __call__(self, raw: bytes) -> Opened:
+        found = self._known.get(raw)
+        if found is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            found = self._known[raw] = opened(raw)
+        return found
+
+
+def read_database(reading: Reading) -> Iterator[Row]:
+    """Everything in it. What cannot be read is a row of the quarantine, never an error."""
+    try:
+        with Evidence(reading.path) as evidence:
+            node = evidence.node()
+            if not node:
+                yield _refused(reading, "", "nothing in it says whose it is: it was never used")
+                return
+            as_of = evidence.as_of()
+            for standing in evidence.standings():
+                yield from _channel(reading, evidence, standing, node, as_of)
+            for row in evidence.journal():
+                yield _altered(reading, row) if isinstance(row, Altered) else _journal(reading, row, node)
+    except StoreError as error:
+        yield _refused(reading, "", str(error))
+
+
+def _channel(reading: Reading, evidence: Evidence, standing: Standing, node: str, as_of: int) -> Iterator[Row]:
+    nick = None
+    at = (as_of, reading.read_ms)
+    for found in evidence.messages(standing.number):
+        if found.own and found.nick:
+            nick = found.nick
+        yield _message(reading, node, standing.channel, found, as_of)
+    yield Node(
+        reading.run_id, node, standing.channel, *at, nick, standing.horizon, standing.claimed,
+        standing.claimed_fingerprint, standing.counted, standing.counted_fingerprint, str(reading.path),
+    )  # fmt: skip
+    for told in evidence.declared(standing.number):
+        yield Declared(reading.run_id, node, standing.channel, told.message_id, told.kind, told.at, *at)
+
+
+def _message(reading: Reading, node: str, channel: str, found: Found, as_of: int) -> Message:
+    damage = found.damage
+    known = None if found.raw is None else reading.open(found.raw)
+    if known is not None and not damage:
+        damage = known.contradicts(found.message_id, found.lamport, found.sender_id, found.dependencies)
+        if not damage and known.text is not None and found.text is not None and known.text != found.text:
+            damage = "its text is not that of its packet"
+    sizes: _Sizes = _NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
+    return Message(
+        reading.run_id, node, channel, found.message_id, found.lamport, found.sender_id, found.dependencies,
+        found.own, found.via, found.received_at, found.nick, found.text, found.sent_at,
+        None if found.state is None else found.state.name.lower(), "" if known is None else known.digest,
+        *sizes, found.raw, damage or None, False, as_of, reading.read_ms,
+    )  # fmt: skip
+
+
+def _journal(reading: Reading, row: JournalRow, node: str) -> Journal:
+    return Journal(
+        reading.run_id, row.v, row.node or node, row.boot, row.seq, row.ts_ms, row.mono_us, row.channel, row.event,
+        row.message_id, row.sender, row.lamport, row.peer, row.bytes, row.payload_bytes, row.overhead_bytes, row.deps,
+        row.attempt, row.cause, row.messages, row.fingerprint,
+    )  # fmt: skip
+
+
+def _altered(reading: Reading, row: Altered) -> Quarantine:
+    return _refused(reading, f"journal {row.boot} {row.seq}", row.detail)
+
+
+def _refused(reading: Reading, place: str, reason: str) -> Quarantine:
+    return Quarantine(reading.run_id, str(reading.path), place, reason, "", reading.read_ms)

@@ -1,0 +1,73 @@
+"""What an audit comes to, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from sdschat.pipeline.rules import LAGGING, LOST
+from sdschat.pipeline.schemas import FAULTS, FIELD, AuditChannel, AuditFinding, AuditMissing, AuditNode
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "extra": ("message that nobody sent", "messages that nobody sent"),
+    "order": ("place in another order", "places in another order"),
+    "content": ("id with two contents", "ids with two contents"),
+    "altered": ("altered row", "altered rows"),
+    "count": ("log that is not what its own count says", "logs that are not what their own counts say"),
+    "causal": ("message shown before its cause", "messages shown before their causes"),
+    "clock": ("broken clock rule", "broken clock rules"),
+}
+
+
+def sentence(channels: Sequence[AuditChannel]) -> str:
+    """The whole verdict in one sentence."""
+    if not channels:
+        return "There is nothing to compare."
+    bad = [channel for channel in channels if not channel.converged]
+    if not bad:
+        return " ".join(channel_sentence(channel) for channel in channels[:1]) if len(channels) == 1 else (
+            f"All nodes of all {len(channels)} channels have everything they should have, in the same order."
+        )  # fmt: skip
+    if len(channels) == 1:
+        return channel_sentence(bad[0])
+    return f"In {len(bad)} of {len(channels)} channels the nodes do not agree. {channel_sentence(bad[0])}"
+
+
+def channel_sentence(channel: AuditChannel) -> str:
+    name = channel.channel if channel.run_id == FIELD else f"{channel.channel} of {channel.run_id}"
+    what = f"{counted(channel.nodes, 'node', 'nodes')} and {counted(channel.messages, 'message', 'messages')}"
+    late = ""
+    if channel.excused:
+        late = f" ({counted(channel.excused, 'message was', 'messages were')} not owed: too late, or too early)"
+    if channel.converged:
+        return f"{name}: {what}; everybody has everything they should have, in the same order{late}."
+    troubles = []
+    if channel.missing:
+        troubles.append(f"{counted(channel.missing, 'message is', 'messages are')} missing")
+    if channel.faults:
+        troubles.append(counted(channel.faults, "fault was found", "faults were found"))
+    return f"{name}: {what}; the nodes do not agree: {' and '.join(troubles)}{late}."
+
+
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def node_words(node: AuditNode, lacking: Iterable[AuditMissing], found: Iterable[AuditFinding]) -> str:
+    """What is to be said of one node; `lacking` and `found` may be about others too."""
+    kinds = Counter(row.kind for row in found if row.node == node.node and row.channel == node.channel)
+    words = []
+    if node.missing:
+        words.append(f"lacks {counted(node.missing, 'message', 'messages')}")
+    words += [counted(kinds[kind], *_WORDS[kind]) for kind in FAULTS if kinds[kind]]
+    if node.lagging:
+        words.append(f"ended before {counted(node.lagging, 'message', 'messages')} could arrive")
+    if node.excused:
+        words.append(f"is not owed {counted(node.excused, 'message', 'messages')}")
+    return "; ".join(words) or "agrees"
+
+
+def first_rows(lacking: Iterable[AuditMissing]) -> list[AuditMissing]:
+    """What is missing, faults before excuses, and each in the order of the log."""
+    rank = {LOST: 0, LAGGING: 1}
+    return sorted(lacking, key=lambda row: (rank.get(row.reason, 2), row.run_id, row.channel, row.position, row.node))

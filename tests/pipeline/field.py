@@ -1,0 +1,50 @@
+"""Databases of real nodes that talked over a network in memory, and ways to tamper with them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.node.worlds import World
+
+NAMES = ("ann", "bob", "cleo")
+WORDS = tuple(f"word {index}" for index in range(12))
+
+
+async def _talk(folder: Path, names: Sequence[str], words: Sequence[str]) -> None:
+    world = World(folder)
+    members = [world.start(name) for name in names]
+    for index, text in enumerate(words):
+        members[index % len(members)].node.send("lobby", text)
+        for member in members:
+            await member.until_texts(*words[: index + 1])
+    for member in members:
+        await member.node.close()
+
+
+def talk(folder: Path, names: Sequence[str] = NAMES, words: Sequence[str] = WORDS) -> Path:
+    """The folder of the profiles, after everybody has everything."""
+    asyncio.run(_talk(folder, names, words))
+    return folder
+
+
+def database(folder: Path, name: str) -> Path:
+    return next(folder.rglob(f"{name}/sdschat.db"))
+
+
+def change(folder: Path, name: str, statement: str, *values: object) -> None:
+    """As somebody would by hand, with any tool that speaks SQL."""
+    with sqlite3.connect(database(folder, name)) as connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+def nth(folder: Path, name: str, index: int) -> tuple[int, str]:
+    """Place and id of a message in the log of a node."""
+    with sqlite3.connect(database(folder, name)) as connection:
+        query = "SELECT place, message_id FROM log ORDER BY lamport, message_id LIMIT 1 OFFSET ?"
+        place, message_id = connection.execute(query, (index,)).fetchone()
+    connection.close()
+    return place, message_id

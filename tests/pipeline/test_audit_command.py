@@ -1,0 +1,127 @@
+"""`sdschat audit` on databases that real nodes wrote."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sdschat.cli.program import program, run
+from sdschat.pipeline.compare import compare, databases
+from sdschat.pipeline.rules import DEFAULT
+from sdschat.store.evidence import Evidence
+from tests.cli.processes import run as run_process
+from tests.pipeline.field import WORDS, change, database, nth, talk
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return talk(tmp_path_factory.mktemp("field"))
+
+
+@pytest.fixture
+def field(untouched: Path, tmp_path: Path) -> Path:
+    """A copy, to be tampered with."""
+    return Path(shutil.copytree(untouched, tmp_path / "field"))
+
+
+Ask = Callable[..., Result]
+
+
+def ask(*arguments: object) -> Result:
+    return CliRunner().invoke(program, ["audit", *map(str, arguments)], standalone_mode=False)
+
+
+def asked(*arguments: object) -> tuple[int, dict[str, Any]]:
+    found = ask(*arguments, "--json")
+    return found.return_value, json.loads(found.stdout)
+
+
+def test_nodes_that_agree_end_with_0(untouched: Path) -> None:
+    found = ask(untouched)
+    assert found.return_value == 0
+    assert f"3 nodes and {len(WORDS)} messages; everybody has everything" in found.stdout
+
+
+def test_a_deleted_message_is_told_with_node_message_and_place(field: Path) -> None:
+    place, message_id = nth(field, "bob", 4)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    found = ask(field)
+    assert found.return_value == 1
+    assert f"bob lacks {message_id[:12]}" in found.stdout
+    assert "at place 5 (" in found.stdout
+
+
+def test_the_last_message_deleted_is_told_too(field: Path) -> None:
+    place, message_id = nth(field, "bob", len(WORDS) - 1)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    code, found = asked(field)
+    assert (code, [row["message_id"] for row in found["missing"]]) == (1, [message_id])
+
+
+@pytest.mark.parametrize(
+    ("statement", "kinds"),
+    [
+        ("UPDATE log SET lamport = lamport + 9000 WHERE place = ?", {"altered", "order", "count"}),
+        ("UPDATE log SET dependencies = 'no json' WHERE place = ?", {"altered"}),
+        ("UPDATE body SET raw = CAST(raw || x'00' AS BLOB) WHERE place = ?", {"altered"}),
+        ("UPDATE text SET text = 'pay me' WHERE place = ?", {"altered"}),
+        ("DELETE FROM body WHERE place = ?", {"altered"}),
+    ],
+)
+def test_a_row_altered_by_hand_is_told_with_node_message_and_place(
+    field: Path, statement: str, kinds: set[str]
+) -> None:
+    place, message_id = nth(field, "cleo", 2)
+    change(field, "cleo", statement, place)
+    code, found = asked(field)
+    assert code == 1
+    assert {row["kind"] for row in found["findings"]} == kinds
+    (altered,) = [row for row in found["findings"] if row["kind"] == "altered"]
+    assert (altered["message_id"], altered["position"]) == (message_id, 3)
+    (bad,) = [row for row in found["nodes"] if not row["agrees"]]
+    assert bad["nick"] == "cleo"
+
+
+def test_a_hole_in_a_journal_is_told_and_no_fault(field: Path) -> None:
+    change(field, "ann", "DELETE FROM journal WHERE place = (SELECT max(place) - 5 FROM journal)")
+    found = ask(field)
+    assert found.return_value == 0
+    assert "the journal of ann is incomplete: 1 event is gone" in found.stdout
+
+
+def test_what_is_no_database_is_named_and_ends_with_5(field: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.db"
+    odd.write_text("not a database")
+    found = ask(field, odd)
+    assert found.return_value == 5
+    assert "odd.db" in found.stdout
+    assert "everybody has everything" in found.stdout
+
+
+def test_a_folder_without_databases_is_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", str(tmp_path)]) == 2
+    assert "There is no database of a profile in" in capsys.readouterr().err
+
+
+def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, tmp_path: Path) -> None:
+    """What the audit compares is what `sdschat log` prints."""
+    canonical = [row.message_id for row in compare(databases([untouched]), 1, DEFAULT).log]
+    done = run_process(
+        tmp_path / "home", "log", "lobby", "--json", "--profile", "bob", "--data-dir",
+        str(database(untouched, "bob").parents[2]),
+    )  # fmt: skip
+    assert [json.loads(line)["message"]["message_id"] for line in done.stdout.splitlines()] == canonical
+
+
+def test_evidence_is_of_one_moment(field: Path) -> None:
+    """What a node writes while it is read is not seen by halves."""
+    with Evidence(database(field, "ann")) as evidence:
+        (standing,) = evidence.standings()
+        change(field, "ann", "DELETE FROM log WHERE place = ?", nth(field, "ann", 0)[0])
+        assert len(list(evidence.messages(standing.number))) == standing.counted == len(WORDS)
