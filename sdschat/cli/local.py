@@ -11,11 +11,11 @@ from sdschat.cli.sources import Chosen
 from sdschat.node.profile import database_path
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
-from sdschat.wire.sds_codec import SdsCodec
+from sdschat.wire.nim_codec import EitherCodec
 
 
-def codec_of(chosen: Chosen) -> SdsCodec:
-    return SdsCodec(chosen.settings.config.max_message_bytes)
+def codec_of(chosen: Chosen) -> EitherCodec:
+    return EitherCodec(chosen.settings.config.max_message_bytes)
 
 
 @contextmanager

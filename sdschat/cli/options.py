@@ -28,6 +28,7 @@ _LOCAL: Final = (
 )
 _NETWORK: Final = (
     click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://."),
+    click.option("--wire", type=click.Choice(["spec", "nim"]), help="nim: the bytes of nim-sds; the setting sds.wire."),
     click.option("--timing", type=click.Choice(["spec", "demo"]), help="demo: repair within 2 to 10 s."),
     click.option("--password-file", metavar="FILE", help="Holds the broker's password."),
     click.option("--ca-file", metavar="FILE", help="Trust this authority for TLS, not the system's."),
@@ -63,6 +64,8 @@ def _choose(given: dict[str, Any]) -> Chosen:
     from sdschat.cli.sources import GENERAL, PROJECT_FILE, resolve
 
     sets, verbose = given.pop("sets"), given.pop("verbose")
+    if wire := given.pop("wire", None):
+        sets = (*sets, f"sds.wire={wire}")
     named = given.pop("config") or os.environ.get("SDSCHAT_CONFIG")
     options = {name: given.pop(name) for name in GENERAL if name in given}
     chosen = resolve(

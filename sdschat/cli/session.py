@@ -26,6 +26,7 @@ from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.tls import TlsOptions
+from sdschat.wire.nim_codec import CANNOT
 
 Body = Callable[[Node], Awaitable[int]]
 _ATTEMPTS_EMBEDDED = 10  # a broker on this machine may change hosts just now
@@ -130,7 +131,8 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
                 connected.set_exception(Problem(f"{fact.what.address}: {fact.what.detail}", code))
 
     node.listen(hear)
-    node.join(channel)
+    if node.join(channel).dialect == "nim":
+        say(f"{channel}: the bytes of nim-sds (sds.wire=nim). What cannot work: {'; '.join(CANNOT)}")
     await connected
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from sdschat.identity.content import ContentKind, problems_with
 from sdschat.node.clock import Clock
 from sdschat.node.connect import Network
+from sdschat.node.dialect import choose_dialect, codec_for, keep_dialect
 from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
 from sdschat.node.part import Part
 from sdschat.node.profile import Profile
@@ -80,20 +81,23 @@ class Node:
         self._makers.append(make)
 
     def join(self, name: str) -> Room:
-        """Open a channel and connect it. Raises ValueError for a name that is none, and StoreError."""
+        """Open a channel and connect it. Raises ValueError for a name that is none or was used
+        with another dialect, and StoreError."""
         topics = Topics(name, self.settings.topic_prefix)
         if topics.channel in self.rooms:
             return self.rooms[topics.channel]
-        profile = self._profile
+        profile, name = self._profile, topics.channel
+        dialect = choose_dialect(profile.store, name, self.settings)
+        codec = codec_for(dialect, self.settings)
         engine = open_engine(
-            topics.channel, self.sender_id, profile.store, profile.codec, profile.chance, self._clock,
-            self.settings.config,
+            name, self.sender_id, profile.store, codec, profile.chance, self._clock, self.settings.config
         )  # fmt: skip
+        keep_dialect(profile.store, name, dialect)
         room = Room(
-            engine, topics, self._network.transport(topics.who(self.sender_id)), self.desk, profile.codec,
-            self._clock, self.settings.qos, tell=self._tell, stir=self._stir, fail=self._fail,
+            engine, topics, self._network.transport(topics.who(self.sender_id)), self.desk, codec, self._clock,
+            self.settings.qos, dialect=dialect, tell=self._tell, stir=self._stir, fail=self._fail,
         )  # fmt: skip
-        self.rooms[topics.channel] = room
+        self.rooms[name] = room
         for make in self._makers:
             room.attach(make(room))
         self._mend(room.name)

@@ -10,10 +10,11 @@ from urllib.parse import quote
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.keys import Identity
 from sdschat.node.settings import Settings
+from sdschat.sds.values import Codec
 from sdschat.store.book import JournalSettings
 from sdschat.store.files import prepare_directory
 from sdschat.store.store import Store
-from sdschat.wire.sds_codec import SdsCodec
+from sdschat.wire.nim_codec import EitherCodec
 
 DATABASE: Final = "sdschat.db"
 _MAX_NAME: Final = 200
@@ -43,13 +44,13 @@ class Profile(NamedTuple):
 
     store: Store
     identity: Identity
-    codec: SdsCodec
+    codec: Codec  # for what is on disk, whatever its channel speaks
     chance: bytes
 
 
 def open_profile(path: Path, settings: Settings) -> Profile:
     """Raises what `Store.open` and `load_or_create` raise: texts for a person, with exit codes."""
-    codec = SdsCodec(settings.config.max_message_bytes)
+    codec = EitherCodec(settings.config.max_message_bytes)
     prepare_directory(path)
     identity = load_or_create(path.parent)
     journal = JournalSettings(identity.sender_id, secrets.token_hex(8), settings.journal_keep)

@@ -14,12 +14,11 @@ from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet
-from sdschat.sds.values import Reason, Refusal
+from sdschat.sds.values import Codec, Reason, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
 from sdschat.transport.topics import Topics
-from sdschat.wire.sds_codec import SdsCodec
 
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
 
@@ -30,10 +29,11 @@ class Room:
     """Feeds the engine. When something is ready it says so (`stir`), and waits for the node to take it."""
 
     def __init__(
-        self, channel: Channel, topics: Topics, transport: base.Transport, desk: Desk, codec: SdsCodec, clock: Clock,
-        qos: int, *, tell: Tell, stir: Callable[[Room], None], fail: Callable[[Exception], None],
+        self, channel: Channel, topics: Topics, transport: base.Transport, desk: Desk, codec: Codec, clock: Clock,
+        qos: int, *, dialect: str = "spec", tell: Tell, stir: Callable[[Room], None], fail: Callable[[Exception], None],
     ) -> None:  # fmt: skip
         self.name = topics.channel
+        self.dialect = dialect
         self.channel = channel
         self.transport = transport
         self.presence = Presence(self.name, desk.identity, desk.book)
@@ -213,7 +213,7 @@ class Room:
 
 
 def open_engine(
-    name: str, sender_id: str, store: Store, codec: SdsCodec, secret: bytes, clock: Clock, config: Config
+    name: str, sender_id: str, store: Store, codec: Codec, secret: bytes, clock: Clock, config: Config
 ) -> Channel:
     """The engine of a channel as it is on disk, or a new one. Offline, until its transport says otherwise."""
     kept = store.channel(name)

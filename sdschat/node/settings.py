@@ -92,6 +92,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "sds.lost_after": _config(duration, "lost_after"),
     "sds.max_skew": _config(duration, "max_skew"),
     "sds.max_message_bytes": _config(_integer, "max_message_bytes"),
+    "sds.wire": Setting(_one_of("spec", "nim"), "node", "wire"),
     "bloom.layout": _config(_one_of("auto", "compact", "waku"), "bloom_layout"),
     "bloom.capacity": _config(_integer, "bloom_capacity"),
     "bloom.error_rate": _config(_number, "bloom_error_rate"),
@@ -129,6 +130,7 @@ class Settings:
     qos: int = 1
     topic_prefix: str = DEFAULT_PREFIX
     content_format: str = "chat"
+    wire: str = "spec"  # of channels that were not used before
     journal_keep: int = 30 * 24 * 3600 * 1000
     embedded_port: int = 1883
     fault_seed: int = 0

@@ -1,0 +1,40 @@
+"""Which bytes a channel speaks: those of the specification, or those of nim-sds."""
+
+from __future__ import annotations
+
+from sdschat.node.settings import SettingError, Settings
+from sdschat.sds.values import Codec
+from sdschat.store.store import Store
+from sdschat.wire.nim_codec import NimCodec
+from sdschat.wire.sds_codec import SdsCodec
+
+
+def choose_dialect(store: Store, channel: str, settings: Settings) -> str:
+    """As the channel was used before, or as the settings say. Raises SettingError where these differ: what is kept of
+    the channel is in the bytes it was received in, and goes out again in them."""
+    kept = store.value(_key(channel))
+    before = kept.decode() if kept is not None else "spec" if store.number(channel) is not None else None
+    if "sds.wire" not in settings.explicit:
+        return before or settings.wire
+    if before is not None and before != settings.wire:
+        raise SettingError(
+            f"{channel} was used with sds.wire={before}, and what is kept of it is in those bytes. Leave out the "
+            "setting, or choose another channel or --profile."
+        )
+    return settings.wire
+
+
+def keep_dialect(store: Store, channel: str, dialect: str) -> None:
+    """What differs from the specification is remembered."""
+    if dialect != "spec" and store.value(_key(channel)) is None:
+        with store.transaction() as transaction:
+            transaction.set_value(_key(channel), dialect.encode())
+
+
+def codec_for(dialect: str, settings: Settings) -> Codec:
+    limit = settings.config.max_message_bytes
+    return NimCodec(limit) if dialect == "nim" else SdsCodec(limit)
+
+
+def _key(channel: str) -> str:
+    return f"wire/{channel}"

@@ -1,0 +1,176 @@
+"""Packets as nim-sds writes them: other field numbers, a clock in seconds, a filter in a frame of its own.
+
+A packet is renumbered and then read by the codec of the specification, so that every check is made once. What differs
+beyond numbers:
+
+- nim-sds starts its clock with the seconds of the epoch, and takes over whatever clock it hears. What is too small to
+  be milliseconds is taken as seconds.
+- Its filters rest on the string hash of the Nim compiler, which nobody else has. Theirs are left out, and in the place
+  of ours stands one that holds nothing, so that no lookup there finds anything by chance; ours follows in a field that
+  nim-sds does not look at, for peers that run this program.
+- It refuses a packet without content or clock. So sync messages and ephemeral ones reach only peers like us.
+- It may send no sender. All such senders are one, `ANONYMOUS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from sdschat.sds.limits import MAX_UNKNOWN_BYTES
+from sdschat.sds.values import Message, Reason, Refusal
+from sdschat.wire.scan import BYTES, VARINT, Malformed, fields, read_varint
+from sdschat.wire.sds_codec import SdsCodec
+from sdschat.wire.sds_strict import refuse
+
+ANONYMOUS: Final = "nim-sds"
+CANNOT: Final = (
+    "nim-sds drops our sync and ephemeral messages, so what nobody answers is acknowledged late or never",
+    "its filters rest on the string hash of the Nim compiler and say nothing here, as ours say nothing there",
+    "senders without a participant id appear as one",
+)
+
+_MESSAGE_ID, _LAMPORT, _CAUSAL, _CHANNEL, _CONTENT, _FILTER, _SENDER, _REPAIR = 1, 2, 3, 4, 5, 6, 7, 13
+_TO_SPEC: Final[Mapping[int, int]] = {
+    _SENDER: 1, _MESSAGE_ID: 2, _CHANNEL: 3, _LAMPORT: 10, _CAUSAL: 11, _FILTER: 12, _REPAIR: 13, _CONTENT: 20,
+}  # fmt: skip
+_FROM_SPEC: Final[Mapping[int, int]] = {spec: nim for nim, spec in _TO_SPEC.items()}
+_OURS: Final = 100  # in the frame of a filter: our own filter
+_LEAST_MS: Final = 10**11  # epoch milliseconds below this are before 1974
+_MOST_FIELDS: Final = 2560
+
+
+class NimCodec:
+    """The `Codec` of the engine for a channel on which nim-sds is spoken."""
+
+    __slots__ = ("_max_message_bytes", "_spec")
+
+    def __init__(self, max_message_bytes: int = 65536) -> None:
+        self._spec = SdsCodec(2 * max_message_bytes)  # renumbering makes a packet longer by a few bytes
+        self._max_message_bytes = max_message_bytes
+
+    def encode(self, message: Message) -> bytes:
+        return b"".join(_nim_fields(self._spec.encode(message)))
+
+    def decode(self, packet: bytes) -> Message | Refusal:
+        size = len(packet)
+        if size > self._max_message_bytes:
+            detail = f"has {size} bytes; {self._max_message_bytes} are allowed"
+            return _refuse(Reason.TOO_LARGE, detail)
+        try:
+            spec = b"".join(_spec_fields(packet))
+        except _Foreign:
+            return refuse(packet, Reason.FOREIGN_DIALECT, "has the field numbers of the specification, not of nim-sds")
+        except Malformed as error:
+            return _refuse(Reason.UNREADABLE, str(error))
+        return self._spec.decode(spec)
+
+
+class EitherCodec:
+    """Reads both, writes as the specification has it: for looking into what was saved under either."""
+
+    __slots__ = ("_nim", "_spec")
+
+    def __init__(self, max_message_bytes: int = 65536) -> None:
+        self._spec = SdsCodec(max_message_bytes)
+        self._nim = NimCodec(max_message_bytes)
+
+    def encode(self, message: Message) -> bytes:
+        return self._spec.encode(message)
+
+    def decode(self, packet: bytes) -> Message | Refusal:
+        found = self._spec.decode(packet)
+        if isinstance(found, Refusal) and found.reason is Reason.FOREIGN_DIALECT:
+            return self._nim.decode(packet)
+        return found
+
+
+class _Foreign(Exception):
+    """The packet is one of the specification."""
+
+
+def _refuse(reason: Reason, detail: str) -> Refusal:
+    return Refusal(reason, detail)
+
+
+def _nim_fields(spec: bytes) -> Iterator[bytes]:
+    """The fields of a packet of ours, in the numbers and the order of nim-sds."""
+    found: list[tuple[int, bytes]] = []
+    for field in fields(spec):
+        number, body = _FROM_SPEC[field.number], spec[field.body : field.end]
+        if number == _FILTER:
+            body = _framed(body)
+        found.append((number, body if field.wire == VARINT else _sized(body)))
+    for number, body in sorted(found, key=lambda entry: entry[0]):
+        yield _tag(number, VARINT if number == _LAMPORT else BYTES) + body
+
+
+def _spec_fields(packet: bytes) -> Iterator[bytes]:
+    """The fields of a packet of nim-sds, in the numbers of the specification."""
+    named = False
+    unknown = 0
+    for count, field in enumerate(fields(packet)):
+        if count >= _MOST_FIELDS:
+            raise Malformed(f"has more than {_MOST_FIELDS} fields")
+        number = _TO_SPEC.get(field.number)
+        if field.number == _LAMPORT and field.wire == BYTES:
+            raise _Foreign
+        if number is None:
+            unknown += field.end - field.start
+            if unknown > MAX_UNKNOWN_BYTES:
+                raise Malformed(f"has more than {MAX_UNKNOWN_BYTES} bytes of unknown fields")
+            continue
+        body = packet[field.body : field.end]
+        if field.number == _FILTER and field.wire == BYTES:
+            body = _unframed(body)
+            if not body:
+                continue
+        if field.number == _LAMPORT and field.wire == VARINT:
+            body = _varint(_milliseconds(read_varint(packet, field.body, field.end)[0]))
+        if field.number == _SENDER and field.wire == BYTES:
+            named = named or bool(body)
+            if not body:
+                continue
+        yield _tag(number, field.wire) + (_sized(body) if field.wire == BYTES else body)
+    if not named:
+        yield _tag(_TO_SPEC[_SENDER], BYTES) + _sized(ANONYMOUS.encode())
+
+
+def _milliseconds(lamport: int) -> int:
+    """Seconds are told by their size. Whoever hears of milliseconds counts in them from then on."""
+    return lamport * 1000 if lamport < _LEAST_MS else lamport
+
+
+def _framed(ours: bytes) -> bytes:
+    """A filter that holds nothing, in the frame of nim-sds, and ours behind it."""
+    nothing: Iterable[tuple[int, int]] = ((2, 1), (3, 1000), (4, 1), (5, 64))  # capacity, error, hashes, bits
+    frame = _tag(1, BYTES) + _sized(bytes(8)) + b"".join(_tag(n, VARINT) + _varint(v) for n, v in nothing)
+    return frame + _tag(_OURS, BYTES) + _sized(ours)
+
+
+def _unframed(frame: bytes) -> bytes:
+    """Our own filter in a frame, if it is there. Whatever else it is: a filter that says nothing is none."""
+    try:
+        found = [
+            frame[field.body : field.end] for field in fields(frame) if (field.number, field.wire) == (_OURS, BYTES)
+        ]
+    except Malformed:
+        return b""
+    return found[0] if len(found) == 1 else b""
+
+
+def _tag(number: int, wire: int) -> bytes:
+    return _varint(number << 3 | wire)
+
+
+def _sized(body: bytes) -> bytes:
+    return _varint(len(body)) + body
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    found.append(value)
+    return bytes(found)

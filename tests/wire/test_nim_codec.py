@@ -1,0 +1,131 @@
+"""The bytes of nim-sds: numbers, clock, frame of the filter, and what they cannot say."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sdschat.sds.values import HistoryEntry, Kind, Message, Reason, Refusal
+from sdschat.wire.nim_codec import ANONYMOUS, EitherCodec, NimCodec
+from sdschat.wire.scan import fields
+from tests.wire.samples import BYTES, CODEC, VARINT, digest, field, full_message, least, tag, varint
+
+NIM = NimCodec()
+SECONDS = 1_760_331_342
+
+
+def numbers(packet: bytes) -> dict[int, list[bytes]]:
+    found: dict[int, list[bytes]] = {}
+    for each in fields(packet):
+        found.setdefault(each.number, []).append(packet[each.body : each.end])
+    return found
+
+
+def from_nim(*more: bytes, lamport: int = SECONDS) -> bytes:
+    """As nim-sds itself writes a message, from the code of its `encode`."""
+    frame = field(1, bytes(18_752)) + field(2, 10_000) + field(3, 1000) + field(4, 10) + field(5, 150_000)
+    parents = field(3, field(1, digest("one"))) + field(3, field(1, digest("two")) + field(3, "bob"))
+    packet = field(1, digest("m")) + field(2, lamport) + parents + field(4, "lobby") + field(5, b"hello")
+    return packet + field(6, frame) + b"".join(more)
+
+
+def test_what_is_written_is_read() -> None:
+    message = full_message()
+    assert NIM.decode(NIM.encode(message)) == message
+    for bare in (Message("s", "m", "c", 10**12, (), b"\xc1filter", (), None), Message("s", "e", "c", content=b"x")):
+        assert NIM.decode(NIM.encode(bare)) == bare
+
+
+def test_the_numbers_are_those_of_nim_sds() -> None:
+    message = full_message()
+    found = numbers(NIM.encode(message))
+    assert sorted(found) == [1, 2, 3, 4, 5, 6, 7, 13]
+    assert found[1] == [message.message_id.encode()]
+    assert found[2] == [varint(message.lamport_timestamp or 0)]
+    assert [numbers(entry)[1][0].decode() for entry in found[3]] == [digest("one"), digest("two")]
+    assert numbers(found[3][0])[3] == [digest("bob")[:32].encode()]
+    assert (found[4], found[5], found[7]) == ([b"lobby"], [message.content], [message.sender_id.encode()])
+    assert numbers(found[13][0])[1] == [digest("three").encode()]
+
+
+def test_the_frame_of_a_filter_has_all_that_nim_sds_asks_for_and_holds_nothing() -> None:
+    frame = numbers(numbers(NIM.encode(full_message()))[6][0])
+    assert {1, 2, 3, 4, 5} <= frame.keys()
+    assert not any(frame[1][0])
+    bits = int.from_bytes(frame[5][0], "little")
+    assert len(frame[1][0]) * 8 >= bits > 0
+
+
+def test_a_message_of_nim_sds_is_read() -> None:
+    entries = (HistoryEntry(digest("one")), HistoryEntry(digest("two"), None, "bob"))
+    got = NIM.decode(from_nim(field(7, "nim participant")))
+    assert got == Message("nim participant", digest("m"), "lobby", SECONDS * 1000, entries, None, (), b"hello")
+
+
+def test_a_clock_in_milliseconds_stays() -> None:
+    got = NIM.decode(from_nim(lamport=SECONDS * 1000 + 7))
+    assert isinstance(got, Message)
+    assert got.lamport_timestamp == SECONDS * 1000 + 7
+
+
+def test_a_sender_without_a_name_has_one_here() -> None:
+    for packet in (from_nim(), from_nim(field(7, ""))):
+        got = NIM.decode(packet)
+        assert isinstance(got, Message)
+        assert got.sender_id == ANONYMOUS
+
+
+def test_a_packet_of_the_specification_is_refused_with_the_reason() -> None:
+    got = NIM.decode(CODEC.encode(full_message()))
+    assert isinstance(got, Refusal)
+    assert got.reason is Reason.FOREIGN_DIALECT
+    assert got.message_id == full_message().message_id
+
+
+def test_bad_packets_are_refused_for_the_reasons_of_the_specification() -> None:
+    twice = NIM.decode(from_nim(field(5, b"again")))
+    nameless = NIM.decode(field(2, SECONDS) + field(4, "lobby") + field(5, b"x") + field(7, "s"))
+    large = NimCodec(100).decode(from_nim())
+    padded = NIM.decode(from_nim(field(99, bytes(1000))))
+    found = [got.reason for got in (twice, nameless, large, padded) if isinstance(got, Refusal)]
+    assert found == [Reason.DUPLICATE_FIELD, Reason.FIELD_MISSING, Reason.TOO_LARGE, Reason.UNREADABLE]
+
+
+def test_our_sync_messages_lack_what_nim_sds_insists_on() -> None:
+    packet = NIM.encode(Message("s", "sync", "c", 10**12, (), b"f", (), None))
+    assert 5 not in numbers(packet)  # it drops them, as it must: it would put them into its history
+    got = NIM.decode(packet)
+    assert isinstance(got, Message)
+    assert got.kind is Kind.SYNC
+
+
+def test_what_was_saved_is_read_whatever_its_dialect() -> None:
+    either = EitherCodec()
+    for packet in (CODEC.encode(full_message()), NIM.encode(full_message())):
+        assert either.decode(packet) == full_message()
+    assert isinstance(either.decode(b"\xff"), Refusal)
+
+
+pieces = st.one_of(
+    st.builds(field, st.integers(1, 21), st.binary(max_size=40)),
+    st.builds(field, st.integers(1, 21), st.integers(0, 2**64 - 1)),
+    st.builds(lambda number, wire, rest: tag(number, wire) + rest, st.integers(0, 21), st.integers(0, 7), st.binary()),
+)
+
+
+@given(st.lists(pieces, max_size=8).map(b"".join), st.binary(max_size=60), st.booleans())
+def test_any_bytes_give_a_message_or_a_reason(some: bytes, junk: bytes, complete: bool) -> None:
+    for packet in (junk, some, least(some), (from_nim() if complete else b"") + some):
+        for codec in (NIM, EitherCodec()):
+            got = codec.decode(packet)
+            if isinstance(got, Message):
+                if (got.lamport_timestamp or 10**12) >= 10**11:
+                    assert NIM.decode(NIM.encode(got)) == got
+            else:
+                assert got.reason in Reason
+                assert got.detail
+
+
+def test_numbers_that_fill_every_byte() -> None:
+    got = NIM.decode(field(1, "m") + tag(2, VARINT) + b"\xff" * 9 + b"\x7f" + field(4, "c") + tag(5, BYTES) + b"\x01x")
+    assert isinstance(got, Message | Refusal)
