@@ -71,9 +71,10 @@ def remake_filter(s: ChannelState) -> None:
 
 
 def note_layout(s: ChannelState, packed: bytes | None) -> None:
-    """A packet that was accepted has this filter: where the layout is `auto`, one of waku shape that can be believed
-    says that such a peer is about. Once a second is enough."""
-    if s.config.bloom_layout != "auto" or packed is None or len(packed) != waku.BYTES:
+    """A packet that was accepted has this filter. One of waku shape that can be believed says that such a peer is
+    about: with the layout `auto` we speak as it does, and with any it is told by filters, which it reads, what ranges
+    hold. Once a second is enough."""
+    if packed is None or len(packed) != waku.BYTES:
         return
     heard = s.waku_heard_at
     if (heard < 0 or s.now.mono - heard >= LAYOUT_NOTED) and WakuFilter(packed).fill <= MAX_FILL:
