@@ -17,6 +17,8 @@ from sdschat.sds.values import Codec, Message
 from sdschat.store.columns import LOG_COLUMNS, Altered, log_entry, log_values
 from sdschat.store.directory import CHANNEL_REPLACE, Tally, count_again, load_tallies
 from sdschat.store.errors import StoreDamaged
+from sdschat.store.floors import floor_of
+from sdschat.store.local import Local
 from sdschat.store.snapshot import Loss
 from sdschat.store.sums import body_sum, row_sum
 
@@ -84,13 +86,24 @@ def _only_indexes(problems: list[str]) -> bool:
 
 def _mend_log(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[Loss]:
     tallies = {tally.number: tally for tally in load_tallies(connection, path).values()}
+    values = Local(connection, path)
+    floors = {number: floor_of(values, tally.name).lamport for number, tally in tallies.items()}
     found: list[Loss] = []
     for row in connection.execute(_LOG).fetchall():
         tally = tallies.get(row[1])
-        found += _mend_row(connection, codec, "" if tally is None else tally.name, row[:11], row[11:13], row[13:])
+        if not _was_dropped(row, floors.get(row[1], 0)):
+            found += _mend_row(connection, codec, "" if tally is None else tally.name, row[:11], row[11:13], row[13:])
     for tally in tallies.values():
         found += _mend_tally(connection, tally, explained=bool(found))
     return found
+
+
+def _was_dropped(row: Any, floor: int) -> bool:
+    """Whether the packet of a sound entry is gone because it was too old to be kept."""
+    try:
+        return row[11] is None and not row[7] and log_entry(row[:11]).lamport < floor
+    except Altered:
+        return False
 
 
 def _mend_row(connection: sqlite3.Connection, codec: Codec, channel: str, row: Any, body: Any, text: Any) -> list[Loss]:

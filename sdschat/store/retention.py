@@ -1,0 +1,129 @@
+"""Letting go of old packets, oldest first. Their ids stay in the log.
+
+An id takes a fraction of what its packet takes, and has to stay: a log without it would differ from everybody else's,
+and what was dropped would be taken for missing and be fetched again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any, Final, NamedTuple
+
+from sdschat.store.errors import told_plainly
+from sdschat.store.floors import Floor, floor_name, floor_of
+from sdschat.store.store import Store
+from sdschat.store.sums import row_sum
+
+_NEXT: Final = (
+    "SELECT lamport FROM log WHERE channel = ? AND lamport >= ? ORDER BY lamport, message_id LIMIT 1 OFFSET ?"
+)
+_STALE: Final = (
+    "SELECT place FROM body WHERE place IN "
+    "(SELECT place FROM log WHERE channel = ? AND lamport >= ? AND lamport < ? AND own = 0)"
+)
+_TEXT: Final = "SELECT text FROM text WHERE place = ?"
+_UNSEARCH: Final = "INSERT INTO search (search, rowid, text) VALUES ('delete', ?, ?)"
+_DELETES: Final = ("DELETE FROM text WHERE place = ?", "DELETE FROM body WHERE place = ?")
+_LATE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ? AND lamport < ? AND own = 0"
+
+
+def oldest_kept(store: Store, channel: str, floor: Floor) -> int | None:
+    """The date of the oldest message whose packet may still be here."""
+    return _dated(store, channel, floor.lamport, 0)
+
+
+def drop_oldest(store: Store, channel: str, before: int, most: int, now: int, late: tuple[str, ...] = ()) -> Floor:
+    """Drop about `most` packets dated before `before`, the oldest first, in one transaction.
+
+    `late` are messages that came in below the floor since, which nobody would look for there. Own messages stay: there
+    may be nobody else who has them.
+    """
+    floor = floor_of(store, channel)
+    beyond = _dated(store, channel, floor.lamport, most)
+    bound = max(floor.lamport, before if beyond is None else min(before, beyond))
+    if beyond == floor.lamport:  # more messages than that are of the same millisecond
+        bound = min(before, floor.lamport + 1)
+    if bound == floor.lamport and not late:
+        return floor
+    dropped = floor
+
+    def step(connection: sqlite3.Connection, number: int) -> None:
+        nonlocal dropped
+        rows: list[Any] = connection.execute(_STALE, (number, floor.lamport, bound)).fetchall()
+        places = {place for (place,) in rows}
+        for message_id in late:
+            places.update(place for (place,) in connection.execute(_LATE, (number, message_id, bound)).fetchall())
+        _delete(connection, places)
+        dropped = Floor(bound, floor.packets + len(places), now)
+
+    with store.transaction() as transaction:
+        transaction.also(channel, step)
+        # The number of packets is known only once they are gone, within the same transaction.
+        transaction.also(channel, lambda connection, _: _keep(connection, channel, dropped))
+    return dropped
+
+
+def _keep(connection: sqlite3.Connection, channel: str, floor: Floor) -> None:
+    values = (floor_name(channel), json.dumps(floor, separators=(",", ":")).encode())
+    connection.execute("INSERT OR REPLACE INTO setting (name, value, sum) VALUES (?, ?, ?)", (*values, row_sum(values)))
+
+
+def _delete(connection: sqlite3.Connection, places: set[int]) -> None:
+    for place in places:
+        for (text,) in connection.execute(_TEXT, (place,)).fetchall():
+            connection.execute(_UNSEARCH, (place, text))
+    for sql in _DELETES:
+        connection.executemany(sql, [(place,) for place in places])
+
+
+def _dated(store: Store, channel: str, low: int, offset: int) -> int | None:
+    number = store.number(channel)
+    if number is None:
+        return None
+    with told_plainly(store.path):
+        rows: list[Any] = store.connection.execute(_NEXT, (number, low, offset)).fetchall()
+    return rows[0][0] if rows else None
+
+
+class Space(NamedTuple):
+    """Bytes of the database file."""
+
+    file: int
+    free: int  # of pages that are empty, and will be used again
+    shrinks: bool  # whether empty pages can be given back while it runs
+
+    @property
+    def used(self) -> int:
+        return self.file - self.free
+
+
+def space(connection: sqlite3.Connection) -> Space:
+    names = ("page_count", "freelist_count", "page_size", "auto_vacuum")
+    pages, free, size, vacuum = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+    return Space(pages * size, free * size, vacuum == 2)
+
+
+def make_shrinkable(store: Store) -> bool:
+    """Let a new database give its empty pages back. An old one needs `compact` for that, which takes a while."""
+    with told_plainly(store.path):
+        if not space(store.connection).shrinks and not store.channels():
+            store.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            store.connection.execute("VACUUM")
+        return space(store.connection).shrinks
+
+
+def give_back(store: Store, pages: int) -> int:
+    """Give up to so many empty pages back to the file system. Gives how many bytes the file lost."""
+    before = space(store.connection).file
+    with told_plainly(store.path):
+        store.connection.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
+    return before - space(store.connection).file
+
+
+def compact(store: Store) -> None:
+    """Write the whole database anew, without empty pages. Nobody can use it meanwhile."""
+    with told_plainly(store.path):
+        store.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        store.connection.execute("VACUUM")
+        store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

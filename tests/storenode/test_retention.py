@@ -1,0 +1,145 @@
+"""Letting go of old packets: oldest first, never an id or a message of our own, and nothing looks damaged for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sdschat.sds.rows import Append, Put, Table
+from sdschat.store.archive import Archive, Span
+from sdschat.store.floors import Floor, floor_of
+from sdschat.store.reader import Reader
+from sdschat.store.retention import compact, drop_oldest, give_back, make_shrinkable, oldest_kept, space
+from sdschat.store.store import Store
+from sdschat.store.transaction import IndexedText
+from tests.store.samples import CODEC, START, log_row, packet_of, state_row
+
+EVERYTHING = Span(0, 2**43, None, False, 1000, 10**9)
+
+
+def _say(store: Store, number: int, text: str = "", own: bool = False) -> str:
+    message = packet_of("lobby", "me" if own else "ann", START + number, text or f"number {number}")
+    writes = [Append(log_row(message, own=own)), Put(Table.CHANNEL, "", state_row(START + number))]
+    said = IndexedText("lobby", message.message_id, "Ann", text or f"number {number}", "known", START)
+    store.commit([("lobby", writes)], (), [said])
+    return message.message_id
+
+
+def _open(folder: Path) -> Store:
+    return Store.open(folder / "p" / "sdschat.db", CODEC)
+
+
+def _kept(store: Store) -> list[int]:
+    return [kept.lamport - START for kept in Archive(store).page("lobby", EVERYTHING)[0]]
+
+
+def test_the_oldest_packets_go_and_their_ids_stay(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        ids = [_say(store, number) for number in range(10)]
+        assert drop_oldest(store, "lobby", START + 4, 100, 7) == Floor(START + 4, 4, 7)
+        assert _kept(store) == [4, 5, 6, 7, 8, 9]
+        history = store.channel("lobby").history
+        assert all(history.entry(message_id) is not None for message_id in ids)
+        assert history.row(ids[0]) is None
+        assert oldest_kept(store, "lobby", floor_of(store, "lobby")) == START + 4
+
+
+def test_no_more_go_at_once_than_asked_for(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        for number in range(10):
+            _say(store, number)
+        assert drop_oldest(store, "lobby", START + 9, 3, 0).packets == 3
+        assert drop_oldest(store, "lobby", START + 9, 3, 0).packets == 6
+        assert _kept(store) == [6, 7, 8, 9]
+
+
+def test_many_messages_of_one_millisecond_do_not_stop_it(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        for number in range(5):
+            _say(store, 1, f"text {number}")
+        _say(store, 2)
+        floor = drop_oldest(store, "lobby", START + 9, 2, 0)
+        while (further := drop_oldest(store, "lobby", START + 9, 2, 0)) != floor:
+            floor = further
+        assert _kept(store) == []
+        assert floor.packets == 6
+
+
+def test_own_messages_stay(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        for number in range(4):
+            _say(store, number, own=number == 1)
+        assert drop_oldest(store, "lobby", START + 3, 100, 0).packets == 3 - 1
+        assert _kept(store) == [1, 3]
+
+
+def test_what_comes_in_below_the_floor_later_goes_too(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        for number in range(5, 9):
+            _say(store, number)
+        drop_oldest(store, "lobby", START + 7, 100, 0)
+        late = _say(store, 2)
+        assert _kept(store) == [2, 7, 8]
+        assert drop_oldest(store, "lobby", START + 7, 100, 0, (late,)).packets == 3
+        assert _kept(store) == [7, 8]
+
+
+def test_texts_go_with_their_packets_and_are_not_found_any_more(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        _say(store, 1, "a secret of old")
+        _say(store, 2, "a secret of late")
+        drop_oldest(store, "lobby", START + 2, 100, 0)
+        with Reader.open(store.path, CODEC) as reader:
+            assert [found.lamport - START for found in reader.messages("lobby", search="secret")] == [2]
+            assert [found.lamport - START for found in reader.messages("lobby")] == [1, 2]
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_a_database_with_dropped_packets_opens_without_losses(tmp_path: Path, thorough: bool) -> None:
+    with _open(tmp_path) as store:
+        ids = [_say(store, number) for number in range(6)]
+        drop_oldest(store, "lobby", START + 3, 100, 0)
+        path = store.path
+    with Store.open(path, CODEC, thorough=thorough) as store:
+        assert store.losses == []
+        assert all(store.channel("lobby").history.entry(message_id) is not None for message_id in ids)
+        assert _kept(store) == [3, 4, 5]
+
+
+def test_a_packet_that_is_gone_above_the_floor_is_a_loss(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        for number in range(6):
+            _say(store, number)
+        drop_oldest(store, "lobby", START + 3, 100, 0)
+        store.connection.execute("DELETE FROM body WHERE place = (SELECT max(place) FROM body)")
+        path = store.path
+    with Store.open(path, CODEC) as store:
+        assert [loss.what for loss in store.losses] == ["a message was altered: to be fetched again"]
+
+
+def test_a_new_database_gives_its_empty_pages_back(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        assert make_shrinkable(store)
+        for number in range(300):
+            _say(store, number, "long " * 500)
+        full = space(store.connection)
+        drop_oldest(store, "lobby", START + 290, 1000, 0)
+        assert space(store.connection).used < full.used / 2
+        while give_back(store, 50):
+            pass
+        assert space(store.connection).file < full.file / 2
+
+
+def test_an_old_database_is_compacted_as_a_whole(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        for number in range(100):
+            _say(store, number, "long " * 500)
+        assert not make_shrinkable(store)
+        drop_oldest(store, "lobby", START + 99, 1000, 0)
+        before = space(store.connection)
+        compact(store)
+        after = space(store.connection)
+        assert after.shrinks
+        assert after.file < before.file / 2
+        assert _kept(store) == [99]
