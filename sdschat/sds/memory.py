@@ -45,7 +45,7 @@ class MemoryStore:
                 self.history.append(write.row)
             elif isinstance(write, Put):
                 self.tables[write.table][write.key] = write.row
-                if isinstance(write.row, OutgoingRow) and write.row.state is AckState.ACKED:
+                if write.table is Table.OUTGOING and cast(OutgoingRow, write.row).state is AckState.ACKED:
                     self.history.acknowledged(write.key)
             else:
                 assert isinstance(write, Drop)

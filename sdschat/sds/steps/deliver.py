@@ -42,7 +42,7 @@ def _into_log(
     row = LogRow(entry, raw, own, via, received_at)
     s.unsaved[message_id] = row
     s.writes.append(Append(row))
-    if s.gaps.close(message_id) or gone_without:
+    if (message_id in s.gaps and s.gaps.close(message_id)) or gone_without:
         s.events.append(GapClosed(message_id))
     s.events.append(Delivered(message, own, late, gap, via))
 

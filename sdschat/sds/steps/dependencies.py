@@ -54,12 +54,12 @@ def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Depe
     return found
 
 
-def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> None:
+def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> bool:
     """The first message of a log: what it depends on is most likely from before our joining, so it and what follows it
     are not held up. But it may also be lost, so it is asked for, and without anti-entropy, which finds what was lost
     since we joined whoever asks, it is waited for after all."""
     if s.window.order or not s.config.push_enabled or found.held:
-        return
+        return False
     new: list[str] = []
     for entry in reversed(found.unknown):
         message_id = entry.message_id
@@ -72,6 +72,7 @@ def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> Non
     found.unknown = []
     if new:
         s.events.append(DependenciesMissing(message.message_id, tuple(new)))
+    return True
 
 
 def make_room(s: ChannelState, message: Message, size: int) -> bool:

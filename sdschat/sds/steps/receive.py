@@ -49,14 +49,13 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
     if found.parent_too_new:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, sender_id, message_id, found.parent_too_new)
         return
-    if found.unmet:
-        wait_for_none(s, message, found)
-    if found.unmet:
+    waits = found.unmet and not wait_for_none(s, message, found)
+    if waits:
         if not make_room(s, message, len(raw)):
             return
         found = verify_dependencies(s, message, lamport)  # what was dropped may be what this one waits for
     via = _review_content(s, message, lamport, via)
-    if found.unmet:
+    if waits:
         buffer_message(s, message, raw, via, found, s.now.wall)
     else:
         deliver_message(s, message, raw, via, name_gap(message, found), s.filter.generation, s.now.wall)
