@@ -234,7 +234,7 @@ class PahoLink:
             failed = False
         self._inside = False
         if failed:
-            self.abort(*explain_loss(self._stream, self._opened, self._options.address))
+            self.abort(*explain_loss(self._stream, self._opened, self._options))
         if self._closed:
             self._client.hang_up()
 
@@ -271,7 +271,7 @@ class PahoLink:
         elif flags.is_disconnect_packet_from_server:
             self.abort(*explain_goodbye(reason.value, str(reason)))
         else:
-            self.abort(*explain_loss(self._stream, self._opened, self._options.address))
+            self.abort(*explain_loss(self._stream, self._opened, self._options))
 
     def _on_message(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
         self._handled += 1

@@ -8,6 +8,7 @@ from typing import Final
 
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
+from sdschat.transport.link import LinkOptions
 from sdschat.transport.stream import OversizedError, Stream
 from sdschat.transport.tls import explain
 
@@ -15,6 +16,7 @@ from sdschat.transport.tls import explain
 _UNSUPPORTED_VERSION: Final = 0x84
 _NOT_AUTHORISED: Final = (0x86, 0x87, 0x8A, 0x8C)
 _TAKEN_OVER: Final = 0x8E
+_OLDEST: Final = 3  # MQTT 3.1.1, the last that is tried
 
 
 class WebsocketRefusedError(ConnectionError):
@@ -40,21 +42,37 @@ def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]
     return Why.UNREACHABLE, f"{place} cannot be reached: {problem}. Check the address and the network."
 
 
-def explain_loss(stream: Stream | None, opened: bool, address: Address) -> tuple[Why, str]:
+def explain_loss(stream: Stream | None, opened: bool, options: LinkOptions) -> tuple[Why, str]:
     """There was a connected socket, and it is gone without a word of MQTT."""
+    address = options.address
     error = stream.error if stream is not None else None
     if isinstance(error, OversizedError):
         return Why.OVERSIZED, f"Somebody sent more than we take: {error}. The connection was ended for that."
     if isinstance(error, ssl.SSLError):
         return Why.TLS_REFUSED, explain(error, address.host)
     if not opened:
-        return Why.PROTOCOL, (
-            f"{address.host}:{address.port} hung up without an answer. It refuses the user or password, or does not "
-            "speak MQTT. Check them, and the port."
-        )
+        return _explain_hang_up(stream is not None and stream.heard, options)
     if error is None and not (stream is not None and stream.ended):
         return Why.SILENT, "The broker does not answer the keep-alive. It hangs, or the network is gone."
     return Why.CONNECTION_LOST, f"The connection to the broker was lost{f' ({error})' if error else ''}."
+
+
+def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
+    """It ended before the broker took us. Some brokers, rumqttd and so the embedded one among them, answer a wrong user
+    or password with nothing else; they also do so at a newer version of MQTT, so that has to be tried first."""
+    place = f"{options.address.host}:{options.address.port}"
+    if heard:
+        return Why.PROTOCOL, f"{place} answers, but does not speak MQTT. Check the port."
+    if options.password is not None or options.address.user is not None:
+        why = Why.NOT_AUTHORISED if options.version == _OLDEST else Why.PROTOCOL
+        return why, (
+            f"{place} hung up without an answer, as brokers do that refuse the user or password. Check both; if they "
+            "are right, check the port."
+        )
+    return Why.PROTOCOL, (
+        f"{place} hung up without an answer. It wants a user and password (--broker mqtt://user@{place}), or does not "
+        "speak MQTT. Check the port."
+    )
 
 
 def explain_refusal(code: int, text: str) -> tuple[Why, str]:

@@ -34,7 +34,7 @@ class Stream:
     rest of a packet at once, so the size of its request is the place to bound what others can make us hold.
     """
 
-    __slots__ = ("_at", "_buffer", "_limit", "_socket", "dry", "ended", "error")
+    __slots__ = ("_at", "_buffer", "_limit", "_socket", "dry", "ended", "error", "heard")
 
     def __init__(self, socket: Socket, limit: int) -> None:
         self._socket = socket
@@ -43,6 +43,7 @@ class Stream:
         self._at = 0
         self.dry = False  # the last read found nothing more
         self.ended = False  # the other side closed
+        self.heard = False  # the other side ever said anything
         self.error: OSError | None = None  # why reading or writing failed
 
     def recv(self, size: int) -> bytes:
@@ -68,6 +69,7 @@ class Stream:
             raise
         self._at = 0
         self.ended = not self._buffer
+        self.heard = self.heard or not self.ended
 
     def send(self, data: bytes) -> int:
         try:

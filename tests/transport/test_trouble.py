@@ -215,6 +215,37 @@ def test_what_answers_and_is_no_broker_is_told(answer: bytes) -> None:
     run(scenario)
 
 
+@pytest.mark.parametrize(
+    ("user", "answer", "why", "told"),
+    [
+        ("team:secret@", b"", Why.NOT_AUTHORISED, "refuse the user or password"),
+        ("team:secret@", b"SSH-2.0-OpenSSH_9.2\r\n", Why.PROTOCOL, "does not speak MQTT"),
+        ("", b"", Why.PROTOCOL, "wants a user and password"),
+    ],
+)
+def test_a_hang_up_instead_of_an_answer_is_taken_for_what_it_is(user: str, answer: bytes, why: Why, told: str) -> None:
+    async def scenario() -> None:
+        asked: list[int] = []
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            asked.append((await reader.read(1000))[8])  # the version of MQTT
+            writer.write(answer)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with client(quick(f"mqtt://{user}127.0.0.1:{port}")) as (_, facts):
+            lost = await facts.until(Disconnected)
+            assert lost.why is why
+            assert told in lost.detail
+            assert "secret" not in lost.detail
+            assert asked[:2] == [5, 4]  # not refused before the older version was tried
+        server.close()
+        await server.wait_closed()
+
+    run(scenario)
+
+
 def test_a_name_that_does_not_exist_is_told() -> None:
     async def scenario() -> None:
         async with client(quick("mqtt://no-such-host.invalid")) as (_, facts):
