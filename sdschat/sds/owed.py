@@ -40,6 +40,10 @@ class OwedBuffer(Generic[EntryType]):
     def share(self, owner: str) -> int:
         return self._shares.get(owner, 0)
 
+    def share_of_payer(self, message_id: str) -> int:
+        """How much is owed to whoever this one is owed to."""
+        return self.share(self._charged.get(message_id, ""))
+
     def make_room(self, owner: str, message_id: str, per_sender: int, per_channel: int) -> bool:
         """Whether `owner` may be owed one more. Where the buffer is full, the oldest memory goes for it."""
         if self.share(owner) >= per_sender:

@@ -373,6 +373,18 @@ def test_bytes_answered_in_a_minute() -> None:
     assert len(group["a"].messages("answer")) == 6
 
 
+def test_who_asks_for_little_does_not_wait_for_who_asks_for_much() -> None:
+    group = Group("a", settle=2000)
+    ids = [group.send("a", chr(65 + place) * 30_000).message_id for place in range(9)]
+    for place, wanted in enumerate(ids):
+        asking = "d" if place == 8 else "c"
+        group.give("a", forge(asking, f"s{place}", group.now.wall, content=None, requests=(wanted,)))
+    group.tick(100)
+    answered = [message.message_id for message in group["a"].messages("answer")]
+    assert answered[0] == ids[8]
+    assert len(answered) < len(ids)
+
+
 def test_first_resends_in_one_sweep() -> None:
     group = Group("a", settle=2000)
     for place in range(limits.RESENDS_PER_SWEEP + 1):

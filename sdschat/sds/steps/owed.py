@@ -11,9 +11,10 @@ from sdschat.sds.state import Budget, ChannelState, Packet
 def send_due(
     s: ChannelState, buffer: OwedBuffer[EntryType], budget: Budget, why: str
 ) -> Iterator[tuple[EntryType, bool]]:
-    """Broadcast the original bytes of what is due; what exceeds the budget waits. Tells what was sent, and what could
-    not be because its bytes are gone, which is forgotten."""
-    for message_id in buffer.timers.pop_due(s.now.mono):
+    """Broadcast the original bytes of what is due; what exceeds the budget waits. Whoever is owed least comes first, so
+    that a budget used up by one who asks for much is no reason to wait for one who asks for little. Tells what was
+    sent, and what could not be because its bytes are gone, which is forgotten."""
+    for message_id in sorted(buffer.timers.pop_due(s.now.mono), key=buffer.share_of_payer):
         entry = buffer.entries[message_id]
         found = s.packet_of(message_id)
         if found is None:
