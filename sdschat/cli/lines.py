@@ -11,6 +11,7 @@ from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
 from sdschat.identity.content import ContentKind
 from sdschat.node import facts
 from sdschat.node.facts import Fact, Said
+from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState
 
@@ -27,6 +28,10 @@ _NAMES: Final[Mapping[type, str]] = {
     facts.SavingResumed: "saving_resumed",
     facts.TroubleMet: "trouble",
     facts.HostingChanged: "hosting",
+    StoreAsked: "store_asked",
+    StoreAnswered: "store_answered",
+    StoreSilent: "store_silent",
+    StoreLeft: "store_left",
     KeyMet: "key_met",
     NickChanged: "nick_changed",
     NickClaimed: "nick_claimed",
@@ -51,6 +56,7 @@ _NAMES: Final[Mapping[type, str]] = {
     ev.FilterIgnored: "filter_ignored",
     ev.FilterRolled: "filter_rolled",
     ev.LayoutChanged: "layout_changed",
+    ev.ClockAhead: "clock_ahead",
     ev.Rejected: "rejected",
 }
 _encode = json.JSONEncoder(separators=(",", ":")).encode

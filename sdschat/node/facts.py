@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
 from sdschat.identity.content import OpenedContent
+from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds import events as ev
 from sdschat.sds.values import Message
 
@@ -125,6 +126,7 @@ What = (
     | ev.FilterIgnored
     | ev.FilterRolled
     | ev.LayoutChanged
+    | ev.ClockAhead
     | ev.Rejected
     | Joined
     | MessageDelivered
@@ -141,6 +143,10 @@ What = (
     | SavingResumed
     | TroubleMet
     | HostingChanged
+    | StoreAsked
+    | StoreAnswered
+    | StoreSilent
+    | StoreLeft
 )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.sds.rows import Append, Put, Table
+from sdschat.sds.rows import Append, Put, Table, Write
 from sdschat.store.archive import Archive, Span
 from sdschat.store.floors import Floor, floor_of
 from sdschat.store.reader import Reader
@@ -20,7 +20,7 @@ EVERYTHING = Span(0, 2**43, None, False, 1000, 10**9)
 
 def _say(store: Store, number: int, text: str = "", own: bool = False) -> str:
     message = packet_of("lobby", "me" if own else "ann", START + number, text or f"number {number}")
-    writes = [Append(log_row(message, own=own)), Put(Table.CHANNEL, "", state_row(START + number))]
+    writes: list[Write] = [Append(log_row(message, own=own)), Put(Table.CHANNEL, "", state_row(START + number))]
     said = IndexedText("lobby", message.message_id, "Ann", text or f"number {number}", "known", START)
     store.commit([("lobby", writes)], (), [said])
     return message.message_id

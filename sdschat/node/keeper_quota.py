@@ -1,0 +1,86 @@
+"""How much a Store does for whom: one that asks without end gets its share and no more, and nobody else gets less."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+MIB: Final = 1024 * 1024
+BYTES_EACH: Final = 256 * MIB  # of answers a minute for one participant, of whatever channel
+BYTES_ALL: Final = 1024 * MIB  # for all of them
+QUERIES_EACH: Final = 3_000  # a minute; checking a signature costs more than most answers
+_ASKERS: Final = 4096
+_MINUTE: Final = 60_000
+REPLAY_WINDOW: Final = 10 * 60_000  # milliseconds that a question's date may be off
+_SEEN: Final = 65_536
+
+
+class Bucket:
+    """Fills up again within a minute."""
+
+    __slots__ = ("_at", "_limit", "_spent")
+
+    def __init__(self, limit: int, now: int) -> None:
+        self._limit = limit
+        self._spent = 0.0
+        self._at = now
+
+    def room(self, now: int) -> bool:
+        """Whether something may be spent. The last that is may exceed what is left, which the next one then lacks."""
+        self._spent = max(0.0, self._spent - (now - self._at) * self._limit / _MINUTE)
+        self._at = now
+        return self._spent < self._limit
+
+    def spend(self, amount: int) -> None:
+        self._spent += amount
+
+
+class Quota:
+    """For all channels of a Store together. Times are on the monotonic clock."""
+
+    def __init__(self, each: int = BYTES_EACH, all_: int = BYTES_ALL, queries: int = QUERIES_EACH) -> None:
+        self._each = each
+        self._queries = queries
+        self._all = Bucket(all_, 0)
+        self._askers: OrderedDict[str, tuple[Bucket, Bucket]] = OrderedDict()
+
+    def may_ask(self, asker: str, now: int) -> bool:
+        """Whether this question is worth being looked at. `asker` is what the topic says, and not proven yet."""
+        queries = self._of(asker, now)[0]
+        if not queries.room(now):
+            return False
+        queries.spend(1)
+        return True
+
+    def may_have(self, asker: str, now: int) -> bool:
+        return self._of(asker, now)[1].room(now) and self._all.room(now)
+
+    def given(self, asker: str, size: int, now: int) -> None:
+        self._of(asker, now)[1].spend(size)
+        self._all.spend(size)
+
+    def _of(self, asker: str, now: int) -> tuple[Bucket, Bucket]:
+        found = self._askers.get(asker)
+        if found is None:
+            found = self._askers[asker] = (Bucket(self._queries, now), Bucket(self._each, now))
+            if len(self._askers) > _ASKERS:
+                self._askers.popitem(last=False)
+        else:
+            self._askers.move_to_end(asker)
+        return found
+
+
+class Replays:
+    """Questions seen before. Somebody who sends another's question again must not make us answer again."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[str, bytes], None] = OrderedDict()
+
+    def is_new(self, asker: str, query_id: bytes) -> bool:
+        key = (asker, query_id)
+        if key in self._seen:
+            return False
+        self._seen[key] = None
+        if len(self._seen) > _SEEN:
+            self._seen.popitem(last=False)
+        return True

@@ -1,0 +1,132 @@
+"""What a Store sent, held against what it was asked. Nothing of it counts before it has passed here.
+
+Two kinds of wrong are kept apart. What only the Store can have done is a lie, and it is left for it. What it may have
+archived in good faith, such as a message under an id that nobody can check, is merely not taken from it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from sdschat.sds.ids import content_id, recipe_of
+from sdschat.sds.values import Codec, Kind, Message, Reason, Refusal
+from sdschat.wire.chat_codec import MAGIC
+from sdschat.wire.store_codec import Answer, Item, Query, Range
+
+_FULL_BYTES: Final = 32 * 1024  # a page of fewer bytes and messages than these, with more to come, is a thin one
+_FULL_ITEMS: Final = 16
+
+
+class Lie(NamedTuple):
+    """Proof that a Store does not do what Stores do. For a person."""
+
+    why: str
+
+
+class Checked(NamedTuple):
+    """A message that is what its id says, as it was broadcast."""
+
+    message: Message
+    raw: bytes
+    hint: bytes
+
+
+class Judged(NamedTuple):
+    fetched: tuple[Checked, ...]
+    doubtful: tuple[str, ...] = ()  # not taken: nobody can check the id, or the packet is larger than we allow
+    thin: bool = False  # a page far smaller than it could have been
+
+
+def judge(query: Query, answer: Answer, channel: str, codec: Codec) -> Judged | Lie:
+    """What of an answer may be used."""
+    if answer.refused:
+        return Judged(())
+    if query.range is not None:
+        return _judge_page(query.range, answer, channel, codec)
+    return _judge_messages(query, answer, channel, codec)
+
+
+def _judge_messages(query: Query, answer: Answer, channel: str, codec: Codec) -> Judged | Lie:
+    ids = {one.message_id for one in query.wanted}
+    by_hint_alone = sum(1 for one in query.wanted if not one.message_id)
+    seen: set[str] = set()
+    fetched: list[Checked] = []
+    doubtful: list[str] = []
+    for item in answer.items:
+        if not item.message_id or item.message_id in seen:
+            return Lie("it sent a message twice, or without its id")
+        if item.message_id not in ids:
+            by_hint_alone -= 1
+            if by_hint_alone < 0:
+                return Lie("it sent a message that was not asked for")
+        seen.add(item.message_id)
+        if query.confirm:
+            continue
+        found = _open(item, channel, codec)
+        if isinstance(found, Lie):
+            return found
+        if found is None or recipe_of(found.message) == "foreign":
+            doubtful.append(item.message_id)
+        else:
+            fetched.append(found)
+    if not seen.isdisjoint(answer.unknown):
+        return Lie("it sent a message and denied having it, in one answer")
+    if answer.more and not answer.items:
+        return Lie("it promised more messages and sent none")
+    return Judged(tuple(fetched), tuple(doubtful))
+
+
+def _judge_page(asked: Range, answer: Answer, channel: str, codec: Codec) -> Judged | Lie:
+    if len(answer.items) > asked.limit:
+        return Lie(f"it sent {len(answer.items)} messages in a page of {asked.limit}")
+    if answer.more and not answer.items:
+        return Lie("it sent an empty page and promised another")
+    fetched: list[Checked] = []
+    doubtful: list[str] = []
+    last: tuple[int, str] | None = asked.after
+    size = 0
+    for item in answer.items:
+        size += len(item.packet)
+        found = _open(item, channel, codec)
+        if isinstance(found, Lie):
+            return found
+        if found is None:
+            doubtful.append(item.message_id)
+            continue
+        key = (found.message.lamport_timestamp or 0, found.message.message_id)
+        if not asked.low <= key[0] <= asked.high:
+            return Lie("it sent a message from outside the range")
+        if last is not None and (key >= last if asked.newest_first else key <= last):
+            return Lie("its pages are out of order")
+        last = key
+        fetched.append(found)
+    if answer.more and (answer.last is None or not _goes_on(asked, last, answer.last)):
+        return Lie("its pages do not follow one another")
+    thin = answer.more and size < _FULL_BYTES and len(answer.items) < min(_FULL_ITEMS, asked.limit)
+    return Judged(tuple(fetched), tuple(doubtful), thin)
+
+
+def _goes_on(asked: Range, last: tuple[int, str] | None, beyond: tuple[int, str]) -> bool:
+    """Whether the next page begins within the range, behind everything of this one, and further than this one did."""
+    if not asked.low <= beyond[0] <= asked.high or beyond == asked.after:
+        return False
+    return last is None or (beyond <= last if asked.newest_first else beyond >= last)
+
+
+def _open(item: Item, channel: str, codec: Codec) -> Checked | Lie | None:
+    message = codec.decode(item.packet)
+    if isinstance(message, Refusal) and message.reason is Reason.TOO_LARGE:
+        return None  # others may allow larger packets
+    if isinstance(message, Refusal):
+        return Lie(f"it sent a packet that cannot be read ({message.reason})")
+    if item.message_id and message.message_id != item.message_id:
+        return Lie("it sent one message as another")
+    if message.channel_id != channel:
+        return Lie("it sent a message of another channel")
+    if message.kind is not Kind.CONTENT:
+        return Lie("it sent what belongs into no log")
+    content = message.content or b""
+    # Our own make always has the hash for its id, and nobody else writes it; see `identity.content.open_content`.
+    if content.startswith(MAGIC) and message.message_id != content_id(content):
+        return Lie("it sent other bytes than the id stands for")
+    return Checked(message, item.packet, item.hint)

@@ -1,0 +1,68 @@
+"""Nodes in memory, some of them Stores."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+
+from sdschat.node import store_client
+from sdschat.node.keeper_node import Keeping, StoreNode
+from sdschat.node.node import Node
+from sdschat.node.settings import Value
+from sdschat.node.store_standing import Standing
+from sdschat.transport.memory import MemoryTransport
+from tests.node.worlds import Member, World, world
+
+
+class Stores(World):
+    """A world in which nodes ask Stores, and some are Stores."""
+
+    def start_asking(
+        self, name: str, *channels: str, changes: Mapping[str, Value] | None = None, standing: Standing | None = None
+    ) -> Member:
+        """A participant that asks Stores."""
+        return self._start(name, channels, changes, lambda node: store_client.install(node, standing))
+
+    def start_store(
+        self, name: str, *channels: str, keeping: Keeping | None = None, changes: Mapping[str, Value] | None = None
+    ) -> tuple[Member, StoreNode]:
+        made: list[StoreNode] = []
+        member = self._start(
+            name, channels, changes,
+            lambda node: made.append(StoreNode(node, node._profile.store, keeping or Keeping())),
+        )  # fmt: skip
+        return member, made[0]
+
+    def _start(
+        self, name: str, channels: tuple[str, ...], changes: Mapping[str, Value] | None,
+        extend: Callable[[Node], object],
+    ) -> Member:  # fmt: skip
+        member = self.start(name, "elsewhere", changes=changes)
+        extend(member.node)
+        for channel in channels or ("lobby",):
+            member.node.join(channel)
+        return member
+
+
+def deaf(member: Member, channel: str = "lobby") -> MemoryTransport:
+    """Nothing that is said in the channel is heard by this one from now on; all other topics are."""
+    transport = member.node.rooms[channel].transport
+    inner = getattr(transport, "_inner", transport)
+    assert isinstance(inner, MemoryTransport)
+    inner.unsubscribe(f"sds/1/{channel}/msg")
+    return inner
+
+
+def hearing(member: Member, channel: str = "lobby") -> None:
+    transport = member.node.rooms[channel].transport
+    transport.subscribe(f"sds/1/{channel}/msg")
+
+
+@contextlib.asynccontextmanager
+async def stores(folder: Path) -> AsyncIterator[Stores]:
+    async with world(folder) as w:
+        made = Stores(folder)
+        made.network = w.network
+        made.members = w.members
+        yield made
