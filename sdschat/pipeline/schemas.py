@@ -308,11 +308,11 @@ def columns(table: type) -> dict[str, tuple[type, bool]]:
     return found
 
 
-_SPARK: Final[Mapping[object, str]] = {
+SPARK_TYPES: Final[Mapping[object, str]] = {
     str: "STRING", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", Blob: "BINARY", Ids: "ARRAY<STRING>",
 }  # fmt: skip
 
 
 def ddl(table: type) -> str:
     """The columns in Spark's words. All may be null there: Parquet files do not promise otherwise."""
-    return ", ".join(f"{name} {_SPARK[kind]}" for name, (kind, _) in columns(table).items())
+    return ", ".join(f"{name} {SPARK_TYPES[kind]}" for name, (kind, _) in columns(table).items())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from sdschat.sds.values import Message, Refusal
+from sdschat.pipeline.schemas import Packet
+from sdschat.sds.values import Kind, Message, Refusal
 from sdschat.wire.chat_codec import decode_envelope
 from sdschat.wire.parts import Parts, parts
 from sdschat.wire.sds_codec import SdsCodec
@@ -51,3 +53,22 @@ def opened(raw: bytes) -> Opened:
 
 def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:DIGEST_DIGITS]
+
+
+Head = tuple[str, str, int, int, str, str]  # run_id, tap, seq, ts_ms, topic, channel
+
+
+def packet_row(head: Head, raw: bytes, open_packet: Callable[[bytes], Opened] = opened) -> Packet:
+    """What a tap recorded. Only the topic of messages carries SDS; of the rest there are the bytes."""
+    if not head[4].endswith("/msg"):
+        return Packet(*head, "other", None, None, None, None, (), (), len(raw), 0, 0, 0, 0, raw)
+    known = open_packet(raw)
+    message = known.message
+    if isinstance(message, Refusal):
+        named = (message.message_id or None, message.sender_id or None, None)
+        return Packet(*head, "refused", str(message.reason), *named, (), (), len(raw), *known.parts, raw)
+    kind = "message" if message.kind is Kind.CONTENT else str(message.kind)
+    deps = tuple(entry.message_id for entry in message.causal_history)
+    requests = tuple(entry.message_id for entry in message.repair_request)
+    ids = (message.message_id, message.sender_id, message.lamport_timestamp)
+    return Packet(*head, kind, None, *ids, deps, requests, len(raw), *known.parts, raw)

@@ -1,0 +1,92 @@
+"""The lake: a directory of Parquet, or any place that Spark can write. Bronze is appended to, silver and gold are made
+anew. The only module that reads or writes tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sdschat.pipeline import schemas
+from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.schemas import VERSION, ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
+
+# Where each table is.
+PLACES: Final[dict[type, str]] = {
+    schemas.Journal: f"{BRONZE}/journal",
+    schemas.Message: f"{BRONZE}/messages",
+    schemas.Node: f"{BRONZE}/nodes",
+    schemas.Declared: f"{BRONZE}/declared",
+    schemas.Packet: f"{BRONZE}/packets",
+    schemas.Quarantine: f"{BRONZE}/quarantine",
+    schemas.Copy: f"{SILVER}/copies",
+    schemas.Presence: f"{SILVER}/presences",
+    schemas.Fingerprint: f"{SILVER}/fingerprints",
+    schemas.Log: f"{GOLD}/log",
+    schemas.AuditChannel: f"{GOLD}/audit_channel",
+    schemas.AuditNode: f"{GOLD}/audit_node",
+    schemas.AuditMissing: f"{GOLD}/audit_missing",
+    schemas.AuditFinding: f"{GOLD}/audit_finding",
+    schemas.AuditJournal: f"{GOLD}/audit_journal",
+}
+_VERSION_FILE: Final = "_schema"
+
+
+class Lake:
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        """Raises PipelineProblem where there is a lake of a newer program."""
+        self.spark = spark
+        self.root = root.rstrip("/") if "://" in root else str(Path(root).absolute())
+        self._check_version()
+
+    def path(self, table: type) -> str:
+        return f"{self.root}/{PLACES[table]}"
+
+    def read(self, table: type) -> DataFrame:
+        """With the columns of this program: of an older one's files those that lack are null."""
+        try:
+            return self.spark.read.schema(ddl(table)).parquet(self.path(table))
+        except Exception as error:
+            if not _not_there(error):
+                raise
+            return self.spark.createDataFrame([], ddl(table))
+
+    def append(self, table: type, rows: DataFrame) -> None:
+        rows.select(*table.__annotations__).write.mode("append").parquet(self.path(table))
+
+    def replace(self, table: type, rows: DataFrame) -> DataFrame:
+        """Write, and give what is there now, so that nobody computes it again."""
+        rows.select(*table.__annotations__).write.mode("overwrite").parquet(self.path(table))
+        return self.read(table)
+
+    def keep(self, table: type, rows: Iterable[Any]) -> DataFrame:
+        """As `replace`, of rows that are here."""
+        return self.replace(table, self.spark.createDataFrame(list(rows), ddl(table)))
+
+    def _check_version(self) -> None:
+        if "://" in self.root:
+            return  # there, Parquet's own columns have to say it
+        file = Path(self.root) / _VERSION_FILE
+        if file.exists():
+            found = json.loads(file.read_text())["version"]
+            if found > VERSION:
+                raise PipelineProblem(
+                    f"{self.root} was written by a newer sdschat (tables of version {found}; this one knows "
+                    f"{VERSION}). Update the program.",
+                )
+            return
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_name(f".{_VERSION_FILE}.new")
+        fresh.write_text(json.dumps({"version": VERSION}))
+        fresh.replace(file)
+
+
+def _not_there(error: Exception) -> bool:
+    condition = getattr(error, "getCondition", lambda: "")()
+    return condition == "PATH_NOT_FOUND"

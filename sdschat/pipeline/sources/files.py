@@ -1,0 +1,162 @@
+"""What a file is, and the rows in it: databases, exported journals, recorded packets. Never an error: what cannot be
+taken is a row of the quarantine."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from sdschat.pipeline.schemas import Ids, Journal, Packet, Quarantine, columns
+from sdschat.pipeline.sources.databases import MAGIC, Reading, Row, read_database
+from sdschat.pipeline.sources.packets import packet_row
+
+_SAMPLE: Final = 80
+_PARQUET: Final = b"PAR1"
+_LINES: Final = (".jsonl", ".ndjson", ".json")
+SUFFIXES: Final = (".db", ".parquet", *_LINES)
+
+_JOURNAL: Final = {name: (kind, optional) for name, (kind, optional) in columns(Journal).items() if name != "run_id"}
+
+
+def _encodable(text: str) -> bool:
+    """JSON can escape half of a surrogate pair, which no table takes."""
+    return text.isascii() or text == text.encode("utf-8", "replace").decode()
+
+
+_TYPES: Final[Mapping[Any, Callable[[Any], bool]]] = {
+    str: lambda value: isinstance(value, str) and _encodable(value),
+    int: lambda value: isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63,
+    Ids: lambda value: isinstance(value, list | tuple) and all(isinstance(each, str) for each in value),
+}
+_MAY_LACK: Final = frozenset({"channel", "mono_us", "extra"})  # exports of other makes need not have these
+
+
+class Kind(StrEnum):
+    DATABASE = "database"
+    PARQUET = "parquet"
+    LINES = "lines"
+    UNKNOWN = "unknown"
+
+
+def kind_of(path: Path) -> Kind:
+    """By its first bytes; by its name only where these say nothing."""
+    with open(path, "rb") as file:
+        start = file.read(len(MAGIC))
+    if start == MAGIC:
+        return Kind.DATABASE
+    if start.startswith(_PARQUET):
+        return Kind.PARQUET
+    return Kind.LINES if path.suffix in _LINES else Kind.UNKNOWN
+
+
+def read_file(reading: Reading) -> Iterator[Row | Packet]:
+    try:
+        kind = kind_of(reading.path)
+        if kind is Kind.DATABASE:
+            yield from read_database(reading)
+        elif kind is Kind.PARQUET:
+            yield from _parquet(reading)
+        elif kind is Kind.LINES:
+            yield from _lines(reading)
+        else:
+            yield _refused(reading, "", "it is no database of a profile, no journal and no capture", "")
+    except OSError as error:
+        yield _refused(reading, "", f"it cannot be read: {error.strerror or error}", "")
+
+
+def _lines(reading: Reading) -> Iterator[Row | Packet]:
+    with open(reading.path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield _line(reading, number, line)
+
+
+def _line(reading: Reading, number: int, line: bytes) -> Row | Packet:
+    place = f"line {number}"
+    try:
+        found = json.loads(line)
+    except ValueError:
+        torn = "" if line.endswith(b"\n") else " and ends in the middle"
+        return _refused(reading, place, f"is not JSON{torn}", _sample(line))
+    if not isinstance(found, dict):
+        return _refused(reading, place, "is no JSON object", _sample(line))
+    try:
+        return _packet(reading, found) if "tap" in found else journal_row(reading.run_id, found)
+    except ValueError as error:
+        return _refused(reading, place, str(error), _sample(line))
+
+
+def _parquet(reading: Reading) -> Iterator[Row]:
+    import pyarrow
+    import pyarrow.parquet
+
+    number = 0
+    try:
+        with pyarrow.parquet.ParquetFile(reading.path) as file:
+            for batch in file.iter_batches():
+                for found in batch.to_pylist():
+                    number += 1
+                    try:
+                        yield journal_row(reading.run_id, found)
+                    except ValueError as error:
+                        yield _refused(reading, f"row {number}", str(error), _sample(repr(found).encode()))
+    except pyarrow.ArrowException as error:
+        yield _refused(reading, "", f"is no whole Parquet file: {str(error).splitlines()[0]}", "")
+
+
+def journal_row(run_id: str, found: Mapping[str, Any]) -> Journal:
+    """Raises ValueError for what is no event of a journal."""
+    values: dict[str, Any] = {}
+    for name, (kind, optional) in _JOURNAL.items():
+        value = found.get(name)
+        if value is None and name in _MAY_LACK:
+            value = {"channel": "", "mono_us": 0}.get(name)
+        elif value is None:
+            if not optional:
+                raise ValueError(f"has no {name}")
+        elif not _TYPES[kind](value):
+            raise ValueError(f"{name} is {str(value)[:_SAMPLE]!r}")
+        values[name] = tuple(value) if isinstance(value, list) else value
+    more = {name: value for name, value in found.items() if name not in _JOURNAL and name != "run_id"}
+    if more:
+        values["extra"] = json.dumps(more, separators=(",", ":"), sort_keys=True, default=str)
+    return Journal(found.get("run_id") or run_id, **values)
+
+
+def _packet(reading: Reading, found: Mapping[str, Any]) -> Packet:
+    """A line of a segment that `sdschat tap` wrote."""
+    for name, kind in (("tap", str), ("seq", int), ("ts_ms", int), ("topic", str), ("channel", str), ("raw", str)):
+        if not _TYPES[kind](found.get(name)):
+            raise ValueError(f"{name} is {str(found.get(name))[:_SAMPLE]!r}" if name in found else f"has no {name}")
+    raw = base64.b64decode(found["raw"], validate=True)
+    head = (reading.run_id, found["tap"], found["seq"], found["ts_ms"], found["topic"], found["channel"])
+    return packet_row(head, raw, reading.open)
+
+
+def _refused(reading: Reading, place: str, reason: str, sample: str) -> Quarantine:
+    return Quarantine(reading.run_id, str(reading.path), place, reason, sample, reading.read_ms)
+
+
+def _sample(line: bytes) -> str:
+    return line[:_SAMPLE].decode("utf-8", "replace").strip()
+
+
+def files(sources: Iterable[Path]) -> list[Path]:
+    """Files as they are; of a folder everything in it that looks like a source, but for what is still being written.
+    Raises FileNotFoundError."""
+    found: dict[Path, None] = {}
+    for source in sources:
+        if source.is_dir():
+            for path in sorted(source.rglob("*")):
+                hidden = any(part.startswith((".", "_")) for part in path.relative_to(source).parts)
+                if path.suffix in SUFFIXES and path.is_file() and not hidden:
+                    found[path.resolve()] = None
+        elif source.exists():
+            found[source.resolve()] = None
+        else:
+            raise FileNotFoundError(source)
+    return list(found)
