@@ -34,6 +34,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "simulate": "Simulate groups of participants, one seed each.",
     "pipeline": "Audits, figures and simulations on Spark.",
     "completions": "Print the completion script of a shell.",
+    "man": "Print the manual page.",
 }
 EXAMPLES: Final = """\b
 Examples:

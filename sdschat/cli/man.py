@@ -1,0 +1,138 @@
+"""`sdschat man`: the manual page, from what --help says."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import click
+
+_EXIT: Final = (
+    ("0", "done"),
+    ("1", "unexpected failure; the message names the file that holds the details"),
+    ("2", "wrong use"),
+    ("3", "the broker cannot be reached, or TLS was refused"),
+    ("4", "not authorised"),
+    ("5", "the profile is in use, damaged, or newer than the program"),
+    ("6", "the wanted state was not reached in time"),
+    ("130, 143", "interrupted, terminated"),
+)
+_VARIABLES: Final = (
+    ("SDSCHAT_BROKER, SDSCHAT_NAME, …", "Every option of a command that takes part in a channel, and every setting: "
+     "SDSCHAT_SDS_SYNC_INTERVAL is sds.sync_interval."),
+    ("SDSCHAT_BROKER_PASSWORD", "The password of the broker, where the URL has none."),
+    ("NO_COLOR", "No colours, if it is set and not empty."),
+)  # fmt: skip
+_FILES: Final = (
+    ("./sdschat.toml", "Settings of a project, in TOML; they come before those of the user."),
+    ("sdschat/config.toml", "Settings of the user, in the user's folder for configuration."),
+    ("sdschat/profiles/PROFILE/sdschat.db", "Messages and keys, in the user's folder for data. SQLite, mode 0600."),
+)
+_COMMON: Final = 3  # so many commands have it: it is explained once
+
+
+@click.command("man")
+def command() -> None:
+    """Print the manual page, in the language of man(7).
+
+    \b
+    Examples:
+      sdschat man | man -l -
+      sdschat man > ~/.local/share/man/man1/sdschat.1
+    """
+    from sdschat.cli.program import program
+
+    click.echo("\n".join(page(program)))
+
+
+def page(program: click.Group) -> Iterator[str]:
+    """Lines of roff, with the macros of man(7)."""
+    from sdschat import __version__
+
+    summary, examples = _split(program.help or "")
+    commands = list(_commands(click.Context(program, info_name="sdschat"), program))
+    counts = Counter(record for context, command in commands for record in _options(context, command))
+    common = [record for record, count in counts.items() if count >= _COMMON]
+    yield f'.TH SDSCHAT 1 "" "sdschat {__version__}" "User Commands"'
+    yield from (".SH NAME", f"sdschat \\- {_text(summary.rstrip('.').lower())}")
+    yield from (".SH SYNOPSIS", ".B sdschat", "\\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...")
+    yield from _examples(".SH EXAMPLES", examples)
+    yield ".SH COMMANDS"
+    for context, command in commands:
+        yield from _command(context, command, common)
+    yield from _entries("COMMON OPTIONS", common)
+    yield from _settings()
+    for title, entries in (("EXIT STATUS", _EXIT), ("ENVIRONMENT", _VARIABLES), ("FILES", _FILES)):
+        yield from _entries(title, entries)
+
+
+def _commands(context: click.Context, group: click.Group) -> Iterator[tuple[click.Context, click.Command]]:
+    """Every command, and those inside it."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is not None:
+            inner = click.Context(command, parent=context, info_name=name)
+            yield inner, command
+            if isinstance(command, click.Group):
+                yield from _commands(inner, command)
+
+
+def _options(context: click.Context, command: click.Command) -> list[tuple[str, str]]:
+    records = (parameter.get_help_record(context) for parameter in command.params)
+    return [record for record in records if record is not None and record[1]]
+
+
+def _command(context: click.Context, command: click.Command, common: Sequence[tuple[str, str]]) -> Iterator[str]:
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield f'.SS "{_text(context.command_path)} {_text(usage)}"'
+    description, examples = _split(command.help or "")
+    yield _text(description)
+    yield from _examples(".PP", examples)
+    own = [record for record in _options(context, command) if record not in common]
+    for record in own:
+        yield from _entry(*record)
+    if len(own) < len(_options(context, command)):
+        yield from (".PP", "It takes common options, which see.")
+
+
+def _settings() -> Iterator[str]:
+    from sdschat.cli.sources import written
+    from sdschat.node.settings import SETTINGS, Settings
+
+    defaults = Settings()
+    yield from (".SH SETTINGS", _text("Given as --set KEY=VALUE. `sdschat config` prints those in force."))
+    for name in SETTINGS:
+        yield from _entry(name, f"Default: {written(name, defaults.value(name))}")
+
+
+def _entries(title: str, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield f".SH {title}"
+    for entry in entries:
+        yield from _entry(*entry)
+
+
+def _entry(term: str, meaning: str) -> tuple[str, str, str]:
+    return ".TP", f".B {_text(term)}", _text(meaning)
+
+
+def _split(text: str) -> tuple[str, str]:
+    """What is to be filled, and the block of examples that is not."""
+    paragraphs = textwrap.dedent(text).strip().split("\n\n")
+    plain = [part for part in paragraphs if not part.lstrip(" \n").startswith("\b")]
+    blocks = [part.lstrip(" \n").removeprefix("\b").strip("\n") for part in paragraphs if part not in plain]
+    return " ".join(" ".join(part.split()) for part in plain), "\n".join(blocks)
+
+
+def _examples(heading: str, block: str) -> Iterator[str]:
+    lines = [line.strip() for line in block.splitlines() if line.strip() and line.strip() != "Examples:"]
+    if lines:
+        yield from (heading, ".nf", *(_text(line) for line in lines), ".fi")
+
+
+def _text(text: str) -> str:
+    """Nothing in it is a request to roff, and all of it is ASCII."""
+    found = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq").replace("'", "\\(aq")
+    found = "".join(sign if sign.isascii() else f"\\[u{ord(sign):04X}]" for sign in found)
+    return f"\\&{found}" if found.startswith(".") else found
