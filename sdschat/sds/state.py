@@ -233,6 +233,7 @@ class ChannelState:
 
     def note_fresh(self, message_id: str) -> None:
         self.fresh[message_id] = self.now.mono
+        self.fresh.move_to_end(message_id)  # it may have come before, and been dropped
         self.trim_fresh()
 
     def trim_fresh(self) -> None:

@@ -218,3 +218,15 @@ def test_what_a_peer_would_only_park_is_not_pushed_to_it() -> None:
     group.tick(10_000)
     shows(group, "c", lamport=group.now.wall - PUSHING.max_skew)
     assert len(group["a"].of(PushScheduled)) == 1
+
+
+def test_what_comes_again_counts_as_fresh_from_then_and_keeps_nothing_else_so() -> None:
+    group = Group("a", config=PUSHING, settle=10_000)
+    state = group["a"].channel.state
+    for message_id in ("m1", "m2", "m1"):
+        state.now = group.now
+        state.note_fresh(message_id)
+        group.tick(PUSHING.push_grace - 1)
+    state.now = group.now
+    state.trim_fresh()
+    assert list(state.fresh) == ["m1"]

@@ -82,6 +82,7 @@ def _above_parents(s: ChannelState, held: Held) -> bool:
 
 def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
     """A held message was dropped. Those that wait for it now wait for something unknown, and not for ever."""
+    s.fresh.pop(message_id, None)
     waiting = s.incoming.waiting_for.get(message_id)
     if not waiting:
         return
