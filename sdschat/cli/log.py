@@ -14,10 +14,12 @@ from sdschat.cli.local import codec_of, open_reader, require_channel
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.parquet import write_journal, write_messages
 from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.progress import shown
 from sdschat.cli.sources import Chosen
 from sdschat.cli.text import moment, parse_moment, safe
 from sdschat.sds.values import Codec, Message
 from sdschat.store.journal import json_lines
+from sdschat.store.reader import Reader
 from sdschat.store.shown import StoredMessage
 
 _FORMATS = ("text", "json", "md", "parquet")
@@ -51,17 +53,24 @@ def command(chosen: Chosen, channel: str, as_json: bool, form: str, journal: boo
     with open_reader(chosen) as reader:
         require_channel(reader, chosen, name)
         if journal:
-            rows = reader.journal(name)
+            rows = shown(reader.journal(name), "journal", None)
             write_journal(rows) if form == "parquet" else _print(json_lines(rows))
             return
         found = reader.messages(
             name, since=since, until=until, search=which["search"], limit=which["last"], with_raw=form == "json"
         )
+        everything = not (since or until or which["search"])
+        total = which["last"] or (_messages_in(reader, name) if everything else None)
+        found = shown(found, name, total)
         if form == "parquet":
             write_messages(found)
         else:
             show = {"text": _text, "json": _json(codec_of(chosen)), "md": _markdown}[form]
             _print(map(show, found))
+
+
+def _messages_in(reader: Reader, channel: str) -> int:
+    return next(info.messages for info in reader.channels() if info.channel == channel)
 
 
 def _print(lines: Iterator[str]) -> None:
