@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "inspect": "Show what a channel, or one message of it, is made of.",
     "decode": "Explain a packet, and the rules that it breaks.",
     "broker": "Run the embedded broker alone.",
+    "store": "Archive channels, and answer for those who were away.",
     "doctor": "Check files, settings and the broker.",
     "config": "Print every setting in force, and where it came from.",
     "tap": "Record the topics of a broker into files.",

@@ -17,10 +17,11 @@ from sdschat.cli.sources import Chosen
 from sdschat.cli.text import safe
 from sdschat.identity.book import NickClaimed
 from sdschat.identity.content import problems_with
-from sdschat.node import facts
+from sdschat.node import facts, store_client
 from sdschat.node.connect import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
+from sdschat.node.store_facts import StoreLeft
 from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
@@ -80,6 +81,7 @@ async def _session(chosen: Chosen, body: Body, narrate: bool) -> int:
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     node = Node(profile, chosen.nick, chosen.settings, network)
+    store_client.install(node)
     if narrate:
         node.listen(Narrator(chosen.verbose))
     stopped = _listen_to_signals()
@@ -167,6 +169,8 @@ class Narrator:
                 return "saving works again"
             case facts.TroubleMet(detail):
                 return f"trouble: {detail}"
+            case StoreLeft(store_id, nick, detail):
+                return f"the Store {safe(nick)} ({store_id[:8]}) is not asked any more: {detail}"
             case NickClaimed(sender_id, nick, held_as, held_by):
                 name, before = safe(nick), safe(held_as)
                 return f"{name} ({sender_id[:8]}) is not the {before} known before ({held_by[:8]}): another key"

@@ -27,6 +27,8 @@ GENERAL: Final[Mapping[str, Value | None]] = {
     "password_file": None,
     "allow_clear_password": False,
 }
+# Origins of a name and a profile that nobody gave.
+WORKED_OUT: Final = frozenset({_USER := "the user's name on this machine", _NICK := "the nick", "default"})
 _DURATIONS: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "duration")
 
 
@@ -188,11 +190,11 @@ def _work_out(general: dict[str, Found]) -> None:
     """Defaults that follow from elsewhere."""
     if general["name"].value is None:
         try:
-            general["name"] = Found(getpass.getuser(), "the user's name on this machine")
+            general["name"] = Found(getpass.getuser(), _USER)
         except (OSError, KeyError):  # a user without a name, as in some containers
             general["name"] = Found("me", "default")
     if general["profile"].value is None:
-        general["profile"] = Found(general["name"].value, "the nick")
+        general["profile"] = Found(general["name"].value, _NICK)
     if general["data_dir"].value is None:
         from sdschat.node.profile import default_data_dir
 

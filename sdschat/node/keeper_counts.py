@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+COUNTS: Final = "store.counts"  # under this name the database keeps what was counted last
 # Upper bounds of the histogram of answer times, in seconds.
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Final, NamedTuple
 
+from sdschat import __version__
 from sdschat.node.clock import Clock
 from sdschat.node.facts import Fact, MessageDelivered
 from sdschat.node.keeper import Keeper, Shared
-from sdschat.node.keeper_counts import Counts
+from sdschat.node.keeper_counts import COUNTS, Counts
+from sdschat.node.keeper_metrics import Snapshot
 from sdschat.node.node import Node
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.store.archive import Archive
 from sdschat.store.errors import DiskFull, StoreUnavailable
+from sdschat.store.figures import archived, database_space
 from sdschat.store.floors import Floor, floor_of
 from sdschat.store.retention import drop_oldest, give_back, make_shrinkable, oldest_kept, space
 from sdschat.store.store import Store
 
-EVERY: Final = 30.0  # seconds between two looks at what is too old or too much
+EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
 _STEP: Final = 200  # packets dropped at once: the loop goes on in between
 _PAGES: Final = 256  # of the file given back at once
 _PAUSE: Final = 0.05  # seconds between two steps
@@ -42,6 +48,7 @@ class StoreNode:
         self.keeping = keeping
         self._store = store
         self._clock = clock or Clock()
+        self._started = self._clock.now().wall
         self._floors: dict[str, Floor] = {}
         self._late: dict[str, list[str]] = {}
         make_shrinkable(store)
@@ -68,12 +75,25 @@ class StoreNode:
                 if len(late) < _LATE_KEPT:
                     late.append(message.message_id)
 
+    def snapshot(self) -> Snapshot:
+        """What it has and did, at this moment."""
+        connected = {name: room.transport.connected for name, room in self.node.rooms.items()}
+        channels, room = archived(self._store), database_space(self._store)
+        return Snapshot(__version__, self._started / 1000, self.counts, channels, connected, room)
+
+    def save_counts(self) -> None:
+        """For `sdschat store status`, which is another process."""
+        told = {**asdict(self.counts), "started": self._started, "saved": self._clock.now().wall, "pid": os.getpid()}
+        with self._store.transaction() as transaction:
+            transaction.set_value(COUNTS, json.dumps(told).encode())
+
     async def keep(self) -> None:
         """Drop what is too old or too much, and give its room back, in steps too short to be felt. Until cancelled."""
         while True:
             with contextlib.suppress(DiskFull, StoreUnavailable):
                 for _ in self.tidy():
                     await asyncio.sleep(_PAUSE)
+                self.save_counts()
             await asyncio.sleep(EVERY)
 
     def tidy(self) -> Iterator[None]:

@@ -1,0 +1,167 @@
+"""`sdschat store`: a Store node, and looking at what it has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import click
+
+from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.problem import DONE, WRONG_USE, Problem
+from sdschat.cli.session import first_connection, run_node
+from sdschat.cli.sources import WORKED_OUT, Chosen, Found
+from sdschat.cli.text import safe
+from sdschat.node.keeper_discover import Discovery
+from sdschat.node.keeper_metrics import MetricsServer, prometheus
+from sdschat.node.keeper_node import Keeping, StoreNode
+from sdschat.node.node import Node
+from sdschat.node.settings import duration
+from sdschat.store.figures import archived
+from sdschat.transport.address import Address
+
+ALL: Final = "#"
+_JOURNAL_KEEP: Final = 24 * 3600 * 1000  # a Store's journal of a month would be larger than what it archives
+_UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+
+
+@click.command("store")
+@click.argument("channels", nargs=-1, required=True, metavar="CHANNEL... | # | status | compact")
+@click.option("--keep", metavar="TIME", help="Drop packets older than this, such as 90d. Default: keep them for ever.")
+@click.option("--max-size", metavar="SIZE", help="Drop the oldest packets beyond this, such as 20G.")
+@click.option("--metrics", metavar="IP:PORT", help="Serve metrics for Prometheus here, such as 127.0.0.1:9464.")
+@click.option("--json", "as_json", is_flag=True, help="With status: as JSON.")
+@channel_options
+def command(
+    chosen: Chosen, channels: Sequence[str], keep: str | None, max_size: str | None, metrics: str | None, as_json: bool
+) -> int:
+    """Archive channels, and answer for those who were away.
+
+    \b
+    Examples:
+      sdschat store lobby kitchen            archive two channels, until it is interrupted
+      sdschat store '#' --keep 90d           archive every channel that the broker lets it read
+      sdschat store status                   what is archived, and what was answered
+      sdschat store compact                  give back the room of dropped packets; not while it runs
+
+    A Store is a participant that says nothing. Others find it by themselves, and ask it for what they miss. Several on
+    one channel share the work. Its name and its profile are "store" unless you give others. A channel that is itself
+    called status or compact: name it twice.
+    """
+    chosen = _as_store(chosen)
+    if channels in (("status",), ("compact",)):
+        from sdschat.cli import store_status
+
+        return store_status.status(chosen, as_json) if channels[0] == "status" else store_status.compact(chosen)
+    if as_json:
+        raise Problem("--json goes with `sdschat store status` only.", WRONG_USE)
+    names = [name if name == ALL else channel_name(name) for name in dict.fromkeys(channels)]
+    keeping = Keeping(_time("--keep", keep), _size("--max-size", max_size))
+    place = None if metrics is None else _place(metrics)
+    return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run())
+
+
+def _as_store(chosen: Chosen) -> Chosen:
+    """A Store beside somebody's own node must not want that one's profile."""
+    general = chosen.general
+    if general["name"].origin in WORKED_OUT:
+        general["name"] = Found("store", "default")
+    if general["profile"].origin in WORKED_OUT:
+        general["profile"] = Found(general["name"].value, "the nick")
+    if "journal.keep" not in chosen.settings.explicit:
+        chosen.settings = replace(chosen.settings, journal_keep=_JOURNAL_KEEP)
+    return chosen
+
+
+def _time(name: str, text: str | None) -> int:
+    if text is None:
+        return 0
+    try:
+        found = duration(text)
+    except ValueError as error:
+        raise Problem(f"{name} is {text!r}, and {error}; 90d is 90 days.", WRONG_USE) from error
+    if found < 60_000:
+        raise Problem(f"{name} is {text!r}; nothing under a minute makes sense. Write 90d for 90 days.", WRONG_USE)
+    return found
+
+
+def _size(name: str, text: str | None) -> int:
+    found = None if text is None else _SIZE.fullmatch(text.strip())
+    if text is not None and (found is None or float(found[1]) == 0):
+        raise Problem(f"{name} is {text!r}, and must be a size such as 500M or 20G.", WRONG_USE)
+    return 0 if found is None else round(float(found[1]) * _UNITS[found[2].lower()])
+
+
+def _place(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65536:
+        raise Problem(f"--metrics is {text!r}, and must be an IP address and a port: 127.0.0.1:9464.", WRONG_USE)
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+class _Run:
+    """One run of a Store."""
+
+    def __init__(
+        self, node: Node, chosen: Chosen, names: list[str], keeping: Keeping, metrics: tuple[str, int] | None
+    ) -> None:
+        self.node = node
+        self.names = names
+        self.metrics = metrics
+        self.embedded = chosen.text("broker") is None
+        self.store = StoreNode(node, node._store, keeping)
+        self._server = MetricsServer(lambda: prometheus(self.store.snapshot()))
+
+    async def run(self) -> int:
+        discovery: Discovery | None = None
+        tasks: list[asyncio.Future[Any]] = []
+        try:
+            await self._serve_metrics()
+            for name in self.names:
+                if name != ALL:
+                    await first_connection(self.node, name, embedded=self.embedded)
+                    self._say(name)
+            if ALL in self.names:
+                discovery = await self._discover()
+            tasks.append(asyncio.ensure_future(self.store.keep()))
+            await tasks[0]
+            return DONE
+        finally:
+            for task in tasks:
+                task.cancel()
+            with contextlib.suppress(Exception):
+                self.store.save_counts()
+            await self._server.close()
+            if discovery is not None:
+                await discovery.close()
+
+    async def _serve_metrics(self) -> None:
+        if self.metrics is None:
+            return
+        host, port = self.metrics
+        try:
+            found = await self._server.start(host, port)
+        except OSError as error:
+            raise Problem(f"--metrics {host}:{port} cannot be served there: {error.strerror or error}.") from error
+        say(f"metrics at http://{found[0]}:{found[1]}/metrics")
+        if not Address("mqtt", found[0], found[1]).loopback:
+            say("warning: anybody on the network can read the metrics, and with them the names of your channels")
+
+    async def _discover(self) -> Discovery:
+        for one in archived(self.node._store):
+            if one.channel not in self.node.rooms:
+                self.node.join(one.channel)
+                self._say(one.channel)
+        discovery = Discovery(self.node, self.node._network, self._say)
+        discovery.start()
+        say("listening for channels")
+        return discovery
+
+    def _say(self, name: str) -> None:
+        messages = next((one.messages for one in archived(self.node._store) if one.channel == name), 0)
+        say(f"{safe(name)}: archiving, {messages:,} messages so far")

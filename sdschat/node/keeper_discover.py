@@ -1,0 +1,62 @@
+"""`sdschat store '#'`: every channel that the broker lets us read, from the moment somebody is there or speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from sdschat.identity.content import open_presence
+from sdschat.node.connect import Network
+from sdschat.node.node import Node
+from sdschat.sds.values import Message
+from sdschat.transport import base
+from sdschat.transport.topics import encoded, place
+
+MOST: Final = 256  # channels: each has a connection of its own, and anybody can make up names
+
+
+class Discovery:
+    """Listens to all channels at once, and joins those in which there is something real."""
+
+    def __init__(self, node: Node, network: Network, found: Callable[[str], None], most: int = MOST) -> None:
+        self._node = node
+        self._prefix = node.settings.topic_prefix
+        self._found = found
+        self._most = most
+        self.passed_over = 0  # packets of channels that there was no room for
+        self._transport = network.transport(f"{self._prefix}/!store/{encoded(node.sender_id)}")
+
+    def start(self) -> None:
+        self._transport.listen(self._heard)
+        self._transport.subscribe(f"{self._prefix}/+/msg")
+        self._transport.subscribe(f"{self._prefix}/+/who/+")
+        self._transport.start()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _heard(self, event: base.Event) -> None:
+        if not isinstance(event, base.Received) or not event.payload:
+            return
+        where = place(event.topic, self._prefix)
+        if where is None or where.channel in self._node.rooms or where.what not in ("msg", "who"):
+            return
+        if not self._is_real(where.channel, where.what, where.frm, event.payload):
+            return
+        if len(self._node.rooms) >= self._most:
+            self.passed_over += 1
+            return
+        try:
+            room = self._node.join(where.channel)
+        except ValueError:  # no name for a channel
+            return
+        if where.what == "msg":  # the channel's own connection comes too late for this one
+            room.receive(event.payload, "live")
+        self._found(room.name)
+
+    def _is_real(self, channel: str, what: str, frm: str, payload: bytes) -> bool:
+        """A readable packet of that channel, or a participant who proves to be there."""
+        if what == "who":
+            return open_presence(payload, channel, frm, self._node.desk.book).verdict.signed
+        message = self._node._profile.codec.decode(payload)
+        return isinstance(message, Message) and message.channel_id == channel
