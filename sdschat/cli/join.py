@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.options import channel_name, channel_options
+from sdschat.cli.options import channel_name, channel_options, say, user_file
 from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.session import run_node
-from sdschat.cli.sources import Chosen
-from sdschat.node.node import Node
+
+if TYPE_CHECKING:
+    from sdschat.cli.sources import Chosen
+    from sdschat.node.node import Node
+
+_THEMES: Final = ("dark", "light", "contrast", "plain")
 
 
 @click.command("join")
 @click.argument("channels", metavar="CHANNEL...", nargs=-1, required=True)
-@click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")
 @click.option("--plain", is_flag=True, help="Line after line, for screen readers and simple terminals.")
-@click.option("--theme", metavar="NAME", help="dark, light, contrast or plain.")
+@click.option("--ascii", "ascii_only", is_flag=True, help="No sign of ours beyond ASCII.")
+@click.option("--theme", type=click.Choice(_THEMES), help="Colours, for this time.")
 @channel_options
-def command(chosen: Chosen, channels: tuple[str, ...], ascii_only: bool, plain: bool, theme: str | None) -> int:
+def command(chosen: Chosen, channels: tuple[str, ...], plain: bool, ascii_only: bool, theme: str | None) -> int:
     """Chat in one or more channels.
 
     \b
@@ -28,27 +34,57 @@ def command(chosen: Chosen, channels: tuple[str, ...], ascii_only: bool, plain: 
       sdschat join lobby --name ann
       sdschat join lobby dev --broker mqtts://broker.example:8883
       sdschat join lobby --timing demo --set fault.loss=0.3
-      sdschat join lobby --plain                for screen readers
+      sdschat join lobby --plain                line after line, for screen readers
 
-    Without --broker the broker of this machine is used, and started where there is none. It opens offline as well:
-    what you write is kept, and goes out once there is a connection. F1 lists what can be done.
+    Without --broker the broker of this machine is used, and started where there is none. It opens without a
+    connection as well: what you write is kept, and goes out once there is one. F1 lists what can be done.
     """
+    # Nothing of what is loaded now will ever be garbage. Looking for it takes 50 ms until the first frame, after which
+    # the application turns it on again.
+    gc.disable()
+    from sdschat.cli.session import run_node
+
     names = list(dict.fromkeys(map(channel_name, channels)))
     if plain or os.environ.get("TERM") == "dumb":
-        raise Problem("--plain is not there yet.", WRONG_USE)
-    _require_terminal()
-    return run_node(chosen, lambda node: _chat(node, names, chosen, ascii_only, theme), narrate=False)
-
-
-def _require_terminal() -> None:
+        return run_node(chosen, lambda node: _plain(node, names), narrate=False)
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise Problem(
             "join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.", WRONG_USE
         )
-
-
-async def _chat(node: Node, channels: list[str], chosen: Chosen, ascii_only: bool, theme: str | None) -> int:
+    # Textual goes by the presence of this variable, and the convention by its being set and not empty.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
+    return run_node(chosen, lambda node: _chat(node, names, ascii_only, no_color, theme), narrate=False)
+
+
+async def _chat(node: Node, channels: list[str], ascii_only: bool, no_color: bool, theme: str | None) -> int:
     from sdschat.tui.run import run_chat
 
-    return await run_chat(node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme)
+    return await run_chat(
+        node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=_preferences(), copies=_copies()
+    )
+
+
+async def _plain(node: Node, channels: list[str]) -> int:
+    from sdschat.tui.plain.run import run_plain
+
+    if sys.stdin is None or sys.stdout is None:
+        raise Problem("join needs standard input and output, and one of them is closed.", WRONG_USE)
+    return await run_plain(node, channels, file=_preferences())
+
+
+def _preferences() -> Path:
+    """Colours, keys, aliases and what counts as news, beside the settings of the user."""
+    return user_file().with_name("tui.toml")
+
+
+def _copies() -> Path | None:
+    """Where what was copied is kept as well, since not every terminal has a clipboard."""
+    import platformdirs
+
+    folder = Path(platformdirs.user_state_dir("sdschat", appauthor=False))
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        say(f"warning: {folder} cannot be made, so copies are not kept there: {error.strerror}")
+        return None
+    return folder / "copied.txt"

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
+from rich.text import Text
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from sdschat.identity.content import ContentKind
 from sdschat.node.facts import Fact
-from sdschat.node.node import Node
 from sdschat.node.view import NodeView
+from sdschat.tui.base import BaseHost
 from sdschat.tui.commands.registry import CommandError, Registry, load
 from sdschat.tui.lens_host import LensHost
 from sdschat.tui.look import Look
 from sdschat.tui.model.channel import ChannelModel, Stir
+from sdschat.tui.model.cleaning import clean_name, short
 from sdschat.tui.model.desktop import EVERYTHING, Desktop
 from sdschat.tui.model.glyphs import ASCII, UNICODE
-from sdschat.tui.model.items import Tone
+from sdschat.tui.model.items import Tone, first_line
 from sdschat.tui.model.past import Past
 from sdschat.tui.panes import Panes
-from sdschat.tui.preferences import KEPT_AS, Preferences
+from sdschat.tui.preferences import Preferences
 from sdschat.tui.themes import PALETTES
 from sdschat.tui.typist import Typist
 from sdschat.tui.widgets.composer import Composer
@@ -36,15 +39,31 @@ from sdschat.tui.widgets.lists import ChannelList, MemberList
 from sdschat.tui.widgets.log_view import LogView
 
 FRAME: Final = 0.05  # seconds between two looks at what has changed, however much that is
+_SHARE: Final = 3  # so many times as long as it drew, it does not draw
 _SAVE: Final = 5  # seconds between two savings of drafts and read marks
 _PAST: Final = "past"  # under this name what was written is kept
 
 
-class ChatApp(App[int]):
+def _palette() -> type[Provider]:
+    """Imported when it is opened."""
+    from sdschat.tui.palette import ChatCommands
+
+    return ChatCommands
+
+
+def _collect_garbage() -> None:
+    """From the first frame on, and never again among what was loaded until then."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+class ChatApp(BaseHost, App[int]):
     """Several channels of one node."""
 
     CSS_PATH = "app.tcss"
     TITLE = "sdschat"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "command('help')", "Help", id="help", priority=True),
@@ -53,6 +72,7 @@ class ChatApp(App[int]):
         Binding("f4", "pane('members')", "Members", id="members", priority=True),
         Binding("f5", "command('info')", "Details", id="details", priority=True),
         Binding("f6", "focus_log", "Log", id="log", priority=True),
+        Binding("f7", "swap", "Swap the two channels of a split", id="swap", priority=True),
         Binding("alt+up", "choose(-1)", "Select the message above", id="choose-up", priority=True),
         Binding("alt+down", "choose(1)", "Select the message below", id="choose-down", priority=True),
         Binding("alt+a", "command('next')", "Next activity", id="next-activity", priority=True),
@@ -62,36 +82,39 @@ class ChatApp(App[int]):
         Binding("ctrl+f", "start('/search ')", "Search", id="search", priority=True),
         Binding("ctrl+c", "copy_or_quit", "Copy, or quit", id="copy", priority=True),
         Binding("ctrl+q", "quit_twice", "Quit", id="quit", priority=True, show=False),
+        Binding("escape", "escape", "Back", show=False),
         *(Binding(f"alt+{n}", f"channel({n})", f"Channel {n}", show=False, priority=True) for n in range(1, 10)),
     ]
 
     def __init__(
-        self, node: Node, channels: Sequence[str], preferences: Preferences, *, ascii_only: bool = False,
-        plain: bool = False, said: Sequence[str] = (), copies: Path | None = None,
+        self, view: NodeView, channels: Sequence[str], preferences: Preferences, *, ascii_only: bool = False,
+        theme_now: str | None = None, said: Sequence[str] = (), copies: Path | None = None,
     ) -> None:  # fmt: skip
-        """`plain`: no colours, whatever the theme. `said`: to be told at the start. `copies`: the file in which
+        """`theme_now`: whatever the preferences say. `said`: to be told at the start. `copies`: the file in which
         what was copied is kept as well, for terminals that have no clipboard."""
         super().__init__()
-        self.node = node
-        self.view = NodeView(node)
+        self.node = view.node
+        self.view = view
         self.preferences = preferences
         self.registry: Registry = load()
         self.desktop = Desktop(self.view, preferences.level)
         self.lens = LensHost(self)
         self.panes = Panes(self)
         self.typist = Typist(self)
-        self.timing = node.settings.timing
+        self.timing = view.node.settings.timing
         self.copies = copies
-        self.plain = plain
+        self.theme_now = theme_now
         self.look = Look(glyphs=ASCII if ascii_only else UNICODE)
         self._said = list(said)
         self._wanted = list(channels)
         self._drafts: dict[str, str] = {}
         self._draw_due = False
         self._drawn_at = 0.0
+        self._rest = FRAME
         self._seconds = 0
         self._quit_asked = 0.0
         self.log_view = LogView(self.look, id="log")
+        self.second_view = LogView(self.look, id="second-log")
         self.composer = Composer(Past(self._kept_past()), self.typist.complete, id="input")
         self.restyle()
 
@@ -101,8 +124,11 @@ class ChatApp(App[int]):
         yield Static("", id="head", markup=False)
         with Horizontal(id="body"):
             yield ChannelList(id="channels")
-            with Vertical(id="logs"):
+            with Horizontal(id="logs"):
                 yield self.log_view
+                with Vertical(id="second"):
+                    yield Static("", id="second-title", markup=False)
+                    yield self.second_view
             yield MemberList("", id="members", markup=False)
         yield Static("", id="faults", classes="banner", markup=False)
         yield Static("", id="offline", classes="banner", markup=False)
@@ -122,6 +148,7 @@ class ChatApp(App[int]):
         self.set_interval(1.0, self._second)
         for text in self._said:
             self.tell(text)
+        self.call_after_refresh(_collect_garbage)
 
     def on_unmount(self) -> None:
         self._save()
@@ -137,38 +164,30 @@ class ChatApp(App[int]):
 
     def restyle(self) -> None:
         """The theme, as it is wanted now."""
-        name = "plain" if self.plain else self.preferences.theme
-        palette = PALETTES[name]
+        palette = PALETTES[self.theme_now or self.preferences.theme]
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
         preferences = self.preferences
         self.look = Look(palette, self.look.glyphs, preferences.ids, preferences.links)
         if self.is_running:
             self.log_view.restyle(self.look)
+            self.second_view.restyle(self.look)
             self.draw(EVERYTHING)
 
+    @property
+    def crash(self) -> Exception | None:
+        """What ended the application, if something did."""
+        return self._exception
+
+    def _handle_exception(self, error: Exception) -> None:
+        """The end. What went wrong is for a file and not for the screen: texts of others may be in it."""
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self._close_messages_no_wait()
+
     # What commands may use (`Host`).
-
-    @property
-    def models(self) -> Mapping[str, ChannelModel]:
-        return self.desktop.models
-
-    @property
-    def order(self) -> Sequence[str]:
-        return self.desktop.order
-
-    @property
-    def channel(self) -> str:
-        return self.desktop.shown
-
-    @property
-    def model(self) -> ChannelModel:
-        return self.desktop.models[self.desktop.shown]
-
-    @property
-    def selection(self) -> str | None:
-        model = self.desktop.models.get(self.desktop.shown)
-        return None if model is None else model.selected
 
     def tell(self, text: str, *, help: bool = False) -> None:
         self.model.note(text, self.view.now().wall, Tone.HELP if help else Tone.INFO)
@@ -178,28 +197,9 @@ class ChatApp(App[int]):
         self.panes.hint(text)
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
-        kind = ContentKind.ACTION if action else ContentKind.TEXT
-        try:
-            self.node.send(self.channel, text, kind=kind, reply_to=reply_to)
-        except ValueError as error:
-            raise CommandError(f"Not sent: {error}") from error
+        self.publish(text, action, reply_to)
         self.model.unread_after = None
         self.log_view.jump_to_end()
-
-    def find_message(self, prefix: str) -> str:
-        prefix = prefix.strip().lower()
-        if not prefix:
-            if self.selection is None:
-                raise CommandError(
-                    "No message is selected. Select one with Alt+Up, or give the first letters of its id."
-                )
-            return self.selection
-        found = self.view.find_ids(self.channel, prefix, 3)
-        if not found:
-            raise CommandError(f"No message of this channel has an id that begins with {prefix}.")
-        if len(found) > 1:
-            raise CommandError(f"Several ids begin with {prefix}. Give more letters of it.")
-        return found[0]
 
     def select(self, message_id: str) -> None:
         shown = self.view.message(self.channel, message_id)
@@ -218,9 +218,6 @@ class ChatApp(App[int]):
                 where = f"; it could not be written to {self.copies}: {error.strerror}"
         self.warn(f"{what} copied to the clipboard, where the terminal allows that{where}")
 
-    def save_preferences(self) -> None:
-        self.view.set_value(KEPT_AS, self.preferences.dumped())
-
     def apply_keys(self) -> None:
         self.set_keymap(self.preferences.keys)
 
@@ -232,7 +229,14 @@ class ChatApp(App[int]):
         ]
 
     def split(self, name: str | None) -> None:
-        raise CommandError("not yet")
+        if name is None and self.desktop.beside:
+            self.desktop.beside = ""
+        else:
+            others = [each for each in self.desktop.order if each != self.desktop.shown]
+            if name == self.desktop.shown or not others:
+                raise CommandError("That channel is shown already. Name another one that is open.")
+            self.desktop.beside = name or others[0]
+        self._show_beside()
 
     def toggle_bare(self) -> None:
         self.panes.bare = not self.panes.bare
@@ -251,6 +255,8 @@ class ChatApp(App[int]):
 
     async def close_channel(self, name: str) -> None:
         self._save()
+        if self.desktop.beside == name:
+            self.split(None)
         self.desktop.remove(name)
         self._drafts.pop(name, None)
         if self.desktop.shown == name:
@@ -259,13 +265,12 @@ class ChatApp(App[int]):
         self.panes.fit()
         await self.view.part(name)
 
-    def next_active(self) -> str | None:
-        return self.desktop.next_active()
-
     def show_channel(self, name: str) -> None:
         if self.desktop.shown in self._drafts:
             self._drafts[self.desktop.shown] = self.composer.text
             self._save()
+        if name == self.desktop.beside:
+            self.desktop.beside = self.desktop.shown
         model = self.desktop.show(name)
         self.log_view.show(model)
         self.composer.put(self._drafts.get(name, ""))
@@ -273,12 +278,25 @@ class ChatApp(App[int]):
         self.panes.hint("")
         self.lens.switch(name)
         self._look_at(model)
+        self._show_beside()
         self.panes.fit()
         self.draw(EVERYTHING)
 
     def looking(self, name: str) -> bool:
         """Whether somebody sees the end of this log."""
-        return name == self.desktop.shown and self.log_view.following and self.app_focus
+        if not self.app_focus:
+            return False
+        view = {self.desktop.shown: self.log_view, self.desktop.beside: self.second_view}.get(name)
+        return view is not None and view.following
+
+    def _show_beside(self) -> None:
+        """The other channel of a split, if there is one."""
+        name = self.desktop.beside
+        self.query_one("#second", Vertical).display = bool(name)
+        if name:
+            self.query_one("#second-title", Static).update(Text(f" {clean_name(name)} ", "bold"))
+            self.second_view.show(self.desktop.models[name])
+            self._look_at(self.desktop.models[name])
 
     def _look_at(self, model: ChannelModel) -> None:
         if self.looking(model.name):
@@ -299,7 +317,7 @@ class ChatApp(App[int]):
         """At once after a quiet moment; in a flood, once in a while."""
         if not self._draw_due:
             self._draw_due = True
-            self.set_timer(max(0.001, self._drawn_at + FRAME - time.monotonic()), self._redraw)
+            self.set_timer(max(0.001, self._drawn_at + self._rest - time.monotonic()), self._redraw)
 
     def _redraw(self) -> None:
         self._draw_due = False
@@ -309,10 +327,15 @@ class ChatApp(App[int]):
         for name, model in self.desktop.models.items():
             stirred = model.take_stirred()
             found |= stirred if name == self.desktop.shown else stirred & Stir.BADGES
+            if name == self.desktop.beside and Stir.ROWS in stirred:
+                self.second_view.refresh_rows()
+        began = time.monotonic()
         self.draw(found)
         if self.desktop.take_ring() and self.preferences.bell:
             self.bell()
+        # However slow the terminal or the machine is, most of the time is for keys and the network.
         self._drawn_at = time.monotonic()
+        self._rest = max(FRAME, _SHARE * (self._drawn_at - began))
 
     def draw(self, what: Stir) -> None:
         if Stir.ROWS in what:
@@ -331,6 +354,8 @@ class ChatApp(App[int]):
     def _second(self) -> None:
         self._seconds += 1
         self.log_view.tick()
+        if self.desktop.beside:
+            self.second_view.tick()
         self.panes.draw_banners()
         self.panes.draw_details()
         self.panes.draw_badges()
@@ -372,13 +397,14 @@ class ChatApp(App[int]):
 
     @on(LogView.Chosen)
     def _chosen(self, message: LogView.Chosen) -> None:
-        self.panes.draw_details()
-        self.lens.select(message.message_id)
+        if message.log is self.log_view:
+            self.panes.draw_details()
+            self.lens.select(message.message_id)
 
     @on(LogView.Followed)
     def _followed(self, message: LogView.Followed) -> None:
-        if message.following:
-            self._look_at(self.model)
+        if message.following and message.log.model is not None:
+            self._look_at(message.log.model)
             self.draw(Stir.BADGES)
 
     @on(ChannelList.Picked)
@@ -424,6 +450,21 @@ class ChatApp(App[int]):
     def action_focus_log(self) -> None:
         (self.composer if self.log_view.has_focus else self.log_view).focus()
 
+    def action_swap(self) -> None:
+        if self.desktop.beside:
+            self.show_channel(self.desktop.beside)
+
+    def action_reply(self) -> None:
+        """The next message answers the selected one."""
+        entry = self.model.timeline.entries.get(self.selection or "")
+        if entry is None:
+            self.warn("Select a message first.")
+            return
+        self.typist.reply_to = entry.message_id
+        name = self.model.name_of(entry.sender_id, entry.nick)
+        self.warn(f"answering {name} ({short(entry.message_id)}): {first_line(entry)[:60]} | Esc: not an answer")
+        self.composer.focus()
+
     def action_choose(self, step: int) -> None:
         self.log_view.action_choose(step)
 
@@ -434,7 +475,9 @@ class ChatApp(App[int]):
     def action_escape(self) -> None:
         """Out of whatever one is in, one step at a time."""
         self.panes.hint("")
-        if self.lens.is_open:
+        if self.panes.bare:
+            self.toggle_bare()
+        elif self.lens.is_open:
             self.lens.close()
         elif self.typist.reply_to:
             self.typist.reply_to = ""

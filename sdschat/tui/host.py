@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Host(Protocol):
     """The application, as commands see it."""
 
+    theme_now: str | None  # in force whatever the preferences say
+
     @property
     def node(self) -> Node: ...
 

@@ -43,7 +43,7 @@ class Panes:
             self._texts[name] = key
             self._said[name] = text.plain
             pane = self._static(name)
-            pane.update(text)
+            pane.update(text, layout=hide)
             if hide:
                 pane.display = bool(text.plain)
 
@@ -143,7 +143,9 @@ class Panes:
         for name in ("head", "entry"):
             screen.query_one(f"#{name}").display = not self.bare
         full = app.lens.is_open and not wide
-        screen.query_one("#logs").display = not full
+        logs = screen.query_one("#logs")
+        logs.display = not full
+        logs.styles.layout = "horizontal" if wide else "vertical"
         self._static_list().display = wide and self.channels and several
         both = app.size.width >= WIDER or not self._static_list().display
         screen.query_one("#members").display = wide and self.members and both and not app.lens.is_open

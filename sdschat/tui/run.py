@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sdschat.node.node import Node
+from sdschat.node.view import NodeView
 from sdschat.tui import preferences as prefs
 from sdschat.tui.app import ChatApp
 
@@ -14,7 +15,7 @@ async def run_chat(
     node: Node, channels: Sequence[str], *, ascii_only: bool = False, no_color: bool = False,
     theme: str | None = None, file: Path | None = None, copies: Path | None = None,
 ) -> int:  # fmt: skip
-    """Gives the exit code."""
+    """Gives the exit code. Raises what ended the application, once the terminal is as it was."""
     app = make_app(
         node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=file, copies=copies
     )  # fmt: skip
@@ -22,6 +23,8 @@ async def run_chat(
         await app.run_async()
     finally:
         app.view.close()
+    if app.crash is not None:
+        raise app.crash
     return app.return_code or 0
 
 
@@ -30,16 +33,9 @@ def make_app(
     theme: str | None = None, file: Path | None = None, copies: Path | None = None,
 ) -> ChatApp:  # fmt: skip
     """`file`: the person's own preferences. `theme` is for this run alone."""
-    from sdschat.node.view import NodeView
-
     view = NodeView(node)
-    try:
-        kept = view.value(prefs.KEPT_AS)
-    finally:
-        view.close()
-    preferences, problems = prefs.load(file, kept)
-    if theme is not None:
-        preferences.change("theme", theme)
+    preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
     return ChatApp(
-        node, channels, preferences, ascii_only=ascii_only, plain=no_color, said=problems, copies=copies
+        view, channels, preferences, ascii_only=ascii_only, theme_now="plain" if no_color else theme, said=problems,
+        copies=copies,
     )  # fmt: skip

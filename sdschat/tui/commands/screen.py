@@ -88,6 +88,7 @@ def _theme(host: Host, argument: str) -> None:
     if argument not in PALETTES:
         raise CommandError(f"There is no theme {clean(argument, limit=40)}; there are {', '.join(PALETTES)}.")
     host.preferences.theme = argument
+    host.theme_now = None
     host.save_preferences()
     host.restyle()
     host.warn(f"theme: {argument}")

@@ -6,7 +6,7 @@ from typing import Final
 
 from sdschat.tui.safety import clean, clean_name
 
-__all__ = ["clean", "nick_text", "short"]
+__all__ = ["clean", "clean_name", "nick_text", "short"]
 
 _ID_SHOWN: Final = 4
 

@@ -20,6 +20,7 @@ class Desktop:
         self.models: dict[str, ChannelModel] = {}
         self.order: list[str] = []
         self.shown = ""
+        self.beside = ""  # the other channel of a split
         self.hosting = False
         self.ring = False  # somebody spoke to us since this was last looked at
         self._level = level

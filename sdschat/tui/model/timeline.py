@@ -116,13 +116,13 @@ class Timeline:
             if self.gaps.get(message_id) != gap:
                 self.put(gap)
 
-    def trim(self, low: int, high: int) -> None:
+    def trim(self, low: int, high: int, most: int = MOST) -> None:
         """Let go of the rows farthest from `low` to `high`, where there are too many."""
-        excess = len(self.items) - MOST
+        excess = len(self.items) - most
         if excess <= 0:
             return
-        above = min(excess, max(0, low - MOST // 4))
-        below = min(excess - above, max(0, len(self.items) - high - MOST // 4))
+        above = min(excess, max(0, low - most // 4))
+        below = min(excess - above, max(0, len(self.items) - high - most // 4))
         gone = self.items[:above] + (self.items[len(self.items) - below :] if below else [])
         self.items = self.items[above : len(self.items) - below]
         for item in gone:

@@ -59,7 +59,7 @@ class ChannelList(Static):
             text.append(name, "bold reverse" if line.shown else "bold" if mark else "")
             text.append(f" {mark}\n", look.style("mention" if line.mentions else "new"))
             text.append(f"  {fitted(line.badge, 16, look.glyphs.cut)}\n", look.style("time"))
-        self.update(text)
+        self.update(text, layout=False)
 
     def on_click(self, event: events.Click) -> None:
         number = event.y // 2
@@ -88,4 +88,4 @@ class MemberList(Static):
             text.append(f" {heard}\n", look.style("time"))
         if len(people) > room:
             text.append(f"and {len(people) - room} more: /who", look.style("time"))
-        self.update(text)
+        self.update(text, layout=False)

@@ -23,7 +23,7 @@ from sdschat.tui.model.items import Entry, GapItem, Item, Place
 from sdschat.tui.model.words import day_number
 
 _MARGIN: Final = 40  # lines beside the viewport within which there is to be something to show
-_GUTTER: Final = 2
+_FOLLOWED: Final = 400  # rows that are enough to have at hand while the end is looked at
 
 
 class _Drawn:
@@ -48,6 +48,12 @@ class LogView(ScrollView, can_focus=True):
         Binding("end,G", "end", "Newest", show=False),
         Binding("pageup", "pages(-1)", "Page up", show=False),
         Binding("pagedown,space", "pages(1)", "Page down", show=False),
+        Binding("r", "app.reply", "Answer", show=False),
+        Binding("y", "app.command('copy')", "Copy", show=False),
+        Binding("o", "app.command('open')", "Open the link", show=False),
+        Binding("i,enter", "app.command('info')", "Details", show=False),
+        Binding("n", "app.command('hit')", "Older hit", show=False),
+        Binding("N", "app.command('hit back')", "Newer hit", show=False),
     ]
     DEFAULT_CSS = """
     LogView { height: 1fr; overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
@@ -105,7 +111,7 @@ class LogView(ScrollView, can_focus=True):
         anchor = None if self.following else self._anchor()
         model.refresh_gaps()
         if self.following:
-            model.timeline.trim(len(model.timeline), len(model.timeline))
+            model.timeline.trim(len(model.timeline), len(model.timeline), _FOLLOWED)
         self._lay_out(model)
         self._settle(anchor)
         self.refresh()
@@ -179,7 +185,9 @@ class LogView(ScrollView, can_focus=True):
             below = max(1, model.total - model.view.rank(model.name, last[1]))
         size = Size(self._width, self._above + self._starts[-1] + below)
         if size != self.virtual_size:
-            self.virtual_size = size
+            # Not as an attribute: that lays out the whole screen anew, and only the scroll bar is concerned.
+            self.set_reactive(LogView.virtual_size, size)
+            self._scroll_update(size)
 
     # Where it stands.
 

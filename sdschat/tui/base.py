@@ -1,0 +1,74 @@
+"""What every form of the application can do for a command, with a screen or without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sdschat.identity.content import ContentKind
+from sdschat.node.node import Node
+from sdschat.node.view import NodeView
+from sdschat.tui.commands.registry import CommandError, Registry
+from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.model.cleaning import clean_name
+from sdschat.tui.model.desktop import Desktop
+from sdschat.tui.preferences import KEPT_AS, Preferences
+
+_GIVEN_UP_ON = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
+
+
+class BaseHost:
+    """The part of `Host` that has nothing to do with how things are shown."""
+
+    node: Node
+    view: NodeView
+    preferences: Preferences
+    registry: Registry
+    desktop: Desktop
+
+    @property
+    def models(self) -> Mapping[str, ChannelModel]:
+        return self.desktop.models
+
+    @property
+    def order(self) -> Sequence[str]:
+        return self.desktop.order
+
+    @property
+    def channel(self) -> str:
+        return self.desktop.shown
+
+    @property
+    def model(self) -> ChannelModel:
+        return self.desktop.models[self.desktop.shown]
+
+    @property
+    def selection(self) -> str | None:
+        model = self.desktop.models.get(self.desktop.shown)
+        return None if model is None else model.selected
+
+    def find_message(self, prefix: str) -> str:
+        prefix = prefix.strip().lower()
+        if not prefix:
+            if self.selection is None:
+                raise CommandError(_GIVEN_UP_ON)
+            return self.selection
+        gaps = [message_id for message_id in self.model.timeline.gaps if message_id.startswith(prefix)]
+        found = self.view.find_ids(self.channel, prefix, 3) + gaps
+        if not found:
+            raise CommandError(f"No message of this channel has an id that begins with {clean_name(prefix)}.")
+        if len(found) > 1:
+            raise CommandError(f"Several ids begin with {clean_name(prefix)}. Give more letters of it.")
+        return found[0]
+
+    def publish(self, text: str, action: bool, reply_to: str) -> None:
+        kind = ContentKind.ACTION if action else ContentKind.TEXT
+        try:
+            self.node.send(self.channel, text, kind=kind, reply_to=reply_to)
+        except ValueError as error:
+            raise CommandError(f"Not sent: {error}") from error
+
+    def next_active(self) -> str | None:
+        return self.desktop.next_active()
+
+    def save_preferences(self) -> None:
+        self.view.set_value(KEPT_AS, self.preferences.dumped())

@@ -1,0 +1,214 @@
+"""Line after line: for screen readers, simple terminals and logs. The same commands, without a screen.
+
+A line of the program begins with `*`, a message with its time, and every further line of a message with four spaces:
+nothing that somebody writes can look like a line of the program.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final, TextIO
+
+from sdschat.node.facts import ConnectionChanged, Fact, MessageDelivered, PresenceChanged
+from sdschat.node.view import NodeView
+from sdschat.node.view_values import shown_of
+from sdschat.sds import events as ev
+from sdschat.tui.base import BaseHost
+from sdschat.tui.commands.registry import CommandError, Registry, load
+from sdschat.tui.look import fate_words
+from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.model.cleaning import clean_name, nick_text, short
+from sdschat.tui.model.desktop import Desktop
+from sdschat.tui.model.gaps import gap_words
+from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase
+from sdschat.tui.model.status import offline_words
+from sdschat.tui.model.words import count, day, day_number
+from sdschat.tui.plain.lines import entry_line
+from sdschat.tui.plain.standins import PlainLens, PlainLog
+from sdschat.tui.preferences import Preferences
+from sdschat.tui.typist import Typist
+
+SHOWN_AT_START: Final = 20
+
+
+class PlainHost(BaseHost):
+    """The application as commands see it, on two streams."""
+
+    def __init__(self, view: NodeView, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
+        self.node = view.node
+        self.view = view
+        self.preferences = preferences
+        self.registry: Registry = load()
+        self.desktop = Desktop(self.view, preferences.level)
+        self.typist = Typist(self)
+        self.log_view: Any = PlainLog(self)
+        self.lens: Any = PlainLens()
+        self.theme_now: str | None = None
+        self.ended = asyncio.Event()
+        self._out = out
+        self._wanted = list(channels)
+        self._day = 0
+        self._told: dict[str, int] = {}
+        self._offline: dict[str, str] = {}
+        self._phases: dict[str, Fate] = {}
+
+    # What commands may use.
+
+    @property
+    def app(self) -> Any:
+        raise CommandError("That needs a screen. Leave out --plain.")
+
+    def tell(self, text: str, *, help: bool = False) -> None:
+        for line in text.split("\n"):
+            self.say(f"* {line}")
+
+    def warn(self, text: str) -> None:
+        self.tell(text)
+
+    def select(self, message_id: str) -> None:
+        shown = self.view.message(self.channel, message_id)
+        if shown is None:
+            raise CommandError("That message is not in this log.")
+        self.log_view.jump_to(shown.key, choose=True)
+
+    def open_channel(self, name: str) -> str:
+        room = self.view.join(name, self.desktop.add_if_new)
+        model = self.desktop.models[room]
+        if not model.loaded:
+            model.open_at_end()
+        return room
+
+    async def close_channel(self, name: str) -> None:
+        self.desktop.models[name].save_mark()
+        self.desktop.remove(name)
+        if self.desktop.shown == name:
+            self.show_channel(self.desktop.order[0])
+        await self.view.part(name)
+
+    def show_channel(self, name: str) -> None:
+        model = self.desktop.show(name)
+        unread = f", {model.unread} unread" if model.unread else ""
+        self.tell(f"channel {clean_name(name)}: {count(self.view.count(name), 'message')}{unread}")
+        self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
+        model.seen()
+
+    def split(self, name: str | None) -> None:
+        raise CommandError("There is no screen to split. Lines of all open channels come in here anyway.")
+
+    def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
+        self.publish(text, action, reply_to)
+
+    def copy(self, text: str, what: str) -> None:
+        self.tell(f"{what}:")
+        self.tell(text)
+
+    def restyle(self) -> None:
+        """There are no colours here."""
+
+    def apply_keys(self) -> None:
+        """There are no keys here."""
+
+    def key_table(self) -> list[tuple[str, str, str]]:
+        return []
+
+    def toggle_bare(self) -> None:
+        raise CommandError("This is as bare as it gets.")
+
+    def leave(self) -> None:
+        self.ended.set()
+
+    # Lines out.
+
+    def say(self, line: str) -> None:
+        self._out.write(line + "\n")
+        self._out.flush()
+
+    def say_entries(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            self._say_entry(entry, "")
+
+    def _say_entry(self, entry: Entry, channel: str) -> None:
+        if day_number(entry.at) != self._day:
+            self._day = day_number(entry.at)
+            self.say(f"* {day(entry.at)}")
+        self.say(
+            entry_line(entry, self.desktop.models[channel or self.channel], channel if self._named(channel) else "")
+        )
+
+    def _named(self, channel: str) -> bool:
+        return bool(channel) and channel != self.desktop.shown
+
+    # Facts in.
+
+    def start(self, problems: Sequence[str] = ()) -> None:
+        for problem in problems:
+            self.tell(problem)
+        self.node.listen(self.hear)
+        for name in self._wanted:
+            self.open_channel(name)
+        self.show_channel(self.desktop.order[0])
+        if self.node.settings.timing != "spec":
+            self.tell(f"timing: {self.node.settings.timing}")
+        for name in self.desktop.order:
+            faults = self.view.faults(name)
+            if faults:
+                self.tell(f"{clean_name(name)}: FAULTS ON: {faults}")
+        self.tell("/help lists the commands, /quit leaves. What you write goes to the channel named last.")
+
+    def hear(self, fact: Fact) -> None:
+        self.desktop.hear(fact, lambda name: name == self.desktop.shown)
+        what, name = fact.what, fact.channel
+        model = self.desktop.models.get(name)
+        if isinstance(what, MessageDelivered) and model is not None:
+            shown = shown_of(what.said, fact.time, what.via)
+            self._say_entry(model.entry_for(shown), name)
+        elif isinstance(what, PresenceChanged):
+            who = nick_text(what.nick) or f"<{short(what.sender_id, 8)}>"
+            self._tell_of(name, f"{who} is {'here' if what.online else 'gone'}")
+        elif isinstance(what, ConnectionChanged) and model is not None:
+            self._say_connection(name, model)
+        elif isinstance(what, ev.StateChanged) and model is not None:
+            self._say_state(name, model, what.message_id)
+        elif isinstance(what, ev.RepairWanted | ev.DependenciesLost) and model is not None:
+            self._say_gaps(name, model)
+        for each in self.desktop.models.values():
+            self._say_notes(each)
+
+    def _tell_of(self, channel: str, text: str) -> None:
+        self.tell(f"{clean_name(channel)}: {text}" if self._named(channel) else text)
+
+    def _say_connection(self, name: str, model: ChannelModel) -> None:
+        words = offline_words(model.connection, self.view.sync(name), self.view.now().wall)
+        state = model.connection.state
+        if model.connection.why == "closed":
+            return  # that is us, leaving
+        if self._offline.get(name, "") != state and (state != "connecting" or name not in self._offline):
+            self._offline[name] = state
+            self._tell_of(name, words or "connected")
+
+    def _say_state(self, name: str, model: ChannelModel, message_id: str) -> None:
+        entry = model.timeline.entries.get(message_id)
+        before = self._phases.get(message_id)
+        if entry is None or entry.fate is None or entry.fate == before or entry.fate.phase < Phase.MAYBE:
+            return
+        if before is None or before.phase != entry.fate.phase:
+            words = fate_words(entry.fate, self.log_view.look.glyphs)[0].partition(" ")[2]
+            self._tell_of(name, f"your message {short(message_id)} is {words}")
+        self._phases[message_id] = entry.fate
+        if entry.fate.phase is Phase.ACKED:
+            self._phases.pop(message_id, None)
+
+    def _say_gaps(self, name: str, model: ChannelModel) -> None:
+        known = set(model.timeline.gaps)
+        model.refresh_gaps(always=True)
+        for message_id, gap in model.timeline.gaps.items():
+            if message_id not in known or gap.lost:
+                self._tell_of(name, f"{short(message_id)}: {gap_words(gap, self.view.now().wall)}")
+
+    def _say_notes(self, model: ChannelModel) -> None:
+        """What the program has to say, once."""
+        for item in model.timeline.items:
+            if isinstance(item, NoteItem) and item.number > self._told.get(model.name, 0):
+                self._told[model.name] = item.number
+                self._tell_of(model.name, item.text)
