@@ -66,9 +66,9 @@ class Asker:
         if not self._asked:
             parts = cells = 0
             while self._open and len(self._asked) < limits.QUESTIONS:
-                question = self._open[0].question
+                question, theirs, _ = self._open[0]
                 parts += question.number if question.kind is Kind.PARTS else 0
-                cells += question.number if question.kind is not Kind.PARTS else 0
+                cells += min(question.number, theirs) if question.kind is not Kind.PARTS else 0
                 if self._asked and (parts > _PARTS_A_PACKET or cells > _CELLS_A_PACKET):
                     break
                 self._asked.append(self._open.popleft())
@@ -163,7 +163,7 @@ class Asker:
 
     def _lack(self, low: Key, high: Key, shorts: tuple[int, ...]) -> None:
         if shorts:
-            self.needs.append(Need(low, high, len(shorts), shorts, self._salt))
+            self.needs.append(Need(low, high, len(shorts), shorts))
 
     def _keys(self, one: _Open, reply: Reply) -> None:
         question = one.question

@@ -15,7 +15,8 @@ PARTS_IN_ALL: Final = 1024  # in one packet
 LEAF: Final = 1024  # messages of a stretch that is looked at one by one
 CELLS_IN_ALL: Final = 16_384  # sums of short ids in one packet
 KEYS: Final = 64  # messages of a stretch that are told in full
-SHORTS: Final = 1024  # in one request for messages
+STRETCHES: Final = 1024  # in one request for messages
+SHORTS: Final = 8192  # in one request for messages
 
 # The index. A bucket is split when it holds more than it may; the parts are half as large.
 BUCKET: Final = 512

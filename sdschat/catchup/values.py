@@ -133,13 +133,12 @@ class Answer(NamedTuple):
 
 
 class Need(NamedTuple):
-    """What is lacking: all of a stretch, or of a stretch what these short ids are of, made with this salt."""
+    """What is lacking: all of a stretch, or of a stretch what these short ids are of."""
 
     low: Key
     high: Key
     messages: int
     shorts: tuple[int, ...] = ()
-    salt: int = 0
 
 
 class BadAnswer(ValueError):
@@ -149,14 +148,20 @@ class BadAnswer(ValueError):
 # Between two nodes.
 
 
-class Want(NamedTuple):
-    """A request for messages: all of a stretch, or those that these short ids are of."""
+class Stretch(NamedTuple):
+    """What is wanted of a stretch: all of it, or those messages that these short ids are of."""
 
     low: Key
     high: Key
     shorts: tuple[int, ...] = ()
-    newest_first: bool = False
-    limit: int = 0  # messages
+
+
+class Want(NamedTuple):
+    """A request for messages, stretch after stretch. With a limit of 0: nothing more is wanted."""
+
+    stretches: tuple[Stretch, ...]
+    limit: int  # messages
+    newest_first: bool = False  # within each stretch
 
 
 class Declined(NamedTuple):
@@ -186,7 +191,7 @@ class Page(NamedTuple):
     want: int
     number: int
     packets: tuple[bytes, ...]
-    end: Key | None = None  # on the last page: everything wanted is here up to this bound, or down to it
+    last: bool = False
 
 
 class Refused(NamedTuple):

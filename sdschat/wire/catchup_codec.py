@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
-from typing import Final
+from itertools import accumulate, islice
+from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -22,9 +22,13 @@ from sdschat.catchup.values import (
     Question,
     Refused,
     Reply,
+    Stretch,
     Want,
 )
+from sdschat.mvds.limits import MAX_PACKET_BYTES
+from sdschat.mvds.values import Payload, Refusal
 from sdschat.wire import catchup_pb2 as pb
+from sdschat.wire.mvds_codec import MvdsCodec
 from sdschat.wire.text import longer_than
 
 PAGES: Final = 1  # the lane of pages
@@ -45,10 +49,8 @@ def encode_frame(frame: Frame) -> bytes:
             made.ask.CopyFrom(_encode_ask(ask))
         case Answer(replies):
             made.answer.CopyFrom(pb.Answer(replies=[_encode_reply(reply) for reply in replies]))
-        case Want(low, high, shorts, newest_first, limit):
-            wanted = pb.Want(shorts=_pack(shorts), newest_first=newest_first, limit=limit)
-            wanted.bounds.CopyFrom(_encode_bounds([low, high]))
-            made.want.CopyFrom(wanted)
+        case Want() as want:
+            made.want.CopyFrom(_encode_want(want))
         case Declined(why):
             made.declined.why = why
             made.declined.SetInParent()
@@ -80,12 +82,9 @@ def decode_extension(packet: bytes) -> Frame | int | Refused:
 
 
 def encode_page(page: Page) -> bytes:
-    made = pb.Page(
-        session=page.session, want=page.want, number=page.number, packets=page.packets, last=page.end is not None
-    )
-    if page.end is not None:
-        made.end.CopyFrom(_encode_bounds([page.end]))
-    return made.SerializeToString()
+    return pb.Page(
+        session=page.session, want=page.want, number=page.number, packets=page.packets, last=page.last
+    ).SerializeToString()
 
 
 def decode_page(body: bytes) -> Page | Refused:
@@ -94,12 +93,11 @@ def decode_page(body: bytes) -> Page | Refused:
         parsed.ParseFromString(body)
         if len(parsed.packets) > MAX_PAGE_PACKETS:
             raise _Bad(f"{len(parsed.packets)} packets")
-        end = _bounds(parsed.end, 1)[0] if parsed.last else None
     except _Bad as error:
         return Refused(str(error))
     except (DecodeError, ValueError, RecursionError):
         return Refused("unreadable")
-    return Page(parsed.session, parsed.want, parsed.number, tuple(parsed.packets), end)
+    return Page(parsed.session, parsed.want, parsed.number, tuple(parsed.packets), parsed.last)
 
 
 def _frame(parsed: pb.Frame) -> Frame:
@@ -177,11 +175,25 @@ def _reply(parsed: pb.Reply) -> Reply:
     return Reply(parts, cells, parsed.listed, (), parsed.equal)
 
 
+def _encode_want(want: Want) -> pb.Want:
+    made = pb.Want(newest_first=want.newest_first, limit=want.limit)
+    made.bounds.CopyFrom(_encode_bounds([bound for one in want.stretches for bound in (one.low, one.high)]))
+    made.numbers.extend(len(one.shorts) for one in want.stretches)
+    made.shorts = _pack([short for one in want.stretches for short in one.shorts])
+    return made
+
+
 def _want(parsed: pb.Want) -> Want:
-    low, high = _bounds(parsed.bounds, 2)
-    if low >= high:
+    count = len(parsed.numbers)
+    shorts = iter(_unpack(parsed.shorts, limits.SHORTS))
+    if count > limits.STRETCHES or sum(parsed.numbers) * limits.SHORT_BYTES != len(parsed.shorts):
+        raise _Bad(f"{count} stretches with {len(parsed.shorts)} bytes of short ids")
+    bounds = _bounds(parsed.bounds, 2 * count)
+    columns = zip(bounds[::2], bounds[1::2], parsed.numbers, strict=True)
+    found = tuple(Stretch(low, high, tuple(islice(shorts, number))) for low, high, number in columns)
+    if any(one.low >= one.high for one in found):
         raise _Bad("a stretch that ends before it begins")
-    return Want(low, high, tuple(_unpack(parsed.shorts, limits.SHORTS)), parsed.newest_first, parsed.limit)
+    return Want(found, parsed.limit, parsed.newest_first)
 
 
 def _encode_bounds(bounds: Iterable[Key]) -> pb.Bounds:
@@ -218,3 +230,28 @@ def _unpack(packed: bytes, most: int) -> Iterable[int]:
     if len(packed) % size or len(packed) > most * size:
         raise _Bad(f"{len(packed)} bytes of short ids")
     return (int.from_bytes(packed[at : at + size], "big") for at in range(0, len(packed), size))
+
+
+class Records(NamedTuple):
+    """A payload with records, and what they are of."""
+
+    lane: int
+    payload: Payload | Refusal
+
+
+class SyncCodec:
+    """Everything on sync/<to>/<from>: frames, records of pages, and records of messages that are kept."""
+
+    def __init__(self, max_bytes: int = MAX_PACKET_BYTES) -> None:
+        self._mvds = MvdsCodec(max_bytes=max_bytes)
+
+    encode_frame = staticmethod(encode_frame)
+    encode_page = staticmethod(encode_page)
+    decode_page = staticmethod(decode_page)
+
+    def encode_records(self, payload: Payload, lane: int = PAGES) -> bytes:
+        return self._mvds.encode(payload) + (lane_mark(lane) if lane else b"")
+
+    def decode(self, packet: bytes) -> Frame | Records | Refused:
+        found = decode_extension(packet)
+        return Records(found, self._mvds.decode(packet)) if isinstance(found, int) else found

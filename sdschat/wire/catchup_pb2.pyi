@@ -232,29 +232,36 @@ class Want(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     BOUNDS_FIELD_NUMBER: _builtins.int
+    NUMBERS_FIELD_NUMBER: _builtins.int
     SHORTS_FIELD_NUMBER: _builtins.int
     NEWEST_FIRST_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     shorts: _builtins.bytes
-    """only these; none: all"""
+    """one after the other, 8 bytes each"""
     newest_first: _builtins.bool
+    """within a stretch"""
     limit: _builtins.int
-    """messages"""
+    """messages; 0: nothing more is wanted"""
     @_builtins.property
     def bounds(self) -> Global___Bounds:
-        """low and high"""
+        """low and high of each stretch"""
+
+    @_builtins.property
+    def numbers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """of short ids for each stretch; 0: all of it"""
 
     def __init__(
         self,
         *,
         bounds: Global___Bounds | None = ...,
+        numbers: _abc.Iterable[_builtins.int] | None = ...,
         shorts: _builtins.bytes = ...,
         newest_first: _builtins.bool = ...,
         limit: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds", "limit", b"limit", "newest_first", b"newest_first", "shorts", b"shorts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds", "limit", b"limit", "newest_first", b"newest_first", "numbers", b"numbers", "shorts", b"shorts"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -310,7 +317,6 @@ class Page(_message.Message):
     WANT_FIELD_NUMBER: _builtins.int
     NUMBER_FIELD_NUMBER: _builtins.int
     LAST_FIELD_NUMBER: _builtins.int
-    END_FIELD_NUMBER: _builtins.int
     PACKETS_FIELD_NUMBER: _builtins.int
     session: _builtins.int
     want: _builtins.int
@@ -318,10 +324,6 @@ class Page(_message.Message):
     number: _builtins.int
     """pages of a want are numbered from 0"""
     last: _builtins.bool
-    @_builtins.property
-    def end(self) -> Global___Bounds:
-        """of the last page: what was wanted is here up to this bound, or down to it where newest first"""
-
     @_builtins.property
     def packets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]: ...
     def __init__(
@@ -331,12 +333,11 @@ class Page(_message.Message):
         want: _builtins.int = ...,
         number: _builtins.int = ...,
         last: _builtins.bool = ...,
-        end: Global___Bounds | None = ...,
         packets: _abc.Iterable[_builtins.bytes] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end", b"end", "last", b"last", "number", b"number", "packets", b"packets", "session", b"session", "want", b"want"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last", b"last", "number", b"number", "packets", b"packets", "session", b"session", "want", b"want"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -115,6 +115,7 @@ def test_any_two_logs_end_up_equal(
     assert compare(mine, other).lacks == set(other) - set(mine)
 
 
+_LOG = MemoryLog(some_keys(3000))
 _NUMBER = st.integers(0, 2**61)
 _BOUND = st.builds(Key, st.integers(0, 2**61), st.text(max_size=3))
 _REPLY = st.builds(
@@ -129,7 +130,7 @@ _REPLY = st.builds(
 
 @given(st.lists(st.lists(_REPLY, max_size=5).map(tuple).map(Answer), min_size=1, max_size=30))
 def test_whatever_is_answered_it_ends_or_is_refused(answers: list[Answer]) -> None:
-    asker = Asker(MemoryLog(some_keys(3000)), LOWEST, HIGHEST, 1)
+    asker = Asker(_LOG, LOWEST, HIGHEST, 1)
     for one in answers:
         if asker.ask() is None:
             return

@@ -1,0 +1,198 @@
+"""Both sides of catching up in one: asking and being asked, and the pages that go to and fro.
+
+What carries pages, what they look like in bytes, and what becomes of the messages in them is given: a node and a
+simulation bring the same things, with and without a network.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from sdschat.catchup.answers import Effort, answer
+from sdschat.catchup.library import Librarian
+from sdschat.catchup.seeker import Seeker, State
+from sdschat.catchup.values import Answer, Ask, Declined, Frame, Key, Log, Nudge, Page, Refused, Want
+
+LINGER: Final = 10_000  # how long whoever we dealt with may still acknowledge, or be acknowledged
+EFFORT: Final = 3_000_000  # messages that may be read for one peer at once,
+EFFORT_RATE: Final = 20  # and how many more with every millisecond
+_EFFORTS: Final = 64
+NUDGE_AGAIN: Final = 60_000
+
+
+class Codec(Protocol):
+    def encode_frame(self, frame: Frame) -> bytes: ...
+
+    def encode_records(self, payload: Any) -> bytes: ...
+
+    def encode_page(self, page: Page) -> bytes: ...
+
+    def decode_page(self, body: bytes) -> Page | Refused: ...
+
+
+class Carrier(Protocol):
+    """`sdschat.mvds.pages.Pages`: bodies to and from partners, each offered, requested, sent and acknowledged."""
+
+    def deal_with(self, partners: set[str]) -> None: ...
+
+    def give(self, peer: str, body: bytes, now: Any) -> bytes: ...
+
+    def receive(self, peer: str, payload: Any, now: Any) -> None: ...
+
+    def advance(self, now: Any) -> None: ...
+
+    def next_wake(self) -> int | None: ...
+
+    def take(self) -> Any: ...
+
+
+class TakenIn(NamedTuple):
+    """What became of packets: the keys of those that are here now, how many of them are new, and whether something
+    was among them that nobody asked for."""
+
+    keys: Sequence[Key]
+    new: int
+    foreign: bool
+
+
+class Intake(Protocol):
+    """Puts messages into the log, each verified like any other."""
+
+    def take_in(self, packets: Sequence[bytes], via: str, now: Any) -> TakenIn: ...
+
+
+class Post(NamedTuple):
+    peer: str
+    payload: bytes
+
+
+class Exchange:
+    """Tell it what comes; after each verb, `posts` is what is to be sent once everything taken in is saved."""
+
+    def __init__(
+        self, seeker: Seeker, librarian: Librarian, log: Log, *, carrier: Carrier, codec: Codec, intake: Intake
+    ) -> None:
+        self.seeker = seeker
+        self.librarian = librarian
+        self.posts: list[Post] = []
+        self.nudges: dict[str, int] = {}  # who says that we lack messages, and how many
+        self._log = log
+        self._carrier = carrier
+        self._codec = codec
+        self._intake = intake
+        self._efforts: OrderedDict[str, Effort] = OrderedDict()
+        self._partners: dict[str, int] = {}  # until when
+        self._nudged: dict[str, int] = {}
+
+    def frame(self, peer: str, frame: Frame, now: Any) -> None:
+        what = frame.what
+        match what:
+            case Ask():
+                self._answer(peer, frame, what, now.mono)
+            case Want():
+                declined = self.librarian.want(peer, frame, what)
+                if declined is not None:
+                    self._send(peer, frame._replace(what=declined))
+            case Answer() | Declined():
+                self.seeker.heard(peer, frame, now.mono)
+            case Nudge(lacking):
+                self.nudges[peer] = lacking
+        self.settle(now)
+
+    def records(self, peer: str, payload: Any, now: Any) -> None:
+        """The records of a payload of pages."""
+        self._carrier.receive(peer, payload, now)
+        self.settle(now)
+
+    def advance(self, now: Any) -> None:
+        self.seeker.advance(now.mono)
+        self._carrier.advance(now)
+        self.settle(now)
+
+    def next_wake(self) -> int | None:
+        due = [when for when in (self.seeker.next_wake(), self._carrier.next_wake()) if when is not None]
+        return min(due, default=None)
+
+    def gone(self, peer: str) -> None:
+        """A participant left."""
+        self.librarian.gave_up(peer)
+        self._efforts.pop(peer, None)
+
+    def offline(self) -> None:
+        """The connection is gone; what was under way is asked for anew."""
+        self.seeker.offline()
+        for peer in self.librarian.peers:
+            self.librarian.gave_up(peer)
+        self.posts.clear()
+
+    def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str) -> None:
+        """Packets of the source that is asked now, in the order in which they are to be taken in."""
+        if self.seeker.state is not State.LOADING:
+            return
+        source = self.seeker.source
+        taken = self._intake.take_in(packets, via, now)
+        if taken.foreign:
+            self.seeker.failed(source, now.mono, lied=True)
+        else:
+            self.seeker.took(taken.keys, taken.new, last, now.mono)
+
+    def settle(self, now: Any) -> None:
+        """Everything that follows from what was told."""
+        self._deal(now.mono)
+        while self._carried(now):
+            self._deal(now.mono)
+        for peer, frame in self.seeker.frames:
+            self._send(peer, frame)
+        self.seeker.frames.clear()
+        self._nudge(now.mono)
+
+    def _carried(self, now: Any) -> bool:
+        """Pages that came and went; whether there were any."""
+        carried = self._carrier.take()
+        for through in carried.through:
+            if through.arrived:
+                self.librarian.arrived(through.peer)
+            else:
+                self.librarian.gave_up(through.peer)
+        for came in carried.came:
+            page = self._codec.decode_page(came.body)
+            if isinstance(page, Page):
+                self.seeker.page(came.peer, page)
+        for page in self.seeker.take_pages():
+            self.take_in(page.packets, page.last, now, "sync")
+        self._deal(now.mono)
+        for shipment in self.librarian.ship():
+            self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)
+        for packet in carried.packets:
+            self.posts.append(Post(packet.peer, self._codec.encode_records(packet.payload)))
+        return bool(carried.packets or carried.came or carried.through)
+
+    def _answer(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
+        effort = self._efforts.get(peer)
+        if effort is None:
+            effort = self._efforts[peer] = Effort(EFFORT, EFFORT_RATE, mono)
+            if len(self._efforts) > _EFFORTS:
+                self._efforts.popitem(last=False)
+        effort.refresh(mono)
+        self._send(peer, frame._replace(what=answer(ask, self._log, effort)))
+
+    def _send(self, peer: str, frame: Frame) -> None:
+        self.posts.append(Post(peer, self._codec.encode_frame(frame)))
+
+    def _deal(self, mono: int) -> None:
+        """With whom pages are exchanged: nobody else's offers are taken."""
+        for peer in (self.seeker.source, *self.librarian.peers):
+            if peer:
+                self._partners[peer] = mono + LINGER
+        self._partners = {peer: until for peer, until in self._partners.items() if until > mono}
+        self._carrier.deal_with(set(self._partners))
+
+    def _nudge(self, mono: int) -> None:
+        """Tell whoever lacks something of ours, once in a while: it may not know that it was away."""
+        for peer, lacking in self.seeker.lacked_by.items():
+            if self._nudged.get(peer, mono) <= mono:
+                self._nudged[peer] = mono + NUDGE_AGAIN
+                self._send(peer, Frame(0, 0, Nudge(lacking)))
+        self.seeker.lacked_by.clear()

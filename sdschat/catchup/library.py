@@ -1,0 +1,164 @@
+"""Serving pages to whoever wants them: a few are on their way, and each that arrived makes room for the next.
+
+Pure: packets come from a `Library`, pages go to whoever carries them, and what arrived is told.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
+
+from sdschat.catchup import limits
+from sdschat.catchup.sketch import Shortener
+from sdschat.catchup.values import Declined, Frame, Key, Page, Stretch, Want, behind
+
+PAGE_BYTES: Final = 32 * 1024
+PAGE_PACKETS: Final = 256
+WINDOW_FIRST: Final = 3  # pages on their way to one peer; one more for each that arrives
+WINDOW_MOST: Final = 24
+SERVED: Final = 8  # peers at the same time
+WANTED_MOST: Final = 4_000_000  # messages for one want
+_LOOKED: Final = 32  # stretches looked into for one page
+
+
+class Stored(NamedTuple):
+    """A message, and the packet it came in; an empty one where that is gone."""
+
+    key: Key
+    raw: bytes
+
+
+class Library(Protocol):
+    """Messages of the log with their packets."""
+
+    def keys(self, low: Key, high: Key, limit: int) -> Sequence[tuple[int, str]]: ...
+
+    def stored(self, low: Key, high: Key, newest_first: bool, limit: int, max_bytes: int) -> Sequence[Stored]:
+        """The first of a stretch, or the last in descending order; at least one if there is one."""
+
+    def packet(self, message_id: str) -> bytes | None: ...
+
+
+class Shipment(NamedTuple):
+    """A page for a peer."""
+
+    peer: str
+    page: Page
+
+
+class _Serving:
+    """One peer's want, and where it stands."""
+
+    __slots__ = ("chosen", "frame", "left", "newest_first", "next", "open", "stretches", "window")
+
+    def __init__(self, frame: Frame, want: Want) -> None:
+        self.frame = frame
+        self.stretches = deque(want.stretches)
+        self.chosen: deque[str] = deque()  # of the stretch at hand, by short ids
+        self.left = min(want.limit, WANTED_MOST)
+        self.newest_first = want.newest_first
+        self.next = 0
+        self.open = 0
+        self.window = WINDOW_FIRST
+
+    @property
+    def done(self) -> bool:
+        """Whether the last page is out."""
+        return self.left <= 0
+
+
+class Librarian:
+    """Who wants what of us. `want`, `arrived` and `gave_up` are told; `ship` gives the pages that may go out now."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._serving: dict[str, _Serving] = {}
+
+    @property
+    def peers(self) -> set[str]:
+        return set(self._serving)
+
+    def want(self, peer: str, frame: Frame, want: Want) -> Declined | None:
+        """A peer wants messages. A new want takes the place of its last one; with a limit of 0 it wants nothing more.
+        The same want again is that of somebody who has not yet got the first page."""
+        known = self._serving.get(peer)
+        if known is not None and known.frame[:2] == frame[:2]:
+            return None
+        if not want.limit or not want.stretches:
+            self._serving.pop(peer, None)
+            return None
+        if known is None and len(self._serving) >= SERVED:
+            return Declined("busy")
+        fresh = self._serving[peer] = _Serving(frame, want)
+        if known is not None:
+            fresh.window = known.window
+        return None
+
+    def arrived(self, peer: str) -> None:
+        """A page is with the peer."""
+        serving = self._serving.get(peer)
+        if serving is None:
+            return
+        serving.open = max(0, serving.open - 1)
+        serving.window = min(WINDOW_MOST, serving.window + 1)
+        if serving.done and not serving.open:
+            del self._serving[peer]
+
+    def gave_up(self, peer: str) -> None:
+        """A page did not arrive, or the peer is gone."""
+        self._serving.pop(peer, None)
+
+    def ship(self) -> list[Shipment]:
+        """Pages for which there is room."""
+        found: list[Shipment] = []
+        for peer, serving in self._serving.items():
+            while not serving.done and serving.open < serving.window:
+                found.append(Shipment(peer, self._page(serving)))
+        return found
+
+    def _page(self, serving: _Serving) -> Page:
+        packets: list[bytes] = []
+        room, looked = PAGE_BYTES, 0
+        while serving.left > 0 and room > 0 and len(packets) < PAGE_PACKETS and looked < _LOOKED:
+            looked += not serving.chosen
+            some = self._next(serving, PAGE_PACKETS - len(packets), room)
+            if some is None:
+                serving.left = 0
+                break
+            packets += some
+            room -= sum(map(len, some))
+        page = Page(serving.frame.session, serving.frame.number, serving.next, tuple(packets), serving.done)
+        serving.next += 1
+        serving.open += 1
+        return page
+
+    def _next(self, serving: _Serving, most: int, room: int) -> list[bytes] | None:
+        """Some more of what is wanted, which may be nothing; None at the end of it."""
+        if serving.chosen:
+            serving.left -= 1
+            found = self._library.packet(serving.chosen.popleft())
+            return [found] if found else []
+        if not serving.stretches:
+            return None
+        stretch = serving.stretches.popleft()
+        if stretch.shorts:
+            serving.chosen.extend(self._choose(stretch, serving.frame.session))
+            return []
+        limit = min(most, serving.left)
+        stored = self._library.stored(stretch.low, stretch.high, serving.newest_first, limit, room)
+        serving.left -= len(stored)
+        if stored:
+            rest = _rest(stretch, stored[-1].key, serving.newest_first)
+            if rest.low < rest.high:
+                serving.stretches.appendleft(rest)
+        return [one.raw for one in stored if one.raw]
+
+    def _choose(self, stretch: Stretch, salt: int) -> list[str]:
+        keys = self._library.keys(stretch.low, stretch.high, 2 * limits.LEAF)
+        shortener, wanted = Shortener(salt), set(stretch.shorts)
+        return [message_id for _, message_id in keys if shortener.short(message_id) in wanted]
+
+
+def _rest(stretch: Stretch, last: Key, newest_first: bool) -> Stretch:
+    return stretch._replace(high=last) if newest_first else stretch._replace(low=behind(last))

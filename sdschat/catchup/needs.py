@@ -1,0 +1,82 @@
+"""What is still lacking, and what of it to ask for next. Pure bookkeeping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from sdschat.catchup import limits
+from sdschat.catchup.values import Key, Need, Stretch, Want
+
+READ_FIRST: Final = 100  # messages that are on the screen at once
+_MORE: Final = 64  # messages that may have been added since they were counted
+
+
+class Needs:
+    """First the newest hundred; then all that is left, oldest first. One request at a time."""
+
+    def __init__(self) -> None:
+        self._left: list[Need] = []  # newest first
+        self._asked: list[Need] = []
+        self._partly = False
+        self._read_first = True
+        self.limit = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def replace(self, needs: Sequence[Need]) -> None:
+        """What a comparison found."""
+        self._left = sorted(needs, key=lambda need: need.low, reverse=True)
+        self._asked = []
+
+    def choose(self) -> Want:
+        """The next request."""
+        total = sum(need.messages for need in self._left)
+        self._partly = self._read_first and total > READ_FIRST
+        self._asked = _newest(self._left) if self._partly else _oldest(self._left)
+        self._read_first = False
+        found = sum(need.messages for need in self._asked)
+        # Messages that are told by short ids are asked for as a whole: what is left of them could not be told.
+        cut = self._partly and not self._asked[-1].shorts
+        limit = READ_FIRST if cut else 2 * found + _MORE
+        ordered = self._asked if self._partly else self._asked[::-1]
+        return Want(tuple(Stretch(need.low, need.high, need.shorts) for need in ordered), limit, self._partly)
+
+    def covers(self, key: Key) -> bool:
+        """Whether a message is of what was asked for."""
+        return any(need.low <= key < need.high for need in self._asked)
+
+    def settle(self, lowest: Key | None) -> None:
+        """What was asked for came, down to a lowest key."""
+        asked, self._asked = self._asked, []
+        self._left = [need for need in self._left if need not in asked]
+        last = asked[-1] if asked else None
+        over = sum(need.messages for need in asked) - READ_FIRST
+        if self._partly and last is not None and not last.shorts and over > 0 and lowest is not None:
+            if last.low < lowest < last.high:
+                self._left.insert(0, Need(last.low, lowest, over))
+            self._left.sort(key=lambda need: need.low, reverse=True)
+
+
+def _newest(needs: list[Need]) -> list[Need]:
+    chosen: list[Need] = []
+    found = 0
+    for need in needs:
+        chosen.append(need)
+        found += need.messages
+        if found >= READ_FIRST:
+            break
+    return chosen
+
+
+def _oldest(needs: list[Need]) -> list[Need]:
+    """As many as one request may have, newest first."""
+    chosen: list[Need] = []
+    shorts = 0
+    for need in reversed(needs):
+        shorts += len(need.shorts)
+        if chosen and (len(chosen) == limits.STRETCHES or shorts > limits.SHORTS):
+            break
+        chosen.append(need)
+    return chosen[::-1]

@@ -1,0 +1,305 @@
+"""Catching up, step by step: whom to ask, what to want, and when it is done.
+
+One source is asked at a time: a comparison, the messages that it shows to be lacking, and a comparison again, until
+there is nothing more to be had. First the newest hundred, for whoever is reading; then the rest, oldest first, so that
+causes come before what follows from them. A source that falls silent is left for another one, which is compared with
+anew: what came in the meantime is not lacking any more, so nothing comes twice. Pure: time is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from sdschat.catchup.asker import Asker
+from sdschat.catchup.needs import Needs
+from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Want
+
+PATIENCE: Final = 2_000  # milliseconds until a question is asked again
+TRIES: Final = 5
+SILENCE: Final = 20_000  # without a page: the source is gone, whatever its presence says
+REST: Final = 3_000  # until a source that failed is tried again, doubled each time
+REST_MOST: Final = 60_000
+LIAR_REST: Final = 3_600_000
+SOURCES: Final = 3  # to be compared with before everything counts as found
+ROUNDS: Final = 16  # comparisons with one source that bring something new
+_PAGES_AHEAD: Final = 64  # pages kept that came before an earlier one
+
+
+class Source(NamedTuple):
+    """Who may be asked. `store`: it gives pages of the log in its own way (see `Seeker.ranges`)."""
+
+    name: str
+    store: bool = False
+
+
+class State(StrEnum):
+    """Where catching up stands."""
+
+    WAITING = "waiting"  # for somebody to ask
+    COMPARING = "comparing"
+    LOADING = "loading"
+    PAUSED = "paused"
+    DONE = "done"
+
+
+class Progress(NamedTuple):
+    """`done` of `total` messages are here; `source` is who is asked now, or was asked last."""
+
+    state: State
+    done: int
+    total: int
+    source: str
+
+
+class Seeker:
+    """`begin`, then tell what comes and when `next_wake` is over. `frames` is what is to be sent, and to whom."""
+
+    def __init__(self, log: Log, draw: Callable[[], int]) -> None:
+        """`draw` gives a number below 2^64 that nobody can guess."""
+        self._log = log
+        self._draw = draw
+        self.state = State.DONE
+        self.frames: list[tuple[str, Frame]] = []
+        self.ranges: tuple[str, Want] | None = None  # to be asked of a Store in its own way
+        self.lacked_by: dict[str, int] = {}  # sources that lack messages of ours, and how many
+        self.low = self._high = Key(0, "")
+        self._candidates: dict[str, Source] = {}
+        self._failed: dict[str, int] = {}  # when each may be asked again
+        self._failures: dict[str, int] = {}  # how often each failed since it last gave something
+        self._compared: set[str] = set()
+        self._source: Source | None = None
+        self._last_source = ""
+        self._asker: Asker | None = None
+        self._session = self._number = 0
+        self._needs = Needs()
+        self._pages: dict[int, Page] = {}
+        self._next_page = 0
+        self._lowest: Key | None = None
+        self._deadline: int | None = None
+        self._question: Frame | None = None  # to be sent again if nothing comes of it
+        self._tries = self._rounds = 0
+        self._done = self._total = 0
+        self._came = 0  # new messages since the last comparison
+
+    @property
+    def source(self) -> str:
+        """Who is asked now."""
+        return "" if self._source is None else self._source.name
+
+    @property
+    def active(self) -> bool:
+        return self.state is not State.DONE
+
+    def progress(self) -> Progress:
+        return Progress(self.state, min(self._done, self._total), self._total, self._last_source)
+
+    # Verbs.
+
+    def begin(self, low: Key, high: Key, mono: int) -> None:
+        """Catch up on everything from `low` to `high`. What was under way goes on with the new bounds."""
+        self._drop_source()
+        self.low, self._high = low, high
+        self._compared.clear()
+        self._failed.clear()
+        self._failures.clear()
+        self._done = self._total = 0
+        self._needs = Needs()
+        if self.state is not State.PAUSED:
+            self.state = State.WAITING
+            self._next_source(mono)
+
+    def pause(self) -> None:
+        if self.active:
+            self._drop_source()
+            self.state = State.PAUSED
+
+    def resume(self, mono: int) -> None:
+        if self.state is State.PAUSED:
+            self.state = State.WAITING
+            self._next_source(mono)
+
+    def sources(self, present: Sequence[Source], mono: int) -> None:
+        """Who can be asked now, the best first."""
+        self._candidates = {source.name: source for source in present}
+        self._failed = {name: at for name, at in self._failed.items() if name in self._candidates}
+        if self._source is not None and self._source.name not in self._candidates:
+            self._drop_source()
+            self.state = State.WAITING
+        self._next_source(mono)
+
+    def offline(self) -> None:
+        """There is no connection: nobody can be asked, and nobody is to blame."""
+        self._candidates = {}
+        self._drop_source()
+        self.frames.clear()
+        if self.state in (State.COMPARING, State.LOADING):
+            self.state = State.WAITING
+
+    def advance(self, mono: int) -> None:
+        if self._deadline is not None and self._deadline <= mono:
+            self._overdue(mono)
+        elif self.state is State.WAITING:
+            self._next_source(mono)
+
+    def next_wake(self) -> int | None:
+        if self._deadline is not None:
+            return self._deadline
+        return min(self._failed.values(), default=None) if self.state is State.WAITING else None
+
+    # What comes.
+
+    def heard(self, source: str, frame: Frame, mono: int) -> None:
+        """An answer, or that there will be none."""
+        if source != self.source or (frame.session, frame.number) != (self._session, self._number):
+            return
+        if isinstance(frame.what, Declined):
+            self._fail(mono)
+        elif isinstance(frame.what, Answer) and self._asker is not None:
+            if not frame.what.replies:
+                self._deadline = mono + PATIENCE  # too much asked for at once: the same again later
+                return
+            try:
+                self._asker.answered(frame.what)
+            except BadAnswer:
+                self._fail(mono, LIAR_REST)
+                return
+            self._ask(mono)
+
+    def page(self, source: str, page: Page) -> bool:
+        """A page came; false if nobody waits for it. What of it can be used now, `take_pages` gives."""
+        if source != self.source or self.state is not State.LOADING or len(self._pages) >= _PAGES_AHEAD:
+            return False
+        if (page.session, page.want) != (self._session, self._number):
+            return False
+        if page.number >= self._next_page:
+            self._pages.setdefault(page.number, page)
+        return True
+
+    def take_pages(self) -> list[Page]:
+        """Pages in their order. Call `took` for each of them."""
+        found: list[Page] = []
+        while self._next_page in self._pages:
+            found.append(self._pages.pop(self._next_page))
+            self._next_page += 1
+        return found
+
+    def wanted(self, key: Key) -> bool:
+        """Whether a message was asked for: nothing else is taken from a source."""
+        return self._needs.covers(key)
+
+    def took(self, keys: Sequence[Key], new: int, last: bool, mono: int) -> None:
+        """A page was taken in: these keys, `new` of which were not here. `last`: there are no more."""
+        if self.state is not State.LOADING or self._source is None:
+            return
+        self._question, self._deadline = None, mono + SILENCE
+        self._failures.pop(self.source, None)
+        self._done += len(keys)
+        self._came += new
+        if keys:
+            self._lowest = min(keys) if self._lowest is None else min(*keys, self._lowest)
+        if last:
+            self._needs.settle(self._lowest)
+            self._want(mono)
+
+    def failed(self, source: str, mono: int, lied: bool = False) -> None:
+        """A source cannot be reached, does not give pages, or gives what it should not."""
+        if source == self.source and self._source is not None:
+            self._fail(mono, LIAR_REST if lied else 0)
+
+    # Choosing a source.
+
+    def _next_source(self, mono: int) -> None:
+        if self.state is not State.WAITING or self._source is not None:
+            return
+        for source in self._candidates.values():
+            if source.name not in self._compared and self._failed.get(source.name, 0) <= mono:
+                self._rounds = 0
+                self._compare_with(source, mono)
+                return
+        if self._compared:
+            self.state = State.DONE
+
+    def _compare_with(self, source: Source, mono: int) -> None:
+        self._source, self._last_source = source, source.name
+        self.state = State.COMPARING
+        self._session, self._number = self._draw(), 0
+        self._asker = Asker(self._log, self.low, self._high, self._session)
+        self._ask(mono)
+
+    def _drop_source(self) -> None:
+        source, self._source = self._source, None
+        if source is not None and self.state is State.LOADING:
+            self._number += 1
+            self.frames.append((source.name, Frame(self._session, self._number, Want((), 0))))
+        self._asker = self._deadline = self.ranges = None
+        self._pages.clear()
+        self._needs.replace(())
+
+    def _fail(self, mono: int, rest: int = 0) -> None:
+        times = self._failures[self.source] = self._failures.get(self.source, 0) + 1
+        self._failed[self.source] = mono + (rest or min(REST_MOST, REST << min(times, 8)))
+        self._drop_source()
+        self.state = State.WAITING
+        self._next_source(mono)
+
+    def _overdue(self, mono: int) -> None:
+        self._tries += 1
+        if self._question is None or self._tries >= TRIES:
+            self._fail(mono)
+            return
+        self.frames.append((self.source, self._question))
+        self._deadline = mono + PATIENCE
+
+    # Comparing and wanting.
+
+    def _ask(self, mono: int) -> None:
+        """The next questions, or what follows from the last answers."""
+        assert self._asker is not None
+        ask = self._asker.ask()
+        if ask is None:
+            self._asked_all(self._asker, mono)
+            return
+        self._number += 1
+        self._put(ask, mono)
+
+    def _put(self, what: Ask | Want, mono: int) -> None:
+        self._tries = 0
+        self._question = Frame(self._session, self._number, what)
+        self.frames.append((self.source, self._question))
+        self._deadline = mono + PATIENCE
+
+    def _asked_all(self, asker: Asker, mono: int) -> None:
+        """Everything is known of what this source has."""
+        self._asker = self._deadline = None
+        if asker.lacking:
+            self.lacked_by[self.source] = asker.lacking
+        self._rounds += 1
+        if not asker.needs or (self._rounds > 1 and not self._came) or self._rounds > ROUNDS:
+            self._compared.add(self.source)
+            self._source = None
+            self.state = State.DONE if len(self._compared) >= SOURCES else State.WAITING
+            self._next_source(mono)
+            return
+        self._came = 0
+        self._needs.replace(asker.needs)
+        self._total = self._done + asker.lacks
+        self.state = State.LOADING
+        self._want(mono)
+
+    def _want(self, mono: int) -> None:
+        """The next request, or the comparison that shows whether there is more."""
+        assert self._source is not None
+        if not self._needs:
+            self._compare_with(self._source, mono)
+            return
+        want = self._needs.choose()
+        self._number += 1
+        self._next_page, self._lowest = 0, None
+        self._pages.clear()
+        if self._source.store and not any(stretch.shorts for stretch in want.stretches):
+            self._question, self._deadline = None, mono + SILENCE
+            self.ranges = (self._source.name, want)
+        else:
+            self._put(want, mono)

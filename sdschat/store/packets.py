@@ -1,0 +1,68 @@
+"""Messages of a log with their packets, a page at a time, for whoever is catching up. See `sdschat.catchup.library`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sdschat.catchup.library import Stored
+from sdschat.catchup.values import Key, Summary
+from sdschat.store.errors import told_plainly
+from sdschat.store.store import Store
+from sdschat.store.sums import body_sum
+
+# SQLite enters the index by the dates alone, hence both conditions.
+_PAGE: Final = (
+    "SELECT log.lamport, log.message_id, body.raw, body.sum FROM log LEFT JOIN body USING (place) "
+    "WHERE log.channel = ? AND log.lamport BETWEEN ? AND ? AND (log.lamport, log.message_id) >= (?, ?) "
+    "AND (log.lamport, log.message_id) < (?, ?) ORDER BY log.lamport {way}, log.message_id {way} LIMIT ?"
+)
+_UP: Final = _PAGE.format(way="ASC")
+_DOWN: Final = _PAGE.format(way="DESC")
+_ONE: Final = (
+    "SELECT log.lamport, log.message_id, body.raw, body.sum FROM log JOIN body USING (place) "
+    "WHERE log.channel = ? AND log.message_id = ?"
+)
+
+
+class ChannelLog:
+    """One channel, whether or not anything of it is saved yet: `catchup.Log` and `catchup.library.Library`."""
+
+    def __init__(self, store: Store, channel: str) -> None:
+        self._store = store
+        self._channel = channel
+
+    def summary(self, low: Key, high: Key) -> Summary:
+        return self._store.log(self._channel).summary(low, high)
+
+    def keys(self, low: Key, high: Key, limit: int) -> list[tuple[int, str]]:
+        return list(self._store.log(self._channel).keys(low, high, limit))
+
+    def cut(self, low: Key, high: Key, parts: int) -> list[Key]:
+        return self._store.log(self._channel).cut(low, high, parts)
+
+    def stored(self, low: Key, high: Key, newest_first: bool, limit: int, max_bytes: int) -> list[Stored]:
+        number = self._store.number(self._channel)
+        if number is None:
+            return []
+        found: list[Stored] = []
+        values = (number, low.lamport, high.lamport, *low, *high, limit)
+        with told_plainly(self._store.path):
+            for row in self._store.connection.execute(_DOWN if newest_first else _UP, values):
+                found.append(_stored(row))
+                max_bytes -= len(found[-1].raw)
+                if max_bytes <= 0:
+                    break
+        return found
+
+    def packet(self, message_id: str) -> bytes | None:
+        number = self._store.number(self._channel)
+        with told_plainly(self._store.path):
+            rows = self._store.connection.execute(_ONE, (number, message_id)).fetchall()
+        return _stored(rows[0]).raw or None if rows else None
+
+
+def _stored(row: Any) -> Stored:
+    """Without its packet where that is gone, or was altered by the disk: that is never handed on."""
+    lamport, message_id, raw, checksum = row
+    sound = raw is not None and body_sum(message_id, raw) == checksum
+    return Stored(Key(lamport, message_id), raw if sound else b"")

@@ -1,0 +1,161 @@
+"""Catching up from peers: newest first, then oldest first; from another where one fails; nothing twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdschat.catchup import Key
+from sdschat.catchup.needs import READ_FIRST
+from sdschat.catchup.seeker import State
+from tests.catchup.compare import some_keys
+from tests.catchup.world import World
+
+MINUTE = 60_000
+
+
+def test_a_newcomer_gets_the_newest_hundred_and_then_the_rest_in_order() -> None:
+    keys = some_keys(3000)
+    world = World({"ann": keys, "bob": []})
+    world.begin("bob")
+    world.present("ann", "bob")
+    world.run(MINUTE, ["bob"])
+    bob = world.peers["bob"]
+    assert world.keys("bob") == keys
+    assert sorted(bob.order[:READ_FIRST]) == keys[-READ_FIRST:]
+    assert bob.order[READ_FIRST:] == keys[:-READ_FIRST]
+    assert (bob.twice, bob.exchange.seeker.state) == (0, State.DONE)
+
+
+def test_two_that_were_apart_bring_each_other_up_to_date() -> None:
+    common = some_keys(2000)
+    later = [(lamport + 10**10, name) for lamport, name in some_keys(700, 2)]
+    others = [(lamport + 10**10, name) for lamport, name in some_keys(900, 3)]
+    world = World({"ann": sorted(common + later), "bob": sorted(common + others)})
+    for name in ("ann", "bob"):
+        world.begin(name)
+    world.present("ann", "bob")
+    world.run(MINUTE, ["ann", "bob"])
+    assert world.keys("ann") == world.keys("bob") == sorted(common + later + others)
+    lacked = 200 * (len(later) + len(others))
+    assert sum(peer.sent for peer in world.peers.values()) < 1.3 * lacked
+
+
+@pytest.mark.parametrize("loss", [0.1, 0.4])
+def test_lost_packets_cost_time_and_no_message(loss: float) -> None:
+    keys = some_keys(1500)
+    world = World({"ann": keys, "bob": keys[::3]}, loss=loss)
+    world.begin("bob")
+    world.present("ann", "bob")
+    world.run(60 * MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+
+
+def test_another_source_goes_on_where_one_fell_silent() -> None:
+    keys = some_keys(6000)
+    world = World({"ann": keys, "cid": keys, "bob": []})
+    world.begin("bob")
+    world.present("ann", "bob", "cid")
+    while len(world.peers["bob"].order) < 1000:
+        world.run(world.mono + 50)
+    world.kill(world.peers["bob"].exchange.seeker.source)
+    world.run(10 * MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+    assert world.peers["bob"].twice == 0
+
+
+def test_a_source_that_leaves_is_replaced_at_once() -> None:
+    keys = some_keys(6000)
+    world = World({"ann": keys, "cid": keys, "bob": []})
+    world.begin("bob")
+    world.present("ann", "bob")
+    while len(world.peers["bob"].order) < 500:
+        world.run(world.mono + 50)
+    world.kill("ann")
+    world.present("bob", "cid")
+    assert world.peers["bob"].exchange.seeker.source == "cid"
+    world.run(MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+
+
+def test_who_knows_nothing_of_catching_up_is_left_for_somebody_who_does() -> None:
+    keys = some_keys(300)
+    world = World({"ann": keys, "mute": [], "bob": []})
+    world.kill("mute")
+    world.begin("bob")
+    world.present("mute", "ann", "bob")
+    world.run(MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+
+
+def test_a_source_that_sends_what_nobody_asked_for_is_left() -> None:
+    keys = some_keys(300)
+    world = World({"liar": keys, "ann": keys, "bob": []})
+    world.peers["liar"].lies = True
+    world.begin("bob", Key(1000, ""))
+    world.present("liar", "ann", "bob")
+    world.run(MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+
+
+def test_paused_it_takes_nothing_and_resumed_it_goes_on() -> None:
+    keys = some_keys(6000)
+    world = World({"ann": keys, "bob": []})
+    bob = world.peers["bob"]
+    world.begin("bob")
+    world.present("ann", "bob")
+    while len(bob.order) < 500:
+        world.run(world.mono + 50)
+    bob.exchange.seeker.pause()
+    bob.exchange.settle(world.now())
+    here = len(bob.order)
+    world.run(world.mono + MINUTE)
+    assert (len(bob.order), bob.exchange.seeker.state) == (here, State.PAUSED)
+    assert not world.peers["ann"].exchange.librarian.peers
+    bob.exchange.seeker.resume(world.mono)
+    bob.exchange.settle(world.now())
+    world.run(world.mono + MINUTE, ["bob"])
+    assert (world.keys("bob"), bob.twice) == (keys, 0)
+
+
+def test_only_what_is_wanted_is_fetched() -> None:
+    keys = some_keys(1000)
+    world = World({"ann": keys, "bob": []})
+    world.begin("bob", Key(*keys[900]))
+    world.present("ann", "bob")
+    world.run(MINUTE, ["bob"])
+    assert world.keys("bob") == keys[900:]
+
+
+def test_alone_it_waits_for_somebody() -> None:
+    keys = some_keys(50)
+    world = World({"ann": keys, "bob": []})
+    world.begin("bob")
+    world.present("bob")
+    world.run(MINUTE)
+    assert world.peers["bob"].exchange.seeker.state is State.WAITING
+    world.present("ann", "bob")
+    world.run(world.mono + MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+
+
+def test_progress_counts_up_to_all() -> None:
+    keys = some_keys(2000)
+    world = World({"ann": keys, "bob": keys[:500]})
+    world.begin("bob")
+    world.present("ann", "bob")
+    seen = []
+    while world.peers["bob"].exchange.seeker.active:
+        world.run(world.mono + 20)
+        seen.append(world.peers["bob"].exchange.seeker.progress())
+    assert [one.done for one in seen] == sorted(one.done for one in seen)
+    assert (seen[-1].done, seen[-1].total, seen[-1].source) == (1500, 1500, "ann")
+
+
+def test_whoever_lacks_something_is_told() -> None:
+    keys = some_keys(500)
+    world = World({"ann": keys, "bob": keys[:400]})
+    world.begin("ann")
+    world.present("ann", "bob")
+    world.run(MINUTE, ["ann"])
+    world.run(world.mono + 100)
+    assert world.peers["bob"].exchange.nudges == {"ann": 100}

@@ -1,0 +1,150 @@
+"""Nodes that catch up with each other, in memory: a clock, a network that loses, and logs of plain bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from random import Random
+
+from sdschat.catchup import HIGHEST, LOWEST, Key
+from sdschat.catchup.exchange import Exchange, TakenIn
+from sdschat.catchup.library import Librarian, Stored
+from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.seeker import Seeker, Source
+from sdschat.catchup.values import Frame
+from sdschat.mvds.pages import Pages
+from sdschat.mvds.values import Now
+from sdschat.wire.catchup_codec import Records, SyncCodec
+
+GROUP = b"g" * 32
+Keys = list[tuple[int, str]]
+
+
+class Peer:
+    """A log whose packets say which message they are, and both sides of catching up."""
+
+    def __init__(self, name: str, keys: Keys, seed: int) -> None:
+        draw = Random(f"{name} {seed}")
+        self.name = name
+        self.log = MemoryLog(keys)
+        self.order: list[tuple[int, str]] = []  # of what came, as it came
+        self.twice = 0
+        self.sent = 0
+        self.lies = False
+        self.alive = True
+        self.codec = SyncCodec()
+        self.size = 200  # bytes of a packet
+        self.exchange = Exchange(
+            Seeker(self.log, lambda: draw.getrandbits(64)), Librarian(self), self.log,
+            carrier=Pages(GROUP, name.encode(), Now(0, 0)), codec=self.codec, intake=self,
+        )  # fmt: skip
+
+    def pack(self, key: tuple[int, str]) -> bytes:
+        return f"{key[0]} {key[1]} ".encode().ljust(self.size, b".")
+
+    def keys(self, low: Key, high: Key, limit: int) -> Sequence[tuple[int, str]]:
+        return self.log.keys(low, high, limit)
+
+    def stored(self, low: Key, high: Key, newest_first: bool, limit: int, max_bytes: int) -> Sequence[Stored]:
+        found = list(self.log.keys(low, high))
+        if newest_first:
+            found.reverse()
+        most = min(limit, max_bytes // self.size + 1)
+        made = [Stored(Key(*key), self.pack(key)) for key in found[:most]]
+        return [one._replace(raw=self.pack((1, "lie"))) for one in made] if self.lies else made
+
+    def packet(self, message_id: str) -> bytes | None:
+        return next((self.pack(key) for key in self.log.keys(LOWEST, HIGHEST) if key[1] == message_id), None)
+
+    def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
+        found = []
+        for packet in packets:
+            lamport, message_id, _ = packet.decode().split(" ")
+            found.append(Key(int(lamport), message_id))
+        if not all(map(self.exchange.seeker.wanted, found)):
+            return TakenIn((), 0, True)
+        here = {key for key in found if self.log.keys(key, Key(key[0], key[1] + "\0"))}
+        fresh = [key for key in found if key not in here]
+        self.twice += len(here)
+        self.log.add(fresh)
+        self.order += fresh
+        return TakenIn(found, len(fresh), False)
+
+
+class World:
+    """`loss` is the part of packets that get lost; every packet takes `delay` milliseconds."""
+
+    def __init__(self, logs: dict[str, Keys], *, loss: float = 0.0, delay: int = 5, seed: int = 1) -> None:
+        self.peers = {name: Peer(name, keys, seed) for name, keys in logs.items()}
+        self.mono = 0
+        self._loss = loss
+        self._delay = delay
+        self._draw = Random(seed)
+        self._heap: list[tuple[int, int, str, str, bytes]] = []
+        self._order = 0
+
+    def now(self) -> Now:
+        return Now(self.mono + 10**12, self.mono)
+
+    def present(self, *names: str) -> None:
+        """Who is there, seen by everybody."""
+        for peer in self.peers.values():
+            others = [Source(name) for name in names if name != peer.name]
+            peer.exchange.seeker.sources(others, self.mono)
+            peer.exchange.settle(self.now())
+        self._collect()
+
+    def begin(self, name: str, low: Key = LOWEST) -> None:
+        peer = self.peers[name]
+        peer.exchange.seeker.begin(low, HIGHEST, self.mono)
+        peer.exchange.settle(self.now())
+        self._collect()
+
+    def kill(self, name: str) -> None:
+        """It falls silent; its presence stays."""
+        self.peers[name].alive = False
+
+    def run(self, until: int, names: Iterable[str] | None = None) -> None:
+        """Until then, or until these have nothing more to do."""
+        while self.mono < until:
+            if names is not None and not any(self.peers[name].exchange.seeker.active for name in names):
+                return
+            wakes = [when for peer in self.peers.values() if (when := peer.exchange.next_wake()) is not None]
+            arrival = self._heap[0][0] if self._heap else until
+            self.mono = max(self.mono, min(until, arrival, *wakes))
+            while self._heap and self._heap[0][0] <= self.mono:
+                _, _, frm, to, packet = heappop(self._heap)
+                self._deliver(frm, to, packet)
+            for peer in self.peers.values():
+                when = peer.exchange.next_wake()
+                if when is not None and when <= self.mono:
+                    peer.exchange.advance(self.now())
+            self._collect()
+
+    def _deliver(self, frm: str, to: str, packet: bytes) -> None:
+        peer = self.peers[to]
+        if not peer.alive:
+            return
+        what = peer.codec.decode(packet)
+        if isinstance(what, Frame):
+            peer.exchange.frame(frm, what, self.now())
+        elif isinstance(what, Records):
+            peer.exchange.records(frm, what.payload, self.now())
+        self._collect()
+
+    def _collect(self) -> None:
+        for peer in self.peers.values():
+            for post in peer.exchange.posts:
+                peer.sent += len(post.payload)
+                if peer.alive and self._draw.random() >= self._loss:
+                    self._order += 1
+                    heappush(self._heap, (self.mono + self._delay, self._order, peer.name, post.peer, post.payload))
+            peer.exchange.posts.clear()
+
+    def keys(self, name: str) -> Keys:
+        return list(self.peers[name].log.keys(LOWEST, HIGHEST))
+
+
+def digest_of(keys: Keys) -> str:
+    return hashlib.sha256(repr(sorted(keys)).encode()).hexdigest()
