@@ -1,8 +1,12 @@
-"""`sdschat send`: one message."""
+"""`sdschat send`: one message, or what comes in on standard input."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
 
 import click
 
@@ -10,13 +14,26 @@ from sdschat.cli.options import channel_name, channel_options, standard_input
 from sdschat.cli.problem import DONE, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.sources import Chosen
+from sdschat.cli.streams import bursts
 from sdschat.node.facts import Fact, HandedOver, NotPublished
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 
-_WANTED = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.ACKED}
+_WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.ACKED}
+_PART: Final = 40_000  # bytes of one message, so that it fits into a packet whatever filter goes with it
+_PAUSE: Final = 1.0  # seconds in which nothing comes end a message
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    channel: str
+    text: str  # "-": standard input
+    wait: str
+    patience: float
+    ephemeral: bool
+    embedded: bool
 
 
 @click.command("send")
@@ -33,10 +50,12 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
     Examples:
       sdschat send lobby "the build is green" --name ci
       git log -1 | sdschat send lobby - --name ci
+      tail -f errors.log | sdschat send lobby - --name ci
       sdschat send lobby "are you there?" --wait acked --timeout 1m
 
-    With - for TEXT, standard input is the message. Exit code 6: the wanted state was not reached in time. The
-    message is saved and goes out again with the next command that joins the channel with this profile.
+    With - for TEXT, standard input is sent as it comes: what comes at once is one message, and what is too long for
+    one is several. Exit code 6: the wanted state was not reached in time. The message is saved and goes out again
+    with the next command that joins the channel with this profile.
     """
     name = channel_name(channel)
     try:
@@ -45,50 +64,86 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
         raise Problem(f"--timeout is {timeout!r}, and {error}.", WRONG_USE) from error
     if ephemeral and wait != "sent":
         raise Problem("Nobody acknowledges an ephemeral message. Leave out --wait.", WRONG_USE)
-    if text == "-":
-        try:
-            text = standard_input().read().decode().removesuffix("\n")
-        except UnicodeDecodeError as error:
-            raise Problem("Standard input is not UTF-8 text. Convert it first.", WRONG_USE) from error
     if not text:
         raise Problem("A message needs some text.", WRONG_USE)
-    embedded = chosen.text("broker") is None
-    return run_node(chosen, lambda node: _send(node, name, text, wait, patience, ephemeral, embedded))
+    if text == "-":
+        standard_input()  # raises, before anything is started, if there is none
+    order = _Order(name, text, wait, patience, ephemeral, chosen.text("broker") is None)
+    return run_node(chosen, lambda node: _Sending(node, order).run())
 
 
-async def _send(
-    node: Node, channel: str, text: str, wait: str, patience: float, ephemeral: bool, embedded: bool
-) -> int:
-    reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    message_id = ""
+class _Sending:
+    def __init__(self, node: Node, order: _Order) -> None:
+        self._node = node
+        self._order = order
+        self._open: set[str] = set()  # sent, and the wanted state not reached
+        self._sent = 0
+        self._moved = asyncio.Event()
+        self._refused = ""
 
-    def hear(fact: Fact) -> None:
-        what = fact.what
-        if reached.done() or not message_id or getattr(what, "message_id", "") != message_id:
-            return
-        if isinstance(what, NotPublished) and what.failure in ("too_large", "refused"):
-            reached.set_exception(Problem(f"The message was not sent: {what.detail}", UNEXPECTED))
-        elif wait == "sent":
-            if isinstance(what, HandedOver):
-                reached.set_result(None)
-        elif isinstance(what, StateChanged) and what.state >= _WANTED[wait]:
-            reached.set_result(None)
-
-    node.listen(hear)
-    try:
-        async with asyncio.timeout(patience):
-            await first_connection(node, channel, embedded=embedded)
-            try:
-                message_id = node.send(channel, text, ephemeral=ephemeral).message_id
-            except ValueError as error:
-                raise Problem(str(error), WRONG_USE) from error
-            await reached
-    except TimeoutError as error:
-        if not message_id:
+    async def run(self) -> int:
+        order = self._order
+        self._node.listen(self._hear)
+        try:
+            async with asyncio.timeout(order.patience):
+                await first_connection(self._node, order.channel, embedded=order.embedded)
+        except TimeoutError as error:
             raise Problem("No connection to the broker came about in time. Nothing was sent.", UNREACHABLE) from error
+        async for text in self._texts():
+            self._send(text)
+        if not self._sent:
+            raise Problem("A message needs some text, and standard input had none.", WRONG_USE)
+        try:
+            async with asyncio.timeout(order.patience):
+                while self._open:
+                    self._moved.clear()
+                    await self._moved.wait()
+                    if self._refused:
+                        raise Problem(f"The message was not sent: {self._refused}", UNEXPECTED)
+        except TimeoutError as error:
+            raise Problem(self._late(), NOT_IN_TIME) from error
+        return DONE
+
+    async def _texts(self) -> AsyncIterator[str]:
+        if self._order.text != "-":
+            yield self._order.text
+            return
+        async for burst in bursts(sys.stdin.fileno(), _PART, _PAUSE):
+            try:
+                text = burst.decode().removesuffix("\n")
+            except UnicodeDecodeError as error:
+                raise Problem("Standard input is not UTF-8 text. Convert it first.", WRONG_USE) from error
+            if text.strip("\n"):
+                yield text
+
+    def _send(self, text: str) -> None:
+        try:
+            message_id = self._node.send(self._order.channel, text, ephemeral=self._order.ephemeral).message_id
+        except ValueError as error:
+            raise Problem(str(error), WRONG_USE) from error
+        self._sent += 1
+        self._open.add(message_id)
         print(message_id, flush=True)
-        state = wait.replace("-", " ")
-        kept = "It was not kept." if ephemeral else "It is saved, and goes out again with the next join."
-        raise Problem(f"The message was not {state} within {patience:g} s. {kept}", NOT_IN_TIME) from error
-    print(message_id, flush=True)
-    return DONE
+
+    def _hear(self, fact: Fact) -> None:
+        what = fact.what
+        if isinstance(what, NotPublished) and what.message_id in self._open:
+            if what.failure in ("too_large", "refused"):
+                self._refused = what.detail
+        elif isinstance(what, HandedOver | StateChanged) and self._reached(what):
+            self._open.discard(what.message_id)
+        else:
+            return
+        self._moved.set()
+
+    def _reached(self, what: HandedOver | StateChanged) -> bool:
+        wanted = _WANTED.get(self._order.wait)
+        if isinstance(what, HandedOver):
+            return wanted is None
+        return wanted is not None and what.state >= wanted
+
+    def _late(self) -> str:
+        which = "The message was" if self._sent == 1 else f"{len(self._open)} of {self._sent} messages were"
+        state, ephemeral = self._order.wait.replace("-", " "), self._order.ephemeral
+        kept = "What nobody keeps is gone." if ephemeral else "Saved, and sent again with the next join."
+        return f"{which} not {state} within {self._order.patience:g} s. {kept}"

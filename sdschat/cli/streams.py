@@ -48,6 +48,42 @@ async def lines(descriptor: int) -> AsyncIterator[list[bytes]]:
         yield [rest]
 
 
+async def bursts(descriptor: int, limit: int, pause: float) -> AsyncIterator[bytes]:
+    """What comes together: whole lines until nothing comes for `pause` seconds, and no more than `limit` bytes."""
+    source = chunks(descriptor)
+    held = b""
+    coming: asyncio.Task[bytes] | None = None
+    try:
+        while True:
+            coming = coming or asyncio.ensure_future(anext(source))
+            await asyncio.wait({coming}, timeout=pause if b"\n" in held else None)
+            if coming.done():
+                try:
+                    held += coming.result()
+                except StopAsyncIteration:
+                    break
+                coming = None
+                while len(held) > limit:
+                    part, held = _cut(held, limit)
+                    yield part
+            else:
+                whole, _, held = held.rpartition(b"\n")
+                yield whole + b"\n"
+    finally:
+        if coming is not None:
+            coming.cancel()
+    if held:
+        yield held
+
+
+def _cut(data: bytes, limit: int) -> tuple[bytes, bytes]:
+    """At the end of a line, or, where one is longer than that, between two characters."""
+    at = data.rfind(b"\n", 0, limit) + 1 or limit
+    while at > limit - 4 and data[at] & 0xC0 == 0x80:
+        at -= 1
+    return data[:at], data[at:]
+
+
 class LineWriter:
     """Whole lines to a descriptor, without ever waiting in `write`: a reader that hangs must not hang the node."""
 

@@ -132,6 +132,12 @@ def test_send_waits_for_the_acknowledgement(start: Start, tmp_path: Path, port: 
     piped = run(tmp_path, "send", "lobby", "-", *shared, stdin=b"from a file\nin two lines\n")
     assert piped.returncode == 0, piped.stderr
     bob.until_texts("are you there?", "from a file\nin two lines")
+    long = run(tmp_path, "send", "lobby", "-", *shared, stdin=b"many a line\n" * 5000)
+    assert (long.returncode, len(long.stdout.splitlines())) == (0, 2), long.stderr
+    bob.until(lambda lines: len(bob.texts(lines)) == 4, "not in two parts")
+    assert "\n".join(bob.texts()[2:]) == "\n".join(["many a line"] * 5000)
+    for wrong in (b"", b"\n", b"\xff"):
+        assert run(tmp_path, "send", "lobby", "-", *shared, stdin=wrong).returncode == 2
     assert bob.kill(signal.SIGINT) == 130
 
 
