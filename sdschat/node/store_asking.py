@@ -90,7 +90,7 @@ class Asking:
         self._codec = codec
         self._presence = presence
         self._draw = draw
-        self._patience = patience
+        self.patience = patience
         self._queue: list[_Open] = []
         self._open: dict[bytes, _Open] = {}
         self._thin: dict[str, int] = {}
@@ -126,7 +126,7 @@ class Asking:
         question.tried.add(store)
         query = Query(query_id, store, now.wall, question.wanted, question.range, question.confirm)
         question.query = query
-        question.deadline = now.mono + self._patience
+        question.deadline = now.mono + self.patience
         self._open[query_id] = question
         payload = seal(self._identity, QUERY, self._channel, store, encode_query(query))
         self.posts.append(Post("store/query", "", payload))

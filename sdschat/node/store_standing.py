@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 REST_FIRST: Final = 2_000  # milliseconds for which a Store is not asked after it stayed silent, doubling
 REST_LONGEST: Final = 120_000
+_MOST: Final = 2048  # anybody can make up Stores: the oldest of so many is forgotten
 
 
 class _Rest(NamedTuple):
@@ -46,14 +47,22 @@ class Standing:
         """No answer in time, or one that asks for patience."""
         times = min(self._rests[store].times + 1 if store in self._rests else 0, 16)
         self._rests[store] = _Rest(times, now + min(REST_FIRST << times, REST_LONGEST))
+        if len(self._rests) > _MOST:
+            del self._rests[next(iter(self._rests))]
 
     def leave(self, store: str, why: str) -> bool:
         """It lied. True the first time."""
         if store in self.left:
             return False
         self.left[store] = why
+        if len(self.left) > _MOST:
+            del self.left[next(iter(self.left))]
         self._rests.pop(store, None)
         return True
+
+    @property
+    def size(self) -> int:
+        return len(self.left) + len(self._rests)
 
     def _rests_at(self, store: str, now: int) -> bool:
         rest = self._rests.get(store)

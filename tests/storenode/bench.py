@@ -208,9 +208,9 @@ def main() -> None:
             fill(store, count, started)
         _tell(f"filling to {count:,}", f"{count / (time.perf_counter() - before):,.0f} messages/s")
         _tell("size of the database", f"{path.stat().st_size / 2**20:,.0f} MiB")
-        answering(path, count)
         asyncio.run(ingest(path, options.fresh))
         raw_rows(Path(place), options.fresh)
+        answering(path, count)
 
 
 if __name__ == "__main__":

@@ -3,35 +3,172 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from sdschat.node.facts import MessageDelivered, PresenceChanged
-from sdschat.node.store_facts import StoreAnswered, StoreAsked
-from sdschat.sds.events import DependenciesMissing, RepairRequested
-from tests.storenode.worlds import deaf, hearing, stores
+from sdschat.node.settings import Value
+from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
+from sdschat.sds.events import RepairRequested
+from sdschat.sds.values import Message
+from sdschat.store.reader import Reader
+from sdschat.wire.sds_codec import SdsCodec
+from sdschat.wire.store_codec import Answer, Query
+from tests.node.worlds import Member
+from tests.storenode.worlds import Stores, client_of, deaf, hearing, silence, stores, twist
 
-SLOW = {"repair.t_min": 20_000, "repair.t_max": 40_000, "push.enabled": False}
+# Repair and resending take so long that only a Store can help within a test.
+SLOW: dict[str, Value] = {
+    "repair.t_min": 60_000, "repair.t_max": 120_000, "push.enabled": False, "sds.resend_unacked": 60_000,
+    "sds.resend_possibly_acked": 60_000, "sds.resend_max": 60_000,
+}  # fmt: skip
+CODEC = SdsCodec()
 
 
-def test_what_was_missed_comes_from_the_store_before_anybody_asks_the_channel(tmp_path: Path) -> None:
+async def _miss(ann: Member, bob: Member, keepers: list[Member], texts: tuple[str, ...] = ("missed",)) -> list[str]:
+    """Bob does not hear what ann says, while the Stores do, and then hears something that depends on it."""
+    for keeper in keepers:
+        await bob.until(PresenceChanged, lambda p, nick=keeper.node.nick: p.nick == nick)  # type: ignore[misc]
+    ann.node.send("lobby", "before")
+    await bob.until_texts("before")
+    deaf(bob)
+    missed = [ann.node.send("lobby", text).message_id for text in texts]
+    for keeper in keepers:
+        await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == missed[-1])
+    hearing(bob)
+    ann.node.send("lobby", "after")
+    return missed
+
+
+def _via(member: Member) -> dict[str, str]:
+    return {told.said.opened.text or "": told.via for told in member.of(MessageDelivered)}
+
+
+def _three(w: Stores, changes: dict[str, Value] = SLOW) -> tuple[Member, Member, Member]:
+    keeper, _ = w.start_store("keeper", changes=changes)
+    return keeper, w.start_asking("ann", changes=changes), w.start_asking("bob", changes=changes)
+
+
+def test_what_was_missed_comes_from_the_store_and_the_channel_is_not_asked(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper", changes=SLOW)
-            ann, bob = w.start_asking("ann", changes=SLOW), w.start_asking("bob", changes=SLOW)
-            await bob.until(PresenceChanged, lambda p: p.nick == "keeper")
-            ann.node.send("lobby", "hello")
-            await bob.until_texts("hello")
-            deaf(bob)
-            missed = ann.node.send("lobby", "missed")
-            await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == missed.message_id)
-            hearing(bob)
-            ann.node.send("lobby", "after")
-            await bob.until_texts("hello", "missed", "after")
-            told = {m.said.opened.text: m.via for m in bob.of(MessageDelivered)}
-            assert told["missed"] == "store"
-            assert bob.of(StoreAsked)[0].message_ids == (missed.message_id,)
-            assert bob.of(StoreAnswered)[0].message_ids == (missed.message_id,)
-            assert bob.of(DependenciesMissing)
+            keeper, ann, bob = _three(w)
+            [missed] = await _miss(ann, bob, [keeper])
+            await bob.until_texts("before", "missed", "after")
+            assert _via(bob)["missed"] == "store"
+            asked = [fact for fact in bob.of(StoreAsked) if fact.why == "missing"]
+            answered = [fact for fact in bob.of(StoreAnswered) if fact.why == "missing"]
+            assert (asked[0].message_ids, answered[0].message_ids) == ((missed,), (missed,))
             assert bob.of(RepairRequested) == []
+            with Reader.open(w.path("bob"), CODEC) as reader:
+                told = [(row.event, row.peer, row.deps, row.cause) for row in reader.journal("lobby")]
+            assert ("store_asked", keeper.node.sender_id, (missed,), "missing") in told
+            assert ("store_answered", keeper.node.sender_id, (missed,), "missing") in told
 
     asyncio.run(story())
+
+
+def test_a_chain_of_missing_messages_is_walked_without_waiting(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, ann, bob = _three(w, SLOW | {"sds.causal_history": 1})
+            texts = tuple(f"missed {number}" for number in range(12))
+            await _miss(ann, bob, [keeper], texts)
+            await bob.until_texts("before", *texts, "after")
+            assert {via for text, via in _via(bob).items() if text.startswith("missed")} == {"store"}
+
+    asyncio.run(story())
+
+
+def test_without_a_store_repair_does_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            ann, bob = w.start_asking("ann"), w.start_asking("bob")
+            await bob.until(PresenceChanged)
+            await _miss(ann, bob, [])
+            await bob.until_texts("before", "missed", "after")
+            assert bob.of(StoreAsked) == []
+            assert _via(bob)["missed"] != "store"
+
+    asyncio.run(story())
+
+
+def test_what_the_store_has_not_is_left_to_repair(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, ann, bob = _three(w, SLOW | {"repair.t_min": 700, "repair.t_max": 900})
+
+            def denies(query: Query, answer: Answer) -> Answer:
+                return Answer(query.query_id, (), tuple(one.message_id for one in query.wanted))
+
+            twist(keeper, denies)
+            [missed] = await _miss(ann, bob, [keeper])
+            await bob.until_texts("before", "missed", "after")
+            assert _via(bob)["missed"] == "repair"
+            assert missed in [name for fact in bob.of(StoreAnswered) for name in fact.unknown]
+
+    asyncio.run(story())
+
+
+def _with_content(packet: bytes, content: bytes) -> bytes:
+    message = CODEC.decode(packet)
+    assert isinstance(message, Message)
+    return CODEC.encode(replace(message, content=content))
+
+
+def test_a_store_that_lies_is_left_and_the_other_one_asked(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, ann, bob = _three(w)
+            liar, _ = w.start_store("liar", changes=SLOW)
+
+            def forges(query: Query, answer: Answer) -> Answer:
+                items = tuple(
+                    item._replace(packet=_with_content(item.packet, b"SDC1 forged")) if item.packet else item
+                    for item in answer.items
+                )
+                return answer._replace(items=items)
+
+            twist(liar, forges)
+            for round_number in range(6):  # each question goes to either of the two
+                await _one_round(bob, ann, [keeper, liar], round_number)
+                assert _via(bob)[f"missed {round_number}"] == "store"
+                if bob.of(StoreLeft):
+                    break
+            left = await bob.until(StoreLeft)
+            assert (left.store_id, left.nick) == (liar.node.sender_id, "liar")
+            assert "other bytes" in left.detail
+            assert all("forged" not in text for text in bob.texts())
+
+    asyncio.run(story())
+
+
+def test_a_silent_store_costs_a_moment_and_the_other_one_answers(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, ann, bob = _three(w)
+            mute, _ = w.start_store("mute", changes=SLOW)
+            silence(mute)
+            client_of(bob)._asking.patience = 100
+            for round_number in range(8):
+                await _one_round(bob, ann, [keeper, mute], round_number)
+                if any(fact.store_id == mute.node.sender_id for fact in bob.of(StoreSilent)):
+                    break
+            assert mute.node.sender_id in [fact.store_id for fact in bob.of(StoreSilent)]
+            assert {via for text, via in _via(bob).items() if text.startswith("missed")} == {"store"}
+
+    asyncio.run(story())
+
+
+async def _one_round(bob: Member, ann: Member, keepers: list[Member], number: int) -> None:
+    for keeper in keepers:
+        await bob.until(PresenceChanged, lambda p, nick=keeper.node.nick: p.nick == nick)  # type: ignore[misc]
+    deaf(bob)
+    sent = ann.node.send("lobby", f"missed {number}")
+    for keeper in keepers:
+        await keeper.until(
+            MessageDelivered, lambda m, name=sent.message_id: m.said.message.message_id == name  # type: ignore[misc]
+        )  # fmt: skip
+    hearing(bob)
+    ann.node.send("lobby", f"after {number}")
+    await bob.until(MessageDelivered, lambda m: m.said.opened.text == f"missed {number}")

@@ -7,11 +7,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from sdschat.node import store_client
+from sdschat.node.keeper import Keeper
+from sdschat.node.keeper_answers import Answerer
 from sdschat.node.keeper_node import Keeping, StoreNode
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.node.store_standing import Standing
 from sdschat.transport.memory import MemoryTransport
+from sdschat.wire.store_codec import Answer, Query
 from tests.node.worlds import Member, World, world
 
 
@@ -66,3 +69,39 @@ async def stores(folder: Path) -> AsyncIterator[Stores]:
         made.network = w.network
         made.members = w.members
         yield made
+
+
+def keeper_of(member: Member, channel: str = "lobby") -> Keeper:
+    return next(part for part in member.node.rooms[channel].parts if isinstance(part, Keeper))
+
+
+def client_of(member: Member, channel: str = "lobby") -> store_client.StoreClient:
+    return next(part for part in member.node.rooms[channel].parts if isinstance(part, store_client.StoreClient))
+
+
+Twist = Callable[[Query, Answer], Answer]
+
+
+class _Twisted(Answerer):
+    """Answers, and then says something else."""
+
+    __slots__ = ("_twist",)
+
+    def __init__(self, honest: Answerer, how: Twist) -> None:
+        super().__init__(honest._me, honest._channel, honest._shelf)
+        self._twist = how
+
+    def answer(self, query: Query, floor: int) -> Answer:
+        return self._twist(query, super().answer(query, floor))
+
+
+def twist(member: Member, how: Twist, channel: str = "lobby") -> None:
+    """From now on this Store sends what `how` makes of its answers."""
+    keeper = keeper_of(member, channel)
+    keeper._answers = _Twisted(keeper._answers, how)
+
+
+def silence(member: Member, channel: str = "lobby") -> None:
+    """From now on this Store answers nothing."""
+    keeper = keeper_of(member, channel)
+    keeper._send = lambda asker, answer: 0  # type: ignore[method-assign]
