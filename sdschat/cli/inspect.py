@@ -10,7 +10,7 @@ import click
 from sdschat.cli.lines import state_name
 from sdschat.cli.local import codec_of, open_reader, require_channel
 from sdschat.cli.options import channel_name, local_options
-from sdschat.cli.packet import packet_report
+from sdschat.node.packet import packet_report
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.render import print_report
 from sdschat.cli.sources import Chosen

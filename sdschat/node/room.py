@@ -14,7 +14,7 @@ from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet
-from sdschat.sds.values import Codec, Reason, Refusal
+from sdschat.sds.values import Codec, Message, Reason, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
@@ -23,6 +23,8 @@ from sdschat.transport.topics import Topics
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
 
 Tell = Callable[[str, What], None]
+# What came ("live", "store", "sync") or goes out (`Packet.why`), its bytes, and what they are: None for ours.
+Watcher = Callable[[str, bytes, Message | Refusal | None], None]
 
 
 class Room:
@@ -49,6 +51,7 @@ class Room:
         self._fail = fail
         self._parts: list[Part] = []
         self._handlers: dict[str, Handler] = {}
+        self.watchers: list[Watcher] = []  # see every packet of the channel, and must not raise
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -136,6 +139,8 @@ class Room:
     def _take_packet(self, packet: bytes, via: str) -> None:
         now = self._clock.now()
         message = self._codec.decode(packet)
+        for watcher in self.watchers:
+            watcher(via, packet, message)
         if isinstance(message, Refusal):
             state = self.channel.state
             state.now = now
@@ -198,6 +203,8 @@ class Room:
         """Everything these claim is on disk by now."""
         topic = self._topics.msg
         for raw, why, message_id in packets:
+            for watcher in self.watchers:
+                watcher(why, raw, None)
             self.transport.publish(topic, raw, qos=self._qos, tag=message_id if why in _OWN else None)
 
     def post(self, posts: Sequence[Post]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.cli.packet import packet_report
+from sdschat.node.packet import packet_report
 from sdschat.cli.text import parse_moment, safe
 from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sdschat.identity.book import KeyBook
 from sdschat.identity.content import open_content
@@ -13,6 +13,7 @@ from sdschat.sds.ids import recipe_of
 from sdschat.sds.values import Codec, HistoryEntry, Kind, Message, Reason, Refusal
 from sdschat.wire.chat_codec import MAGIC
 from sdschat.wire.scan import BYTES, VARINT, Malformed, fields
+from sdschat.wire.sds_codec import SdsCodec
 
 # Rules are numbered S-001 to S-087 in the order in which the specification states them; tests/spec proves each.
 _RULES: Final[dict[Reason, str]] = {
@@ -34,9 +35,9 @@ _NIM: Final = {
 }  # fmt: skip
 
 
-def packet_report(packet: bytes, codec: Codec) -> dict[str, Any]:
+def packet_report(packet: bytes, codec: Codec | None = None) -> dict[str, Any]:
     """Everything about a packet, as JSON has it."""
-    message = codec.decode(packet)
+    message = (codec or SdsCodec()).decode(packet)
     if isinstance(message, Refusal):
         return _refused(packet, message)
     report: dict[str, Any] = {
@@ -52,6 +53,53 @@ def packet_report(packet: bytes, codec: Codec) -> dict[str, Any]:
         report["content"] = _content(message)
     report["broken_rules"] = [{"rule": rule, "what": what} for rule, what in broken_rules(message)]
     return report
+
+
+class FieldPart(NamedTuple):
+    """One field as it lies in the packet."""
+
+    number: int
+    name: str
+    kind: str
+    start: int
+    size: int  # of the whole field, with its tag and length
+    value: str  # in short
+
+
+_FIELDS: Final = {
+    1: "sender_id", 2: "message_id", 3: "channel_id", 10: "lamport_timestamp", 11: "causal_history",
+    12: "bloom_filter", 13: "repair_request", 20: "content",
+}  # fmt: skip
+_KINDS: Final = {VARINT: "varint", BYTES: "bytes"}
+_TEXTS: Final = ("sender_id", "message_id", "channel_id")
+
+
+def packet_fields(packet: bytes) -> list[FieldPart]:
+    """The fields in the order in which they lie there. What is no field any more is one part called `rest`."""
+    found: list[FieldPart] = []
+    at = 0
+    try:
+        for field in fields(packet):
+            name = _FIELDS.get(field.number, "unknown")
+            kind = _KINDS.get(field.wire, f"wire type {field.wire}")
+            value = _field_value(name, field.wire, packet[field.body : field.end])
+            found.append(FieldPart(field.number, name, kind, field.start, field.end - field.start, value))
+            at = field.end
+    except Malformed as error:
+        found.append(FieldPart(0, "rest", "none", at, len(packet) - at, str(error)))
+    return found
+
+
+def _field_value(name: str, wire: int, body: bytes) -> str:
+    if wire == VARINT:
+        return str(_varint(body))
+    if wire != BYTES:
+        return body.hex()
+    if name in ("causal_history", "repair_request"):
+        return _nim_entry(body)
+    if name == "bloom_filter":
+        return describe_filter(body)
+    return _readable(body) if name in _TEXTS else _shortened(body)
 
 
 def broken_rules(message: Message) -> list[tuple[str, str]]:

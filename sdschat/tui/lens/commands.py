@@ -1,0 +1,104 @@
+"""Slash commands of the Lens: one for each view, and those that inject faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from sdschat.tui.commands.registry import Command
+
+if TYPE_CHECKING:
+    from sdschat.tui.host import Host
+
+_VIEWS: Final = ("why", "repair", "packet", "graph", "matrix", "filter", "peers", "log", "faults")
+_FAULTS: Final = (
+    "loss", "duplicate", "reorder", "delay", "partition", "rejoin", "offline", "online", "skew", "off",
+)  # fmt: skip
+_WAYS: Final = ("in", "out")
+_OF_A_MESSAGE: Final = ("why", "graph", "matrix", "filter")
+
+
+def _lens(host: Host, argument: str) -> None:
+    view, _, rest = argument.partition(" ")
+    if not view:
+        host.lens.toggle()
+    else:
+        _show(host, view.lower(), rest.strip())
+
+
+def _show(host: Host, view: str, argument: str) -> None:
+    if argument and (view in _OF_A_MESSAGE or (view == "packet" and not _number(argument))):
+        argument = host.find_message(argument)
+    host.lens.open(view, argument)
+
+
+def _number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 4
+
+
+def _why(host: Host, argument: str) -> None:
+    host.lens.open("why", host.find_message(argument))
+
+
+def _fault(host: Host, argument: str) -> None:
+    from sdschat.tui.lens.faulting import inject
+
+    if not argument:
+        host.lens.open("faults")
+        return
+    host.warn(inject(host.node, host.view, host.channel, argument))
+
+
+def _lens_words(host: Host, argument: str) -> Iterable[str]:
+    return _VIEWS if " " not in argument else ()
+
+
+def _fault_words(host: Host, argument: str) -> Iterable[str]:
+    words = argument.split(" ")
+    if len(words) == 1:
+        return _FAULTS
+    if words[0] in ("partition", "rejoin") and len(words) == 2:
+        return [person.nick for person in host.view.people(host.channel) if person.nick and not person.own]
+    return _WAYS if len(words) == 3 else ()
+
+
+def _view(name: str, usage: str, summary: str, details: str = "", aliases: tuple[str, ...] = ()) -> Command:
+    view = {"events": "log"}.get(name, name)
+    return Command(
+        name, usage, summary, lambda host, argument: _show(host, view, argument), aliases, details, group="lens"
+    )  # fmt: skip
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    Command(
+        "lens", "/lens [VIEW] [WORDS]", "look at what the protocol does (F2)", _lens, (),
+        f"Views: {', '.join(_VIEWS)}.\nWithout a view it opens and closes. Left and right change the view when the "
+        "panel has the focus.", _lens_words, "lens",
+    ),
+    Command(
+        "why", "/why [ID]", "every step of a message's acknowledgement, with its cause", _why, (),
+        "Of the selected message, or of the one whose id begins so. Says who acknowledged it, in which packet and on "
+        "what evidence; when it is sent again; or why nothing moves.", group="lens",
+    ),
+    _view("repair", "/repair", "what is missing here and elsewhere, and when it is asked for and answered"),
+    _view("packet", "/packet [ID|N]", "a packet taken apart",
+          "Of the selected message. /packet 12 takes apart one of the last packets, which /packet lists while no "
+          "message is selected."),
+    _view("graph", "/graph", "who wrote knowing of what", aliases=("dag",)),
+    _view("matrix", "/matrix", "who is known to hold which message"),
+    _view("filter", "/filter", "how full the filters are, and how often one is wrong", aliases=("bloom",)),
+    _view("peers", "/peers", "clocks, timers and make of the participants"),
+    _view("events", "/events [WORDS]", "everything that happened; words narrow it down"),
+    Command(
+        "fault", "/fault [WHAT]", "lose, delay, double or reorder packets on purpose", _fault, ("faults",),
+        "/fault loss 30% in       lose packets: in, out, or both ways\n"
+        "/fault duplicate 10%     let some through twice\n"
+        "/fault reorder 20%       hold some back, to be overtaken\n"
+        "/fault delay 500ms out   from half to one and a half of it\n"
+        "/fault partition bob     hear nothing that bob wrote; /fault rejoin bob ends it\n"
+        "/fault offline           no connection; /fault online ends it\n"
+        "/fault skew +90s         set this node's clock wrong\n"
+        "/fault off               end all of it\n"
+        "Faults are of this channel (the clock: of all), never saved, and shown in a banner.", _fault_words, "lens",
+    ),
+)  # fmt: skip

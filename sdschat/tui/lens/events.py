@@ -1,0 +1,108 @@
+"""Everything that happened, newest first; what is typed behind the name narrows it down."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node import facts
+from sdschat.sds import events as ev
+from sdschat.sds.describe import describe
+from sdschat.tui.lens.lines import Line, heading, line, paragraph
+from sdschat.tui.lens.sight import Sight
+from sdschat.tui.lens.trace import Told, concerned
+from sdschat.tui.model.cleaning import clean, short
+from sdschat.tui.model.words import clock, count
+
+SHOWN: Final = 400
+_LIMIT: Final = 240
+_STYLES: Final[dict[type, str]] = {
+    facts.MessageDelivered: "text",
+    ev.StateChanged: "acked",
+    ev.DependenciesMissing: "gap",
+    ev.DependenciesLost: "lost",
+    ev.RepairWanted: "gap",
+    ev.RepairRequested: "gap",
+    ev.RepairScheduled: "gap",
+    ev.RepairResponded: "gap",
+    ev.Rejected: "refused",
+    facts.NotPublished: "refused",
+    facts.TroubleMet: "refused",
+    facts.ConnectionChanged: "late",
+}
+_ENGINE: Final = (
+    ev.StateChanged, ev.DependenciesMissing, ev.DependenciesLost, ev.GapClosed, ev.MessageParked,
+    ev.DuplicateReceived, ev.SyncSent, ev.SyncReceived, ev.MessageResent, ev.RepairWanted, ev.RepairRequested,
+    ev.RepairScheduled, ev.RepairResponded, ev.RepairCancelled, ev.PushScheduled, ev.Pushed, ev.PushCancelled,
+    ev.RangeDiffered, ev.FilterIgnored, ev.FilterRolled, ev.LayoutChanged, ev.Rejected,
+)  # fmt: skip
+
+
+def view(sight: Sight) -> list[Line]:
+    wanted = sight.argument.lower().split()
+    found = []
+    for told in reversed(sight.trace.events):
+        text = words(sight, told.what)
+        if matches(told, text, wanted):
+            found.append(
+                line((f"{clock(told.at)}.{told.at % 1000:03d} ", "time"), (text, _STYLES.get(type(told.what), "note")))
+            )
+            if len(found) == SHOWN:
+                break
+    head = count(len(found), "event") + (f" with {clean(sight.argument, limit=40)!r}" if wanted else "")
+    hint = "/events WORDS keeps those with all of them: a nick, an id, repair; /events -sync those without."
+    return [heading(head), *paragraph(hint, sight.width, "note", 2), *found]
+
+
+def matches(told: Told, text: str, wanted: list[str]) -> bool:
+    """All the words: in the line, the name of the event, or at the beginning of an id. Those with a minus: in none."""
+    if not wanted:
+        return True
+    ids = concerned(told.what)
+    said = f"{type(told.what).__name__} {text}".lower()
+
+    def has(word: str) -> bool:
+        return word in said or any(message_id.startswith(word) for message_id in ids)
+
+    return all(not has(word[1:]) if word.startswith("-") and len(word) > 1 else has(word) for word in wanted)
+
+
+def words(sight: Sight, what: facts.What) -> str:
+    """One line for any fact."""
+    if isinstance(what, _ENGINE):
+        return clean(describe(what, lambda full: _named(sight, full), clock), limit=_LIMIT)
+    match what:
+        case facts.MessageDelivered(said=said, late=late, via=via):
+            text = clean(said.opened.text or "", limit=60)
+            extra = f"{', late' if late else ''}{'' if via == 'live' else f', via {via}'}"
+            return f"delivered {short(said.message.message_id)} of {sight.who(said.message.sender_id)}{extra}: {text}"
+        case facts.EphemeralSaid(said=said):
+            return f"ephemeral of {sight.who(said.message.sender_id)}: {clean(said.opened.text or '', limit=60)}"
+        case facts.PresenceChanged(sender_id=sender, online=online):
+            return f"{sight.who(sender)} {'is here' if online else 'is gone'}"
+        case facts.ConnectionChanged(state=state, detail=detail, address=address):
+            return clean(f"{state}: {detail or address}", limit=_LIMIT)
+        case facts.HandedOver(message_id=message_id):
+            return f"the broker has {short(message_id)}"
+        case facts.NotPublished(failure=failure, detail=detail):
+            return clean(f"not sent ({failure}): {detail}", limit=_LIMIT)
+        case facts.Joined():
+            return "channel opened"
+    return _plain(sight, what)
+
+
+def _named(sight: Sight, full: str) -> str:
+    """An id of either sort in short: a participant by nick."""
+    if full == sight.peek.me or full in sight.trace.peers or sight.nick_of(full):
+        return sight.who(full)
+    return sight.packet(full)
+
+
+def _plain(sight: Sight, what: facts.What) -> str:
+    """A fact that has no words of its own here: its name and its values."""
+    values = " ".join(f"{name} {_value(sight, getattr(what, name))}" for name in getattr(what, "_fields", ()))
+    return clean(f"{type(what).__name__} {values}".strip(), limit=_LIMIT)
+
+
+def _value(sight: Sight, value: object) -> str:
+    text = str(value)
+    return _named(sight, text) if len(text) >= 32 and text.isalnum() else text

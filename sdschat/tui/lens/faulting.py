@@ -1,0 +1,86 @@
+"""What is typed behind /fault, done."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sdschat.node.faulting import SHARES, Injection
+from sdschat.node.node import Node
+from sdschat.node.settings import duration
+from sdschat.node.view import NodeView
+from sdschat.tui.commands.registry import CommandError
+from sdschat.tui.model.cleaning import clean, nick_text, short
+
+_SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)")
+_USES: Final = (
+    "loss 30% [in|out], duplicate, reorder, delay 500ms, partition NICK, rejoin NICK, offline, online, skew +90s, off"
+)
+
+
+def inject(node: Node, view: NodeView, channel: str, argument: str) -> str:
+    """Gives what is in force then, in words. Raises CommandError."""
+    what, *words = argument.split()
+    what = {"dup": "duplicate", "drop": "loss", "cut": "partition"}.get(what.lower(), what.lower())
+    injection = Injection(node, channel)
+    try:
+        _do(injection, view, channel, what, words)
+    except ValueError as error:
+        raise CommandError(f"{str(error).removeprefix('fault.')}. See /help fault.") from error
+    told = injection.told()
+    return f"faults on: {clean(told, limit=200)}" if told else "no faults"
+
+
+def _do(injection: Injection, view: NodeView, channel: str, what: str, words: list[str]) -> None:
+    match what, words:
+        case (("off" | "none"), []):
+            injection.off()
+        case "offline", []:
+            injection.offline(True)
+        case "online", []:
+            injection.offline(False)
+        case "delay", [amount, *way]:
+            injection.delay(duration(amount), _way(way))
+        case "skew", [amount]:
+            sign = -1 if amount.startswith("-") else 1
+            injection.skew(sign * duration(amount.lstrip("+-")))
+        case (("partition" | "rejoin"), [_, *_]):
+            sender_id, name = _participant(view, channel, " ".join(words))
+            injection.partition(sender_id, name, what == "partition")
+        case _, [amount, *way] if what in SHARES:
+            injection.share(what, _share(amount), _way(way))
+        case _:
+            raise CommandError(
+                f"/fault does not know {clean(' '.join([what, *words]), limit=60)!r}. It takes: {_USES}."
+            )
+
+
+def _share(text: str) -> float:
+    """30%, 30 or 0.3: what is above one is of a hundred."""
+    found = _SHARE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{clean(text, limit=20)!r} is no share: write 30% or 0.3")
+    value = float(found[1])
+    return value / 100 if found[2] or value > 1 else value
+
+
+def _way(words: list[str]) -> str:
+    if not words or words == ["both"]:
+        return ""
+    if len(words) > 1 or words[0] not in ("in", "out"):
+        raise ValueError(f"{clean(' '.join(words), limit=20)!r} is no direction: write in, out, or nothing for both")
+    return words[0]
+
+
+def _participant(view: NodeView, channel: str, name: str) -> tuple[str, str]:
+    """By nick, or by the beginning of the sender id."""
+    others = [person for person in view.people(channel) if not person.own]
+    named = [person for person in others if person.nick.casefold() == name.casefold()]
+    found = named or [person for person in others if len(name) >= 4 and person.sender_id.startswith(name.lower())]
+    if len(found) == 1:
+        return found[0].sender_id, nick_text(found[0].nick) or short(found[0].sender_id, 8)
+    if found:
+        ids = ", ".join(short(person.sender_id, 8) for person in found)
+        raise CommandError(f"Several participants go by that name. Name one by the beginning of its id: {ids}.")
+    known = ", ".join(nick_text(person.nick) or short(person.sender_id, 8) for person in others[:10])
+    raise CommandError(f"Nobody here is called {clean(name, limit=40)!r}. Known: {known or 'nobody else'}.")

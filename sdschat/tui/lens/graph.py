@@ -1,0 +1,137 @@
+"""The causal graph in rails, newest first, as `git log --graph` draws commits: who wrote knowing of what."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from sdschat.tui.lens.lines import Line, Span, heading, line, paragraph
+from sdschat.tui.lens.sight import Sight
+from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.words import clock
+
+_SHOWN: Final = 120
+_LANES: Final = 12  # side by side; what is further to the right is cut
+
+
+class Node(NamedTuple):
+    """A message, and what it names."""
+
+    message_id: str
+    sender_id: str
+    lamport: int
+    parents: tuple[str, ...]
+    state: str  # delivered, held, missing
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.lamport, self.message_id
+
+
+class Row(NamedTuple):
+    """Rails as text, and the node on them, if any."""
+
+    rails: str
+    node: Node | None
+
+
+def view(sight: Sight) -> list[Line]:
+    found = nodes(sight)[:_SHOWN]
+    lines = [heading("who wrote knowing of what, newest first")]
+    if not found:
+        return [*lines, line(("  nothing in this channel yet", "note"))]
+    lines += paragraph("* in the log, o waits, ? not here, < nobody has named it yet", sight.width, "note", 2)
+    for row in rows(found):
+        lines.append(line((f" {row.rails}", "gap")) if row.node is None else _shown(sight, row.rails, row.node))
+    return lines
+
+
+def _shown(sight: Sight, rails: str, node: Node) -> Line:
+    style = {"held": "late", "missing": "lost"}.get(node.state, "")
+    head: list[Span] = [(f" {rails}  ", "gap"), (f"{short(node.message_id)} ", "id")]
+    chosen = "mention" if node.message_id == sight.selection else style
+    if node.state == "missing":
+        return line(*head, (f"by {sight.who(node.sender_id)}, missing", chosen))
+    text = "waits for what it names" if node.state == "held" else sight.text_of(node.message_id)
+    frontier = " <" if node.message_id in sight.peek.heads else ""
+    return line(
+        *head, (f"{clock(node.lamport, seconds=False)} ", "time"),
+        (f"{sight.who(node.sender_id)} ", f"nick:{node.sender_id}"),
+        (text, chosen or "text"), (frontier, "acked"),
+    )  # fmt: skip
+
+
+def nodes(sight: Sight) -> list[Node]:
+    """Newest first: what is in the log, what waits, and what they name and is nowhere here."""
+    found = {
+        entry.message_id: Node(entry.message_id, entry.sender_id, entry.lamport, entry.dependencies, "delivered")
+        for entry in sight.trace.log.values()
+    }
+    for held in sight.peek.held:
+        found[held.message_id] = Node(held.message_id, held.sender_id, held.lamport, held.dependencies, "held")
+    for missing in sight.peek.missing:
+        named_by = [node.lamport for node in found.values() if missing.message_id in node.parents]
+        before = min(named_by, default=sight.peek.lamport + 1) - 1
+        found.setdefault(missing.message_id, Node(missing.message_id, missing.sender_id or "", before, (), "missing"))
+    return sorted(found.values(), key=lambda node: node.key, reverse=True)
+
+
+def rows(found: list[Node]) -> list[Row]:
+    """Lay out the rails. A lane is one message that somebody above has named; it ends where that message stands, and
+    the place is free for another one."""
+    known = {node.message_id for node in found}
+    lanes: list[str | None] = []
+    made: list[Row] = []
+    for node in found:
+        at = _place(lanes, node.message_id)
+        sign = {"held": "o", "missing": "?"}.get(node.state, "*")
+        made.append(Row(_drawn([sign if place == at else _rail(lane) for place, lane in enumerate(lanes)]), node))
+        parents = [parent for parent in dict.fromkeys(node.parents) if parent in known and parent != node.message_id]
+        before = list(lanes)
+        lanes[at] = None
+        targets = {_place(lanes, parent, at) for parent in parents}
+        if targets - {at}:
+            made.append(Row(_crossing(before, lanes, at, targets), None))
+        while lanes and lanes[-1] is None:
+            lanes.pop()
+    return made
+
+
+def _place(lanes: list[str | None], message_id: str, wanted: int = 0) -> int:
+    """Where the lane of a message is; made where there is none, at the wanted place or the first free one."""
+    if message_id in lanes:
+        return lanes.index(message_id)
+    if wanted < len(lanes) and lanes[wanted] is None:
+        at = wanted
+    elif None in lanes:
+        at = lanes.index(None)
+    else:
+        at = len(lanes)
+        lanes.append(None)
+    lanes[at] = message_id
+    return at
+
+
+def _crossing(before: list[str | None], after: list[str | None], at: int, targets: set[int]) -> str:
+    """One line from a node to the lanes of its parents; what it crosses goes on below it."""
+    low, high = min(targets | {at}), max(targets | {at})
+    drawn = []
+    for place in range(len(after)):
+        above = place < len(before) and before[place] is not None
+        if place == at or place in targets:
+            sign = "+" if above and after[place] is not None else "'" if above else "."
+        else:
+            sign = _rail(after[place]) if after[place] is not None or not low < place < high else "-"
+        drawn.append(sign + ("-" if low <= place < high else " "))
+    return _cut("".join(drawn))
+
+
+def _rail(lane: str | None) -> str:
+    return " " if lane is None else "|"
+
+
+def _drawn(signs: list[str]) -> str:
+    return _cut(" ".join(signs))
+
+
+def _cut(rails: str) -> str:
+    return rails.rstrip()[: 2 * _LANES]

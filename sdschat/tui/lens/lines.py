@@ -1,0 +1,48 @@
+"""Lines of a view: pieces of text, each with the name of a style, which the theme turns into colours."""
+
+from __future__ import annotations
+
+from sdschat.tui.model.wrapping import fitted, wrapped
+
+Span = tuple[str, str]  # the text, and the name of its style; empty: as text is
+Line = tuple[Span, ...]
+
+
+def line(*parts: str | Span) -> Line:
+    return tuple((part, "") if isinstance(part, str) else part for part in parts)
+
+
+def plain(shown: Line) -> str:
+    return "".join(text for text, _ in shown)
+
+
+def heading(text: str) -> Line:
+    return ((text, "lens-heading"),)
+
+
+def paragraph(text: str, width: int, style: str = "note", indent: int = 0) -> list[Line]:
+    """A text over as many lines as it needs."""
+    lead = " " * indent
+    return [((lead + text[low:high], style),) for low, high in wrapped(text, max(8, width - indent))]
+
+
+def columns(widths: tuple[int, ...], *cells: str | Span) -> Line:
+    """Cells side by side, each cut or filled to its width; one more than there are widths takes what is left."""
+    found: list[Span] = []
+    for place, cell in enumerate(cells):
+        text, style = (cell, "") if isinstance(cell, str) else cell
+        found.append((f"{fitted(text, widths[place])} " if place < len(widths) else text, style))
+    return tuple(found)
+
+
+def seconds(milliseconds: int) -> str:
+    """0.3 s, 30 s, 2 m."""
+    if milliseconds >= 120_000:
+        return f"{milliseconds / 60_000:.3g} m"
+    return f"{max(0, milliseconds) / 1000:.3g} s"
+
+
+def bar(share: float, width: int, full: str = "#", empty: str = ".") -> str:
+    """How much of something is over."""
+    filled = round(max(0.0, min(1.0, share)) * width)
+    return full * filled + empty * (width - filled)

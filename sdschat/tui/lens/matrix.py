@@ -1,0 +1,72 @@
+"""Who is known to hold what: the last messages against the participants."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node.lens import filter_holds, filter_seen
+from sdschat.tui.lens.lines import Line, Span, columns, heading, line, paragraph
+from sdschat.tui.lens.sight import Sight
+from sdschat.tui.model.cleaning import short
+
+_MESSAGES: Final = 20
+_CELL: Final = 6
+_MOST_FILL: Final = 0.6  # a fuller filter is not believed
+
+
+def view(sight: Sight) -> list[Line]:
+    entries = sorted(sight.trace.log.values(), key=lambda entry: (entry.lamport, entry.message_id))[-_MESSAGES:]
+    room = max(1, (sight.width - 14) // (_CELL + 1))
+    peers = [peer.sender_id for peer in sight.peek.peers][:room]
+    glyphs = sight.glyphs
+    lines = [heading("who is known to hold what")]
+    lines += paragraph(
+        f"{glyphs.acked} proven: wrote it, named it, or has an equal log. {glyphs.maybe} possible: in a filter. "
+        ". unknown. All of these are here.", sight.width, "note", 2,
+    )  # fmt: skip
+    if not peers or not entries:
+        return [*lines, line(("  nobody else was heard here yet" if entries else "  no messages yet", "note"))]
+    widths = (5, 7, *(_CELL for _ in peers))
+    lines += [line(""), columns(widths, "", ("author", "note"), *((sight.who(peer), f"nick:{peer}") for peer in peers))]
+    for entry in reversed(entries):
+        author = (sight.who(entry.sender_id), f"nick:{entry.sender_id}")
+        cells = [_cell(sight, peer, entry.message_id) for peer in peers]
+        chosen = "mention" if entry.message_id == sight.selection else "id"
+        lines.append(columns(widths, (short(entry.message_id), chosen), author, *cells))
+    return lines + _legend(sight)
+
+
+def known(sight: Sight, peer: str, message_id: str) -> str:
+    """How we know that somebody holds a message: author, mention, range, filter; empty where we do not."""
+    trace = sight.trace.peers.get(peer)
+    fate = sight.fate(message_id)
+    evidence = next((each for each in fate.evidence if each.sender_id == peer), None) if fate is not None else None
+    if trace is not None and message_id in trace.proven:
+        return trace.proven[message_id]
+    if evidence is not None:
+        return evidence.how
+    if trace is not None and trace.filter and filter_seen(trace.filter).fill <= _MOST_FILL:
+        return "filter" if filter_holds(trace.filter, message_id) else ""
+    return ""
+
+
+def _cell(sight: Sight, peer: str, message_id: str) -> Span:
+    how = known(sight, peer, message_id)
+    if not how:
+        return ".", "time"
+    return (sight.glyphs.maybe, "maybe") if how == "filter" else (sight.glyphs.acked, "acked")
+
+
+def _legend(sight: Sight) -> list[Line]:
+    """Of the selected message in words."""
+    chosen = sight.selection
+    if chosen is None:
+        return []
+    words = {"author": "wrote it", "mention": "named it", "range": "has an equal log", "filter": "has it in a filter"}
+    told = [
+        f"{sight.who(peer.sender_id)} {words[how]}"
+        for peer in sight.peek.peers
+        if (how := known(sight, peer.sender_id, chosen))
+    ]
+    text = f"{short(chosen)}: {', '.join(told) if told else 'nobody else is known to hold it'}"
+    return [line(""), *paragraph(text, sight.width, "note", 2)]

@@ -1,0 +1,213 @@
+"""The Lens on the screen: one panel, one view at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from sdschat.node.facts import Fact
+from sdschat.node.node import Node
+from sdschat.tui.lens.eye import VIEWS, Eye
+from sdschat.tui.lens.lines import Line
+from sdschat.tui.look import Look
+
+if TYPE_CHECKING:
+    from sdschat.tui.app import ChatApp
+
+_OFTEN: Final = 0.25  # seconds between two looks, while something happens
+_SELDOM: Final = 4  # of these, while nothing does: countdowns go on
+_HEADING: Final = Style(bold=True)
+_CHOSEN: Final = Style(bold=True, reverse=True)
+DEFAULT: Final = "repair"
+_OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
+
+
+def styled(line: Line, look: Look) -> Strip:
+    """A line in the colours of the theme."""
+    return Strip([Segment(text, style_of(name, look)) for text, name in line if text])
+
+
+def style_of(name: str, look: Look) -> Style:
+    if name.startswith("nick:"):
+        return look.nick_style(name[5:])
+    return _HEADING if name == "lens-heading" else look.style(name or "text")
+
+
+class LensTabs(Widget):
+    """The names of the views; a click shows one."""
+
+    DEFAULT_CSS = "LensTabs { height: auto; max-height: 3; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown = DEFAULT
+        self._places: list[tuple[int, int, int, str]] = []  # row, from, to, view
+
+    def _laid_out(self, width: int) -> list[list[Segment]]:
+        rows: list[list[Segment]] = [[]]
+        used = 0
+        self._places = []
+        for name in VIEWS:
+            text = f" {name} "
+            if used and used + len(text) > width:
+                rows.append([])
+                used = 0
+            self._places.append((len(rows) - 1, used, used + len(text), name))
+            rows[-1].append(Segment(text, _CHOSEN if name == self.shown else None))
+            used += len(text)
+        return rows
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._laid_out(width))
+
+    def render_line(self, y: int) -> Strip:
+        rows = self._laid_out(self.size.width)
+        return Strip(rows[y] if y < len(rows) else []).extend_cell_length(self.size.width, self.rich_style)
+
+    def on_click(self, event: events.Click) -> None:
+        for row, start, end, name in self._places:
+            if row == event.y and start <= event.x < end:
+                self._panel.show(name)
+
+    @property
+    def _panel(self) -> LensPanel:
+        assert isinstance(self.parent, LensPanel)
+        return self.parent
+
+
+class LensBody(ScrollView, can_focus=True):
+    """The lines of the view."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", "Previous view", show=False),
+        Binding("right,l", "turn(1)", "Next view", show=False),
+    ]
+    DEFAULT_CSS = "LensBody { height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._strips: list[Strip] = []
+
+    def put(self, lines: list[Line], look: Look) -> None:
+        self._strips = [styled(line, look) for line in lines]
+        self.virtual_size = Size(self.size.width, len(lines))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        at = y + round(self.scroll_y)
+        width = self.size.width
+        strip = self._strips[at] if 0 <= at < len(self._strips) else Strip([])
+        return strip.crop(0, width).extend_cell_length(width).apply_style(self.rich_style)
+
+    def action_turn(self, by: int) -> None:
+        assert isinstance(self.parent, LensPanel)
+        self.parent.turn(by)
+
+
+class LensPanel(Widget):
+    """Looks at the channel that is shown, and at the message that is selected."""
+
+    DEFAULT_CSS = "LensPanel { layout: vertical; border-left: vkey $secondary; padding: 0 0 0 1; }"
+
+    def __init__(self, node: Node, channel: str, selection: str | None) -> None:
+        super().__init__()
+        self.shown = DEFAULT
+        self.argument = ""
+        self.channel = channel
+        self.selection = selection
+        self._node = node
+        self._eye: Eye | None = None
+        self._tabs = LensTabs()
+        self._body = LensBody()
+        self._news = True
+        self._ticks = 0
+
+    def compose(self) -> ComposeResult:
+        yield self._tabs
+        yield self._body
+
+    def on_mount(self) -> None:
+        self._open_eye()
+        self.set_interval(_OFTEN, self._tick)
+        self.call_after_refresh(self.look)
+
+    def on_unmount(self) -> None:
+        if self._eye is not None:
+            self._eye.close()
+
+    def _open_eye(self) -> Eye:
+        if self._eye is None:
+            self._eye = Eye(self._node, self._app.view)
+        return self._eye
+
+    @property
+    def _app(self) -> ChatApp:
+        return cast("ChatApp", self.app)
+
+    # What the application tells.
+
+    def hear(self, fact: Fact) -> None:
+        if self._eye is not None:
+            self._eye.hear(fact)
+            self._news = self._news or fact.channel == self.channel
+
+    def select(self, message_id: str | None) -> None:
+        self.selection = message_id
+        self.look()
+
+    def switch(self, channel: str) -> None:
+        self.channel = channel
+        self.selection = None
+        self.look()
+
+    def show(self, view: str, argument: str = "") -> None:
+        """Raises ValueError for a view that there is not."""
+        if view not in VIEWS:
+            raise ValueError(f"There is no view {view!r}. There are: {', '.join(VIEWS)}.")
+        self.shown = self._tabs.shown = view
+        self.argument = argument
+        if argument and view in _OF_A_MESSAGE and not argument.isdigit():
+            self.selection, self.argument = argument, ""
+        self._tabs.refresh()
+        self._body.scroll_home(animate=False)
+        self.look()
+
+    def turn(self, by: int) -> None:
+        """To the view beside the one that is shown."""
+        names = list(VIEWS)
+        self.show(names[(names.index(self.shown) + by) % len(names)])
+
+    # Looking.
+
+    def on_resize(self) -> None:
+        self.look()
+
+    def on_show(self) -> None:
+        self.look()
+
+    def _tick(self) -> None:
+        self._ticks += 1
+        if self.display and (self._news or self._ticks % _SELDOM == 0):
+            self.look()
+
+    def look(self) -> None:
+        """Draw the view anew."""
+        if not self.is_mounted or not self.display or self._eye is None or not self._body.size.width:
+            return
+        self._news = False
+        look = self._app.look
+        width = self._body.size.width - 1
+        try:
+            lines = self._eye.lines(self.shown, self.channel, self.selection, self.argument, width, look.glyphs)
+        except ValueError as error:
+            lines = [((str(error), "note"),)]
+        self._body.put(lines, look)

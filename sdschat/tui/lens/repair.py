@@ -1,0 +1,161 @@
+"""Repair, both sides: what we miss and when we ask, what others miss and when we answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node import facts
+from sdschat.node.lens import AnswerPeek, answers_after
+from sdschat.node.view_values import Asking, Missing
+from sdschat.sds import events as ev
+from sdschat.tui.lens.lines import Line, bar, heading, line, paragraph, seconds
+from sdschat.tui.lens.sight import Sight
+from sdschat.tui.lens.trace import Told
+from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.words import clock, countdown, duration
+
+_BAR: Final = 16
+_PAST: Final = 8  # repairs that are over
+_SHOWN: Final = 30
+_OUTCOMES: Final = {
+    "received": ("arrived", "acked"), "arrived_before_due": ("arrived before we asked", "acked"),
+    "lost": ("given up", "lost"), "answered_by_other": ("stood down: another answered", "note"),
+    "requested_by_other": ("stood down: another asked", "note"), "no_body": ("not answered: not kept any more", "lost"),
+}  # fmt: skip
+
+
+def view(sight: Sight) -> list[Line]:
+    peek = sight.peek
+    timers = f"T_min {seconds(peek.t_min)}, T_max {seconds(peek.t_max)}, {peek.groups} response group"
+    lines = [heading("what we miss"), line((f"  {timers}{'s' if peek.groups > 1 else ''}", "note"))]
+    for missing in peek.missing[:_SHOWN]:
+        lines += _asking(sight, missing)
+    if not peek.missing:
+        lines.append(line(("  nothing", "acked")))
+    owed = [answer for answer in peek.answers if answer.due or answer.asked]
+    lines += [line(""), heading("what others miss")]
+    for answer in owed[:_SHOWN]:
+        lines += _answering(sight, answer)
+    for push in peek.pushes[:_SHOWN]:
+        whose = ", ".join(sight.who(peer) for peer in push.wanted_by[:3])
+        left = countdown(push.due - peek.now)
+        lines.append(
+            line((f"  {short(push.message_id)} ", "id"), (f"not in the filter of {whose}; sent again in {left}", "gap"))
+        )
+    if not owed and not peek.pushes:
+        lines.append(line(("  nothing that we know of", "acked")))
+    return lines + _over(sight)
+
+
+def _asking(sight: Sight, missing: Missing) -> list[Line]:
+    peek, now = sight.peek, sight.peek.now
+    author = sight.who(missing.sender_id)
+    lines = [
+        line((f"  {short(missing.message_id)} ", "id"), (f"by {author}, for {duration(now - missing.since)}", "gap"))
+    ]
+    total = max(1, missing.due - _entered(sight, missing))
+    left = missing.due - now
+    if missing.asking in (Asking.WAITING, Asking.ASKED, Asking.RELYING):
+        what = {Asking.WAITING: "asking", Asking.ASKED: "asking again", Asking.RELYING: "asking ourselves"}
+        clocked = f"  [{bar(1 - left / total, _BAR)}] T_req: {what[missing.asking]} in {countdown(left)}"
+        lines.append(line("  ", (clocked, "gap")))
+    if missing.asking is Asking.RELYING:
+        lines.append(line(("      relying on the request of another", "note")))
+    elif missing.asking is Asking.DUE:
+        lines.append(line(("      T_req is over: goes with our next packet (a message or a sync message)", "maybe")))
+    elif missing.asking is Asking.OFF:
+        lines.append(line(("      not asked for: there is no connection, or repair is off", "note")))
+    if missing.attempts:
+        lines.append(line((f"      asked {missing.attempts}x", "note")))
+    lines += _steps(sight, missing.message_id)
+    lines += _who_answers(sight, missing)
+    lines.append(line((f"      given up in {duration(missing.lost_at - now)} of connection", "note")))
+    waiting = " ".join(short(each.message_id) for each in missing.named_by[:4])
+    if waiting:
+        lines.append(line((f"      held up by it: {waiting}", "note")))
+    return lines if peek.online else lines[:1] + lines[-1:]
+
+
+def _entered(sight: Sight, missing: Missing) -> int:
+    """When the entry in force was made: from then on T_req counts."""
+    wanted = [
+        told.at for told in sight.trace.steps.get(missing.message_id, ()) if isinstance(told.what, ev.RepairWanted)
+    ]
+    return wanted[-1] if wanted else missing.since
+
+
+def _who_answers(sight: Sight, missing: Missing) -> list[Line]:
+    """Who would answer after how long, by the arithmetic of SDS-R."""
+    if not missing.sender_id:
+        return []
+    found = []
+    for peer in missing.answerers:
+        after = answers_after(sight.peek, peer, missing.sender_id, missing.message_id)
+        if after is not None:
+            found.append((after, f"{sight.who(peer)} {seconds(after)}"))
+    if not found:
+        return [line(("      nobody is here who may answer", "note"))]
+    listed = ", ".join(text for _, text in sorted(found)[:4])
+    return paragraph(f"T_resp, who has it: {listed}", sight.width, "note", 6)
+
+
+def _steps(sight: Sight, message_id: str) -> list[Line]:
+    lines: list[Line] = []
+    for told in list(sight.trace.steps.get(message_id, ()))[-6:]:
+        text = _step(sight, told)
+        if text:
+            lines.append(line((f"      {clock(told.at)} ", "time"), (text, "note")))
+    return lines
+
+
+def _step(sight: Sight, told: Told) -> str:
+    match told.what:
+        case ev.DependenciesMissing(message_id=by):
+            return f"{short(by)} names it"
+        case ev.RepairWanted(due=due):
+            return f"to be asked for at {clock(due)}"
+        case ev.RepairRequested(carrier=carrier):
+            return f"asked, carried by {sight.packet(carrier)}"
+        case ev.RepairCancelled(why=why):
+            return _OUTCOMES.get(why, (why, ""))[0]
+    return ""
+
+
+def _answering(sight: Sight, answer: AnswerPeek) -> list[Line]:
+    who, now = sight.who(answer.requested_by), sight.peek.now
+    lines = [line((f"  {short(answer.message_id)} ", "id"), (f"asked for by {who}", "gap"))]
+    if answer.due:
+        total = max(1, answer.due - answer.at)
+        left = answer.due - now
+        lines.append(line((f"    [{bar(1 - left / total, _BAR)}] T_resp: answering in {countdown(left)}", "maybe")))
+    elif not answer.in_group:
+        lines.append(line(("      not in our response group; if it is asked for again we may answer", "note")))
+    return lines
+
+
+def _over(sight: Sight) -> list[Line]:
+    """The last repairs that came to an end, either way."""
+    ended: list[Line] = []
+    for told in reversed(sight.trace.events):
+        if len(ended) == _PAST:
+            break
+        shown = _ended(sight, told)
+        if shown is not None:
+            ended.append(line((f"  {clock(told.at)} ", "time"), shown))
+    return [line(""), heading("lately"), *ended] if ended else []
+
+
+def _ended(sight: Sight, told: Told) -> tuple[str, str] | None:
+    match told.what:
+        case facts.MessageDelivered(via="repair", said=said):
+            return f"{short(said.message.message_id)} repaired, by {sight.who(said.message.sender_id)}", "acked"
+        case ev.RepairResponded(message_id=answered):
+            return f"{short(answered)} answered by us", "acked"
+        case ev.RepairCancelled(message_id=ended, why=why):
+            text, style = _OUTCOMES.get(why, (why, "note"))
+            return f"{short(ended)} {text}", style
+        case ev.Pushed(message_id=pushed):
+            return f"{short(pushed)} sent again for a filter that lacked it", "note"
+        case ev.DependenciesLost(dependencies=lost):
+            return f"{' '.join(map(short, lost[:3]))} lost", "lost"
+    return None

@@ -1,0 +1,199 @@
+"""What happened in a channel, remembered as far as the views need it. Every step is O(1), all of it is bounded."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from typing import Final, NamedTuple
+
+from sdschat.identity.content import Verdict
+from sdschat.node import facts
+from sdschat.node.facts import Fact
+from sdschat.node.packet import broken_rules
+from sdschat.sds import events as ev
+from sdschat.sds.values import Kind, Message, Refusal
+
+MESSAGES: Final = 512
+STEPS: Final = 64
+EVENTS: Final = 2000
+PACKETS: Final = 200
+PEERS: Final = 64
+PROVEN: Final = 1024  # ids a peer
+RATE_SAMPLES: Final = 32
+
+
+class Told(NamedTuple):
+    """A fact, and when."""
+
+    at: int
+    what: facts.What
+
+
+class PacketSeen(NamedTuple):
+    """A packet that came or went."""
+
+    number: int
+    at: int
+    why: str  # live, store, sync; or why we sent it
+    out: bool
+    raw: bytes
+    message: Message | Refusal | None
+
+
+class LogLine(NamedTuple):
+    """A message of the log, as it was delivered."""
+
+    lamport: int
+    message_id: str
+    sender_id: str
+    dependencies: tuple[str, ...]
+    late: bool
+    via: str
+    own: bool
+
+
+class PeerTrace:
+    """What was heard of one participant since the Lens began to look."""
+
+    def __init__(self) -> None:
+        self.packets: Counter[str] = Counter()  # by kind
+        self.broken: Counter[tuple[str, str]] = Counter()  # rules of the spec
+        self.refused: Counter[str] = Counter()
+        self.offsets: deque[int] = deque(maxlen=RATE_SAMPLES)  # date of a fresh packet, less our time
+        self.sync_gaps: deque[int] = deque(maxlen=RATE_SAMPLES)
+        self.synced_at = 0
+        self.filter = b""
+        self.filter_at = 0
+        self.proven: OrderedDict[str, str] = OrderedDict()  # id: how it is known to be held
+        self.signed = False  # content of our make
+
+    def prove(self, message_id: str, how: str) -> None:
+        if message_id not in self.proven:
+            self.proven[message_id] = how
+            if len(self.proven) > PROVEN:
+                self.proven.popitem(last=False)
+
+    @property
+    def offset(self) -> int | None:
+        """How far its clock seems ahead of ours. The freshest packet lies least: every delay only takes away."""
+        return max(self.offsets) if self.offsets else None
+
+    @property
+    def make(self) -> str:
+        """Which implementation this looks like."""
+        if self.filter[:1] == b"\xc1" or self.signed:
+            return "sdschat"
+        if len(self.filter) > 10_000:
+            return "@waku/sds, or like it"
+        return "unknown"
+
+
+class Trace:
+    """One for each channel. `hear` gets its facts, `see` its packets."""
+
+    def __init__(self, me: str) -> None:
+        self.me = me
+        self.events: deque[Told] = deque(maxlen=EVENTS)
+        self.steps: OrderedDict[str, deque[Told]] = OrderedDict()
+        self.log: OrderedDict[str, LogLine] = OrderedDict()
+        self.packets: deque[PacketSeen] = deque(maxlen=PACKETS)
+        self.peers: OrderedDict[str, PeerTrace] = OrderedDict()
+        self.began = 0
+        self._count = 0
+
+    def hear(self, fact: Fact) -> None:
+        told = Told(fact.time, fact.what)
+        self.began = self.began or fact.time
+        self.events.append(told)
+        for message_id in concerned(fact.what):
+            self._note(message_id, told)
+        if isinstance(fact.what, facts.MessageDelivered):
+            self._delivered(fact.what)
+        elif isinstance(fact.what, ev.StateChanged) and fact.what.evidence is not None:
+            found = fact.what.evidence
+            if found.how != "filter":
+                self.peer(found.sender_id).prove(fact.what.message_id, found.how)
+
+    def _note(self, message_id: str, told: Told) -> None:
+        steps = self.steps.get(message_id)
+        if steps is None:
+            steps = self.steps[message_id] = deque(maxlen=STEPS)
+            if len(self.steps) > MESSAGES:
+                self.steps.popitem(last=False)
+        steps.append(told)
+
+    def _delivered(self, what: facts.MessageDelivered) -> None:
+        message = what.said.message
+        self.add(
+            LogLine(
+                message.lamport_timestamp or 0, message.message_id, message.sender_id,
+                tuple(entry.message_id for entry in message.causal_history), what.late, what.via, what.said.own,
+            )
+        )  # fmt: skip
+        if not what.said.own and what.said.opened.verdict in (Verdict.KNOWN, Verdict.NEW):
+            self.peer(message.sender_id).signed = True
+
+    def add(self, entry: LogLine) -> None:
+        self.log[entry.message_id] = entry
+        if len(self.log) > MESSAGES:
+            self.log.popitem(last=False)
+        if not entry.own:
+            self._author(entry.sender_id, entry.message_id, entry.dependencies)
+
+    def _author(self, sender_id: str, message_id: str, dependencies: tuple[str, ...]) -> None:
+        peer = self.peer(sender_id)
+        peer.prove(message_id, "author")
+        for dependency in dependencies:
+            peer.prove(dependency, "mention")
+
+    def see(self, at: int, why: str, raw: bytes, message: Message | Refusal | None) -> None:
+        """A packet; without a message it is one of ours on its way out."""
+        self._count += 1
+        self.packets.append(PacketSeen(self._count, at, why, message is None, raw, message))
+        if isinstance(message, Message) and message.sender_id != self.me:
+            self._heard(at, message)
+        elif isinstance(message, Refusal) and message.sender_id:
+            self.peer(message.sender_id).refused[str(message.reason)] += 1
+
+    def _heard(self, at: int, message: Message) -> None:
+        peer = self.peer(message.sender_id)
+        kind = message.kind
+        peer.packets[str(kind)] += 1
+        for rule in broken_rules(message):
+            peer.broken[rule] += 1
+        again = kind is Kind.CONTENT and message.message_id in self.log
+        if message.lamport_timestamp is not None and not again:
+            peer.offsets.append(message.lamport_timestamp - at)
+        if kind is Kind.SYNC:
+            if peer.synced_at:
+                peer.sync_gaps.append(at - peer.synced_at)
+            peer.synced_at = at
+        if not again:  # in a rebroadcast all of this is old
+            for entry in message.causal_history:
+                peer.prove(entry.message_id, "mention")
+            if message.bloom_filter is not None:
+                peer.filter, peer.filter_at = message.bloom_filter, at
+
+    def peer(self, sender_id: str) -> PeerTrace:
+        found = self.peers.get(sender_id)
+        if found is None:
+            found = self.peers[sender_id] = PeerTrace()
+            if len(self.peers) > PEERS:
+                self.peers.popitem(last=False)
+        else:
+            self.peers.move_to_end(sender_id)
+        return found
+
+
+def concerned(what: facts.What) -> tuple[str, ...]:
+    """The messages that a fact is about."""
+    match what:
+        case facts.MessageDelivered() | facts.EphemeralSaid():
+            return (what.said.message.message_id,)
+        case ev.DependenciesMissing():
+            return (what.message_id, *what.dependencies)
+        case ev.DependenciesLost():
+            return what.dependencies
+        case ev.RepairRequested():
+            return what.message_ids
+    message_id = getattr(what, "message_id", "")
+    return (message_id,) if message_id else ()

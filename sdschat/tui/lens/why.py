@@ -1,0 +1,191 @@
+"""Why a message has the state that it has: every step of its acknowledgement, with the cause."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node import facts
+from sdschat.node.view_values import Shown
+from sdschat.sds import events as ev
+from sdschat.sds.rows import AckState, Evidence
+from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
+from sdschat.tui.lens.sight import Sight
+from sdschat.tui.lens.trace import Told
+from sdschat.tui.model.cleaning import clean, short
+from sdschat.tui.model.words import clock, count, countdown, duration
+
+_STATES: Final = {AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "maybe", AckState.ACKED: "acked"}
+_WORDS: Final = {
+    AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "possibly acked", AckState.ACKED: "acked",
+}  # fmt: skip
+_QUIET: Final = 60_000
+_CAUSES: Final = {
+    "received": "it arrived", "requested_by_other": "another asked for it first", "lost": "it was given up",
+    "answered_by_other": "another answered", "arrived_before_due": "it arrived before we had to ask",
+    "no_body": "its packet is not kept any more",
+}  # fmt: skip
+
+
+def view(sight: Sight) -> list[Line]:
+    chosen = sight.selection
+    if chosen is None:
+        return paragraph("Select a message (Alt+Up), or name one: /why a3f9.", sight.width)
+    shown = sight.message(chosen)
+    head = f"message {short(chosen, 8)}"
+    lines = [heading(head if shown is None else f"{head} by {sight.who(shown.sender_id)}")]
+    if shown is not None and (text := sight.text_of(chosen, sight.width - 4)):
+        lines.append(line((f"  {text}", "quote")))
+    lines += _own(sight, chosen) if shown is not None and shown.own else _foreign(sight, chosen, shown)
+    return lines
+
+
+def _own(sight: Sight, message_id: str) -> list[Line]:
+    fate = sight.fate(message_id)
+    if fate is None:
+        return paragraph("Nothing is remembered of its acknowledgement.", sight.width)
+    sign = {AckState.UNACKED: sight.glyphs.unacked, AckState.POSSIBLY_ACKED: sight.glyphs.maybe}
+    sends = count(fate.sends, "time") if fate.sends else "not yet"
+    lines = [line("  ", (f"{sign.get(fate.state, sight.glyphs.acked)} {_WORDS[fate.state]}", _STATES[fate.state]),
+                  (f", sent {sends}", "note"))]  # fmt: skip
+    lines += _timeline(sight, message_id, fate.evidence)
+    now = sight.peek.now
+    if fate.state is AckState.ACKED:
+        return lines
+    if fate.due and sight.peek.online:
+        again = f"next: sent again in {countdown(fate.due - now)} unless acknowledged"
+        lines += paragraph(again, sight.width, "note", 2)
+    return lines + _what_is_needed(sight)
+
+
+def _what_is_needed(sight: Sight) -> list[Line]:
+    """Why nothing moves, where nothing does."""
+    peek = sight.peek
+    if not peek.online:
+        return paragraph(
+            "There is no connection. It is saved here, and goes out when there is one.", sight.width, indent=2
+        )
+    heard = max((peer.heard_at for peer in peek.peers), default=0)
+    if not heard:
+        return paragraph(
+            "Nobody else was heard in this channel yet: there is nobody to acknowledge it.", sight.width, indent=2
+        )
+    silent = peek.now - heard
+    text = f"Acknowledgements come with others' packets. Last heard one {duration(silent)} ago."
+    if silent > _QUIET:
+        text += f" In a silent channel everybody speaks about every {seconds(peek.sync_interval)}."
+    return paragraph(text, sight.width, indent=2)
+
+
+def _timeline(sight: Sight, message_id: str, evidence: tuple[Evidence, ...]) -> list[Line]:
+    """What was seen, and what was saved of earlier runs."""
+    steps = list(sight.trace.steps.get(message_id, ()))
+    seen = {
+        (told.what.evidence.sender_id, told.what.evidence.how)
+        for told in steps
+        if isinstance(told.what, ev.StateChanged) and told.what.evidence is not None
+    }
+    found = [(told.at, step) for told in steps if (step := _step(sight, told))]
+    found += [
+        (piece.at, _witness(sight, None, piece)) for piece in evidence if (piece.sender_id, piece.how) not in seen
+    ]
+    lines: list[Line] = []
+    for at, (text, style) in sorted(found, key=lambda step: step[0]):
+        lines += _stamped(at, text, style, sight.width)
+    return lines
+
+
+def _stamped(at: int, text: str, style: str, width: int) -> list[Line]:
+    stamp = f"  {clock(at)}.{at % 1000:03d} "
+    rest = paragraph(text, width, style, len(stamp))
+    first = rest[0][0][0][len(stamp) :]
+    return [line((stamp, "time"), (first, style)), *rest[1:]]
+
+
+def _step(sight: Sight, told: Told) -> tuple[str, str] | None:
+    match told.what:
+        case facts.MessageDelivered():
+            return "written: saved here, in the log", "note"
+        case facts.HandedOver():
+            return "handed to the broker; nobody else need have it yet", "note"
+        case facts.NotPublished(detail=detail):
+            return f"not sent: {clean(detail, limit=200)}", "refused"
+        case ev.MessageResent(sends=sends):
+            return f"sent again, the {_ordinal(sends)} time", "note"
+        case ev.StateChanged(state=state, evidence=evidence) if evidence is not None:
+            return _witness(sight, state, evidence)
+        case ev.RepairScheduled(requested_by=asker, due=due):
+            return f"{sight.who(asker)} asks for it; we answer in {seconds(due - told.at)}", "gap"
+        case ev.RepairResponded():
+            return "sent again, as the answer", "gap"
+        case ev.RepairCancelled(why=why):
+            return f"no answer needed: {_CAUSES.get(why, why)}", "note"
+        case ev.PushScheduled(wanted_by=peer):
+            return f"the filter of {sight.who(peer)} lacks it", "gap"
+        case ev.Pushed():
+            return "sent again, for whose filter lacked it", "note"
+    return None
+
+
+def _witness(sight: Sight, state: AckState | None, evidence: Evidence) -> tuple[str, str]:
+    who, packet = sight.who(evidence.sender_id), sight.packet(evidence.packet_id)
+    if evidence.how == "mention":
+        cause, style = f"{who} names it in the causal history of {packet}", "acked"
+    elif evidence.how == "range":
+        cause, style = f"the log of {who} equals ours over a range with it", "acked"
+    else:
+        cause = f"it is in the filter that {who} sent with {packet} (wrong once in {_once(evidence.error_rate)})"
+        style = "maybe"
+    return f"{f'{_WORDS[state]}: ' if state is not None else ''}{cause}", style
+
+
+def _once(rate: float) -> str:
+    return f"{1 / rate:,.0f}" if rate > 1e-12 else "never"
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _foreign(sight: Sight, message_id: str, shown: Shown | None) -> list[Line]:
+    """A message of somebody else, or one that is not here."""
+    lines: list[Line] = []
+    if shown is not None:
+        way = {"live": "as it was sent", "repair": "as the answer to a request", "sync": "by anti-entropy",
+               "store": "from a Store"}.get(shown.via, shown.via)  # fmt: skip
+        lines += paragraph(f"received {way}, {clock(shown.received_at or sight.peek.now)}", sight.width, indent=2)
+        if shown.dependencies:
+            names = " ".join(short(each) for each in shown.dependencies)
+            lines += paragraph(f"names {names} as what came before it", sight.width, indent=2)
+    missing = next((each for each in sight.peek.missing if each.message_id == message_id), None)
+    if missing is not None:
+        lines += paragraph("missing here: see /lens repair", sight.width, "gap", 2)
+    for told in sight.trace.steps.get(message_id, ()):
+        step = _arrival(sight, message_id, told)
+        if step:
+            lines += _stamped(told.at, *step, sight.width)
+    return lines
+
+
+def _arrival(sight: Sight, message_id: str, told: Told) -> tuple[str, str] | None:
+    match told.what:
+        case facts.MessageDelivered(late=late, gap=gap):
+            text = "took its place in the log" + (", before what was there already" if late else "")
+            return text + (f", without {count(len(gap), 'message')} that nobody gave us" if gap else ""), "acked"
+        case ev.DependenciesMissing(message_id=by):
+            if by == message_id:
+                return "waits: what it names is not here", "gap"
+            return f"{short(by)} names it, and it is not here", "gap"
+        case ev.DependenciesLost():
+            return "given up", "lost"
+        case ev.GapClosed():
+            return "came after it had been given up", "acked"
+        case ev.DuplicateReceived():
+            return "came once more", "note"
+        case ev.RepairWanted(due=due):
+            return f"we ask in {seconds(due - told.at)} (T_req) unless it comes or another asks", "gap"
+        case ev.RepairRequested(carrier=carrier):
+            return f"asked for, with our packet {sight.packet(carrier)}", "gap"
+        case ev.MessageParked(due=due):
+            return f"dated ahead: waits until {clock(due)}", "late"
+    return _step(sight, told)

@@ -1,0 +1,339 @@
+"""Every view on real nodes: what it says is what happened."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.faulting import Injection
+from sdschat.node.settings import Value
+from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.events import RepairRequested, StateChanged
+from sdschat.sds.repair import determine_t_resp
+from sdschat.sds.rows import AckState
+from sdschat.sds.values import Message
+from sdschat.tui.lens.eye import VIEWS
+from sdschat.tui.lens.lines import plain
+from sdschat.tui.model.glyphs import UNICODE
+from sdschat.wire.sds_codec import SdsCodec
+from tests.tui.lens.looking import ROOM, Looking, looking
+
+SLOW_REPAIR: dict[str, Value] = {
+    "repair.t_min": 2000,
+    "repair.t_max": 60_000,
+    "push.enabled": False,
+    "sds.lost_after": 600_000,
+}
+
+
+async def lose_one(look: Looking) -> str:
+    """Bob writes something that ann does not hear, and something that names it. Gives the id of what is missing."""
+    await look.own.until(PresenceChanged)
+    look.say("ann", "to begin with")
+    await look["bob"].until_texts("to begin with")
+    Injection(look.own.node, ROOM).share("loss", 1.0, "in")
+    lost = look.say("bob", "the lost one")
+    await look["eve"].until_texts("to begin with", "the lost one")
+    Injection(look.own.node, ROOM).off()
+    look.say("eve", "names it")
+    return lost
+
+
+def test_every_view_says_something_before_anything_happened(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path) as look:
+            for view in VIEWS:
+                assert look.text(view).strip(), view
+
+    asyncio.run(story())
+
+
+def test_a_view_or_channel_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path) as look:
+            with pytest.raises(ValueError, match=r"There is no view 'nonsense'\. There are: why"):
+                look.text("nonsense")
+            with pytest.raises(ValueError, match=r"'attic' is not open"):
+                look.eye.lines("why", "attic")
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("width", [30, 53, 100])
+def test_no_view_is_wider_than_its_room_by_its_own_words(tmp_path: Path, width: int) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            mine = look.say("ann", "hello")
+            await look.until("why", "acked", selection=mine)
+            for view, least in (("why", 30), ("matrix", 30), ("filter", 50)):
+                for line in look.eye.lines(view, ROOM, mine, width=width):
+                    assert len(plain(line)) <= max(width, least), (view, plain(line))
+
+    asyncio.run(story())
+
+
+def test_why_names_the_packet_and_the_peer_that_acknowledged(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            await look.own.until(PresenceChanged)
+            mine = look.say("ann", "is anybody there?")
+            await look["bob"].until_texts("is anybody there?")
+            answer = look.say("bob", "I am")
+            told = await look.own.until(StateChanged, lambda s: s.message_id == mine and s.state is AckState.ACKED)
+            assert told.evidence is not None
+            shown = await look.until("why", "acked: bob names it in the causal history of", selection=mine)
+            assert "written: saved here, in the log" in shown
+            assert "handed to the broker" in shown
+            assert told.evidence.packet_id[:4] in (answer[:4], "sync")
+
+    asyncio.run(story())
+
+
+def test_why_says_that_nobody_is_there(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path) as look:
+            mine = look.say("ann", "hello?")
+            await look.own.until(MessageDelivered)
+            shown = await look.until("why", "sent 1 time", selection=mine)
+            assert "Nobody else was heard" in " ".join(shown.split())
+            assert "next: sent again in" in shown
+            Injection(look.own.node, ROOM).offline(True)
+            await look.until("why", "There is no connection.", selection=mine)
+
+    asyncio.run(story())
+
+
+def test_why_knows_the_evidence_of_an_earlier_run(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            mine = look.say("ann", "hello")
+            await look.until("why", "acked:", selection=mine)
+            fresh = type(look.eye)(look.own.node, look.eye._view)
+            try:
+                shown = "\n".join(plain(line) for line in fresh.lines("why", ROOM, mine))
+                assert "bob" in shown
+                assert "names it" in shown or "equals ours" in shown
+            finally:
+                fresh.close()
+
+    asyncio.run(story())
+
+
+def test_repair_counts_down_to_the_request_and_says_who_would_answer_when(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob", "eve", changes=SLOW_REPAIR) as look:
+            lost = await lose_one(look)
+            shown = await look.until("repair", lost[:4], "T_req: asking in", "by bob")
+            peek = look.eye._sight(ROOM, None, "", 70, UNICODE).peek
+            missing = next(each for each in peek.missing if each.message_id == lost)
+            assert missing.due > peek.now
+            bob, eve = look["bob"].node.sender_id, look["eve"].node.sender_id
+            for peer, name in ((bob, "bob"), (eve, "eve")):
+                after = determine_t_resp(0, peer, bob, lost, peek.t_max)
+                assert f"{name} {'0 s' if peer == bob else ''}".strip() in shown
+                assert (after == 0) == (peer == bob)
+
+    asyncio.run(story())
+
+
+def test_repair_names_the_carrier_of_the_request_and_the_end(tmp_path: Path) -> None:
+    quick: dict[str, Value] = {"push.enabled": False}
+
+    async def story() -> None:
+        async with looking(tmp_path, "bob", "eve", changes=quick) as look:
+            lost = await lose_one(look)
+            asked = await look.own.until(RepairRequested, lambda r: lost in r.message_ids)
+            shown = await look.until("repair", f"{lost[:4]} repaired, by bob")
+            assert "what we miss" in shown
+            assert asked.carrier[:4] in await look.until("why", "asked for, with our packet", selection=lost)
+
+    asyncio.run(story())
+
+
+def test_the_other_side_shows_who_asked(tmp_path: Path) -> None:
+    quick: dict[str, Value] = {"push.enabled": False}
+
+    async def story() -> None:
+        async with looking(tmp_path, "bob", "eve", changes=quick) as look:
+            await look.own.until(PresenceChanged)
+            Injection(look["bob"].node, ROOM).share("loss", 1.0, "in")
+            mine = look.say("ann", "bob misses this")
+            await look["eve"].until_texts("bob misses this")
+            Injection(look["bob"].node, ROOM).off()
+            look.say("eve", "names it")
+            await look.until("log", f"answer {mine[:4]} to be sent", "requested by bob")
+            await look.until("repair", f"{mine[:4]} answered by us")
+
+    asyncio.run(story())
+
+
+def test_packet_takes_the_message_apart(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            theirs = look.say("bob", "look at me")
+            await look.own.until_texts("look at me")
+            raw = look.eye._view.raw(ROOM, theirs)
+            assert raw is not None
+            message = SdsCodec().decode(raw)
+            assert isinstance(message, Message)
+            shown = look.text("packet", theirs, width=120)
+            assert f"{len(raw)} bytes, spec" in shown
+            assert "breaks no rule" in shown
+            assert str(message.lamport_timestamp) in shown
+            assert message.message_id in shown
+            assert "look at me" in shown
+            assert "signature" in shown
+            digits = [row[5:53].replace(" ", "") for row in shown.splitlines() if row[4:5] == " " and row[:4].isalnum()]
+            assert raw[:16].hex() in "".join(digits)
+
+    asyncio.run(story())
+
+
+def test_packet_lists_what_came_and_went_and_opens_one_by_number(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            look.say("bob", "hello")
+            look.say("ann", "hi")
+            shown = await look.until("packet", "content of bob", "ours, message")
+            row = next(line for line in shown.splitlines() if "content of bob" in line)
+            number = row.split()[0]
+            opened = look.text("packet", argument=number)
+            assert f"packet {number}, in, live" in opened
+            assert "lamport_timestamp" in opened
+
+    asyncio.run(story())
+
+
+def test_a_packet_that_breaks_the_rules_is_said_to(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path) as look:
+            bad = SdsCodec().encode(Message("stranger", "sync-1", ROOM, 5))
+            look.own.node.rooms[ROOM].receive(bad, "live")
+            shown = await look.until("packet", "sync of")
+            number = next(line for line in shown.splitlines() if "sync of" in line).split()[0]
+            opened = look.text("packet", argument=number)
+            assert "breaks S-010" in opened
+            assert "breaks S-051" in opened
+            await look.until("peers", "breaks S-010 1x")
+
+    asyncio.run(story())
+
+
+def test_the_graph_shows_what_is_there_what_waits_and_what_is_missing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob", "eve", changes=SLOW_REPAIR) as look:
+            lost = await lose_one(look)
+            shown = await look.until("graph", "to begin with", f"{lost[:4]} by bob, missing")
+            row = next(line for line in shown.splitlines() if lost[:4] in line)
+            assert "?" in row.partition(lost[:4])[0]
+
+    asyncio.run(story())
+
+
+def test_the_matrix_tells_proven_from_possible(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob", "eve") as look:
+            await look.own.until(PresenceChanged)
+            first = look.say("bob", "by bob")
+            await look["eve"].until_texts("by bob")
+            look.say("eve", "names it")
+            shown = await look.until("matrix", "bob wrote it", "eve named it", selection=first)
+            row = next(line for line in shown.splitlines() if line.startswith(first[:4]))
+            assert row.count("✓") == 2
+
+    asyncio.run(story())
+
+
+def test_a_message_only_in_a_filter_is_possible_and_no_more(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob", "eve") as look:
+            await look.own.until(PresenceChanged)
+            first = look.say("bob", "an old one")
+            for number in range(4):
+                await look["bob"].until_texts("an old one", *(f"n{each}" for each in range(number)))
+                look.say("bob", f"n{number}")
+            await look.until("matrix", "eve has it in a filter", selection=first)
+
+    asyncio.run(story())
+
+
+def test_the_gauge_says_what_is_in_the_filter_that_we_send(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            for number in range(5):
+                look.say("ann", f"number {number}")
+            await look["bob"].until_texts(*(f"number {number}" for number in range(5)))
+            shown = await look.until("filter", "5 of 256 ids", "bob", "compact")
+            own = look.own.node.rooms[ROOM].channel.state.filter
+            read = read_filter(own.to_bytes())
+            assert not isinstance(read, str)
+            assert f"{read.fill:.1%} of the bits set" in shown
+            assert f"{len(own.to_bytes())} bytes" in shown
+
+    asyncio.run(story())
+
+
+def test_peers_shows_a_clock_that_is_wrong(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            await look.own.until(PresenceChanged)
+            Injection(look["bob"].node, ROOM).skew(90_000)
+            look.say("bob", "what time is it?")
+            shown = await look.until("peers", "SKEWED", "looks like sdschat", "bob")
+            assert "clock +9" in shown or "clock +8" in shown
+
+    asyncio.run(story())
+
+
+def test_the_log_is_narrowed_down_by_words_and_without_words(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            theirs = look.say("bob", "find me")
+            await look.own.until_texts("find me")
+            look.say("ann", "something else")
+            await look.until("log", "sync", "find me", "something else")
+            found = look.text("log", argument="delivered bob")
+            assert "find me" in found
+            assert "something else" not in found
+            assert theirs[:4] in look.text("log", argument=theirs[:6])
+            assert "sync received" not in look.text("log", argument="-sync")
+
+    asyncio.run(story())
+
+
+def test_faults_says_what_is_on_and_what_it_did(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            await look.own.until(PresenceChanged)
+            assert "none" in look.text("faults")
+            Injection(look.own.node, ROOM).share("loss", 1.0, "in")
+            look.say("bob", "lost")
+            await look["bob"].until_texts("lost")
+            shown = await look.until("faults", "loss 100% in", "in: ")
+            assert "out: 0 packets lost" in shown
+
+    asyncio.run(story())
+
+
+def test_an_eye_that_is_closed_sees_no_more_packets(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            room = look.own.node.rooms[ROOM]
+            assert len(room.watchers) == 1
+            look.eye.close()
+            assert room.watchers == []
+
+    asyncio.run(story())
+
+
+def test_a_channel_that_is_joined_later_is_seen_too(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path) as look:
+            look.own.node.join("attic")
+            assert len(look.own.node.rooms["attic"].watchers) == 1
+            assert look.eye.lines("peers", "attic")
+
+    asyncio.run(story())
