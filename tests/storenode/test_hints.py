@@ -1,0 +1,112 @@
+"""Retrieval hints: named once a Store has confirmed a message, and used by whoever lacks it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sdschat.node import store_client
+from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.store_facts import StoreAsked
+from sdschat.node.store_hint import hint_of, read_hint
+from sdschat.wire.store_codec import Answer, Query
+from tests.storenode.test_fetching import SLOW
+from tests.storenode.worlds import deaf, hearing, keeper_of, stores, twist
+
+STORE = "0123456789abcdef" * 2
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_client, "HINTS_AFTER", 20)
+    monkeypatch.setattr(store_client, "HINTS_EVERY", 40)
+    monkeypatch.setattr(store_client, "GRACE", 20)
+
+
+def test_a_hint_comes_back_as_it_went() -> None:
+    assert read_hint(hint_of(STORE, 5)) == (STORE, 5)
+
+
+@pytest.mark.parametrize("raw", [b"", b"S1", b"S2" + bytes(24), b"S1" + bytes(23), b"S1" + bytes(25), bytes(64)])
+def test_hints_of_another_make_are_none_of_ours(raw: bytes) -> None:
+    assert read_hint(raw) is None
+
+
+def test_a_place_that_no_database_has_does_no_harm() -> None:
+    hint = read_hint(b"S1" + bytes(16) + b"\xff" * 8)
+    assert hint is not None
+    assert hint.place < 2**63
+
+
+def test_a_message_is_named_with_the_hint_of_the_store_that_confirmed_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, _ = w.start_store("keeper", changes=SLOW)
+            ann = w.start_asking("ann", changes=SLOW)
+            await ann.until(PresenceChanged)
+            first = ann.node.send("lobby", "first")
+            await keeper.until(MessageDelivered)
+            state = ann.node.rooms["lobby"].channel.state
+            while first.message_id not in state.hints:
+                await asyncio.sleep(0.005)
+            assert "hints" in [fact.why for fact in ann.of(StoreAsked)]
+            second = ann.node.send("lobby", "second")
+            hints = {entry.message_id: entry.retrieval_hint for entry in second.causal_history}
+            named = read_hint(hints[first.message_id] or b"")
+            assert named is not None
+            assert named.store == keeper.node.sender_id
+
+    asyncio.run(story())
+
+
+def test_without_a_confirmation_there_is_no_hint(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, _ = w.start_store("keeper", changes=SLOW)
+            keeper_of(keeper).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
+            ann = w.start_asking("ann", changes=SLOW)
+            await ann.until(PresenceChanged)
+            twist(keeper, lambda query, answer: Answer(query.query_id, (), tuple(w.message_id for w in query.wanted)))
+            ann.node.send("lobby", "first")
+            await ann.until(StoreAsked, lambda fact: fact.why == "hints")
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert [entry.retrieval_hint for entry in ann.node.send("lobby", "second").causal_history] == [None]
+
+    asyncio.run(story())
+
+
+def test_the_store_that_a_hint_names_is_asked_and_finds_it_by_the_hint(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keepers = [w.start_store(name, changes=SLOW)[0] for name in ("keeper", "other", "third")]
+            ann, bob = w.start_asking("ann", changes=SLOW), w.start_asking("bob", changes=SLOW)
+            asked: list[tuple[str, Query]] = []
+
+            for keeper in keepers:
+
+                def note(query: Query, answer: Answer, name: str = keeper.node.sender_id) -> Answer:
+                    asked.append((name, query))
+                    return answer
+
+                twist(keeper, note)
+                await ann.until(PresenceChanged, lambda p, nick=keeper.node.nick: p.nick == nick)  # type: ignore[misc]
+                await bob.until(PresenceChanged, lambda p, nick=keeper.node.nick: p.nick == nick)  # type: ignore[misc]
+            await ann.until(PresenceChanged, lambda p: p.nick == "bob")
+            deaf(bob)
+            missed = ann.node.send("lobby", "missed")
+            state = ann.node.rooms["lobby"].channel.state
+            while missed.message_id not in state.hints:
+                await asyncio.sleep(0.005)
+            hint = read_hint(state.hints[missed.message_id])
+            assert hint is not None
+            hearing(bob)
+            ann.node.send("lobby", "after")
+            await bob.until_texts("missed", "after")
+            [(name, query)] = [(name, query) for name, query in asked if not query.confirm]
+            assert name == hint.store
+            assert read_hint(query.wanted[0].hint) == hint
+
+    asyncio.run(story())

@@ -1,0 +1,182 @@
+"""A Store as a whole: its channels, what it keeps, and what it tells of itself."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from sdschat.node.connect import InMemory
+from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.keeper_counts import COUNTS, Counts
+from sdschat.node.keeper_discover import Discovery
+from sdschat.node.keeper_metrics import MetricsServer, prometheus
+from sdschat.node.keeper_node import Keeping
+from sdschat.store.archive import Archive
+from sdschat.store.figures import archived
+from sdschat.store.reader import Reader
+from sdschat.wire.sds_codec import SdsCodec
+from tests.node.worlds import Member
+from tests.storenode.worlds import Stores, stores
+
+
+async def _archive(w: Stores, keeper: Member, count: int) -> list[str]:
+    ann = w.start("ann")
+    await ann.until(PresenceChanged, lambda p: p.nick == "keeper")
+    ids = [ann.node.send("lobby", f"number {number} " + "long " * 200).message_id for number in range(count)]
+    await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == ids[-1])
+    return ids
+
+
+def test_a_store_is_found_by_its_presence(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, _ = w.start_store("keeper")
+            ann = w.start_asking("ann")
+            await ann.until(PresenceChanged)
+            assert list(ann.node.rooms["lobby"].presence.roles) == [keeper.node.sender_id]
+
+    asyncio.run(story())
+
+
+def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, store = w.start_store("keeper", keeping=Keeping())
+            ids = await _archive(w, keeper, 60)
+            store.keeping = Keeping(size=1)
+            for _ in store.tidy():
+                pass
+            shelf = Archive(keeper.node._store)
+            assert shelf.by_id("lobby", ids[0]) is None
+            assert keeper.node.rooms["lobby"].channel.state.history.entry(ids[0]) is not None
+            assert store.counts.dropped_packets > 50
+            assert store.floor("lobby").packets == store.counts.dropped_packets
+
+    asyncio.run(story())
+
+
+def test_packets_beyond_the_age_are_dropped_and_younger_ones_kept(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, store = w.start_store("keeper", keeping=Keeping(age=3_600_000))
+            ids = await _archive(w, keeper, 5)
+            for _ in store.tidy():
+                pass
+            assert store.counts.dropped_packets == 0
+            store._clock.skew = 3_601_000
+            for _ in store.tidy():
+                pass
+            store._clock.skew = 0
+            assert store.counts.dropped_packets == 5
+            assert Archive(keeper.node._store).by_id("lobby", ids[-1]) is None
+
+    asyncio.run(story())
+
+
+def test_every_channel_that_somebody_speaks_in_is_archived(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            ann = w.start("ann", "lobby", "attic")
+            keeper, _ = w.start_store("keeper", "elsewhere")
+            found: list[str] = []
+            discovery = Discovery(keeper.node, InMemory(w.network, keeper.node.settings), found.append)
+            discovery.start()
+            sent = ann.node.send("attic", "hello")
+            await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == sent.message_id)
+            assert sorted(found) == ["attic", "lobby"]
+            await discovery.close()
+
+    asyncio.run(story())
+
+
+def test_made_up_channels_are_not_joined_and_real_ones_up_to_a_bound(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, _ = w.start_store("keeper", "elsewhere")
+            discovery = Discovery(keeper.node, InMemory(w.network, keeper.node.settings), lambda name: None, most=3)
+            discovery.start()
+            stranger = w.network.transport()
+            stranger.start()
+            for number in range(50):
+                stranger.publish(f"sds/1/room{number}/msg", b"garbage")
+                stranger.publish(f"sds/1/room{number}/who/somebody", b"unsigned", retain=True)
+            ann = w.start("ann", "one", "two", "three")
+            while not discovery.passed_over:
+                await asyncio.sleep(0.001)
+            assert set(ann.node.rooms) == {"one", "two", "three"}
+            assert len(keeper.node.rooms) == 3
+            assert set(keeper.node.rooms) < {"elsewhere", "one", "two", "three"}
+            await discovery.close()
+
+    asyncio.run(story())
+
+
+def test_what_was_counted_is_told_to_other_processes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, store = w.start_store("keeper")
+            await _archive(w, keeper, 3)
+            store.save_counts()
+            with Reader.open(w.path("keeper"), SdsCodec()) as reader:
+                told = json.loads(reader.value(COUNTS) or b"")
+                assert (told["archived"], told["answered"]["ids"]) == (3, 0)
+                [one] = [one for one in archived(reader) if one.channel == "lobby"]
+                assert (one.messages, one.packets) == (3, 3)
+
+    asyncio.run(story())
+
+
+async def _get(place: tuple[str, int], request: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection(*place)
+    writer.write(request)
+    try:
+        return await reader.read()
+    except ConnectionResetError:  # it did not even read to the end
+        return b""
+    finally:
+        writer.close()
+
+
+def test_metrics_are_served_in_the_format_of_prometheus(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, store = w.start_store("keeper", 'a"b\\c')
+            store.counts.timed(0.003)
+            store.counts.refuse("busy")
+            server = MetricsServer(lambda: prometheus(store.snapshot()))
+            place = await server.start("127.0.0.1", 0)
+            head, _, body = (await _get(place, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")).partition(b"\r\n\r\n")
+            await server.close()
+            assert head.startswith(b"HTTP/1.1 200 OK")
+            lines = body.decode().splitlines()
+            assert 'sdschat_store_refused_total{reason="busy"} 1' in lines
+            assert 'sdschat_store_answer_seconds_bucket{le="0.0025"} 0' in lines
+            assert 'sdschat_store_answer_seconds_bucket{le="0.005"} 1' in lines
+            assert 'sdschat_store_answer_seconds_bucket{le="+Inf"} 1' in lines
+            assert any(line.startswith('sdschat_store_messages{channel="a\\"b\\\\c"} 0') for line in lines)
+            names = [line.split()[2] for line in lines if line.startswith("# TYPE")]
+            assert len(names) == len(set(names)) > 15
+            assert keeper.node.rooms
+
+    asyncio.run(story())
+
+
+def test_other_requests_are_refused_and_none_hangs_the_server() -> None:
+    async def story() -> None:
+        server = MetricsServer(lambda: "x 1\n")
+        place = await server.start("127.0.0.1", 0)
+        assert b"404" in await _get(place, b"GET /passwd HTTP/1.1\r\n\r\n")
+        assert b"405" in await _get(place, b"POST /metrics HTTP/1.1\r\n\r\n")
+        assert await _get(place, b"x" * 20_000) == b""
+        assert (await _get(place, b"HEAD /metrics HTTP/1.1\r\n\r\n")).endswith(b"\r\n\r\n")
+        await server.close()
+
+    asyncio.run(story())
+
+
+def test_answer_times_fall_into_the_right_buckets() -> None:
+    counts = Counts()
+    for seconds in (0.0005, 0.001, 0.3, 7.0):
+        counts.timed(seconds)
+    assert (counts.times[0], counts.times[-2], counts.times[-1]) == (2, 1, 1)
