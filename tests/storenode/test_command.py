@@ -1,0 +1,120 @@
+"""`sdschat store` as a process, as somebody starts it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import threading
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sdschat.cli import program
+from tests.cli.processes import PATIENCE, Pipe, command, environment, run
+from tests.transport.worlds import Mosquitto
+
+QUIET = ("--timing", "demo")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    made = Mosquitto(tmp_path_factory.mktemp("broker"))
+    asyncio.run(made.start())
+    yield made.url
+    made.stop()
+
+
+class StoreProcess:
+    """A Store that runs, and what it said."""
+
+    def __init__(self, home: Path, *arguments: str) -> None:
+        home.mkdir(exist_ok=True)
+        self.process = subprocess.Popen(
+            command("store", *arguments), cwd=home, env=environment(home), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.said: list[str] = []
+        self._news = threading.Condition()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            with self._news:
+                self.said.append(line.rstrip())
+                self._news.notify_all()
+
+    def until(self, word: str) -> str:
+        with self._news:
+            assert self._news.wait_for(lambda: any(word in line for line in self.said), PATIENCE), self.said
+            return next(line for line in self.said if word in line)
+
+    def end(self, number: int) -> int:
+        self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        self._thread.join(PATIENCE)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        return code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("store", "lobby", "--keep", "soon"), "--keep is 'soon'"),
+        (("store", "lobby", "--keep", "5s"), "90d for 90 days"),
+        (("store", "lobby", "--max-size", "0"), "such as 500M or 20G"),
+        (("store", "lobby", "--metrics", "9464"), "127.0.0.1:9464"),
+        (("store", "lobby", "--json"), "status"),
+        (("store",), "CHANNEL"),
+        (("store", "a\tb"), "control characters"),
+        (("store", "status"), "There is no profile store"),
+        (("store", "compact", "--name", "ann"), "There is no profile ann"),
+    ],
+)
+def test_wrong_use_is_told_with_what_would_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...], words: str,
+) -> None:  # fmt: skip
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    assert program.run(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_store_archives_answers_and_tells_of_it(tmp_path: Path, broker: str) -> None:
+    home = tmp_path / "home"
+    at = ("--broker", broker, *QUIET)
+    store = StoreProcess(home, "#", *at, "--metrics", "127.0.0.1:0")
+    place = store.until("metrics at").split()[-1]
+    store.until("listening")
+    ann = Pipe(home, "lobby", "--name", "ann", *at)
+    ann.say("one", "two", "three")
+    store.until("lobby: archiving")
+    ann.until(lambda lines: any(line["event"] == "store_answered" for line in lines), "no hint")
+    assert ann.end() == 0
+    with urllib.request.urlopen(place, timeout=PATIENCE) as answer:
+        assert b'sdschat_store_messages{channel="lobby"} 3' in answer.read()
+    status = json.loads(run(home, "store", "status", "--json").stdout)
+    assert [(one["channel"], one["messages"]) for one in status["channels"]] == [("lobby", 3)]
+    taken = run(home, "store", "lobby", *at)
+    assert (taken.returncode, "another process" in taken.stderr or "in use" in taken.stderr) == (5, True)
+    assert run(home, "store", "compact").returncode == 5
+    assert store.end(signal.SIGTERM) == 143
+    after = run(home, "store", "status")
+    assert "not running" in after.stdout
+    assert "archived 3 messages" in after.stdout
+    assert run(home, "store", "compact").returncode == 0
+
+
+def test_a_metrics_port_that_is_taken_is_told_and_nothing_is_archived(tmp_path: Path, broker: str) -> None:
+    port = broker.rpartition(":")[2]
+    done = run(tmp_path / "home", "store", "lobby", "--broker", broker, "--metrics", f"127.0.0.1:{port}")
+    assert done.returncode == 1
+    assert f"--metrics 127.0.0.1:{port} cannot be served there" in done.stderr
