@@ -15,6 +15,7 @@ from sdschat.catchup.values import Declined, Frame, Key, Page, Stretch, Want, be
 
 PAGE_BYTES: Final = 32 * 1024
 PAGE_PACKETS: Final = 256
+PACKET_BYTES: Final = 192 * 1024  # larger ones are left to Stores and to repair
 WINDOW_FIRST: Final = 3  # pages on their way to one peer; one more for each that arrives
 WINDOW_MOST: Final = 24
 SERVED: Final = 8  # peers at the same time
@@ -138,7 +139,7 @@ class Librarian:
         if serving.chosen:
             serving.left -= 1
             found = self._library.packet(serving.chosen.popleft())
-            return [found] if found else []
+            return [found] if found and len(found) <= PACKET_BYTES else []
         if not serving.stretches:
             return None
         stretch = serving.stretches.popleft()
@@ -152,7 +153,7 @@ class Librarian:
             rest = _rest(stretch, stored[-1].key, serving.newest_first)
             if rest.low < rest.high:
                 serving.stretches.appendleft(rest)
-        return [one.raw for one in stored if one.raw]
+        return [one.raw for one in stored if 0 < len(one.raw) <= PACKET_BYTES]
 
     def _choose(self, stretch: Stretch, salt: int) -> list[str]:
         keys = self._library.keys(stretch.low, stretch.high, 2 * limits.LEAF)

@@ -61,6 +61,7 @@ class Seeker:
         self._log = log
         self._draw = draw
         self.state = State.DONE
+        self.begun = False
         self.frames: list[tuple[str, Frame]] = []
         self.ranges: tuple[str, Want] | None = None  # to be asked of a Store in its own way
         self.lacked_by: dict[str, int] = {}  # sources that lack messages of ours, and how many
@@ -100,6 +101,7 @@ class Seeker:
     def begin(self, low: Key, high: Key, mono: int) -> None:
         """Catch up on everything from `low` to `high`. What was under way goes on with the new bounds."""
         self._drop_source()
+        self.begun = True
         self.low, self._high = low, high
         self._compared.clear()
         self._failed.clear()

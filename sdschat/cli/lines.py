@@ -10,6 +10,7 @@ from typing import Any, Final
 from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
 from sdschat.identity.content import ContentKind
 from sdschat.node import facts
+from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.facts import Fact, Said
 from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds import events as ev
@@ -26,12 +27,14 @@ _NAMES: Final[Mapping[type, str]] = {
     facts.IdentityUsedElsewhere: "identity_used_elsewhere",
     facts.SavingFailed: "saving_failed",
     facts.SavingResumed: "saving_resumed",
+    facts.PacketRestored: "packet_restored",
     facts.TroubleMet: "trouble",
     facts.HostingChanged: "hosting",
     StoreAsked: "store_asked",
     StoreAnswered: "store_answered",
     StoreSilent: "store_silent",
     StoreLeft: "store_left",
+    CatchingUp: "catching_up",
     KeyMet: "key_met",
     NickChanged: "nick_changed",
     NickClaimed: "nick_claimed",

@@ -69,7 +69,7 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
     if text == "-":
         standard_input()  # raises, before anything is started, if there is none
     order = _Order(name, text, wait, patience, ephemeral, chosen.text("broker") is None)
-    return run_node(chosen, lambda node: _Sending(node, order).run())
+    return run_node(chosen, lambda node: _Sending(node, order).run(), catches_up=False)
 
 
 class _Sending:

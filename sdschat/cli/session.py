@@ -17,7 +17,7 @@ from sdschat.cli.sources import Chosen
 from sdschat.cli.text import safe
 from sdschat.identity.book import NickClaimed
 from sdschat.identity.content import problems_with
-from sdschat.node import facts, store_client
+from sdschat.node import facts, mvds, store_client
 from sdschat.node.connect import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
@@ -34,17 +34,18 @@ _ATTEMPTS_EMBEDDED = 10  # a broker on this machine may change hosts just now
 _GRACE = 2.0  # seconds for what waits to go out at the end
 
 
-def run_node(chosen: Chosen, body: Body, *, narrate: bool = True) -> int:
+def run_node(chosen: Chosen, body: Body, *, narrate: bool = True, catches_up: bool = True) -> int:
     """Run `body` with a node, until it is done, the node fails or a signal comes. Gives the exit code.
 
     `narrate`: say on standard error what a person has to know; not where a body shows that itself.
+    `catches_up`: fetch history that is lacking; others are let catch up either way.
     """
     for problem in problems_with("", chosen.nick):
         raise Problem(problem, WRONG_USE)
     if narrate:
         _announce(chosen)
     log_to_file()
-    return asyncio.run(_session(chosen, body, narrate))
+    return asyncio.run(_session(chosen, body, narrate, catches_up))
 
 
 def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
@@ -76,12 +77,13 @@ def _announce(chosen: Chosen) -> None:
         say(f"faults injected: {chosen.settings.faults}")
 
 
-async def _session(chosen: Chosen, body: Body, narrate: bool) -> int:
+async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) -> int:
     options, embedded = mqtt_options(chosen)
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     node = Node(profile, chosen.nick, chosen.settings, network)
     store_client.install(node)
+    mvds.install(node, asks=catches_up)
     if narrate:
         node.listen(Narrator(chosen.verbose))
     stopped = _listen_to_signals()

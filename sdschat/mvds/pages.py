@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from sdschat.mvds.config import Config
 from sdschat.mvds.engine import Engine
 from sdschat.mvds.events import Acknowledged, Delivered, Expired, RecordDropped
+from sdschat.mvds.limits import KIB
 from sdschat.mvds.rows import Keep, RecordType
 from sdschat.mvds.values import Message, Mode, Moment, Packet, Payload, Refusal
 
@@ -19,7 +20,7 @@ _SEEN: Final = 4096  # bodies that came, so that one that comes twice is acknowl
 EPOCH: Final = 150
 CONFIG: Final = Config(
     epoch=EPOCH, mode=Mode.INTERACTIVE, ordering="eventual", backoff_max=64, backoff_low=16, expire_after=10,
-    presence_interval=1000, fetch_parents=False, metadata=False,
+    presence_interval=1000, fetch_parents=False, metadata=False, packet_bytes=248 * KIB,
 )  # fmt: skip
 
 

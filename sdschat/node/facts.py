@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
 from sdschat.identity.content import OpenedContent
+from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds import events as ev
 from sdschat.sds.values import Message
@@ -92,6 +93,12 @@ class SavingResumed(NamedTuple):
     pass
 
 
+class PacketRestored(NamedTuple):
+    """The packet of this message, which the disk had altered, is whole again: others had it."""
+
+    message_id: str
+
+
 class TroubleMet(NamedTuple):
     """An error of our own code, which the node survived."""
 
@@ -141,12 +148,14 @@ What = (
     | IdentityUsedElsewhere
     | SavingFailed
     | SavingResumed
+    | PacketRestored
     | TroubleMet
     | HostingChanged
     | StoreAsked
     | StoreAnswered
     | StoreSilent
     | StoreLeft
+    | CatchingUp
 )
 
 

@@ -16,6 +16,7 @@ from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, Savin
 from sdschat.node.part import Part
 from sdschat.node.profile import Profile
 from sdschat.node.reading import Desk
+from sdschat.node.restoring import Restoring
 from sdschat.node.room import Room, open_engine
 from sdschat.node.saving import Batch, gather, read_again, save
 from sdschat.node.settings import Settings
@@ -51,7 +52,7 @@ class Node:
         self._clock = clock or Clock()
         self._loop = asyncio.get_running_loop()
         self._consumers: list[Consumer] = []
-        self._makers: list[PartMaker] = []
+        self._makers: list[PartMaker] = [lambda _: Restoring(profile.store)]
         self._stirred: dict[str, Room] = {}
         self._unsaved: list[Batch] = []
         self._turn_due = self._busy = False
@@ -67,6 +68,10 @@ class Node:
     @property
     def nick(self) -> str:
         return self.desk.nick
+
+    @property
+    def profile(self) -> Profile:
+        return self._profile
 
     @property
     def clock(self) -> Clock:

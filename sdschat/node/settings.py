@@ -109,6 +109,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "mqtt.qos": Setting(_integer, "node", "qos"),
     "mqtt.topic_prefix": Setting(_prefix, "node", "topic_prefix"),
     "content.format": Setting(_one_of("chat", "text"), "node", "content_format"),
+    "history.on_join": Setting(_one_of("all", "24h", "none"), "node", "history_on_join"),
     "journal.keep": Setting(duration, "node", "journal_keep"),
     "embedded.port": Setting(_integer, "node", "embedded_port"),
     "fault.loss": Setting(_number, "faults", "loss"),
@@ -131,6 +132,7 @@ class Settings:
     topic_prefix: str = DEFAULT_PREFIX
     content_format: str = "chat"
     wire: str = "spec"  # of channels that were not used before
+    history_on_join: str = "all"  # how far back the history is fetched when a channel is joined for the first time
     journal_keep: int = 30 * 24 * 3600 * 1000
     embedded_port: int = 1883
     fault_seed: int = 0

@@ -1,0 +1,231 @@
+"""Catching up, for one channel of a node: when to begin, from whom, how far back, and what is told of it.
+
+On joining, after an absence, when somebody says that we lack something, and when the person asks for more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sdschat.catchup.exchange import Exchange, Post
+from sdschat.catchup.library import Librarian
+from sdschat.catchup.seeker import Progress, Seeker, Source, State
+from sdschat.catchup.values import Frame, Key
+from sdschat.mvds.pages import Pages
+from sdschat.mvds.values import Payload, Refusal
+from sdschat.node.catchup_facts import CatchingUp
+from sdschat.node.catchup_intake import EngineIntake
+from sdschat.node.catchup_store import StorePages
+from sdschat.node.clock import Clock
+from sdschat.node.store_client import StoreClient
+from sdschat.sds.values import Now
+from sdschat.store.packets import ChannelLog
+from sdschat.store.transaction import Transaction
+from sdschat.wire.catchup_codec import SyncCodec
+
+if TYPE_CHECKING:
+    from sdschat.node.profile import Profile
+    from sdschat.node.room import Room
+
+DAY: Final = 24 * 3600 * 1000
+SETTLE: Final = 300  # milliseconds after connecting, in which presences come in
+ABSENCE: Final = 60_000  # shorter ones are made up for by anti-entropy
+NUDGED_AGAIN: Final = 30_000
+TELL_EVERY: Final = 250
+_GROUP_TAG: Final = b"sdschat/history/v1\0"
+
+
+class Kept(NamedTuple):
+    """What is remembered over restarts. `since`: how far back the person wants it; `complete`: how far back it is."""
+
+    since: int
+    complete: int = -1  # not yet
+    paused: bool = False
+
+
+class CatchUp:
+    """Not a part of its own: `sync.SyncPart` hears the topic for it."""
+
+    def __init__(self, room: Room, profile: Profile, clock: Clock, on_join: str, *, asks: bool = True) -> None:
+        """`asks` false: only answers others, as a Store does that hears everything anyway."""
+        self._room = room
+        self._store = profile.store
+        self._clock = clock
+        self._asks = asks
+        self._name = f"catchup/{room.name}"
+        self._kept = self._load(on_join)
+        self._saved: Kept | None = None
+        self._begin_at: int | None = None
+        self._away_since = -ABSENCE
+        self._nudged_at = -NUDGED_AGAIN
+        self._told: Progress | None = None
+        self._told_at = 0
+        self._client: StoreClient | None = None
+        self._pages: StorePages | None = None
+        log = ChannelLog(profile.store, room.name)
+        self.seeker = Seeker(log, lambda: secrets.randbits(64))
+        group = hashlib.sha256(_GROUP_TAG + room.name.encode()).digest()
+        self.exchange = Exchange(
+            self.seeker, Librarian(log), log, carrier=Pages(group, profile.chance, clock.now()), codec=SyncCodec(),
+            intake=EngineIntake(room.channel, self.seeker.wanted),
+        )  # fmt: skip
+
+    # What the person asks for.
+
+    def load_older(self, since: int = 0) -> None:
+        """Catch up on everything dated from `since` (epoch milliseconds) on; 0: on everything there is."""
+        self._kept = self._kept._replace(since=min(max(0, since), self._kept.since), complete=-1, paused=False)
+        self.seeker.resume(self._clock.now().mono)
+        self.begin()
+
+    def begin(self) -> None:
+        """Compare with whoever is here, now."""
+        now = self._clock.now()
+        high = max(now.wall - self._room.channel.state.config.push_grace, self._kept.since + 1)
+        self.seeker.begin(Key(self._kept.since, ""), Key(high, ""), now.mono)
+        if self._kept.paused:
+            self.seeker.pause()
+        self._look(now)
+
+    def pause(self) -> None:
+        self._kept = self._kept._replace(paused=True)
+        self.seeker.pause()
+        self._look(self._clock.now())
+
+    def resume(self) -> None:
+        self._kept = self._kept._replace(paused=False)
+        self.seeker.resume(self._clock.now().mono)
+        self._look(self._clock.now())
+
+    @property
+    def since(self) -> int:
+        """How far back the history is wanted."""
+        return self._kept.since
+
+    # What the channel tells.
+
+    def connected(self, now: Now) -> None:
+        if self._asks and now.mono - self._away_since >= ABSENCE:
+            self._begin_at = now.mono + SETTLE
+
+    def disconnected(self, now: Now) -> None:
+        self._begin_at = None
+        self._away_since = -ABSENCE if self.seeker.active else now.mono
+        self.exchange.offline()
+        if self._pages is not None:
+            self._pages.cancel()
+
+    def presence_changed(self, sender_id: str, online: bool) -> None:
+        if not online:
+            self.exchange.gone(sender_id)
+        self._look(self._clock.now())
+
+    def heard(self, frm: str, what: Frame | Payload | Refusal, now: Now) -> None:
+        """A frame, or the records of a payload of pages."""
+        if frm not in self._room.presence.online:
+            return  # nobody is sent anything on the word of somebody who is not here
+        if isinstance(what, Frame):
+            self.exchange.frame(frm, what, now)
+        else:
+            self.exchange.records(frm, what, now)
+        self._after(now)
+
+    def advance(self, now: Now) -> None:
+        if self._begin_at is not None and self._begin_at <= now.mono:
+            self._begin_at = None
+            self.begin()
+        self.exchange.advance(now)
+        self._after(now)
+
+    def next_wake(self) -> int | None:
+        due = [when for when in (self._begin_at, self.exchange.next_wake()) if when is not None]
+        return min(due, default=None)
+
+    def take(self, now: Now) -> tuple[list[Post], list[CatchingUp], Kept | None]:
+        """What is to be sent, told and saved."""
+        posts, self.exchange.posts = self.exchange.posts, []
+        kept = self._kept if self._kept != self._saved else None
+        self._saved = self._kept
+        return posts, self._tell(now), kept
+
+    def save(self, transaction: Transaction, kept: Kept) -> None:
+        transaction.set_value(self._name, json.dumps(kept._asdict()).encode())
+
+    # Parts of it.
+
+    def _look(self, now: Now) -> None:
+        """Who can be asked: Stores first, then participants, in an order of our own so that all get their share."""
+        presence = self._room.presence
+        stores = self._stores()
+        others = [name for name, nick in presence.online.items() if nick and name not in presence.roles]
+        me = self._room.channel.state.participant_id
+        others.sort(key=lambda name: hashlib.sha256(f"{me} {name}".encode()).digest())
+        present = [Source(name, store=True) for name in stores] + [Source(name) for name in others]
+        if self._room.transport.connected and self._begin_at is None:
+            self.seeker.sources(present, now.mono)
+        self.exchange.settle(now)
+        self._after(now)
+        self._room.stir()
+
+    def _stores(self) -> list[str]:
+        if self._pages is None:
+            client = next((part for part in self._room.parts if isinstance(part, StoreClient)), None)
+            if client is None:
+                return []
+            self._client = client
+            self._pages = StorePages(client, self._took, self._store_failed)
+        return [] if self._client is None else self._client.stores()
+
+    def _took(self, packets: Sequence[bytes], last: bool) -> None:
+        now = self._clock.now()
+        self.exchange.take_in(packets, last, now, "store")
+        self.exchange.settle(now)
+        self._after(now)
+        self._room.stir()
+
+    def _store_failed(self, store: str) -> None:
+        now = self._clock.now()
+        self.seeker.failed(store, now.mono)
+        self._look(now)
+
+    def _after(self, now: Now) -> None:
+        """What follows from a step: pages to be asked of a Store, nudges, and whether it is done."""
+        if self.seeker.ranges is not None and self._pages is not None:
+            (store, want), self.seeker.ranges = self.seeker.ranges, None
+            self._pages.fetch(store, want)
+        if self.exchange.nudges:
+            self.exchange.nudges.clear()
+            idle = self._asks and not self.seeker.active and self._begin_at is None
+            if idle and now.mono - self._nudged_at >= NUDGED_AGAIN:
+                self._nudged_at = now.mono
+                self._begin_at = now.mono + SETTLE
+        if self.seeker.state is State.DONE and self.seeker.begun and self._kept.complete != self._kept.since:
+            self._kept = self._kept._replace(complete=self._kept.since)
+            self._room.channel.lower_horizon(now, self._kept.since)
+
+    def _tell(self, now: Now) -> list[CatchingUp]:
+        progress = self.seeker.progress()
+        before = self._told
+        if progress == before or not self.seeker.begun:
+            return []
+        if before is not None and before.state is progress.state and now.mono - self._told_at < TELL_EVERY:
+            return []
+        self._told, self._told_at = progress, now.mono
+        nick = self._room.presence.online.get(progress.source, "")
+        return [CatchingUp(str(progress.state), progress.done, progress.total, progress.source, nick, self._kept.since)]
+
+    def _load(self, on_join: str) -> Kept:
+        """As it was saved, or as the settings have it for a channel that is joined for the first time."""
+        saved = self._store.value(self._name)
+        if saved is not None:
+            with contextlib.suppress(ValueError, TypeError):
+                return Kept(**json.loads(saved))
+        horizon = self._room.channel.state.horizon
+        known = self._store.number(self._room.name) is not None
+        since = {"all": 0, "24h": self._clock.now().wall - DAY}.get(on_join, horizon)
+        return Kept(horizon if known else min(since, horizon))

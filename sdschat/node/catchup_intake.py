@@ -1,0 +1,51 @@
+"""Old messages from others into the log: each is looked at like any other before it is taken."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+from sdschat.catchup.exchange import TakenIn
+from sdschat.catchup.values import Key
+from sdschat.identity.signing import sender_id_of
+from sdschat.sds.channel import Channel
+from sdschat.sds.values import Kind, Message, Now
+from sdschat.wire.chat_codec import decode_envelope
+
+
+class EngineIntake:
+    """Gives packets to the engine of a channel. Their signatures are judged where they are shown, as always; here it
+    is only seen to that nobody puts another content, or another author, under the id of a message that we lack."""
+
+    def __init__(self, channel: Channel, wanted: Callable[[Key], bool]) -> None:
+        self._channel = channel
+        self._wanted = wanted
+
+    def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
+        state = self._channel.state
+        found: list[Key] = []
+        new = 0
+        for raw in packets:
+            message = state.codec.decode(raw)
+            if not isinstance(message, Message) or message.kind is not Kind.CONTENT:
+                continue
+            key = Key(message.lamport_timestamp or 0, message.message_id)
+            if not self._wanted(key):
+                if via == "store":  # its ranges are of whole dates, and its pages were judged by who asked for them
+                    continue
+                return TakenIn(found, new, True)
+            here = state.holds(message.message_id)
+            if here or (_is_what_it_says(message) and self._channel.receive_history(now, message, raw, via)):
+                found.append(key)
+                new += not here
+        return TakenIn(found, new, False)
+
+
+def _is_what_it_says(message: Message) -> bool:
+    content = message.content or b""
+    envelope = decode_envelope(content)
+    if envelope is None:
+        return True  # of another make: nothing vouches for it, and it is shown as such
+    if sender_id_of(envelope.author_key) != message.sender_id:
+        return False
+    return hashlib.sha256(content).hexdigest() == message.message_id

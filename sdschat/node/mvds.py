@@ -1,0 +1,94 @@
+"""The part of a channel that hears `sync/<me>/+`: frames and pages of catching up, and direct messages over MVDS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdschat.catchup.values import Frame
+from sdschat.node.catchup import CatchUp
+from sdschat.node.facts import Fact, PresenceChanged, What
+from sdschat.node.part import Post, Work
+from sdschat.node.store_facts import StoreLeft
+from sdschat.sds.events import Rejected
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Now, Reason
+from sdschat.store.transaction import Transaction
+from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
+
+if TYPE_CHECKING:
+    from sdschat.node.node import Node
+    from sdschat.node.room import Room
+
+
+class SyncPart:
+    """See `part.Part`."""
+
+    def __init__(self, catchup: CatchUp) -> None:
+        self.catchup = catchup
+        self._codec = SyncCodec()
+        self._told: list[What] = []
+
+    def attach(self, room: Room) -> None:
+        room.handle("sync", self._heard)
+
+    def connected(self, now: Now) -> None:
+        self.catchup.connected(now)
+
+    def disconnected(self, now: Now) -> None:
+        self.catchup.disconnected(now)
+
+    def next_wake(self) -> int | None:
+        return self.catchup.next_wake()
+
+    def advance(self, now: Now) -> None:
+        self.catchup.advance(now)
+
+    def _heard(self, frm: str, payload: bytes, now: Now) -> None:
+        found = self._codec.decode(payload)
+        if isinstance(found, Frame):
+            self.catchup.heard(frm, found, now)
+        elif isinstance(found, Records) and found.lane == PAGES:
+            self.catchup.heard(frm, found.payload, now)
+        elif not isinstance(found, Records):
+            self._told.append(Rejected(Reason.UNREADABLE, frm, "", f"on sync: {found.why}"))
+
+    def take(self, ready: Ready, now: Now) -> Work:
+        posts, told, kept = self.catchup.take(now)
+        told_before, self._told = self._told, []
+
+        def save(transaction: Transaction) -> None:
+            if kept is not None:
+                self.catchup.save(transaction, kept)
+
+        sent = [Post("sync", post.peer, post.payload) for post in posts]
+        return Work(save if kept is not None else None, sent, [*told_before, *told])
+
+
+def install(node: Node, *, asks: bool = True) -> None:
+    """Every channel that is joined from now on catches up, and lets others catch up."""
+    parts: dict[str, SyncPart] = {}
+
+    def make(room: Room) -> SyncPart:
+        part = parts[room.name] = SyncPart(
+            CatchUp(room, node.profile, node.clock, node.settings.history_on_join, asks=asks)
+        )
+        return part
+
+    def hear(fact: Fact) -> None:
+        part = parts.get(fact.channel)
+        if part is not None and isinstance(fact.what, PresenceChanged):
+            part.catchup.presence_changed(fact.what.sender_id, fact.what.online)
+        elif isinstance(fact.what, StoreLeft):
+            for other in parts.values():
+                other.catchup.presence_changed(fact.what.store_id, False)
+
+    node.extend(make)
+    node.listen(hear)
+
+
+def sync_part(node: Node, channel: str) -> SyncPart:
+    """Of a channel that is joined. Raises KeyError for one that is not, and LookupError without `install`."""
+    found = next((part for part in node.rooms[channel].parts if isinstance(part, SyncPart)), None)
+    if found is None:
+        raise LookupError("this node does not catch up")
+    return found

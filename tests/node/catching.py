@@ -1,0 +1,65 @@
+"""Members that catch up, and what they have in their logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sdschat.node import mvds, store_client
+from sdschat.node.catchup_facts import CatchingUp
+from sdschat.node.clock import Clock
+from sdschat.node.connect import InMemory
+from sdschat.node.facts import MessageDelivered
+from sdschat.node.node import Node
+from sdschat.node.profile import open_profile
+from sdschat.node.settings import Value, make_settings
+from sdschat.wire.sds_codec import SdsCodec
+from tests.node.worlds import QUICK, Member, World
+
+CODEC = SdsCodec()
+
+
+DAY = 24 * 3600 * 1000
+
+
+def _ago(by: int) -> Clock:
+    """A clock that is behind, as if all of this had happened earlier."""
+    clock = Clock()
+    clock.skew = -by
+    return clock
+
+
+def start(w: World, name: str, channel: str = "lobby", ago: int = 0, alone: bool = False, **changes: Value) -> Member:
+    """`alone`: nothing comes to it but by catching up."""
+    given: Mapping[str, Value] = {key.replace("__", "."): value for key, value in changes.items()}
+    settings = make_settings(QUICK | dict(given))
+    node = Node(open_profile(w.path(name), settings), name, settings, InMemory(w.network, settings), _ago(ago))
+    store_client.install(node)
+    mvds.install(node)
+    member = Member(node)
+    w.members.append(member)
+    room = node.join(channel)
+    if alone:
+        room.transport.unsubscribe(f"sds/1/{channel}/msg")
+    return member
+
+
+async def say(member: Member, *texts: str, channel: str = "lobby") -> None:
+    for text in texts:
+        member.node.send(channel, text)
+    await member.until(MessageDelivered, lambda told: told.said.opened.text == texts[-1])
+
+
+async def stop(w: World, member: Member) -> None:
+    await member.node.close(0.1)
+    w.members.remove(member)
+
+
+async def caught_up(member: Member) -> CatchingUp:
+    return await member.until(CatchingUp, lambda told: told.state == "done")
+
+
+def log_of(member: Member, channel: str = "lobby") -> list[str]:
+    """The texts of the log, in its order."""
+    store = member.node.profile.store
+    with store.open_read_only(store.path, CODEC) as reader:
+        return [message.text or "" for message in reader.messages(channel)]

@@ -1,0 +1,182 @@
+"""Catching up between nodes with real stores and keys, on a network in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sdschat.node.catchup_facts import CatchingUp
+from sdschat.node.facts import MessageDelivered
+from sdschat.node.mvds import sync_part
+from sdschat.node.settings import SettingError, make_settings, parse
+from tests.node.catching import DAY, caught_up, log_of, say, start, stop
+from tests.node.worlds import world
+
+TEXTS = [f"number {number}" for number in range(300)]
+
+
+def test_a_newcomer_a_day_later_gets_everything_in_order_and_verified(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = start(w, "ann", ago=DAY)
+            await say(ann, *TEXTS)
+            await stop(w, ann)
+            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            done = await caught_up(bob)
+            assert log_of(bob) == TEXTS
+            assert (done.done, done.total, done.nick) == (300, 300, "ann")
+            told = bob.of(MessageDelivered)
+            assert {one.said.opened.verdict.signed for one in told} == {True}
+            assert {(one.via, one.said.nick) for one in told} == {("sync", "ann")}
+
+    asyncio.run(story())
+
+
+def test_the_newest_hundred_come_first(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = start(w, "ann", ago=DAY)
+            await say(ann, *TEXTS)
+            await stop(w, ann)
+            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await caught_up(bob)
+            assert sorted(bob.texts()[:100], key=TEXTS.index) == TEXTS[200:]
+            assert bob.texts()[100:] == TEXTS[:200]
+
+    asyncio.run(story())
+
+
+def test_who_was_away_gets_what_was_said_meanwhile_and_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann", ago=3 * DAY), start(w, "bob", ago=3 * DAY)
+            await say(ann, *TEXTS[:20])
+            await bob.until_texts(*TEXTS[:20])
+            await stop(w, ann)
+            await stop(w, bob)
+            ann = start(w, "ann", ago=DAY)
+            await say(ann, *TEXTS[20:])
+            await stop(w, ann)
+            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await caught_up(bob)
+            assert log_of(bob) == TEXTS
+            assert sorted(bob.texts(), key=TEXTS.index) == TEXTS[20:]
+
+    asyncio.run(story())
+
+
+def test_two_that_wrote_apart_end_up_with_equal_logs(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann", ago=DAY), start(w, "bob", ago=DAY)
+            await say(ann, "together")
+            await bob.until_texts("together")
+            for member in (ann, bob):
+                transport = member.node.rooms["lobby"].transport
+                transport.drop()  # type: ignore[attr-defined]
+            await asyncio.gather(
+                say(ann, *(f"ann {text}" for text in TEXTS)), say(bob, *(f"bob {text}" for text in TEXTS))
+            )
+            await stop(w, ann)
+            await stop(w, bob)
+            ann, bob = start(w, "ann"), start(w, "bob")
+            await asyncio.gather(caught_up(ann), caught_up(bob))
+            assert len(log_of(ann)) == 601
+            assert log_of(ann) == log_of(bob)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("on_join", "first"), [("24h", 280), ("none", 300)])
+def test_how_far_back_a_newcomer_looks_is_a_setting_and_older_ones_come_on_request(
+    tmp_path: Path, on_join: str, first: int
+) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = start(w, "ann", ago=2 * DAY)
+            await say(ann, *TEXTS[:280])
+            await stop(w, ann)
+            ann = start(w, "ann", ago=DAY // 2)
+            await say(ann, *TEXTS[280:])
+            await stop(w, ann)
+            ann, bob = start(w, "ann"), start(w, "bob", alone=True, history__on_join=on_join)
+            await caught_up(bob)
+            assert log_of(bob) == TEXTS[first:]
+            horizon = bob.node.rooms["lobby"].channel.state.horizon
+            bob.facts.clear()
+            sync_part(bob.node, "lobby").catchup.load_older()
+            await caught_up(bob)
+            assert log_of(bob) == TEXTS
+            assert bob.node.rooms["lobby"].channel.state.horizon == 0 < horizon
+
+    asyncio.run(story())
+
+
+def test_paused_it_stays_so_over_a_restart_and_resumed_it_goes_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = start(w, "ann", ago=DAY)
+            await say(ann, *TEXTS)
+            await stop(w, ann)
+            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await bob.until(MessageDelivered)
+            sync_part(bob.node, "lobby").catchup.pause()
+            await bob.until(CatchingUp, lambda told: told.state == "paused")
+            await stop(w, bob)
+            bob = start(w, "bob", alone=True)
+            await bob.until(CatchingUp, lambda told: told.state == "paused")
+            here = len(log_of(bob))
+            assert 0 < here < 300
+            sync_part(bob.node, "lobby").catchup.resume()
+            await caught_up(bob)
+            assert log_of(bob) == TEXTS
+            assert len(bob.texts()) == 300 - here
+
+    asyncio.run(story())
+
+
+def test_a_node_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = start(w, "ann", ago=DAY)
+            await say(ann, *TEXTS)
+            await stop(w, ann)
+            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await bob.until(MessageDelivered)
+            await stop(w, bob)
+            bob = start(w, "bob", alone=True)
+            here = len(log_of(bob))
+            await caught_up(bob)
+            assert log_of(bob) == TEXTS
+            assert len(bob.texts()) == 300 - here
+
+    asyncio.run(story())
+
+
+def test_when_the_source_leaves_another_goes_on_and_nothing_comes_twice(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, cid = start(w, "ann", ago=DAY), start(w, "cid", ago=DAY)
+            await say(ann, *TEXTS)
+            await cid.until_texts(*TEXTS)
+            await stop(w, ann)
+            await stop(w, cid)
+            members = {one.node.sender_id: one for one in (start(w, "ann"), start(w, "cid"))}
+            bob = start(w, "bob", alone=True)
+            loading = await bob.until(CatchingUp, lambda told: told.state == "loading")
+            await bob.until(MessageDelivered)
+            await stop(w, members[loading.source])
+            done = await caught_up(bob)
+            assert done.source != loading.source
+            assert log_of(bob) == TEXTS
+            assert sorted(bob.texts()) == sorted(TEXTS)
+
+    asyncio.run(story())
+
+
+def test_the_setting_is_checked() -> None:
+    assert make_settings({"history.on_join": parse("history.on_join", "24h")}).history_on_join == "24h"
+    with pytest.raises(SettingError, match="must be one of all, 24h, none"):
+        parse("history.on_join", "1d")
