@@ -27,7 +27,7 @@ from sdschat.sds.steps.receive import receive_message
 from sdschat.sds.steps.send import send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
-from sdschat.sds.values import Codec, Message, Now, Refusal
+from sdschat.sds.values import Codec, HistoryEntry, Message, Now, Refusal
 
 COOLING = 1000  # budgets are topped up, and old entries forgotten, at most this often
 
@@ -143,6 +143,20 @@ class Channel:
             if when is not None and when < due:
                 due = when
         return due if parked is None else min(due, parked)
+
+    def fetch(self, now: Now, message_id: str) -> bool:
+        """Ask the others for the packet of a message of the log, which the disk has altered. False: it is in no log.
+
+        It comes as a duplicate, from which the engine takes nothing: see there and then that it is the right one, and
+        say so with `fetched`.
+        """
+        entry = self.state.delivered(message_id)
+        if entry is not None and self.state.config.repair_enabled:
+            self.state.again.want(HistoryEntry(message_id, None, entry.sender_id), now.mono + self.state.config.t_min)
+        return entry is not None
+
+    def fetched(self, message_id: str) -> None:
+        self.state.again.take(message_id)
 
     def learn_hint(self, message_id: str, hint: bytes) -> None:
         """A Store confirmed a message: name the hint when the message is named."""

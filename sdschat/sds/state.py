@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
+from sdschat.sds.again import Again
 from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.chance import Chance
 from sdschat.sds.clock import LamportClock
@@ -87,6 +88,7 @@ class ChannelState:
     """Plain data; what is done with it stands in `steps/`, under the spec's names."""
 
     __slots__ = (
+        "again",
         "answer_budget",
         "answers",
         "chance",
@@ -147,6 +149,7 @@ class ChannelState:
         self.incoming = IncomingBuffer()
         self.outgoing = OutgoingBuffer()
         self.requests = RequestBuffer()
+        self.again = Again()
         self.answers = AnswerBuffer()
         self.pushes = PushBuffer()
         self.peers = Peers()

@@ -30,7 +30,9 @@ def periodic_outgoing_buffer_sweep(s: ChannelState) -> None:
             s.outgoing.arm(known, s.now.mono + s.config.sweep_interval)
             continue
         found = s.packet_of(known.message_id)
-        assert found is not None, "an own message that is not acknowledged is always kept"
+        if found is None:  # the disk has altered it: somebody else may have it, so it is asked for (`Channel.fetch`)
+            schedule_resend(s, known)
+            continue
         known.sends += 1
         s.packets.append(Packet(found[0], "resend" if known.sends > 1 else "message", known.message_id))
         if known.sends > 1:

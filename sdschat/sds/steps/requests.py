@@ -63,11 +63,13 @@ def requested_by_other(s: ChannelState, message_id: str) -> None:
 
 def eligible_requests(s: ChannelState) -> tuple[HistoryEntry, ...]:
     """SDS-R send message: the eligible entries (T_req <= now) with the lowest T_req, up to the maximum."""
-    ids = s.requests.requests.first_due(s.now.mono, s.config.max_requests)
+    most = s.config.max_requests
+    ids = s.requests.requests.first_due(s.now.mono, most)
+    again = s.again.due(s.now.mono, most - len(ids)) if s.again else ()
     if not ids:
-        return ()
+        return again
     entries = (s.requests.missing[message_id] for message_id in ids)
-    return tuple(HistoryEntry(entry.message_id, entry.hint, entry.sender_id) for entry in entries)
+    return (*(HistoryEntry(entry.message_id, entry.hint, entry.sender_id) for entry in entries), *again)
 
 
 def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier: str) -> None:
@@ -77,6 +79,9 @@ def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier:
     ids = tuple(entry.message_id for entry in requests)
     s.events.append(RepairRequested(ids, carrier))
     for message_id in ids:
+        if message_id in s.again:
+            s.again.asked(message_id, s.now.mono, s.config.t_max)
+            continue
         missing = s.requests.missing[message_id]
         missing.attempts += 1
         missing.suppressed = False
