@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import DONE, UNREACHABLE, WRONG_USE, Problem
 
-_CHANNEL = "demo"
+if TYPE_CHECKING:
+    from sdschat.tui.demo.director import Director
+
+_CHANNEL: Final = "demo"
+_TALKING: Final = 0.6  # of the time without a screen: what is left is for what is missing
 
 
 @click.command("demo")
@@ -23,7 +31,7 @@ _CHANNEL = "demo"
 @click.option("--seconds", type=float, metavar="N", help="End after so long. Default: when you quit.")
 @click.option("--headless", is_flag=True, help="Show nothing; print a summary as JSON at the end.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")
-@click.option("--theme", metavar="NAME", help="dark, light, contrast or plain.")
+@click.option("--theme", type=click.Choice(["dark", "light", "contrast", "plain"]), help="Colours.")
 @click.option("--record", metavar="FILE", help="Keep what you see, for `sdschat replay`.")
 def command(
     peers: int, loss: str, seconds: float | None, headless: bool, ascii_only: bool, theme: str | None,
@@ -47,7 +55,10 @@ def command(
         raise Problem(f"--seconds is {seconds:g}, and must be from 1 to 86400.", WRONG_USE)
     if headless:
         return asyncio.run(_headless(peers, share, 30.0 if seconds is None else seconds, record))
-    raise Problem("The demonstration on screen is not there yet. Use --headless.", WRONG_USE)
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise Problem("demo needs a terminal. Use --headless for a summary as JSON.", WRONG_USE)
+    no_color = bool(os.environ.pop("NO_COLOR", ""))
+    return asyncio.run(_on_screen(peers, share, seconds, record, ascii_only, "plain" if no_color else theme))
 
 
 def _share(text: str) -> float:
@@ -61,28 +72,45 @@ def _share(text: str) -> float:
     return value
 
 
-async def _headless(peers: int, loss: float, seconds: float, record: str | None) -> int:
-    """Talk for most of the time, then let everything be found; ends sooner when nothing is missing any more."""
+@contextlib.asynccontextmanager
+async def _company(
+    peers: int, loss: float, tell: Callable[[str], None], record: str | None
+) -> AsyncIterator[Director]:  # fmt: skip
+    """Everybody but who watches is there; at the end, nobody is, and nothing is left."""
     from sdschat.node.company import Company
     from sdschat.node.settings import make_settings
-    from sdschat.transport.broker import BrokerError
     from sdschat.tui.demo.director import Director
 
-    started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sdschat-demo-") as folder:
         company = Company(Path(folder), make_settings({"sds.sync_interval": 2000}, "demo"), _CHANNEL)
-        director = Director(company, peers, loss, say if sys.stderr.isatty() else lambda _: None)
+        director = Director(company, peers, loss, tell)
         try:
             await director.open()
-        except (BrokerError, TimeoutError) as error:
-            raise Problem(
-                f"The demonstration could not start its broker: {error or 'it took too long'}.", UNREACHABLE
-            ) from error
+        except TimeoutError as error:
+            raise Problem("The demonstration cannot begin: its broker did not start in time.", UNREACHABLE) from error
         try:
-            await director.play(seconds * 0.6)
-            await director.settle(max(0.0, seconds - (time.monotonic() - started)))
-            summary = director.summary(time.monotonic() - started)
+            yield director
         finally:
             await company.close()
+
+
+async def _headless(peers: int, loss: float, seconds: float, record: str | None) -> int:
+    """Talk for most of the time, then let everything be found; ends sooner when nothing is missing any more."""
+    started = time.monotonic()
+    async with _company(peers, loss, say if sys.stderr.isatty() else lambda _: None, record) as director:
+        director.join()
+        await director.play(seconds * _TALKING)
+        await director.settle(max(0.0, seconds - (time.monotonic() - started)))
+        summary = director.summary(time.monotonic() - started)
     print(json.dumps(summary, ensure_ascii=False))
     return DONE
+
+
+async def _on_screen(
+    peers: int, loss: float, seconds: float | None, record: str | None, ascii_only: bool, theme: str | None
+) -> int:  # fmt: skip
+    from sdschat.tui.demo.stage import show
+
+    told: list[str] = []
+    async with _company(peers, loss, told.append, record) as director:
+        return await show(director, seconds, ascii_only=ascii_only, theme=theme)

@@ -42,19 +42,24 @@ class Company:
         """Open a node each, join the channel, and come back when all are connected. `present` gets every node before
         anything happens to it. Raises TimeoutError, and what opening a profile raises."""
         try:
-            together = [self._enter(nick, present) for nick in nicks]
+            together = [self._joined(self.open(nick, present)) for nick in nicks]
             async with asyncio.timeout(_PATIENCE):
                 await asyncio.gather(*together)
         except BaseException:
             await self.close()
             raise
 
-    def _enter(self, nick: str, present: Callable[[Node], None]) -> asyncio.Future[None]:
+    def open(self, nick: str, present: Callable[[Node], None] = lambda _: None) -> Node:
+        """A node that is in no channel yet."""
         options = MqttOptions(Address(LOCAL.scheme, LOCAL.host, self.port))
         network = MqttNetwork(options, self._settings, embedded=True)
         profile = open_profile(database_path(self._folder, nick), self._settings)
         node = self.nodes[nick] = Node(profile, nick, self._settings, network)
         self._networks[nick] = network
+        present(node)
+        return node
+
+    def _joined(self, node: Node) -> asyncio.Future[None]:
         connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def hear(fact: Fact) -> None:
@@ -63,7 +68,6 @@ class Company:
                 connected.set_result(None)
 
         node.listen(hear)
-        present(node)
         node.join(self.channel)
         return connected
 

@@ -73,7 +73,7 @@ class Director:
         self.peers = NAMES[:peers]
         self.loss = loss
         self.tallies: dict[str, Tally] = {}
-        self._tell = tell
+        self.tell = tell
 
     @property
     def nicks(self) -> tuple[str, ...]:
@@ -81,12 +81,18 @@ class Director:
         return (*self.peers, WATCHER)
 
     async def open(self) -> None:
-        """Raises TimeoutError where no broker could be started, and what opening a profile raises."""
-        await self.company.admit(self.nicks, self._present)
+        """Everybody is there, but for who watches: that one joins when somebody looks. Raises TimeoutError where no
+        broker could be started, and what opening a profile raises."""
+        await self.company.admit(self.peers, self._present)
+        self.company.open(WATCHER, self._present)
 
     def _present(self, node: Node) -> None:
         tally = self.tallies[node.nick] = Tally()
         node.listen(tally.hear)
+
+    def join(self) -> None:
+        """Who watches joins with nobody looking."""
+        self.company.nodes[WATCHER].join(self.company.channel)
 
     async def play(self, seconds: float | None = None) -> None:
         """The script for ever; or for so long, and as much faster as it takes to come to its end once."""
@@ -119,7 +125,7 @@ class Director:
             case Verb.SAY:
                 self.company.nodes[nick].send(self.company.channel, act.text)
             case Verb.TELL:
-                self._tell(act.text)
+                self.tell(act.text)
             case Verb.LOSS:
                 for each in self.nicks:
                     self._faults(each).share("loss", self.loss)

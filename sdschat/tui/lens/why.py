@@ -135,7 +135,9 @@ def _witness(sight: Sight, state: AckState | None, evidence: Evidence) -> tuple[
     else:
         cause = f"it is in the filter that {who} sent with {packet} (wrong once in {_once(evidence.error_rate)})"
         style = "maybe"
-    return f"{f'{_WORDS[state]}: ' if state is not None else ''}{cause}", style
+    if state is None:  # of an earlier run: what this piece of evidence alone would have made of it
+        state = AckState.POSSIBLY_ACKED if style == "maybe" else AckState.ACKED
+    return f"{_WORDS[state]}: {cause}", style
 
 
 def _once(rate: float) -> str:

@@ -1,0 +1,53 @@
+"""The demonstration on the screen: the chat of who watches, while the others play."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from sdschat.node.view import NodeView
+from sdschat.tui.app import ChatApp
+from sdschat.tui.demo.director import Director
+from sdschat.tui.demo.script import WATCHER
+from sdschat.tui.preferences import Preferences
+
+WELCOME = "A demonstration. F2 opens the Lens, Alt+Up selects a message, /why says who has it, /quit ends it."
+
+
+def make_app(director: Director, *, ascii_only: bool = False, theme: str | None = None) -> ChatApp:
+    """Has preferences of its own: nothing of the user's is read or kept."""
+    view = NodeView(director.company.nodes[WATCHER])
+    return ChatApp(
+        view, [director.company.channel], Preferences(), ascii_only=ascii_only, theme_now=theme, said=[WELCOME]
+    )  # fmt: skip
+
+
+async def show(director: Director, seconds: float | None, *, ascii_only: bool, theme: str | None) -> int:
+    """Until somebody quits, or for so long. Gives the exit code."""
+    app = make_app(director, ascii_only=ascii_only, theme=theme)
+
+    def tell(text: str) -> None:
+        app.call_later(app.tell, text)
+
+    director.tell = tell
+    play = asyncio.ensure_future(_play(director, app, seconds))
+    try:
+        await app.run_async()
+    finally:
+        play.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await play
+        app.view.close()
+    if app.crash is not None:
+        raise app.crash
+    return app.return_code or 0
+
+
+async def _play(director: Director, app: ChatApp, seconds: float | None) -> None:
+    while not app.is_running:
+        await asyncio.sleep(0.01)
+    try:
+        async with asyncio.timeout(seconds):
+            await director.play()
+    except TimeoutError:
+        app.exit(0)

@@ -1,0 +1,19 @@
+"""Views as plain text, for where there is no panel."""
+
+from __future__ import annotations
+
+from sdschat.node.view import NodeView
+from sdschat.tui.lens.eye import Eye
+from sdschat.tui.lens.lines import plain
+from sdschat.tui.model.glyphs import ASCII
+
+_WIDTH = 78
+
+
+def view_text(view: NodeView, name: str, channel: str, selection: str | None, argument: str = "") -> str:
+    """One look, from what is on disk and in the engine. Raises ValueError for a view that there is not."""
+    eye = Eye(view.node, view)
+    try:
+        return "\n".join(plain(line) for line in eye.lines(name, channel, selection, argument, _WIDTH, ASCII))
+    finally:
+        eye.close()

@@ -1,0 +1,249 @@
+"""The panel and every command of the Lens, driven as a person would."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+from sdschat.node.faulting import Injection
+from sdschat.tui.lens.commands import COMMANDS
+from sdschat.tui.lens.eye import VIEWS
+from tests.tui.stage import Stage, stage
+
+Story = Callable[[Stage], Awaitable[None]]
+
+
+def play(folder: Path, story: Story, *peers: str, size: tuple[int, int] = (120, 30)) -> None:
+    async def run() -> None:
+        async with stage(folder, "ann", peers=peers, size=size) as s:
+            await story(s)
+
+    asyncio.run(run())
+
+
+def shown(s: Stage) -> str:
+    return str(s.app.lens.panel.shown)
+
+
+def shows(s: Stage, view: str) -> bool:
+    return s.app.lens.is_open and shown(s) == view
+
+
+def warns_of(s: Stage, faults: str) -> bool:
+    return "FAULTS ON" in s.text() and faults in " ".join(s.text().split())
+
+
+COMMAND_VIEWS = (
+    ("/why", "why", "message"),
+    ("/repair", "repair", "what we miss"),
+    ("/packet", "packet", "packet of message"),
+    ("/graph", "graph", "who wrote knowing"),
+    ("/dag", "graph", "who wrote knowing"),
+    ("/matrix", "matrix", "known to hold"),
+    ("/filter", "filter", "our filter"),
+    ("/bloom", "filter", "our filter"),
+    ("/peers", "peers", "participants"),
+    ("/events", "log", "event"),
+    ("/fault", "faults", "faults injected"),
+    ("/faults", "faults", "faults injected"),
+    *((f"/lens {view}", view, "") for view in VIEWS),
+)
+
+
+def test_every_view_is_a_command(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("hello")
+        await s.until_text("hello")
+        await s.press("alt+up")
+        for command, view, text in COMMAND_VIEWS:
+            await s.enter(command)
+            await s.until(partial(shows, s, view), command)
+            await s.until_text(text)
+
+    play(tmp_path, story)
+
+
+def test_f2_opens_and_closes_and_the_chat_goes_on(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        assert not s.app.lens.is_open
+        await s.press("f2")
+        await s.until_text("what we miss")
+        await s.enter("still talking")
+        await s.until_text("still talking")
+        await s.press("f2")
+        assert not s.app.lens.is_open
+        assert "what we miss" not in s.text()
+        await s.press("f2")
+        await s.until_text("what we miss")
+
+    play(tmp_path, story)
+
+
+def test_the_panel_takes_the_whole_of_a_small_terminal(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.press("f2")
+        await s.until_text("what we miss")
+        assert s.app.lens.panel.size.width > 60
+        await s.press("f2")
+        await s.enter("hello")
+        await s.until_text("hello")
+
+    play(tmp_path, story, size=(80, 24))
+
+
+def test_the_panel_follows_the_selection(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("first")
+        await s.until_text("first")
+        await s.enter("second")
+        await s.until_text("second")
+        await s.enter("/lens why")
+        await s.press("alt+up")
+        await s.until(lambda: any("  second" in line for line in s.lines() if "▏" in line or "|" in line))
+        newest = s.app.selection
+        await s.press("alt+up")
+        await s.until(lambda: s.app.selection != newest)
+        await s.until(lambda: s.app.lens.panel.selection == s.app.selection)
+
+    play(tmp_path, story)
+
+
+def test_why_takes_the_beginning_of_an_id_and_says_who_acknowledged(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("hello bob")
+        await s.until(lambda: len(s.peers["bob"].texts()) == 1)
+        s.peers["bob"].node.send("lobby", "hello ann")
+        await s.until_text("acked 1")
+        message_id = next(line for line in s.log() if "hello bob" in line).split()[-1]
+        await s.enter(f"/why {message_id}")
+        await s.until_text("acked: bob")
+
+    play(tmp_path, story, "bob")
+
+
+COMPLAINTS = (
+    ("/lens nonsense", "There is no view 'nonsense'"),
+    ("/why zzzz", "No message of this channel"),
+    ("/fault everything", "does not know 'everything'"),
+    ("/fault loss", "does not know 'loss'"),
+    ("/fault loss much", "no share"),
+    ("/fault loss 120%", "must be from 0 to 1"),
+    ("/fault loss 10% sideways", "no direction"),
+    ("/fault delay soon", "must be a duration"),
+    ("/fault skew 48h", "by a day at most"),
+    ("/fault partition nobody", "Nobody here is called 'nobody'"),
+    ("/why", "No message is selected"),
+)
+
+
+def test_what_cannot_be_done_is_said_and_what_was_typed_stays(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        for line, complaint in COMPLAINTS:
+            s.app.composer.put("")
+            await s.enter(line)
+            await s.until_text(complaint)
+            assert s.app.composer.text == line
+
+    play(tmp_path, story)
+
+
+def test_faults_are_injected_shown_in_a_banner_and_ended(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        for line, banner in (
+            ("/fault loss 30% in", "loss 30% in"),
+            ("/fault duplicate 10%", "duplicates 10%"),
+            ("/fault reorder 0.2 out", "reorder 20% out"),
+            ("/fault delay 50ms", "delay 50 ms"),
+            ("/fault partition bob", "without bob"),
+            ("/fault skew +90s", "clock +90 s"),
+        ):
+            await s.enter(line)
+            await s.until(partial(warns_of, s, banner), line)
+        await s.enter("/fault rejoin bob")
+        await s.until(lambda: "without bob" not in s.text())
+        await s.enter("/fault off")
+        await s.until(lambda: "FAULTS ON" not in s.text())
+        assert Injection(s.app.node, "lobby").told() == ""
+
+    async def with_bob(s: Stage) -> None:
+        await s.until(lambda: any(person.nick == "bob" for person in s.app.view.people("lobby")))
+        await story(s)
+
+    play(tmp_path, with_bob, "bob")
+
+
+def test_offline_by_fault_is_as_unmissable_as_any_and_ends(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("/fault offline")
+        await s.until_text("OFFLINE")
+        await s.enter("kept meanwhile")
+        await s.until_text("queued")
+        await s.enter("/fault online")
+        await s.until(lambda: "OFFLINE" not in s.text())
+        await s.until(lambda: s.peers["bob"].texts() == ["kept meanwhile"])
+
+    play(tmp_path, story, "bob")
+
+
+def test_the_views_are_turned_with_the_keys(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.press("f2")
+        s.app.lens.panel._body.focus()
+        names = list(VIEWS)
+        start = names.index(shown(s))
+        await s.press("right")
+        assert shown(s) == names[(start + 1) % len(names)]
+        await s.press("left", "left")
+        assert shown(s) == names[(start - 1) % len(names)]
+
+    play(tmp_path, story)
+
+
+def test_a_click_on_a_name_shows_the_view(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.press("f2")
+        tabs = s.app.lens.panel._tabs
+        row, start, _, _ = next(place for place in tabs._places if place[3] == "matrix")
+        await s.pilot.click(tabs, offset=(start + 1, row))
+        await s.until(lambda: shown(s) == "matrix")
+
+    play(tmp_path, story)
+
+
+def test_another_channel_has_its_own_trace(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.enter("only in the lobby")
+        await s.until_text("only in the lobby")
+        await s.enter("/lens graph")
+        await s.until(lambda: "only in the lobby" in "".join(line[60:] for line in s.lines()))
+        await s.enter("/join attic")
+        await s.until(lambda: s.app.channel == "attic")
+        await s.until(lambda: "only in the lobby" not in s.text())
+
+    play(tmp_path, story)
+
+
+def test_every_command_has_help_and_a_place_in_the_list() -> None:
+    for command in COMMANDS:
+        assert command.summary
+        assert command.usage.startswith(f"/{command.name}")
+        assert command.group == "lens"
+
+
+def test_completion_knows_views_faults_and_people(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.until(lambda: any(person.nick == "bob" for person in s.app.view.people("lobby")))
+        named = {command.name: command for command in COMMANDS}
+        for name, argument, expected in (
+            ("lens", "", "matrix"),
+            ("fault", "", "loss"),
+            ("fault", "partition ", "bob"),
+            ("fault", "loss 30% ", "in"),
+        ):
+            complete = named[name].complete
+            assert complete is not None
+            assert expected in list(complete(s.app, argument))
+
+    play(tmp_path, story, "bob")
