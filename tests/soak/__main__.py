@@ -27,7 +27,7 @@ from tests.soak.member import Member, Use
 from tests.transport.worlds import free_port
 
 FAULTS = ("fault.loss=0.1", "fault.duplicate=0.05", "fault.reorder=0.05", "fault.delay=100ms")
-EVERY = 2.0  # seconds between two messages of a node
+EVERY = 1.0  # seconds between two messages of a node
 RESTART_EVERY = 12.0  # seconds between two ends of some node
 AWAY = 10.0  # at most so many seconds
 SETTLE = 180.0  # seconds for the logs to become equal
@@ -88,7 +88,7 @@ class Soak:
             time.sleep(_TICK)
 
     def _end_one(self, now: float) -> None:
-        running = [member for member in self._restless if member.running]
+        running = [member for member in self._restless if member.joined]
         if running:
             member = self._random.choice(running)
             member.end(self._random.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))

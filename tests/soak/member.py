@@ -43,6 +43,11 @@ class Member:
     def running(self) -> bool:
         return self.process is not None
 
+    @property
+    def joined(self) -> bool:
+        """It runs, and is past its beginning: a signal before that ends it as it ends any program."""
+        return self.running and self.events["joined"] > self.restarts
+
     def start(self) -> None:
         self.process = subprocess.Popen(
             command("pipe", "soak", "--name", self.name, "--linger", "forever", *self._options), cwd=self._home,
