@@ -114,7 +114,7 @@ class _Run:
         self.names = names
         self.metrics = metrics
         self.embedded = chosen.text("broker") is None
-        self.store = StoreNode(node, node._store, keeping)
+        self.store = StoreNode(node, node.profile.store, keeping)
         self._server = MetricsServer(lambda: prometheus(self.store.snapshot()))
 
     async def run(self) -> int:
@@ -153,7 +153,7 @@ class _Run:
             say("warning: anybody on the network can read the metrics, and with them the names of your channels")
 
     async def _discover(self) -> Discovery:
-        for one in archived(self.node._store):
+        for one in archived(self.node.profile.store):
             if one.channel not in self.node.rooms:
                 self.node.join(one.channel)
                 self._say(one.channel)
@@ -163,5 +163,5 @@ class _Run:
         return discovery
 
     def _say(self, name: str) -> None:
-        messages = next((one.messages for one in archived(self.node._store) if one.channel == name), 0)
+        messages = next((one.messages for one in archived(self.node.profile.store) if one.channel == name), 0)
         say(f"{safe(name)}: archiving, {messages:,} messages so far")

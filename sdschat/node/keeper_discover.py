@@ -58,5 +58,5 @@ class Discovery:
         """A readable packet of that channel, or a participant who proves to be there."""
         if what == "who":
             return open_presence(payload, channel, frm, self._node.desk.book).verdict.signed
-        message = self._node._profile.codec.decode(payload)
+        message = self._node.profile.codec.decode(payload)
         return isinstance(message, Message) and message.channel_id == channel

@@ -126,7 +126,7 @@ class StoreClient:
         if not self._online or not self._asking.stores():
             return
         if self._look_at <= now.mono:
-            self._look_at = now.mono + GRACE
+            self._look_at = now.mono + min(GRACE, self._room.channel.state.config.t_min // 4)
             self._ask_for_missing(now)
         if self._hints_at is not None and self._hints_at <= now.mono:
             self._ask_for_hints(now)
@@ -159,12 +159,13 @@ class StoreClient:
 
     def _ask_for_missing(self, now: Now) -> None:
         """Before T_req, which is half a minute away: what a Store has, nobody need be asked to rebroadcast."""
-        missing = self._room.channel.state.requests.missing
+        state = self._room.channel.state
+        missing, grace = state.requests.missing, min(GRACE, state.config.t_min // 4)
         self._wishes = {message_id: wish for message_id, wish in self._wishes.items() if message_id in missing}
         by_store: dict[str, list[Wanted]] = {}
         for message_id, entry in missing.items():
             wish = self._wishes.setdefault(message_id, _Wish())
-            fresh = entry.since + GRACE > now.mono and not self._walking
+            fresh = entry.since + grace > now.mono and not self._walking
             if wish.next_at > now.mono or fresh:
                 continue
             hint = read_hint(entry.hint or b"")

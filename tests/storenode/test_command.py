@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,3 +119,41 @@ def test_a_metrics_port_that_is_taken_is_told_and_nothing_is_archived(tmp_path: 
     done = run(tmp_path / "home", "store", "lobby", "--broker", broker, "--metrics", f"127.0.0.1:{port}")
     assert done.returncode == 1
     assert f"--metrics 127.0.0.1:{port} cannot be served there" in done.stderr
+
+
+def _archived(place: str, count: int) -> None:
+    """Wait until the Store has so many."""
+    wanted = f'sdschat_store_messages{{channel="hall"}} {count}'
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(place, timeout=PATIENCE) as answer:
+            if wanted in answer.read().decode().splitlines():
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"not {count} archived")
+
+
+def test_catching_up_goes_on_from_a_peer_when_the_store_is_killed(tmp_path: Path, broker: str) -> None:
+    count = 1200
+    home, at = tmp_path / "home", ("--broker", broker, "--set", "push.enabled=false")
+    store = StoreProcess(home, "hall", *at, "--metrics", "127.0.0.1:0")
+    place = store.until("metrics at").split()[-1]
+    store.until("hall: archiving")
+    ann = Pipe(home, "hall", "--name", "ann", *at)
+    texts = [f"number {number} {'long ' * 100}" for number in range(count)]
+    ann.say(*texts)
+    _archived(place, count)
+    carol = Pipe(home, "hall", "--name", "carol", *at)
+    carol.until(lambda lines: any(line.get("via") == "store" for line in lines), "nothing from the Store")
+    assert store.end(signal.SIGKILL) == -signal.SIGKILL
+    carol.until(lambda lines: len(carol.texts(lines)) >= count, "not all")
+    delivered = [line for line in carol.lines if line["event"] == "delivered"]
+    ids = [line["message"]["message_id"] for line in delivered]
+    assert len(ids) == len(set(ids)) == count
+    assert {line["via"] for line in delivered} >= {"store", "sync"}
+    carol.kill(signal.SIGTERM)
+    ann.kill(signal.SIGTERM)
+    logs = [run(home, "log", "hall", "--name", name, "--json").stdout for name in ("ann", "carol")]
+    order = [[json.loads(line)["message"]["message_id"] for line in log.splitlines()] for log in logs]
+    assert order[0] == order[1]
+    assert len(order[0]) == count

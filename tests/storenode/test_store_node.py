@@ -47,7 +47,7 @@ def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> Non
             store.keeping = Keeping(size=1)
             for _ in store.tidy():
                 pass
-            shelf = Archive(keeper.node._store)
+            shelf = Archive(keeper.node.profile.store)
             assert shelf.by_id("lobby", ids[0]) is None
             assert keeper.node.rooms["lobby"].channel.state.history.entry(ids[0]) is not None
             assert store.counts.dropped_packets > 50
@@ -69,7 +69,7 @@ def test_packets_beyond_the_age_are_dropped_and_younger_ones_kept(tmp_path: Path
                 pass
             store._clock.skew = 0
             assert store.counts.dropped_packets == 5
-            assert Archive(keeper.node._store).by_id("lobby", ids[-1]) is None
+            assert Archive(keeper.node.profile.store).by_id("lobby", ids[-1]) is None
 
     asyncio.run(story())
 

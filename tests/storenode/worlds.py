@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
-from sdschat.node import store_client
+from sdschat.node import mvds, store_client
 from sdschat.node.keeper import Keeper
 from sdschat.node.keeper_answers import Answerer
 from sdschat.node.keeper_node import Keeping, StoreNode
@@ -27,14 +27,29 @@ class Stores(World):
         """A participant that asks Stores."""
         return self._start(name, channels, changes, lambda node: store_client.install(node, standing))
 
+    def start_late(
+        self, name: str, *channels: str, skew: int = 0, changes: Mapping[str, Value] | None = None
+    ) -> Member:
+        """A participant that asks Stores and catches up, with its clock set wrong by `skew` milliseconds."""
+
+        def extend(node: Node) -> None:
+            node.clock.skew = skew
+            store_client.install(node)
+            mvds.install(node)
+
+        return self._start(name, channels, changes, extend)
+
     def start_store(
         self, name: str, *channels: str, keeping: Keeping | None = None, changes: Mapping[str, Value] | None = None
     ) -> tuple[Member, StoreNode]:
         made: list[StoreNode] = []
-        member = self._start(
-            name, channels, changes,
-            lambda node: made.append(StoreNode(node, node._profile.store, keeping or Keeping())),
-        )  # fmt: skip
+
+        def extend(node: Node) -> None:
+            store_client.install(node)
+            mvds.install(node)
+            made.append(StoreNode(node, node.profile.store, keeping or Keeping()))
+
+        member = self._start(name, channels, changes, extend)
         return member, made[0]
 
     def _start(
