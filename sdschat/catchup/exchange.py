@@ -153,7 +153,7 @@ class Exchange:
         carried = self._carrier.take()
         for through in carried.through:
             if through.arrived:
-                self.librarian.arrived(through.peer)
+                self.librarian.arrived(through.peer, now.mono)
             else:
                 self.librarian.gave_up(through.peer)
         for came in carried.came:
@@ -163,7 +163,7 @@ class Exchange:
         for page in self.seeker.take_pages():
             self.take_in(page.packets, page.last, now, "sync")
         self._deal(now.mono)
-        for shipment in self.librarian.ship():
+        for shipment in self.librarian.ship(now.mono):
             self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)
         for packet in carried.packets:
             self.posts.append(Post(packet.peer, self._codec.encode_records(packet.payload)))

@@ -16,8 +16,10 @@ from sdschat.catchup.values import Declined, Frame, Key, Page, Stretch, Want, be
 PAGE_BYTES: Final = 32 * 1024
 PAGE_PACKETS: Final = 256
 PACKET_BYTES: Final = 192 * 1024  # larger ones are left to Stores and to repair
-WINDOW_FIRST: Final = 3  # pages on their way to one peer; one more for each that arrives
+WINDOW_FIRST: Final = 3  # pages on their way to one peer: one more for each that arrives soon, half as many otherwise
+WINDOW_LEAST: Final = 2
 WINDOW_MOST: Final = 24
+SOON: Final = 1_500  # milliseconds
 SERVED: Final = 8  # peers at the same time
 WANTED_MOST: Final = 4_000_000  # messages for one want
 _LOOKED: Final = 32  # stretches looked into for one page
@@ -51,7 +53,7 @@ class Shipment(NamedTuple):
 class _Serving:
     """One peer's want, and where it stands."""
 
-    __slots__ = ("chosen", "frame", "left", "newest_first", "next", "open", "stretches", "window")
+    __slots__ = ("chosen", "frame", "left", "newest_first", "next", "sent_at", "stretches", "window")
 
     def __init__(self, frame: Frame, want: Want) -> None:
         self.frame = frame
@@ -60,7 +62,7 @@ class _Serving:
         self.left = min(want.limit, WANTED_MOST)
         self.newest_first = want.newest_first
         self.next = 0
-        self.open = 0
+        self.sent_at: deque[int] = deque()  # of the pages that are on their way
         self.window = WINDOW_FIRST
 
     @property
@@ -96,25 +98,27 @@ class Librarian:
             fresh.window = known.window
         return None
 
-    def arrived(self, peer: str) -> None:
+    def arrived(self, peer: str, mono: int) -> None:
         """A page is with the peer."""
         serving = self._serving.get(peer)
-        if serving is None:
+        if serving is None or not serving.sent_at:
             return
-        serving.open = max(0, serving.open - 1)
-        serving.window = min(WINDOW_MOST, serving.window + 1)
-        if serving.done and not serving.open:
+        took = mono - serving.sent_at.popleft()
+        # A peer that is busy taking in what it has would only be sent the same again.
+        serving.window = min(WINDOW_MOST, serving.window + 1) if took < SOON else max(WINDOW_LEAST, serving.window // 2)
+        if serving.done and not serving.sent_at:
             del self._serving[peer]
 
     def gave_up(self, peer: str) -> None:
         """A page did not arrive, or the peer is gone."""
         self._serving.pop(peer, None)
 
-    def ship(self) -> list[Shipment]:
+    def ship(self, mono: int) -> list[Shipment]:
         """Pages for which there is room."""
         found: list[Shipment] = []
         for peer, serving in self._serving.items():
-            while not serving.done and serving.open < serving.window:
+            while not serving.done and len(serving.sent_at) < serving.window:
+                serving.sent_at.append(mono)
                 found.append(Shipment(peer, self._page(serving)))
         return found
 
@@ -131,7 +135,6 @@ class Librarian:
             room -= sum(map(len, some))
         page = Page(serving.frame.session, serving.frame.number, serving.next, tuple(packets), serving.done)
         serving.next += 1
-        serving.open += 1
         return page
 
     def _next(self, serving: _Serving, most: int, room: int) -> list[bytes] | None:

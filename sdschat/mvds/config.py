@@ -24,6 +24,7 @@ class Config:
     ordering: Ordering = "causal"  # mvds.ordering: hand over after the parents, or as it comes
     packet_bytes: int = 64 * KIB  # mvds.packet_bytes: a payload is split at this size
     payload_bytes: int = 1 * MIB  # mvds.payload_bytes: what one peer is sent in one epoch; the rest waits
+    backoff_first: int = 2  # mvds.backoff_first: epochs until the second sending: an answer takes up to one each way
     backoff_max: int = 4096  # mvds.backoff_max: epochs between two sendings, at most
     backoff_low: int = 64  # mvds.backoff_low: where it goes on after the bound
     jitter: float = 0.25  # mvds.jitter: by what part a delay may be longer or shorter
@@ -52,7 +53,8 @@ class Config:
         within("mvds.epoch", self.epoch, 1, 60 * MINUTE)
         within("mvds.packet_bytes", self.packet_bytes, 1024, MAX_PACKET_BYTES)
         within("mvds.payload_bytes", self.payload_bytes, self.packet_bytes, 1024 * MIB)
-        within("mvds.backoff_max", self.backoff_max, 2, 1_000_000)
+        within("mvds.backoff_first", self.backoff_first, 2, 1_000_000)
+        within("mvds.backoff_max", self.backoff_max, self.backoff_first, 1_000_000)
         within("mvds.backoff_low", self.backoff_low, 1, self.backoff_max)
         within("mvds.jitter", self.jitter, 0, 0.5)
         within("mvds.expire_after", self.expire_after, 0, 10_000)

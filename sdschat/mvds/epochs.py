@@ -33,8 +33,8 @@ class EpochClock:
 def backoff_steps(config: Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Delays in epochs: those of the first climb, and those of every later one.
 
-    The spec asks for exponential growth up to a bound and then a lower value. The first delay is two epochs,
-    because an answer takes up to one epoch here, one there and the way.
+    The spec asks for exponential growth up to a bound and then a lower value. The first delay is two epochs if
+    nothing else is said, because an answer takes up to one epoch here, one there and the way.
     """
 
     def climb(start: int) -> tuple[int, ...]:
@@ -44,7 +44,7 @@ def backoff_steps(config: Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
             start *= 2
         return (*steps, config.backoff_max)
 
-    return climb(2), climb(config.backoff_low)
+    return climb(config.backoff_first), climb(config.backoff_low)
 
 
 class Backoff:

@@ -27,7 +27,8 @@ def periodic_outgoing_buffer_sweep(s: ChannelState) -> None:
     due.sort(key=lambda known: (known.state, known.lamport, known.message_id))
     for place, known in enumerate(due):
         if known.sends and place >= RESENDS_PER_SWEEP:
-            s.outgoing.arm(known, s.now.mono + s.config.sweep_interval)
+            # Each to the sweep that will have room for it: all to the next one would be as much again with every sweep.
+            s.outgoing.arm(known, s.now.mono + s.config.sweep_interval * (place // RESENDS_PER_SWEEP))
             continue
         found = s.packet_of(known.message_id)
         if found is None:  # the disk has altered it: somebody else may have it, so it is asked for (`Channel.fetch`)

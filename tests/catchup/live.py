@@ -1,0 +1,112 @@
+"""What the measurements of catching up share: profiles made beforehand, real `pipe`s, and a count of every byte."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+from sdschat.node.clock import Clock
+from sdschat.node.connect import InMemory
+from sdschat.node.node import Node
+from sdschat.node.profile import database_path, open_profile
+from sdschat.node.settings import make_settings
+from sdschat.store.reader import Reader
+from sdschat.transport.base import Connected, Event, Received
+from sdschat.transport.client import MqttTransport
+from sdschat.transport.memory import MemoryNetwork
+from sdschat.transport.options import MqttOptions
+from sdschat.transport.topics import place
+from sdschat.wire.sds_codec import SdsCodec
+from tests.cli.processes import command, environment
+
+CHANNEL = "lobby"
+CODEC = SdsCodec()
+WEEK = 7 * 24 * 3600 * 1000
+
+
+def profile_path(home: Path, name: str) -> Path:
+    return database_path(home / "data" / "sdschat", name)
+
+
+async def write_alone(home: Path, name: str, texts: list[str], ago: int) -> None:
+    """A participant that writes these, so long ago, with nobody to hear it."""
+    settings = make_settings({})
+    clock = Clock()
+    clock.skew = -ago
+    network = InMemory(MemoryNetwork(asyncio.get_running_loop().call_soon), settings)
+    node = Node(open_profile(profile_path(home, name), settings), name, settings, network, clock)
+    node.join(CHANNEL)
+    for at, text in enumerate(texts):
+        node.send(CHANNEL, text)
+        if at % 200 == 0:
+            await asyncio.sleep(0)
+    await asyncio.sleep(0.1)
+    await node.close(0.1)
+
+
+class Tap:
+    """Counts what goes over the broker, by what topics are for."""
+
+    def __init__(self, options: MqttOptions) -> None:
+        self.bytes: Counter[str] = Counter()
+        self.packets: Counter[str] = Counter()
+        self.ready = asyncio.Event()
+        self.transport = MqttTransport(options)
+        self.transport.listen(self._hear)
+        self.transport.subscribe("sds/1/#")
+        self.transport.start()
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Connected):
+            self.ready.set()
+        elif isinstance(event, Received):
+            found = place(event.topic)
+            what = "other" if found is None else found.what
+            self.bytes[what] += len(event.payload)
+            self.packets[what] += 1
+
+    def total(self) -> int:
+        return sum(self.bytes.values())
+
+
+def start(home: Path, name: str, *more: str) -> subprocess.Popen[bytes]:
+    arguments = command("pipe", CHANNEL, "--name", name, "--linger", "forever", *more)
+    return subprocess.Popen(
+        arguments, cwd=home, env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def stop(*processes: subprocess.Popen[bytes]) -> None:
+    for process in processes:
+        process.terminate()
+        process.wait(30)
+
+
+def standing(home: Path, name: str) -> tuple[int, str]:
+    """How many messages the log has, and the fingerprint of them."""
+    with Reader.open(profile_path(home, name), CODEC) as reader:
+        for channel in reader.channels():
+            if channel.channel == CHANNEL:
+                return channel.messages, channel.fingerprint
+    return 0, ""
+
+
+async def until_equal(home: Path, one: str, other: str, messages: int, patience: float = 600.0) -> float:
+    """Seconds until both logs have so many messages, and the same."""
+    began = time.monotonic()
+    while time.monotonic() - began < patience:
+        first = standing(home, one)
+        if first[0] >= messages and first == standing(home, other):
+            return time.monotonic() - began
+        await asyncio.sleep(0.1)
+    raise SystemExit(f"after {patience} s: {standing(home, one)[0]} and {standing(home, other)[0]} of {messages}")
+
+
+def packet_bytes(home: Path, name: str, since: int = 0) -> int:
+    """Of all packets in the log that are dated from then on."""
+    with Reader.open(profile_path(home, name), CODEC) as reader:
+        return sum(len(one.raw or b"") for one in reader.messages(CHANNEL, since=since, with_raw=True))
