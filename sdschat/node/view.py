@@ -14,9 +14,11 @@ from sdschat.node.room import Room
 from sdschat.node.view_values import Key, Lost, Missing, OwnFate, Person, Shown, Sync
 from sdschat.sds.state import ChannelState
 from sdschat.sds.values import Message, Now
+from sdschat.store.errors import StoreError
 from sdschat.store.local import ReadMark
 from sdschat.store.ranks import Ranks
 from sdschat.store.shown import StoredMessage
+from sdschat.store.transaction import Transaction
 from sdschat.transport.topics import normal_channel
 from sdschat.wire.chat_codec import decode_envelope
 
@@ -176,23 +178,20 @@ class NodeView:
         if room is not None:
             room.transport.retry_now()
 
-    # What is this person's alone.
+    # What is this person's alone. Saving gives False where it cannot be saved now; the node says why by itself.
 
     def draft(self, channel: str) -> str:
         return self._store.draft(channel)
 
-    def set_draft(self, channel: str, text: str) -> None:
-        """Raises StoreError."""
-        with self._store.transaction() as transaction:
-            transaction.set_draft(channel, text, self.now().wall)
+    def set_draft(self, channel: str, text: str) -> bool:
+        return self._save(lambda transaction: transaction.set_draft(channel, text, self.now().wall))
 
     def read_mark(self, channel: str) -> ReadMark | None:
         return self._store.read_mark(channel)
 
-    def mark_read(self, channel: str, key: Key) -> None:
-        """Everything that is here by now is read; the line is drawn below this message. Raises StoreError."""
-        with self._store.transaction() as transaction:
-            transaction.set_read_mark(channel, *key, self.now().wall)
+    def mark_read(self, channel: str, key: Key) -> bool:
+        """Everything that is here by now is read; the line is drawn below this message."""
+        return self._save(lambda transaction: transaction.set_read_mark(channel, *key, self.now().wall))
 
     def unread(self, channel: str) -> int:
         return self._store.unread(channel)
@@ -202,6 +201,13 @@ class NodeView:
         kept = self._store.value(f"view.{name}")
         return "" if kept is None else kept.decode(errors="replace")
 
-    def set_value(self, name: str, text: str) -> None:
-        with self._store.transaction() as transaction:
-            transaction.set_value(f"view.{name}", text.encode(errors="replace"))
+    def set_value(self, name: str, text: str) -> bool:
+        return self._save(lambda transaction: transaction.set_value(f"view.{name}", text.encode(errors="replace")))
+
+    def _save(self, change: Callable[[Transaction], None]) -> bool:
+        try:
+            with self._store.transaction() as transaction:
+                change(transaction)
+        except StoreError:
+            return False
+        return True

@@ -9,7 +9,7 @@ from sdschat.node.facts import Fact
 from sdschat.tui.commands.registry import CommandError
 
 if TYPE_CHECKING:
-    from sdschat.tui.app import ChatApp
+    from sdschat.tui.screen_host import ScreenHost
 
 ROOM: Final = 100  # columns from which it stands beside the log
 _MODULE: Final = "sdschat.tui.lens.panel"
@@ -18,7 +18,7 @@ _MODULE: Final = "sdschat.tui.lens.panel"
 class LensHost:
     """Makes the panel when it is first asked for, and tells it what happens."""
 
-    def __init__(self, app: ChatApp) -> None:
+    def __init__(self, app: ScreenHost) -> None:
         self._app = app
         self.panel: Any = None  # a LensPanel; its module is imported when it is first wanted
 

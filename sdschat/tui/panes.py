@@ -15,7 +15,7 @@ from sdschat.tui.model.words import count
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 
 if TYPE_CHECKING:
-    from sdschat.tui.app import ChatApp
+    from sdschat.tui.screen_host import ScreenHost
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log
 WIDER: Final = 120  # and for two
@@ -25,24 +25,27 @@ _NAME: Final = 24
 class Panes:
     """Draws what has changed, and nothing else."""
 
-    def __init__(self, app: ChatApp) -> None:
+    def __init__(self, app: ScreenHost) -> None:
         self._app = app
+        self.head = Static("", id="head", markup=False)
+        self.details = Static("", id="details", markup=False)
+        self.faults = Static("", id="faults", classes="banner", markup=False)
+        self.offline = Static("", id="offline", classes="banner", markup=False)
+        self.notice = Static("", id="hint", markup=False)
+        self.channel_list = ChannelList(id="channels")
+        self.member_list = MemberList("", id="members", markup=False)
         self._texts: dict[str, str] = {}
         self._said: dict[str, str] = {}
         self.members = True  # whether they are wanted, where there is room
         self.channels = True
         self.bare = False  # nothing but the log
 
-    def _static(self, name: str) -> Static:
-        return self._app.screen_stack[0].query_one(f"#{name}", Static)
-
-    def _put(self, name: str, text: Text, *, hide: bool = False) -> None:
+    def _put(self, pane: Static, text: Text, *, hide: bool = False) -> None:
         """Only where it says something else than before: every change lays the screen out anew."""
-        key = f"{text.plain}|{text.spans}"
+        name, key = pane.id or "", f"{text.plain}|{text.spans}"
         if self._texts.get(name) != key:
             self._texts[name] = key
             self._said[name] = text.plain
-            pane = self._static(name)
             pane.update(text, layout=hide)
             if hide:
                 pane.display = bool(text.plain)
@@ -59,17 +62,14 @@ class Panes:
 
     def draw_badges(self) -> None:
         lines = self.lines()
-        self._static_list().set_lines(lines, self._app.look)
+        self.channel_list.set_lines(lines, self._app.look)
         self._draw_head(lines)
-
-    def _static_list(self) -> ChannelList:
-        return self._app.screen_stack[0].query_one("#channels", ChannelList)
 
     def _draw_head(self, lines: list[ChannelLine]) -> None:
         app, text = self._app, Text(no_wrap=True, overflow="crop")
         width = app.size.width
         shown = next((line for line in lines if line.shown), None)
-        if len(lines) > 1 and not self._static_list().display:
+        if len(lines) > 1 and not self.channel_list.display:
             for number, line in enumerate(lines, 1):
                 mark = unread_mark(line)
                 style = "bold reverse" if line.shown else "bold" if mark else ""
@@ -86,13 +86,12 @@ class Panes:
         keys = "F1 help  F2 lens "
         if text.cell_len + len(keys) + 1 < width:
             text.append(" " * (width - text.cell_len - len(keys)) + keys, "dim")
-        self._put("head", text)
+        self._put(self.head, text)
 
     def draw_people(self) -> None:
         app = self._app
-        members = app.screen_stack[0].query_one("#members", MemberList)
-        if members.display and app.desktop.shown:
-            members.set_people(app.view.people(app.desktop.shown), app.look, app.view.now().wall)
+        if self.member_list.display and app.desktop.shown:
+            self.member_list.set_people(app.view.people(app.desktop.shown), app.look, app.view.now().wall)
 
     def draw_banners(self) -> None:
         """The connection, and faults that are injected."""
@@ -102,12 +101,12 @@ class Panes:
             return
         sync, now = app.view.sync(name), app.view.now().wall
         offline = offline_words(model.connection, sync, now)
-        self._put("offline", Text(f"! {offline}" if offline else ""), hide=True)
+        self._put(self.offline, Text(f"! {offline}" if offline else ""), hide=True)
         faults = clean(app.view.faults(name), limit=200)
-        self._put("faults", Text(f"! FAULTS ON: {faults} | /fault off" if faults else ""), hide=True)
+        self._put(self.faults, Text(f"! FAULTS ON: {faults} | /fault off" if faults else ""), hide=True)
 
     def draw_details(self) -> None:
-        self._put("details", Text(self._details()), hide=True)
+        self._put(self.details, Text(self._details()), hide=True)
 
     def _details(self) -> str:
         app, name = self._app, self._app.desktop.shown
@@ -128,7 +127,7 @@ class Panes:
         return "\n".join(lines)
 
     def hint(self, text: str) -> None:
-        self._put("hint", Text(text), hide=True)
+        self._put(self.notice, Text(text), hide=True)
 
     def said(self, name: str) -> str:
         """What a pane says now."""
@@ -137,18 +136,16 @@ class Panes:
     def fit(self) -> None:
         """To the size of the terminal, and to what is wanted."""
         app = self._app
-        screen = app.screen_stack[0]
         wide = app.size.width >= WIDE and not self.bare
         several = len(app.desktop.order) > 1
-        for name in ("head", "entry"):
-            screen.query_one(f"#{name}").display = not self.bare
+        for pane in (self.head, app.entry):
+            pane.display = not self.bare
         full = app.lens.is_open and not wide
-        logs = screen.query_one("#logs")
-        logs.display = not full
-        logs.styles.layout = "horizontal" if wide else "vertical"
-        self._static_list().display = wide and self.channels and several
-        both = app.size.width >= WIDER or not self._static_list().display
-        screen.query_one("#members").display = wide and self.members and both and not app.lens.is_open
+        app.logs.display = not full
+        app.logs.styles.layout = "horizontal" if wide else "vertical"
+        self.channel_list.display = wide and self.channels and several
+        both = app.size.width >= WIDER or not self.channel_list.display
+        self.member_list.display = wide and self.members and both and not app.lens.is_open
         self.draw_badges()
         self.draw_people()
 

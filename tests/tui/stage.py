@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
@@ -38,11 +39,22 @@ class Stage:
         await self.type(text)
         await self.press("enter")
 
+    async def enter_instead(self, text: str) -> None:
+        """In place of what stands in the input."""
+        self.app.composer.put("")
+        await self.enter(text)
+
     async def settle(self) -> None:
-        """Everything that is known is on the screen."""
+        """Everything that is known here is on the screen."""
         await self.pilot.pause()
+        while self.app.node._turn_due:
+            await asyncio.sleep(0.001)
         self.app._redraw()
         await self.pilot.pause()
+
+    def say(self, text: str, who: str = "bob", channel: str = "lobby", **more: Any) -> str:
+        """Somebody else sends a message. Gives its id."""
+        return self.peers[who].node.send(channel, text, **more).message_id
 
     async def until(self, condition: Callable[[], bool], what: str = "") -> None:
         """Wait for what others do."""
@@ -71,8 +83,32 @@ class Stage:
         log = self.app.log_view
         return [log.render_line(y).text.rstrip() for y in range(log.size.height)]
 
+    def follows(self) -> bool:
+        """Whether the log shows its end, and goes on doing so."""
+        return self.app.log_view.following
+
     def hint(self) -> str:
         return self.app.panes.said("hint")
+
+
+Story = Callable[[Stage], Awaitable[None]]
+
+
+def staged(*channels: str, **how: Any) -> Callable[[Story], Callable[[Path], None]]:
+    """Makes a test of a story about ann at the application."""
+
+    def wrap(story: Story) -> Callable[[Path], None]:
+        def test(tmp_path: Path) -> None:
+            async def told() -> None:
+                async with stage(tmp_path, "ann", *channels, **how) as made:
+                    await story(made)
+
+            asyncio.run(told())
+
+        test.__name__, test.__doc__ = story.__name__, story.__doc__
+        return test
+
+    return wrap
 
 
 @contextlib.asynccontextmanager

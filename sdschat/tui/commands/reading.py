@@ -9,13 +9,14 @@ from pathlib import Path
 
 from sdschat.tui.commands.registry import Command, CommandError
 from sdschat.tui.host import Host
-from sdschat.tui.model.cleaning import clean, short
+from sdschat.tui.model.cleaning import clean, clean_name, short
 from sdschat.tui.model.intake import links_in
 from sdschat.tui.model.status import fate_sentence, provenance
 from sdschat.tui.model.words import clock, count, day, stamp
 
 _FOUND = 200
 _LINKS = 20
+_ID = 128
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _AGO = re.compile(r"(\d+)\s*([smhdw])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -119,7 +120,7 @@ def _info(host: Host, argument: str) -> None:
         host.tell(gap)
         return
     entry = host.model.entry_for(shown)
-    lines = [f"message {message_id}", f"  {provenance(entry)}"]
+    lines = ["about the message", f"  {clean_name(message_id, limit=_ID)}", f"  {provenance(entry)}"]
     if entry.sent_at:
         lines.append(f"  written {stamp(entry.sent_at)} by the author's clock, here {stamp(entry.received_at)}")
     if entry.fate is not None:

@@ -94,13 +94,9 @@ class Composer(TextArea):
         if text.strip():
             self.post_message(self.Submitted(text))
 
-    def sent(self) -> None:
-        """The text went out: the line is empty again."""
-        self.past.add(self.text)
-        self.put("")
-
     def put(self, text: str) -> None:
         """Another text, with the cursor behind it."""
+        self._completion = None
         self.load_text(text)
         self.move_cursor(self.document.end)
 

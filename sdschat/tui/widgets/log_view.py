@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -17,30 +16,20 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from sdschat.node.view_values import Key
-from sdschat.tui.look import Look, day_line, item_lines, unread_line
+from sdschat.tui.look import Look
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import Entry, GapItem, Item, Place
-from sdschat.tui.model.words import day_number
+from sdschat.tui.model.items import Place
+from sdschat.tui.widgets.layout import Layout
 
 _MARGIN: Final = 40  # lines beside the viewport within which there is to be something to show
 _FOLLOWED: Final = 400  # rows that are enough to have at hand while the end is looked at
-
-
-class _Drawn:
-    """An item as it was last drawn."""
-
-    __slots__ = ("day", "item", "lead", "strips")
-
-    def __init__(self, item: Item, day: int) -> None:
-        self.item = item
-        self.day = day
-        self.lead = (False, False)  # whether a day line and the unread line stand above it
-        self.strips: list[Strip] = []
+_LEAST_WIDTH: Final = 30
 
 
 class LogView(ScrollView, can_focus=True):
     """Draws a `ChannelModel`. What somebody reads never moves under their eyes, except at the end of the log."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"log--chosen"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "choose(-1)", "Previous message", show=False),
         Binding("down,j", "choose(1)", "Next message", show=False),
@@ -78,12 +67,7 @@ class LogView(ScrollView, can_focus=True):
         self.look = look
         self.model: ChannelModel | None = None
         self.following = True
-        self._cache: dict[Place, _Drawn] = {}
-        self._starts: list[int] = [0]  # the first line of each row at hand, and the number of all lines
-        self._above = 0  # lines of what is not at hand, taken to be one each
-        self._first: Key | None = None
-        self._rows: list[_Drawn] = []  # the rows at hand, as they were last laid out
-        self._version = -1  # of the timeline then
+        self._layout_of_rows = Layout()
         self._moving = False
 
     # What is shown.
@@ -91,8 +75,7 @@ class LogView(ScrollView, can_focus=True):
     def show(self, model: ChannelModel) -> None:
         """Another channel, at its end."""
         self.model = model
-        self._cache.clear()
-        self._first = None
+        self._layout_of_rows.clear()
         self.following = True
         if not model.loaded or not model.timeline.at_end:
             model.open_at_end()
@@ -100,7 +83,7 @@ class LogView(ScrollView, can_focus=True):
 
     def restyle(self, look: Look) -> None:
         self.look = look
-        self._cache.clear()
+        self._layout_of_rows.clear()
         self.refresh_rows()
 
     def refresh_rows(self) -> None:
@@ -113,13 +96,8 @@ class LogView(ScrollView, can_focus=True):
         if self.following:
             model.timeline.trim(len(model.timeline), len(model.timeline), _FOLLOWED)
         self._lay_out(model)
-        self._settle(anchor)
+        self._settle(model, anchor)
         self.refresh()
-
-    def _catch_up(self, model: ChannelModel) -> None:
-        """Rows that came in and are not laid out yet."""
-        if model.timeline.version != self._version:
-            self.refresh_rows()
 
     def tick(self) -> None:
         """A second has passed: countdowns."""
@@ -127,63 +105,19 @@ class LogView(ScrollView, can_focus=True):
         if model is not None and any(not gap.lost for gap in model.timeline.gaps.values()):
             model.refresh_gaps(always=True)
             for gap in model.timeline.gaps.values():
-                self._cache.pop(gap.place, None)
+                self._layout_of_rows.forget(gap.place)
+            self.refresh_rows()
+
+    def _catch_up(self, model: ChannelModel) -> None:
+        """Rows that came in and are not laid out yet."""
+        if model.timeline.version != self._layout_of_rows.version:
             self.refresh_rows()
 
     def _lay_out(self, model: ChannelModel) -> None:
-        """The lines of all rows at hand. Only what is new is drawn."""
-        timeline, now = model.timeline, model.view.now().wall
-        self._version = timeline.version
-        cache, starts, total = self._cache, [0], 0
-        rows: list[_Drawn] = []
-        previous_day, unread_above = -1, model.unread_after
-        for item in timeline.items:
-            drawn = cache.get(item.place)
-            if drawn is None or drawn.item is not item:
-                drawn = cache[item.place] = _Drawn(item, day_number(item.at))
-            unread = unread_above is not None and isinstance(item, Entry) and item.key > unread_above
-            lead = (drawn.day != previous_day and not isinstance(item, GapItem), unread)
-            if not drawn.strips or drawn.lead != lead:
-                drawn.lead = lead
-                drawn.strips = self._draw(item, lead, now)
-            if lead[0]:
-                previous_day = drawn.day
-            if unread:
-                unread_above = None
-            total += len(drawn.strips)
-            starts.append(total)
-            rows.append(drawn)
-        self._starts, self._rows = starts, rows
-        self._measure(model)
-        if len(cache) > 2 * len(timeline.items) + 100:
-            self._cache = {item.place: cache[item.place] for item in timeline.items}
-
-    def _draw(self, item: Item, lead: tuple[bool, bool], now: int) -> list[Strip]:
-        width = self._width
-        lines = item_lines(item, width, self.look, now)
-        if lead[1]:
-            lines.insert(0, unread_line(width, self.look))
-        if lead[0]:
-            lines.insert(0, day_line(item.at, width, self.look))
-        return [Strip(line) for line in lines]
-
-    @property
-    def _width(self) -> int:
-        return max(20, self.scrollable_content_region.width)
-
-    def _measure(self, model: ChannelModel) -> None:
-        """How many lines there are above and below of what is at hand: one for each message, nearly."""
-        timeline = model.timeline
-        first, last = timeline.first_key(), timeline.last_key()
-        if timeline.at_start or first is None:
-            self._above = 0
-        elif first != self._first:
-            self._above = max(1, model.view.rank(model.name, first[1]) - 1)
-        self._first = first
-        below = 0
-        if not timeline.at_end and last is not None:
-            below = max(1, model.total - model.view.rank(model.name, last[1]))
-        size = Size(self._width, self._above + self._starts[-1] + below)
+        layout = self._layout_of_rows
+        width = max(_LEAST_WIDTH, self.scrollable_content_region.width)
+        layout.make(model, width, self.look)
+        size = Size(width, layout.height)
         if size != self.virtual_size:
             # Not as an attribute: that lays out the whole screen anew, and only the scroll bar is concerned.
             self.set_reactive(LogView.virtual_size, size)
@@ -193,20 +127,19 @@ class LogView(ScrollView, can_focus=True):
 
     def _anchor(self) -> tuple[Place, int] | None:
         """The row at the top of the viewport, and which of its lines is there."""
-        at, offset = self._row_at(round(self.scroll_y))
-        return None if at is None else (self._rows[at].item.place, offset)
+        at, offset = self._layout_of_rows.row_at(round(self.scroll_y))
+        return None if at is None else (self._layout_of_rows.rows[at].item.place, offset)
 
-    def _settle(self, anchor: tuple[Place, int] | None) -> None:
-        model = self.model
-        assert model is not None
+    def _settle(self, model: ChannelModel, anchor: tuple[Place, int] | None) -> None:
         if self.following:
             self._move_to(self.max_scroll_y)
         elif anchor is not None:
             at = model.timeline.index_of(anchor[0])
             if at is not None:
-                self._move_to(self._above + self._starts[at] + anchor[1])
+                self._move_to(self._layout_of_rows.first_line(at) + anchor[1])
 
     def _move_to(self, line: float) -> None:
+        """Without that being taken for somebody's scrolling."""
         self._moving = True
         try:
             self.scroll_to(y=line, animate=False, force=True)
@@ -216,24 +149,26 @@ class LogView(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         if not self._moving and self.model is not None and round(old_value) != round(new_value):
-            self._moved(self.model)
+            self._scrolled(self.model)
 
-    def _moved(self, model: ChannelModel) -> None:
+    def _scrolled(self, model: ChannelModel) -> None:
         """Somebody scrolled."""
+        layout, timeline = self._layout_of_rows, model.timeline
         top, height = round(self.scroll_y), self.size.height
-        end = self._above + self._starts[-1]
-        if top + height < self._above or top > end:
-            self._jump_near(model, top)
-        elif top < self._above + _MARGIN and not model.timeline.at_start:
+        if top + height < layout.above or top > layout.end:
+            key = model.view.at_rank(model.name, top + 1)  # the scroll bar was dragged
+            if key is not None:
+                self.jump_to(key, top=True)
+        elif top < layout.above + _MARGIN and not timeline.at_start:
             self._follow(False)
             model.read_before()
-            self._trimmed(model)
-        elif top + height > end - _MARGIN and not model.timeline.at_end:
+            self._let_go(model)
+        elif top + height > layout.end - _MARGIN and not timeline.at_end:
             model.read_after()
-            self._trimmed(model)
-        self._follow(model.timeline.at_end and self.scroll_y >= self.max_scroll_y - 0.5)
+            self._let_go(model)
+        self._follow_if_at_end(model)
 
-    def _trimmed(self, model: ChannelModel) -> None:
+    def _let_go(self, model: ChannelModel) -> None:
         """Rows came in on one side: let go of some on the other."""
         anchor = self._anchor()
         at = None if anchor is None else model.timeline.index_of(anchor[0])
@@ -241,14 +176,11 @@ class LogView(ScrollView, can_focus=True):
             model.timeline.trim(at, at + self.size.height)
         model.refresh_gaps()
         self._lay_out(model)
-        self._settle(anchor)
+        self._settle(model, anchor)
         self.refresh()
 
-    def _jump_near(self, model: ChannelModel, line: int) -> None:
-        """Far from everything at hand: the scroll bar was dragged."""
-        key = model.view.at_rank(model.name, line + 1)
-        if key is not None:
-            self.jump_to(key, top=True)
+    def _follow_if_at_end(self, model: ChannelModel) -> None:
+        self._follow(model.timeline.at_end and self.scroll_y >= self.max_scroll_y - 0.5)
 
     def _follow(self, following: bool) -> None:
         if following != self.following:
@@ -266,14 +198,14 @@ class LogView(ScrollView, can_focus=True):
         model.refresh_gaps()
         self._follow(False)
         self._lay_out(model)
-        items = model.timeline.items
-        at = next((at for at, item in enumerate(items) if item.place >= place), len(items) - 1)
+        rows = self._layout_of_rows.rows
+        at = next((at for at, row in enumerate(rows) if row.item.place >= place), len(rows) - 1)
         if at < 0:
             return
         if choose:
-            self._choose(items[at].message_id or None)
-        self._move_to(self._above + self._starts[at] - (0 if top else self.size.height // 3))
-        self._follow(model.timeline.at_end and self.scroll_y >= self.max_scroll_y - 0.5)
+            self._choose(rows[at].item.message_id or None)
+        self._move_to(self._layout_of_rows.first_line(at) - (0 if top else self.size.height // 3))
+        self._follow_if_at_end(model)
         self.refresh()
 
     def jump_to_end(self) -> None:
@@ -292,21 +224,22 @@ class LogView(ScrollView, can_focus=True):
         if model is None:
             return
         self._catch_up(model)
-        items = model.timeline.items
+        rows = self._layout_of_rows.rows
         at = model.timeline.index_of_message(model.selected) if model.selected else None
         if at is None:
-            bottom, _ = self._row_at(min(round(self.scroll_y) + self.size.height, self._above + self._starts[-1]) - 1)
-            at = (len(items) - 1 if bottom is None else bottom) + (step < 0)
+            bottom = min(round(self.scroll_y) + self.size.height, self._layout_of_rows.end) - 1
+            seen, _ = self._layout_of_rows.row_at(bottom)
+            at = (len(rows) - 1 if seen is None else seen) + (step < 0)
         at += step
-        while 0 <= at < len(items) and not items[at].message_id:
+        while 0 <= at < len(rows) and not rows[at].item.message_id:
             at += step
-        if 0 <= at < len(items):
-            self._choose(items[at].message_id)
+        if 0 <= at < len(rows):
+            self._choose(rows[at].item.message_id)
             self._reveal(at)
 
     def _reveal(self, at: int) -> None:
         """Scroll as little as needed to see a row."""
-        low, high = self._above + self._starts[at], self._above + self._starts[at + 1]
+        low, high = self._layout_of_rows.first_line(at), self._layout_of_rows.first_line(at + 1)
         top, height = round(self.scroll_y), self.size.height
         if low < top:
             self.scroll_to(y=low, animate=False, force=True)
@@ -327,11 +260,9 @@ class LogView(ScrollView, can_focus=True):
 
     def action_start(self) -> None:
         model = self.model
-        if model is not None:
-            first = model.view.at_rank(model.name, 1)
-            key = (0, "") if first is None else first
-            found = model.view.messages(model.name, after=(0, ""), limit=1)
-            self.jump_to(found[0].key if found else key, top=True)
+        found = [] if model is None else model.view.messages(model.name, after=(-1, ""), limit=1)
+        if found:
+            self.jump_to(found[0].key, top=True)
 
     def action_end(self) -> None:
         self.jump_to_end()
@@ -341,36 +272,19 @@ class LogView(ScrollView, can_focus=True):
 
     # Drawing.
 
-    def _row_at(self, line: int) -> tuple[int | None, int]:
-        """Which row, by its number among those at hand, has this line, and which of its lines it is."""
-        local = line - self._above
-        if not 0 <= local < self._starts[-1]:
-            return None, 0
-        at = bisect_right(self._starts, local) - 1
-        return at, local - self._starts[at]
-
     def render_line(self, y: int) -> Strip:
-        line = round(self.scroll_y) + y
-        width = self.size.width
-        at, offset = self._row_at(line)
-        base = self.rich_style
+        line, width, base = round(self.scroll_y) + y, self.size.width, self.rich_style
+        at, offset = self._layout_of_rows.row_at(line)
         if at is None or self.model is None:
             return Strip.blank(width, base)
-        drawn = self._rows[at]
-        strip, item = drawn.strips[offset], drawn.item
-        chosen = bool(item.message_id) and item.message_id == self.model.selected
-        if chosen and offset >= sum(drawn.lead):
+        drawn = self._layout_of_rows.rows[at]
+        strip, message_id = drawn.strips[offset], drawn.item.message_id
+        if message_id and message_id == self.model.selected and offset >= sum(drawn.lead):
             mark = Segment(self.look.glyphs.chosen, Style(bold=True))
             strip = Strip([*strip.crop(0, 1), mark, *strip.crop(2)])
-            base += self._chosen_style
+            base += self.get_component_rich_style("log--chosen", partial=True)
         strip = strip.crop_extend(0, width, base).apply_style(base)
         return self._with_selection(strip, line).apply_offsets(0, line)
-
-    @property
-    def _chosen_style(self) -> Style:
-        return self.get_component_rich_style("log--chosen", partial=True)
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"log--chosen"}
 
     def _with_selection(self, strip: Strip, line: int) -> Strip:
         selection = self.text_selection
@@ -384,12 +298,13 @@ class LogView(ScrollView, can_focus=True):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """What was marked with the mouse, of the rows that are at hand."""
+        layout = self._layout_of_rows
         low = 0 if selection.start is None else selection.start.y
-        high = self._above + self._starts[-1] if selection.end is None else selection.end.y + 1
+        high = layout.end if selection.end is None else selection.end.y + 1
         lines = []
-        for line in range(max(low, self._above), min(high, self._above + self._starts[-1])):
-            at, offset = self._row_at(line)
-            text = "" if at is None else self._rows[at].strips[offset].text
+        for line in range(max(low, layout.above), min(high, layout.end)):
+            at, offset = layout.row_at(line)
+            text = "" if at is None else layout.rows[at].strips[offset].text
             span = selection.get_span(line)
             if span is not None:
                 lines.append(text[span[0] : len(text) if span[1] < 0 else span[1]].rstrip())
@@ -399,12 +314,11 @@ class LogView(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._cache.clear()
+        self._layout_of_rows.clear()
         self.refresh_rows()
 
     def on_click(self, event: events.Click) -> None:
-        at, _ = self._row_at(round(self.scroll_y) + event.y)
+        at, _ = self._layout_of_rows.row_at(round(self.scroll_y) + event.y)
         if at is not None and self.model is not None:
-            item = self._rows[at].item
-            same = item.message_id == self.model.selected
-            self._choose(None if same or not item.message_id else item.message_id)
+            found = self._layout_of_rows.rows[at].item.message_id
+            self._choose(found if found and found != self.model.selected else None)

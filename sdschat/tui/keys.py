@@ -1,0 +1,119 @@
+"""Keys, and what they do. Everything that a key does, a slash command does as well."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar, Final
+
+from textual.binding import Binding, BindingType
+
+from sdschat.tui.commands.registry import CommandError
+from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.items import first_line
+from sdschat.tui.screen_host import ScreenHost
+
+_QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
+
+
+class KeyedHost(ScreenHost):
+    """The host with keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "command('help')", "Help", id="help", priority=True),
+        Binding("f2", "lens", "Lens", id="lens", priority=True),
+        Binding("f3", "pane('channels')", "Channels", id="channels", priority=True),
+        Binding("f4", "pane('members')", "Members", id="members", priority=True),
+        Binding("f5", "command('info')", "Details", id="details", priority=True),
+        Binding("f6", "focus_log", "Log", id="log", priority=True),
+        Binding("f7", "swap", "Swap the two channels of a split", id="swap", priority=True),
+        Binding("alt+up", "choose(-1)", "Select the message above", id="choose-up", priority=True),
+        Binding("alt+down", "choose(1)", "Select the message below", id="choose-down", priority=True),
+        Binding("alt+a", "command('next')", "Next activity", id="next-activity", priority=True),
+        Binding("alt+l", "command('late')", "Late messages", id="late", priority=True),
+        Binding("alt+u", "command('unread')", "First unread", id="unread", priority=True),
+        Binding("alt+end", "command('end')", "Newest", id="end", priority=True),
+        Binding("ctrl+f", "start('/search ')", "Search", id="search", priority=True),
+        Binding("ctrl+c", "copy_or_quit", "Copy, or quit", id="copy", priority=True),
+        Binding("ctrl+q", "quit_twice", "Quit", id="quit", priority=True, show=False),
+        Binding("escape", "escape", "Back", show=False),
+        *(Binding(f"alt+{n}", f"channel({n})", f"Channel {n}", show=False, priority=True) for n in range(1, 10)),
+    ]
+
+    _quit_asked = 0.0
+
+    async def action_command(self, line: str) -> None:
+        """What a key and the command palette do: as if it had been typed."""
+        try:
+            await self.typist.run(f"/{line}")
+        except CommandError as error:
+            self.warn(str(error))
+
+    def action_start(self, text: str) -> None:
+        """Begin to write a command."""
+        self.composer.focus()
+        self.composer.put(text)
+
+    def action_lens(self) -> None:
+        try:
+            self.lens.toggle()
+        except CommandError as error:
+            self.warn(str(error))
+
+    def action_pane(self, what: str) -> None:
+        setattr(self.panes, what, not getattr(self.panes, what))
+        self.panes.fit()
+
+    def action_focus_log(self) -> None:
+        (self.composer if self.log_view.has_focus else self.log_view).focus()
+
+    def action_swap(self) -> None:
+        if self.desktop.beside:
+            self.show_channel(self.desktop.beside)
+
+    def action_reply(self) -> None:
+        """The next message answers the selected one."""
+        entry = self.model.timeline.entries.get(self.selection or "")
+        if entry is None:
+            self.warn("Select a message first.")
+            return
+        self.typist.reply_to = entry.message_id
+        name = self.model.name_of(entry.sender_id, entry.nick)
+        self.warn(f"answering {name} ({short(entry.message_id)}): {first_line(entry)[:60]} | Esc: not an answer")
+        self.composer.focus()
+
+    def action_choose(self, step: int) -> None:
+        self.log_view.action_choose(step)
+
+    def action_channel(self, number: int) -> None:
+        if number <= len(self.desktop.order):
+            self.show_channel(self.desktop.order[number - 1])
+
+    def action_escape(self) -> None:
+        """Out of whatever one is in, one step at a time."""
+        self.panes.hint("")
+        if self.panes.bare:
+            self.toggle_bare()
+        elif self.lens.is_open:
+            self.lens.close()
+        elif self.typist.reply_to:
+            self.typist.reply_to = ""
+        elif self.selection is not None:
+            self.log_view.unchoose()
+        elif not self.log_view.following:
+            self.log_view.jump_to_end()
+        self.composer.focus()
+
+    def action_copy_or_quit(self) -> None:
+        marked = self.screen.get_selected_text() or self.composer.selected_text
+        if marked:
+            self.copy(marked, "The selection")
+        else:
+            self.action_quit_twice()
+
+    def action_quit_twice(self) -> None:
+        now = time.monotonic()
+        if now - self._quit_asked < _QUIT_WITHIN:
+            self.exit(0)
+            return
+        self._quit_asked = now
+        self.warn("Once more to leave. What you wrote is kept, and what is not sent yet goes out next time.")

@@ -1,0 +1,203 @@
+"""What the application can do for a command, and for itself, with a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.text import Text
+from textual.app import App
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from sdschat.node.view import NodeView
+from sdschat.tui.base import BaseHost
+from sdschat.tui.commands.registry import CommandError, load
+from sdschat.tui.lens_host import LensHost
+from sdschat.tui.look import Look
+from sdschat.tui.model.channel import ChannelModel, Stir
+from sdschat.tui.model.cleaning import clean_name
+from sdschat.tui.model.desktop import EVERYTHING, Desktop
+from sdschat.tui.model.glyphs import ASCII, UNICODE
+from sdschat.tui.model.items import Tone
+from sdschat.tui.model.keeper import Keeper
+from sdschat.tui.model.past import Past
+from sdschat.tui.panes import Panes
+from sdschat.tui.preferences import Preferences
+from sdschat.tui.themes import PALETTES
+from sdschat.tui.typist import Typist
+from sdschat.tui.widgets.composer import Composer
+from sdschat.tui.widgets.log_view import LogView
+
+
+class ScreenHost(BaseHost, App[int]):
+    """`Host` on a screen."""
+
+    def __init__(
+        self, view: NodeView, channels: Sequence[str], preferences: Preferences, *, ascii_only: bool = False,
+        theme_now: str | None = None, said: Sequence[str] = (), copies: Path | None = None,
+    ) -> None:  # fmt: skip
+        """`theme_now`: whatever the preferences say. `said`: to be told at the start. `copies`: the file in which
+        what was copied is kept as well, for terminals that have no clipboard."""
+        super().__init__()
+        self.node = view.node
+        self.view = view
+        self.preferences = preferences
+        self.registry = load()
+        self.desktop = Desktop(self.view, preferences.level)
+        self.lens = LensHost(self)
+        self.panes = Panes(self)
+        self.typist = Typist(self)
+        self.timing = view.node.settings.timing
+        self.copies = copies
+        self.theme_now = theme_now
+        self.look = Look(glyphs=ASCII if ascii_only else UNICODE)
+        self.keeper = Keeper(view, self.desktop)
+        self.said_at_start = list(said)
+        self.wanted = list(channels)
+        self.logs, self.entry = Horizontal(id="logs"), Horizontal(id="entry")
+        self.second = Vertical(id="second")
+        self.second_title = Static("", id="second-title", markup=False)
+        self.log_view = LogView(self.look, id="log")
+        self.second_view = LogView(self.look, id="second-log")
+        self.composer = Composer(Past(self.keeper.past()), self.typist.complete, id="input")
+        self.restyle()
+
+    # Drawing is up to the application itself.
+
+    def draw(self, what: Stir) -> None:
+        raise NotImplementedError
+
+    def draw_soon(self) -> None:
+        raise NotImplementedError
+
+    # What commands may use (`Host`).
+
+    def tell(self, text: str, *, help: bool = False) -> None:
+        self.model.note(text, self.view.now().wall, Tone.HELP if help else Tone.INFO)
+        self.draw_soon()
+
+    def warn(self, text: str) -> None:
+        self.panes.hint(text)
+
+    def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
+        self.publish(text, action, reply_to)
+        self.model.unread_after = None
+        self.log_view.jump_to_end()
+
+    def select(self, message_id: str) -> None:
+        shown = self.view.message(self.channel, message_id)
+        if shown is None:
+            raise CommandError("That message is not in this log.")
+        self.log_view.jump_to(shown.key, choose=True)
+
+    def copy(self, text: str, what: str) -> None:
+        self.copy_to_clipboard(text)
+        where = ""
+        if self.copies is not None:
+            try:
+                self.copies.write_text(text, encoding="utf-8", errors="replace")
+                where = f" and to {self.copies}"
+            except OSError as error:
+                where = f"; it could not be written to {self.copies}: {error.strerror}"
+        self.warn(f"{what} copied to the clipboard, where the terminal allows that{where}")
+
+    def apply_keys(self) -> None:
+        self.set_keymap(self.preferences.keys)
+
+    def key_table(self) -> list[tuple[str, str, str]]:
+        return [
+            (binding.id, self.preferences.keys.get(binding.id, binding.key), binding.description)
+            for binding in type(self).BINDINGS
+            if isinstance(binding, Binding) and binding.id
+        ]
+
+    def split(self, name: str | None) -> None:
+        if name is None and self.desktop.beside:
+            self.desktop.beside = ""
+        else:
+            others = [each for each in self.desktop.order if each != self.desktop.shown]
+            if name == self.desktop.shown or not others:
+                raise CommandError("That channel is shown already. Name another one that is open.")
+            self.desktop.beside = name or others[0]
+        self._show_beside()
+
+    def toggle_bare(self) -> None:
+        self.panes.bare = not self.panes.bare
+        self.panes.fit()
+
+    def leave(self) -> None:
+        self.exit(0)
+
+    def restyle(self) -> None:
+        """The theme, as it is wanted now."""
+        palette = PALETTES[self.theme_now or self.preferences.theme]
+        self.register_theme(palette.theme)
+        self.theme = palette.theme.name
+        preferences = self.preferences
+        self.look = Look(palette, self.look.glyphs, preferences.ids, preferences.links)
+        if self.is_running:
+            self.log_view.restyle(self.look)
+            self.second_view.restyle(self.look)
+            self.draw(EVERYTHING)
+
+    def lens_fitted(self) -> None:
+        self.panes.fit()
+
+    def lens_closed(self) -> None:
+        self.panes.fit()
+        self.composer.focus()
+
+    # Channels.
+
+    def open_channel(self, name: str) -> str:
+        """Join it if need be, and list it. Raises ValueError for a name that is none."""
+        return self.view.join(name, self.desktop.add_if_new)
+
+    async def close_channel(self, name: str) -> None:
+        self.keeper.save()
+        if self.desktop.beside == name:
+            self.split(None)
+        self.desktop.remove(name)
+        if self.desktop.shown == name:
+            self.desktop.shown = ""
+            self.show_channel(self.desktop.order[0])
+        self.panes.fit()
+        await self.view.part(name)
+
+    def show_channel(self, name: str) -> None:
+        self.keeper.set_draft(self.desktop.shown, self.composer.text)
+        self.keeper.save()
+        if name == self.desktop.beside:
+            self.desktop.beside = self.desktop.shown
+        model = self.desktop.show(name)
+        self.log_view.show(model)
+        self.composer.put(self.keeper.draft(name))
+        self.typist.reply_to = ""
+        self.panes.hint("")
+        self.lens.switch(name)
+        self.look_at(model)
+        self._show_beside()
+        self.panes.fit()
+        self.draw(EVERYTHING)
+
+    def looking(self, name: str) -> bool:
+        """Whether somebody sees the end of this log."""
+        if not self.app_focus:
+            return False
+        view = {self.desktop.shown: self.log_view, self.desktop.beside: self.second_view}.get(name)
+        return view is not None and view.following
+
+    def _show_beside(self) -> None:
+        """The other channel of a split, if there is one."""
+        name = self.desktop.beside
+        self.second.display = bool(name)
+        if name:
+            self.second_title.update(Text(f" {clean_name(name)} ", "bold"))
+            self.second_view.show(self.desktop.models[name])
+            self.look_at(self.desktop.models[name])
+
+    def look_at(self, model: ChannelModel) -> None:
+        if self.looking(model.name):
+            model.seen()

@@ -1,0 +1,128 @@
+"""Rows as lines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from sdschat.node.view_values import Lost
+from sdschat.tui.look import Look, day_line, item_lines, unread_line
+from sdschat.tui.model.glyphs import ASCII, UNICODE
+from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
+from sdschat.tui.themes import PALETTES
+from tests.tui.model.samples import BOB, NOON, entry, missing, own
+
+
+def lines(item: Item, width: int = 80, look: Look | None = None) -> list[str]:
+    return ["".join(segment.text for segment in line) for line in item_lines(item, width, look or Look(), NOON)]
+
+
+def gap() -> GapItem:
+    return GapItem(missing(3), (NOON, ""), "carol", "bob", ("bob", "dave"))
+
+
+ITEMS: list[Item] = [
+    entry(1, "a text that is long enough to be wrapped in every width that is tried here, and then some"),
+    entry(2, "first\nsecond\n\nfourth", verdict="bad_signature"),
+    own(3, "mine"),
+    replace(entry(4, "an answer"), quote=Quote("f" * 64, "carol", "the question"), late=True),
+    gap(),
+    GapItem(Lost("e" * 64, BOB, NOON), (NOON, ""), "carol", ""),
+    NoteItem("the program\nhas two lines to say", Tone.INFO, NOON, (NOON, ""), 1),
+    NoteItem("attention", Tone.ALERT, NOON, (NOON, ""), 2),
+]
+
+
+@pytest.mark.parametrize("width", [30, 40, 50, 69, 70, 80, 100, 200])
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: type(item).__name__)
+def test_no_line_is_wider_than_the_log(item: Item, width: int) -> None:
+    assert all(cell_len(line) <= width for line in lines(item, width))
+
+
+@given(st.text(max_size=200), st.integers(30, 120))
+def test_no_message_writes_into_the_gutter(text: str, width: int) -> None:
+    assert all(line.startswith("  ") for line in lines(entry(1, text), width))
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
+def test_every_line_of_the_program_has_its_sign_in_the_gutter(glyphs: object) -> None:
+    look = Look(glyphs=glyphs)  # type: ignore[arg-type]
+    for item in ITEMS[4:]:
+        assert all(line[0] != " " for line in lines(item, 40, look))
+
+
+def test_with_ascii_nothing_of_ours_is_beyond_it() -> None:
+    for item in ITEMS:
+        assert "".join(lines(item, 60, Look(glyphs=ASCII))).isascii()
+
+
+def test_state_and_id_stand_at_the_right_of_the_last_line() -> None:
+    found = lines(own(3, "mine"), 80)
+    assert len(found) == 1
+    assert found[0].endswith("⇡ unacked  0003")
+
+
+def test_marks_without_room_get_a_line_of_their_own() -> None:
+    found = lines(entry(1, "x" * 32, verdict="bad_signature"), 50)
+    assert found[-1].strip() == "BAD SIGNATURE"
+
+
+def test_a_count_says_how_many_have_it() -> None:
+    item = replace(own(3), fate=Fate(Phase.ACKED, 2))
+    assert "✓ acked 2" in lines(item)[0]
+
+
+def test_a_gap_says_who_asks_when_and_who_may_answer() -> None:
+    assert lines(gap(), 120)[0].startswith(
+        "⇣ 1 message by carol missing, and bob's waits for it: we ask in 00:12; bob and dave may answer"
+    )
+
+
+def test_a_quote_that_is_not_here_says_so() -> None:
+    item = replace(entry(4), quote=Quote("abcdef", "", ""))
+    assert "answers abcd, which is not here" in lines(item)[0]
+
+
+def test_a_link_is_a_link_of_the_terminal_only_if_wanted() -> None:
+    item = entry(1, "see https://a.example/x now")
+    links = [segment.style.link for line in item_lines(item, 80, Look(), NOON) for segment in line if segment.style]
+    assert "https://a.example/x" in links
+    plain = item_lines(item, 80, Look(links=False), NOON)
+    assert not any(segment.style.link for line in plain for segment in line if segment.style)
+
+
+def test_a_wrapped_link_stays_whole_in_every_part() -> None:
+    item = entry(1, "https://a.example/" + "x" * 100)
+    found = [
+        segment
+        for line in item_lines(item, 60, Look(), NOON)
+        for segment in line
+        if segment.style and segment.style.link
+    ]
+    assert "".join(segment.text for segment in found) == item.text
+    assert {segment.style.link for segment in found if segment.style} == {item.text}
+
+
+def test_a_nick_has_one_colour_everywhere() -> None:
+    look = Look()
+    assert look.nick_style(BOB) == look.nick_style(BOB)
+    assert len({str(look.nick_style(f"sender {number}")) for number in range(200)}) > 8
+
+
+@pytest.mark.parametrize("name", PALETTES)
+def test_every_theme_has_every_style(name: str) -> None:
+    assert set(PALETTES[name].styles) == set(PALETTES["dark"].styles)
+
+
+def test_the_plain_theme_names_no_colour() -> None:
+    assert all(style.color is None and style.bgcolor is None for style in PALETTES["plain"].styles.values())
+
+
+def test_rules_are_as_wide_as_the_log() -> None:
+    for width in (20, 51, 100):
+        assert sum(len(segment.text) for segment in unread_line(width, Look())) == width
+        assert sum(len(segment.text) for segment in day_line(NOON, width, Look())) >= width

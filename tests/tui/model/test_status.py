@@ -1,0 +1,127 @@
+"""The connection, and the fate of a message, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdschat.node.facts import ConnectionChanged
+from sdschat.node.view_values import Asking, Lost, OwnFate, Person, Sync
+from sdschat.sds.rows import AckState, Evidence
+from sdschat.tui.model.gaps import gap_words
+from sdschat.tui.model.items import Fate, GapItem, Phase
+from sdschat.tui.model.status import fate_sentence, heard_words, offline_words, provenance, sync_words
+from tests.tui.model.samples import BOB, NOON, entry, missing, own
+
+SYNCED = Sync(0, 0, 0, 0, 0)
+LOST_IT = ConnectionChanged("disconnected", "mqtt://x", "connection_lost", "The broker hung up.", NOON + 8000)
+ON = ConnectionChanged("connected", "mqtt://x")
+
+
+def test_offline_says_why_counts_down_and_counts_the_outbox() -> None:
+    found = offline_words(LOST_IT, Sync(0, 0, 0, 2, 2), NOON)
+    assert found == "OFFLINE The broker hung up. | retry in 00:08 | 2 in the outbox | /reconnect"
+
+
+def test_offline_without_a_next_attempt_says_so() -> None:
+    assert "no retry by itself" in offline_words(LOST_IT._replace(retry_at=0), SYNCED, NOON)
+
+
+def test_connected_says_nothing() -> None:
+    assert offline_words(ON, SYNCED, NOON) == ""
+
+
+def test_the_reason_of_a_broker_drives_no_terminal() -> None:
+    assert "\x1b" not in offline_words(LOST_IT._replace(detail="\x1b[2Jgone"), SYNCED, NOON)
+
+
+@pytest.mark.parametrize(
+    ("connection", "sync", "catching_up", "expected"),
+    [
+        (ON, SYNCED, False, "synced"),
+        (ON, SYNCED, True, "catching up"),
+        (ON, Sync(2, 0, 1, 0, 0), True, "2 missing"),
+        (ON, Sync(0, 1, 0, 0, 0), False, "synced, 1 lost"),
+        (ON, Sync(2, 1, 1, 0, 0), False, "2 missing, 1 lost"),
+        (LOST_IT, Sync(2, 1, 1, 0, 0), False, "offline"),
+        (ConnectionChanged("connecting", ""), SYNCED, False, "connecting"),
+    ],
+)
+def test_the_badge_of_a_channel(connection: ConnectionChanged, sync: Sync, catching_up: bool, expected: str) -> None:
+    assert sync_words(connection, sync, catching_up) == expected
+
+
+def people(heard_at: int) -> list[Person]:
+    return [Person("me", "ann", True, 0, True), Person(BOB, "bob", True, heard_at, False)]
+
+
+def sentence(fate: Fate, known: OwnFate | None, heard_at: int = NOON, now: int = NOON + 41_000) -> str:
+    return fate_sentence(replace(own(0), fate=fate), fate, known, people(heard_at), now)
+
+
+def test_unacked_says_its_age_its_sendings_and_the_next_one() -> None:
+    known = OwnFate(AckState.UNACKED, 2, NOON + 50_000, ())
+    assert sentence(Fate(Phase.UNACKED), known) == "unacked for 41s | sent 2 times | next resend in 00:09"
+
+
+def test_unacked_for_long_says_why() -> None:
+    known = OwnFate(AckState.UNACKED, 2, NOON + 500_000, ())
+    assert "nobody was heard since" in sentence(Fate(Phase.UNACKED), known, NOON, NOON + 300_000)
+    assert "nobody else was heard yet" in sentence(Fate(Phase.UNACKED), known, 0, NOON + 300_000)
+    assert "heard" not in sentence(Fate(Phase.UNACKED), known, NOON + 290_000, NOON + 300_000)
+
+
+def test_queued_says_that_it_is_safe() -> None:
+    assert "saved here" in sentence(Fate(Phase.QUEUED), OwnFate(AckState.UNACKED, 0, NOON, ()))
+
+
+def test_acked_says_who_has_it_and_how_that_is_known() -> None:
+    proof = (Evidence(BOB, "mention", "p", NOON, 0.0), Evidence("x" * 32, "filter", "p", NOON, 1e-7))
+    found = sentence(Fate(Phase.ACKED, 2), OwnFate(AckState.ACKED, 1, 0, proof))
+    assert found == "acked | 2 peers: bob (named it) and <xxxxxxxx> (filter has it)"
+
+
+def test_refused_says_why() -> None:
+    fate = Fate(Phase.QUEUED, refused="The packet is too large.")
+    assert sentence(fate, None).startswith("refused: The packet is too large.")
+
+
+@pytest.mark.parametrize(
+    ("asking", "expected"),
+    [
+        (Asking.WAITING, "we ask in 00:12; bob may answer"),
+        (Asking.DUE, "we ask with the next packet; bob may answer"),
+        (Asking.ASKED, "asked 2 times; bob may answer; again in 00:12"),
+        (Asking.RELYING, "relying on another's request; bob may answer; we ask in 00:12"),
+        (Asking.OFF, "not asked for while there is no connection"),
+    ],
+)
+def test_what_becomes_of_a_gap(asking: Asking, expected: str) -> None:
+    gap = GapItem(missing(1, asking, attempts=2), (NOON, ""), "carol", "", ("bob",))
+    assert gap_words(gap, NOON) == f"1 message by carol missing: {expected}"
+
+
+def test_a_lost_message_says_so() -> None:
+    gap = GapItem(Lost("e" * 64, BOB, NOON), (NOON, ""), "carol", "")
+    assert gap_words(gap, NOON).startswith("1 message by carol is lost")
+
+
+@pytest.mark.parametrize(
+    ("person", "expected"),
+    [
+        (Person("me", "ann", True, 0, True), "you"),
+        (Person(BOB, "bob", True, NOON - 4000, False), "4s ago"),
+        (Person(BOB, "bob", True, 0, False), "not heard"),
+        (Person(BOB, "bob", False, NOON - 7200_000, False), "gone, 2h ago"),
+    ],
+)
+def test_when_somebody_was_heard(person: Person, expected: str) -> None:
+    assert heard_words(person, NOON) == expected
+
+
+def test_where_a_message_is_from() -> None:
+    found = provenance(entry(1, verdict="unsigned", nick="", via="repair"))
+    assert "nobody proven (b0b00000)" in found
+    assert "nothing vouches" in found
+    assert "came by repair" in found

@@ -1,0 +1,50 @@
+"""Lines by cells."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from sdschat.tui.model.wrapping import fitted, wrapped
+
+
+def lines(text: str, width: int) -> list[str]:
+    return [text[low:high] for low, high in wrapped(text, width)]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("", 5, [""]),
+        ("short", 10, ["short"]),
+        ("two words", 5, ["two", "words"]),
+        ("a line\nanother", 20, ["a line", "another"]),
+        ("\n\n", 5, ["", "", ""]),
+        ("unbreakable", 4, ["unbr", "eaka", "ble"]),
+        ("see unbreakable", 6, ["see", "unbrea", "kable"]),
+        ("exactly ten", 7, ["exactly", "ten"]),
+        ("漢字漢字", 5, ["漢字", "漢字"]),
+        ("a  b", 3, ["a", "b"]),
+    ],
+)
+def test_where_lines_break(text: str, width: int, expected: list[str]) -> None:
+    assert lines(text, width) == expected
+
+
+@given(st.text(st.sampled_from("ab 漢é\n-"), max_size=60), st.integers(2, 12))
+def test_no_line_is_too_wide_and_no_letter_is_lost(text: str, width: int) -> None:
+    found = lines(text, width)
+    assert all(cell_len(line) <= width for line in found)
+    assert "".join(found).replace(" ", "").replace("\n", "") == text.replace(" ", "").replace("\n", "")
+
+
+@given(st.text(st.sampled_from("ab 漢"), max_size=30), st.integers(2, 12))
+def test_fitted_is_exactly_so_wide(text: str, width: int) -> None:
+    assert cell_len(fitted(text, width)) == width
+
+
+def test_what_is_cut_says_so() -> None:
+    assert fitted("a long name", 6) == "a lon~"
+    assert fitted("漢字漢字", 6) == "漢字~ "

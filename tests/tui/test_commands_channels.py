@@ -1,0 +1,124 @@
+"""Commands about channels and the people in them."""
+
+from __future__ import annotations
+
+from tests.tui.stage import Stage, staged
+
+
+@staged(peers=("bob",))
+async def test_join_opens_another_channel_and_shows_it(s: Stage) -> None:
+    await s.enter("/join dev")
+    assert s.app.channel == "dev"
+    assert list(s.app.order) == ["lobby", "dev"]
+    await s.enter("/join")
+    assert "/join needs a channel" in s.hint()
+
+
+@staged()
+async def test_join_refuses_what_is_no_name(s: Stage) -> None:
+    await s.enter("/join " + "x" * 200)
+    assert s.app.channel == "lobby"
+    assert "100" in s.hint()
+
+
+@staged("lobby", "dev")
+async def test_part_leaves_a_channel_and_keeps_its_history(s: Stage) -> None:
+    await s.enter("remember this")
+    await s.enter("/part")
+    assert list(s.app.order) == ["dev"]
+    assert "lobby" not in s.app.node.rooms
+    await s.enter("/part")
+    assert "only channel" in s.hint()
+    await s.enter_instead("/join lobby")
+    assert any("remember this" in line for line in s.log())
+
+
+@staged("lobby", "dev", "attic")
+async def test_go_by_number_and_by_the_beginning_of_a_name(s: Stage) -> None:
+    await s.enter("/go 2")
+    assert s.app.channel == "dev"
+    await s.enter("/go at")
+    assert s.app.channel == "attic"
+    await s.press("alt+1")
+    assert s.app.channel == "lobby"
+    await s.press("alt+9")
+    assert s.app.channel == "lobby"
+    await s.enter("/go nowhere")
+    assert "No open channel is called nowhere" in s.hint()
+
+
+@staged("lobby", "dev", "attic", peers=("bob",))
+async def test_next_goes_to_who_spoke_to_us_first_and_then_to_what_is_unread(s: Stage) -> None:
+    s.say("hello everybody", channel="dev")
+    s.say("hello ann", channel="attic")
+    await s.until(lambda: s.app.models["dev"].unread == 1 and s.app.models["attic"].mentions == 1)
+    await s.press("alt+a")
+    assert s.app.channel == "attic"
+    await s.enter("/next")
+    assert s.app.channel == "dev"
+    await s.enter("/next")
+    assert "Nothing is unread" in s.hint()
+
+
+@staged("lobby", "dev", peers=("bob",), size=(120, 30))
+async def test_badges_count_what_is_unread_until_it_is_looked_at(s: Stage) -> None:
+    s.say("one", channel="dev")
+    s.say("two, ann", channel="dev")
+    await s.until_text("@1")
+    await s.press("alt+2")
+    assert "@1" not in s.text()
+    assert s.app.models["dev"].unread == 0
+
+
+@staged("lobby", "dev")
+async def test_channels_lists_them_with_their_state(s: Stage) -> None:
+    await s.enter("hello")
+    await s.enter("/channels")
+    assert "1 lobby: " in s.text()
+    assert "1 message" in s.text()
+    assert "2 dev: " in s.text()
+
+
+@staged(peers=("bob",))
+async def test_who_tells_who_is_here(s: Stage) -> None:
+    await s.until(lambda: len(s.app.view.people("lobby")) == 2)
+    await s.enter("/who")
+    await s.until_text("2 here, 2 known:")
+    assert any("bob" in line and "here, heard" in line for line in s.log())
+
+
+@staged("lobby", "dev", peers=("bob",), size=(120, 30))
+async def test_split_shows_two_channels_and_keeps_both_up_to_date(s: Stage) -> None:
+    await s.enter("/split dev")
+    s.say("on the left")
+    s.say("on the right", channel="dev")
+    await s.until_text("on the left")
+    await s.until_text("on the right")
+    assert s.app.models["dev"].unread == 0
+    await s.press("f7")
+    assert s.app.channel == "dev"
+    await s.enter("/split")
+    assert "on the left" not in s.text()
+
+
+@staged()
+async def test_split_needs_a_second_channel(s: Stage) -> None:
+    await s.enter("/split")
+    assert "There is but one channel" in s.hint()
+
+
+@staged("lobby", "dev", peers=("bob",))
+async def test_notify_decides_what_counts_as_news(s: Stage) -> None:
+    await s.press("alt+2")
+    await s.enter("/notify none")
+    await s.press("alt+1")
+    s.say("ann, nobody told you", channel="dev")
+    await s.until(lambda: s.app.models["dev"].unread == 1)
+    assert s.app.desktop.counted("dev") == (0, 0)
+    assert s.app.next_active() is None
+
+
+@staged()
+async def test_notify_refuses_other_words(s: Stage) -> None:
+    await s.enter("/notify loud")
+    assert "/notify takes one of all, mentions, none" in s.hint()

@@ -1,0 +1,136 @@
+"""Commands that say something."""
+
+from __future__ import annotations
+
+from sdschat.node.facts import MessageDelivered
+from sdschat.tui.model.items import Phase
+from tests.tui.stage import Stage, staged
+
+
+@staged(peers=("bob",))
+async def test_what_is_typed_is_sent_and_shown_with_its_state(s: Stage) -> None:
+    await s.enter("hello bob")
+    assert "hello bob" in s.text()
+    told = await s.peers["bob"].until(MessageDelivered)
+    assert told.said.opened.text == "hello bob"
+    await s.until_text("acked 1")
+    assert s.app.composer.text == ""
+
+
+@staged(peers=("bob",))
+async def test_me_says_what_one_does(s: Stage) -> None:
+    await s.enter("/me waves")
+    assert any("* ann" in line and "waves" in line for line in s.log())
+    told = await s.peers["bob"].until(MessageDelivered)
+    assert told.said.opened.kind == 1
+
+
+@staged()
+async def test_me_needs_a_text(s: Stage) -> None:
+    await s.enter("/me")
+    assert "/me needs a text" in s.hint()
+    assert s.app.composer.text == "/me"
+
+
+@staged()
+async def test_two_slashes_send_one(s: Stage) -> None:
+    await s.enter("//etc/hosts")
+    assert "/etc/hosts" in s.log()[1]
+    await s.enter("/say /usr/bin")
+    assert "/usr/bin" in s.log()[2]
+
+
+@staged()
+async def test_an_unknown_command_is_not_sent_and_the_next_one_is_named(s: Stage) -> None:
+    await s.enter("/serch this")
+    assert "There is no command /serch. Did you mean /search?" in s.hint()
+    assert s.app.composer.text == "/serch this"
+    assert not any("serch" in line for line in s.log())
+
+
+@staged()
+async def test_a_command_with_a_space_before_it_is_asked_about_once(s: Stage) -> None:
+    await s.enter(" /quit")
+    assert "looks like a command" in s.hint()
+    await s.press("enter")
+    assert any("/quit" in line for line in s.log())
+
+
+@staged()
+async def test_a_text_that_merely_begins_with_a_space_is_sent(s: Stage) -> None:
+    await s.enter(" hello")
+    assert any("hello" in line for line in s.log())
+
+
+@staged(peers=("bob",))
+async def test_reply_quotes_the_message_that_it_answers(s: Stage) -> None:
+    message_id = s.say("what time is it?")
+    await s.until_text("what time")
+    await s.enter(f"/reply {message_id[:6]} noon")
+    await s.until_text("↳ bob: what time is it?")
+    told = await s.peers["bob"].until(MessageDelivered, lambda told: told.said.opened.text == "noon")
+    assert told.said.opened.reply_to == message_id
+
+
+@staged(peers=("bob",))
+async def test_reply_without_an_id_answers_the_selection(s: Stage) -> None:
+    message_id = s.say("and you?")
+    await s.until_text("and you?")
+    await s.press("alt+up")
+    await s.enter("/r fine")
+    told = await s.peers["bob"].until(MessageDelivered, lambda told: told.said.opened.text == "fine")
+    assert told.said.opened.reply_to == message_id
+
+
+@staged()
+async def test_reply_needs_a_message(s: Stage) -> None:
+    await s.enter("/reply hello")
+    assert "No message is selected" in s.hint()
+
+
+@staged(peers=("bob",))
+async def test_nick_changes_the_name_and_nothing_else(s: Stage) -> None:
+    await s.enter("/nick anna")
+    await s.enter("it is me")
+    told = await s.peers["bob"].until(MessageDelivered)
+    assert told.said.nick == "anna"
+    assert told.said.message.sender_id == s.app.node.sender_id
+    await s.until_text("ann is now known as anna")
+
+
+@staged()
+async def test_nick_refuses_what_is_none(s: Stage) -> None:
+    await s.enter("/nick " + "x" * 300)
+    assert "Choose a shorter one" in s.hint()
+
+
+@staged()
+async def test_outbox_lists_what_is_not_acknowledged(s: Stage) -> None:
+    await s.enter("/outbox")
+    assert "nothing waits" in s.text()
+    await s.enter("nobody is here")
+    await s.enter("/outbox")
+    assert "1 of yours not acknowledged yet" in s.text()
+
+
+@staged()
+async def test_reconnect_has_nothing_to_do_while_connected(s: Stage) -> None:
+    await s.until_text("synced")
+    await s.enter("/reconnect")
+    assert "is connected" in s.hint()
+
+
+@staged(changes={"sds.max_message_bytes": 4096, "bloom.layout": "compact"})
+async def test_a_message_that_cannot_be_sent_stays_in_the_input(s: Stage) -> None:
+    s.app.composer.put("x" * 5000)
+    await s.press("enter")
+    assert "Not sent" in s.hint()
+    assert len(s.app.composer.text) == 5000
+
+
+@staged()
+async def test_own_messages_begin_as_queued_or_unacked(s: Stage) -> None:
+    await s.enter("alone")
+    (entry,) = s.app.model.timeline.messages()
+    assert entry.fate is not None
+    assert entry.fate.phase <= Phase.UNACKED

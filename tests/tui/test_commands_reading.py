@@ -1,0 +1,194 @@
+"""Commands that find and show what was said."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from sdschat.tui.commands.reading import parse_moment
+from tests.tui.stage import Stage, staged
+
+NOW = datetime(2025, 11, 20, 12, 0, 0)
+
+
+async def talk(s: Stage, count: int, text: str = "number {} of many") -> None:
+    for number in range(count):
+        s.app.node.send("lobby", text.format(number))
+    await s.settle()
+
+
+@staged(size=(100, 20))
+async def test_search_finds_in_the_whole_history_and_jumps_there(s: Stage) -> None:
+    s.app.node.send("lobby", "the needle itself")
+    await talk(s, 60)
+    assert "needle" not in s.text()
+    await s.enter("/search needle")
+    assert any("needle" in line for line in s.log())
+    assert "hit 1 of 1" in s.hint()
+
+
+@staged(size=(100, 20))
+async def test_hits_go_on_to_older_ones_and_back(s: Stage) -> None:
+    for at in range(3):
+        s.app.node.send("lobby", f"needle {at}")
+        await talk(s, 30)
+    await s.enter("/search needle")
+    assert any("needle 2" in line for line in s.log())
+    await s.enter("/hit")
+    assert any("needle 1" in line for line in s.log())
+    await s.press("f6", "n")
+    assert any("needle 0" in line for line in s.log())
+    await s.press("n")
+    assert "oldest hit of 3" in s.hint()
+    await s.press("N")
+    assert any("needle 1" in line for line in s.log())
+    await s.press("f6")
+    await s.enter("/hit back")
+    assert any("needle 2" in line for line in s.log())
+
+
+@staged()
+async def test_search_that_finds_nothing_says_so(s: Stage) -> None:
+    await s.enter("/search nowhere")
+    assert "Nothing in this channel has all of: nowhere" in s.hint()
+    await s.enter_instead("/hit")
+    assert "There was no search here" in s.hint()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("10:02", NOW.replace(hour=10, minute=2)),
+        ("10:02:30", NOW.replace(hour=10, minute=2, second=30)),
+        ("13:00", NOW.replace(hour=13) - timedelta(days=1)),
+        ("today", NOW.replace(hour=0)),
+        ("yesterday", NOW.replace(hour=0) - timedelta(days=1)),
+        ("2h", NOW - timedelta(hours=2)),
+        ("30 m", NOW - timedelta(minutes=30)),
+        ("2025-11-01", datetime(2025, 11, 1)),
+        ("2025-11-01 08:30", datetime(2025, 11, 1, 8, 30)),
+    ],
+)
+def test_moments_as_people_write_them(text: str, expected: datetime) -> None:
+    assert parse_moment(text, NOW) == expected
+
+
+@staged(size=(100, 20))
+async def test_goto_jumps_to_a_time_and_to_an_id(s: Stage) -> None:
+    first = s.app.node.send("lobby", "the very first")
+    await talk(s, 60)
+    await s.enter("/goto today")
+    assert any("the very first" in line for line in s.log())
+    await s.enter("/end")
+    assert not any("the very first" in line for line in s.log())
+    await s.enter(f"/goto {first.message_id[:8]}")
+    assert s.app.selection == first.message_id
+
+
+@staged()
+async def test_goto_says_what_it_takes(s: Stage) -> None:
+    await s.enter("/goto")
+    assert "/goto needs a time or an id" in s.hint()
+    await s.enter_instead("/goto zzzz")
+    assert "No message of this channel has an id that begins with zzzz" in s.hint()
+
+
+@staged(size=(100, 20))
+async def test_start_and_end(s: Stage) -> None:
+    await talk(s, 400)
+    await s.enter("/start")
+    assert "number 0 of" in s.log()[1]
+    await s.enter("/end")
+    assert "number 399 of" in s.log()[-1]
+    assert s.app.log_view.following
+
+
+@staged(peers=("bob",))
+async def test_info_tells_everything_of_a_message(s: Stage) -> None:
+    await s.enter("look at me")
+    await s.until_text("acked 1")
+    await s.press("alt+up")
+    await s.enter("/info")
+    assert (s.app.selection or "nothing") in s.text()
+    assert "peer: bob" in s.text()
+
+
+@staged()
+async def test_info_takes_the_beginning_of_an_id(s: Stage) -> None:
+    sent = s.app.node.send("lobby", "one")
+    await s.settle()
+    await s.enter(f"/info {sent.message_id[:5]}")
+    assert sent.message_id in s.text()
+
+
+@staged()
+async def test_links_are_listed_and_opened_only_after_asking(s: Stage) -> None:
+    await s.enter("see https://a.example/one and http://b.example/two")
+    await s.enter("/links")
+    assert "1 https://a.example/one" in s.text()
+    assert "2 http://b.example/two" in s.text()
+    await s.enter("/open 2")
+    assert "http://b.example/two would be opened" in s.hint()
+    await s.enter("/open 7")
+    assert "There is no link 7" in s.hint()
+
+
+@staged()
+async def test_links_of_a_channel_without_any(s: Stage) -> None:
+    await s.enter("/urls")
+    assert "There is no link" in s.hint()
+
+
+@staged()
+async def test_copy_puts_the_message_into_the_clipboard_and_a_file(s: Stage) -> None:
+    await s.enter("two\nlines https://a.example/x")
+    await s.press("alt+up")
+    await s.enter("/copy")
+    assert s.app.clipboard == "two\nlines https://a.example/x"
+    assert s.app.copies is not None
+    assert s.app.copies.read_text() == s.app.clipboard
+    await s.enter("/copy id")
+    assert s.app.clipboard == s.app.selection
+    await s.enter("/copy link 1")
+    assert s.app.clipboard == "https://a.example/x"
+
+
+@staged()
+async def test_export_writes_the_log_and_never_over_a_file(s: Stage) -> None:
+    path = Path(s.world.folder) / "out.txt"
+    await talk(s, 3, "line {}\nand more")
+    await s.enter(f"/export {path}")
+    lines = path.read_text().splitlines()
+    assert len(lines) == 6
+    assert lines[0].endswith("ann: line 0")
+    assert lines[1] == "    and more"
+    await s.enter(f"/export {path}")
+    assert "is there already" in s.hint()
+
+
+@staged("lobby", "dev", peers=("bob",))
+async def test_unread_jumps_to_the_first_unread_message(s: Stage) -> None:
+    await s.enter("/go dev")
+    s.say("you missed this")
+    for number in range(60):
+        s.say(f"and this, {number}")
+    await s.until(lambda: s.app.models["lobby"].unread == 61)
+    await s.enter("/go lobby")
+    assert not any("you missed this" in line for line in s.log())
+    await s.press("alt+u")
+    assert any("you missed this" in line for line in s.log())
+    assert any(" new " in line for line in s.log())
+
+
+@staged()
+async def test_unread_says_when_there_is_nothing(s: Stage) -> None:
+    await s.enter("/unread")
+    assert "Everything in this channel is read" in s.hint()
+
+
+@staged()
+async def test_late_says_when_there_is_nothing(s: Stage) -> None:
+    await s.enter("/late")
+    assert "No message came late" in s.hint()

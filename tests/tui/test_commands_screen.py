@@ -1,0 +1,172 @@
+"""Commands about the program itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sdschat.tui.commands.registry import Command, Registry, expanded, load
+from tests.tui.stage import Stage, stage, staged
+
+HERE = Path(__file__).parent
+
+
+def test_every_command_is_tested_by_name() -> None:
+    written = "".join(path.read_text() for path in HERE.rglob("test_*.py"))
+    typed = set(re.findall(r"\"/([a-z]+)", written))
+    own = {command.name for command in load().commands if command.group != "lens"}
+    assert own <= typed
+
+
+def test_every_command_explains_itself() -> None:
+    for command in load().commands:
+        assert command.usage.startswith(f"/{command.name}"), command
+        assert command.summary, command
+        assert not command.summary.endswith("."), command
+
+
+def test_two_commands_of_one_name_are_noticed() -> None:
+    command = Command("x", "/x", "X", lambda host, argument: None)
+    with pytest.raises(ValueError, match="/x"):
+        Registry([command, command._replace(name="y", aliases=("x",))])
+
+
+def test_aliases_take_their_argument_where_it_belongs() -> None:
+    aliases = {"hi": "say hello $* !", "b": "go bob"}
+    assert expanded("hi ann", aliases) == "say hello ann !"
+    assert expanded("b now", aliases) == "go bob now"
+    assert expanded("help", aliases) == "help"
+
+
+@staged(size=(100, 60))
+async def test_help_lists_every_command(s: Stage) -> None:
+    await s.press("f1")
+    for name in s.app.registry.names():
+        assert f"/{name}" in s.text(), name
+
+
+@staged()
+async def test_help_explains_one_command(s: Stage) -> None:
+    await s.enter("/help goto")
+    assert "first" in s.text()
+    assert "also: /g" in s.text()
+    await s.enter("/help nonsense")
+    assert "There is no command /nonsense" in s.hint()
+
+
+@staged(size=(100, 50))
+async def test_keys_are_listed_and_can_be_changed(s: Stage) -> None:
+    await s.enter("/keys")
+    assert "Next activity" in s.text()
+    await s.enter("/keys members f9")
+    assert s.app.query_one("#members").display
+    await s.press("f9")
+    assert not s.app.query_one("#members").display
+    await s.press("f4")
+    assert not s.app.query_one("#members").display
+    await s.enter("/keys members default")
+    await s.press("f4")
+    assert s.app.query_one("#members").display
+    await s.enter("/keys nonsense f9")
+    assert "There is no action nonsense" in s.hint()
+
+
+@staged(size=(100, 40))
+async def test_legend_shows_every_sign_with_its_word(s: Stage) -> None:
+    await s.enter("/legend")
+    for shown in ("⧗ queued", "⇡ unacked", "◌ maybe", "✓ acked", "✗ refused"):
+        assert shown in s.text()
+
+
+@staged()
+async def test_theme_changes_the_colours_and_is_kept(s: Stage) -> None:
+    await s.enter("/theme light")
+    assert s.app.theme == "chat-light"
+    await s.enter("/theme")
+    assert s.app.theme == "chat-contrast"
+    assert '"theme": "contrast"' in s.app.view.value("preferences")
+    await s.enter("/theme pink")
+    assert "There is no theme pink" in s.hint()
+
+
+@staged()
+async def test_an_alias_runs_what_it_stands_for(s: Stage) -> None:
+    await s.enter("/alias hi say hello $* there")
+    await s.enter("/hi you")
+    assert any("hello you there" in line for line in s.log())
+    await s.enter("/alias")
+    assert "/hi is /say hello" in s.text()
+    await s.enter("/alias hi")
+    await s.enter("/hi you")
+    assert "There is no command /hi" in s.hint()
+
+
+@staged()
+async def test_an_alias_cannot_hide_a_command(s: Stage) -> None:
+    await s.enter("/alias quit say no")
+    assert "/quit is a command" in s.hint()
+
+
+@staged()
+async def test_ids_can_be_hidden(s: Stage) -> None:
+    await s.enter("look")
+    (entry,) = s.app.model.timeline.messages()
+    assert entry.message_id[:4] in s.text()
+    await s.enter("/ids")
+    assert entry.message_id[:4] not in s.text()
+
+
+@staged(peers=("bob",))
+async def test_the_bell_rings_on_a_mention_unless_it_is_off(s: Stage) -> None:
+    rung: list[bool] = []
+    s.app.bell = lambda: rung.append(True)  # type: ignore[method-assign]
+    s.app.app_focus = False
+    s.say("ann: look")
+    await s.until(lambda: bool(rung))
+    await s.enter("/bell")
+    s.say("ann: again")
+    await s.until_text("again")
+    assert len(rung) == 1
+
+
+@staged()
+async def test_clear_takes_out_the_lines_of_the_program_alone(s: Stage) -> None:
+    await s.enter("a message")
+    await s.enter("/legend")
+    await s.enter("/clear")
+    assert "your messages:" not in s.text()
+    assert "a message" in s.text()
+
+
+@staged()
+async def test_bare_shows_the_log_alone_until_escape(s: Stage) -> None:
+    await s.enter("a message")
+    await s.enter("/bare")
+    assert "F1 help" not in s.text()
+    assert "1 here" not in s.text()
+    await s.press("escape")
+    assert "F1 help" in s.text()
+
+
+@staged()
+async def test_quit_leaves(s: Stage) -> None:
+    await s.enter("/quit")
+    assert s.app.return_code == 0
+    assert not s.app.is_running or s.app._exit
+
+
+def test_preferences_survive(tmp_path: Path) -> None:
+    import asyncio
+
+    async def story() -> None:
+        async with stage(tmp_path) as s:
+            await s.enter("/alias hi say hello")
+            await s.enter("/theme light")
+        async with stage(tmp_path) as s:
+            assert s.app.theme == "chat-light"
+            await s.enter("/hi")
+            assert any("hello" in line for line in s.log())
+
+    asyncio.run(story())
