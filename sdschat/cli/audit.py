@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.problem import DONE, PROFILE, UNEXPECTED
+from sdschat.cli.spark.common import milliseconds, settle_option
 
 if TYPE_CHECKING:
     from sdschat.pipeline.compare import Comparison
@@ -20,7 +21,7 @@ _SHOWN = 20
 @click.argument("sources", nargs=-1, required=True, metavar="DB…", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 @click.option("--all", "everything", is_flag=True, help=f"List all of it, not only the first {_SHOWN}.")
-@click.option("--settle", metavar="TIME", default="2m", help="For how long a node may lag behind. Default: 2m.")
+@settle_option
 def command(sources: tuple[Path, ...], as_json: bool, everything: bool, settle: str) -> int:
     """Compare the databases of several nodes: does everybody have everything, in the same order?
 
@@ -37,7 +38,7 @@ def command(sources: tuple[Path, ...], as_json: bool, everything: bool, settle: 
     from sdschat.pipeline.compare import compare, databases
     from sdschat.pipeline.rules import DEFAULT
 
-    rules = DEFAULT._replace(settle=_duration(settle))
+    rules = DEFAULT._replace(settle=milliseconds(settle))
     found = compare(databases(sources), time.time_ns() // 1_000_000, rules)
     if as_json:
         import json
@@ -53,12 +54,3 @@ def _exit_code(found: Comparison) -> int:
     if not found.audit.agreed:
         return UNEXPECTED
     return PROFILE if any(not row.place for row in found.taken.quarantine) else DONE
-
-
-def _duration(text: str) -> int:
-    from sdschat.node.settings import SettingError, duration
-
-    try:
-        return duration(text)
-    except (SettingError, ValueError) as error:
-        raise click.BadParameter(str(error), param_hint="--settle") from error

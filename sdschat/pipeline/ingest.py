@@ -63,6 +63,14 @@ def ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> list
         staged.unpersist()
 
 
+def quarantined(lake: Lake, paths: Sequence[Path]) -> list[Quarantine]:
+    """What of these files could not be taken, now or earlier."""
+    from pyspark.sql import functions as F
+
+    rows = lake.read(Quarantine).where(F.col("source").isin([str(path) for path in paths]))
+    return [Quarantine(**row.asDict()) for row in rows.orderBy("source", "place").collect()]
+
+
 def _add(lake: Lake, table: type, rows: DataFrame, counts: dict[str, int]) -> Added:
     from pyspark import StorageLevel
 

@@ -25,6 +25,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.Declared: f"{BRONZE}/declared",
     schemas.Packet: f"{BRONZE}/packets",
     schemas.Quarantine: f"{BRONZE}/quarantine",
+    schemas.Event: f"{SILVER}/events",
     schemas.Copy: f"{SILVER}/copies",
     schemas.Presence: f"{SILVER}/presences",
     schemas.Fingerprint: f"{SILVER}/fingerprints",

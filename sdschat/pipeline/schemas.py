@@ -143,7 +143,30 @@ class Quarantine(NamedTuple):
     read_ms: int
 
 
-# Silver: one row for each copy of a message, and what may be expected of whom.
+# Silver: each event once, one row for each copy of a message, and what may be expected of whom.
+
+
+class Event(NamedTuple):
+    """An event in the journal of a node. Those of a node are ordered by (began, boot, seq)."""
+
+    run_id: str
+    channel: str
+    node: str
+    began: int  # when the first event of the boot was
+    boot: str
+    seq: int
+    ts_ms: int
+    event: str
+    message_id: str | None
+    sender: str | None
+    lamport: int | None
+    peer: str | None
+    bytes: int | None
+    payload_bytes: int | None
+    overhead_bytes: int | None
+    deps: Ids | None
+    attempt: int | None
+    cause: str | None
 
 
 class Copy(NamedTuple):

@@ -76,7 +76,7 @@ class _Drawn:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.found = Taken()
-        self.run_id = self.chance.choice([FIELD, "run-7"])
+        self.run_id = f"seed-{seed}"
         self.names = [f"node{index}" for index in range(self.chance.randint(2, 5))]
         self.joined = {name: self.chance.choice([0, 0, 3_000]) for name in self.names}
         self.ended = {name: self.chance.choice([10**6, 10**6, 9_000]) for name in self.names}
@@ -84,6 +84,7 @@ class _Drawn:
         self.with_log = {name: self.chance.random() < 0.7 for name in self.names}
         self.seqs = dict.fromkeys(self.names, self.chance.choice([0, 0, 4]))
         self.held: dict[str, list[str]] = {name: [] for name in self.names}
+        self.late: list[tuple[str, str, str, int, tuple[str, ...]]] = []  # to be delivered after what follows it
 
     def journal(self, name: str, what: str, at: int, message_id: str | None = None, **values: Any) -> None:
         self.seqs[name] += 1
@@ -98,6 +99,7 @@ class _Drawn:
         lamports: dict[str, int] = {}
         for index in range(self.chance.randint(0, 14)):
             at = 1_000 + index * 900
+            self._catch_up(at)
             self._say(f"m{self.chance.randrange(10**6):06d}", at, lamports)
         for name in self.names:
             self.journal(name, "sync_received", min(self.ended[name], 200_000), peer=self.chance.choice(self.names))
@@ -110,14 +112,27 @@ class _Drawn:
         deps = tuple(self.held[sender][-2:])
         lamport = at + self.chance.choice([0, 0, 0, 700_000, -950])
         lamports[message_id] = lamport
-        self._deps = deps
         self.journal(
             sender, "sent", at, message_id, cause="message", attempt=1, bytes=120, payload_bytes=40, overhead_bytes=80
         )
         self._take(sender, sender, message_id, lamport, deps, at)
         for name in self.names:
-            if name != sender and self.joined[name] <= at + 600 and self.chance.random() < 0.85:
+            if name == sender or self.joined[name] > at + 600:
+                continue
+            if self.chance.random() < 0.8:
                 self._deliver(name, sender, message_id, lamport, deps, at)
+            elif self.chance.random() < 0.6:
+                self.late.append((name, sender, message_id, lamport, deps))
+
+    def _catch_up(self, at: int) -> None:
+        waiting, self.late = self.late, []
+        for name, sender, message_id, lamport, deps in waiting:
+            if self.chance.random() < 0.5:
+                self.late.append((name, sender, message_id, lamport, deps))
+                continue
+            if self.chance.random() < 0.3:
+                self.journal(name, "gap_closed", at, message_id)
+            self._deliver(name, sender, message_id, lamport, deps, at)
 
     def _deliver(self, name: str, sender: str, message_id: str, lamport: int, deps: tuple[str, ...], at: int) -> None:
         arrived = at + self.chance.randint(5, 400)

@@ -32,7 +32,7 @@ from sdschat.pipeline.sources.files import read_file
 TABLES: Final[tuple[type, ...]] = (Journal, Message, Node, Declared, Packet, Quarantine)
 NAME: Final = "sdschat"
 _ROWS: Final = 10_000  # a batch
-_ARROW: Final = {
+ARROW: Final = {
     str: pyarrow.string(), int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(),
     Blob: pyarrow.binary(), Ids: pyarrow.list_(pyarrow.string()),
 }  # fmt: skip
@@ -67,7 +67,7 @@ def _batch(table: type, rows: Sequence[Any]) -> pyarrow.RecordBatch:
     values = dict(zip(columns(table), zip(*rows, strict=True), strict=True))
     values["table"] = (table.__name__,) * len(rows)
     arrays = [
-        pyarrow.array(values[name], _ARROW[kind]) if name in values else pyarrow.nulls(len(rows), _ARROW[kind])
+        pyarrow.array(values[name], ARROW[kind]) if name in values else pyarrow.nulls(len(rows), ARROW[kind])
         for name, kind in COLUMNS.items()
     ]
     return pyarrow.RecordBatch.from_arrays(arrays, names=list(COLUMNS))

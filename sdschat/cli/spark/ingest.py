@@ -1,0 +1,65 @@
+"""`sdschat pipeline ingest`."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sdschat.cli.options import say
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.spark.common import lake_option, open_lake
+from sdschat.cli.text import safe
+from sdschat.cli.where import where_options
+from sdschat.pipeline.schemas import FIELD
+
+if TYPE_CHECKING:
+    from sdschat.pipeline.session import Where
+
+_SHOWN = 10
+
+
+@click.command("ingest")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE…", type=click.Path(path_type=Path))
+@lake_option
+@click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
+@click.option("--json", "as_json", is_flag=True, help="The counts as one JSON object.")
+@where_options
+def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool, where: Where) -> None:
+    """Take databases of profiles, exported journals and captures into a lake.
+
+    \b
+    Examples:
+      sdschat pipeline ingest ~/.local/share/sdschat/profiles --lake lake
+      sdschat pipeline ingest upload/*.db journals/*.jsonl tap/ --lake lake --run berlin
+
+    What is there already is not added again: run it as often as you like, with newer copies too. What cannot be read
+    goes to the quarantine, with the reason.
+    """
+    from sdschat.pipeline.ingest import ingest, quarantined
+    from sdschat.pipeline.sources.files import files
+
+    try:
+        paths = files(sources)
+    except FileNotFoundError as error:
+        raise Problem(f"There is no {error}. Name databases, journals, captures, or folders.", WRONG_USE) from error
+    if not paths:
+        raise Problem("There is nothing to take in these folders: no .db, .jsonl or .parquet file.", WRONG_USE)
+    say(f"reading {len(paths)} files")
+    with open_lake(where, lake) as there:
+        found = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
+        bad = quarantined(there, paths)
+    if as_json:
+        tables = {row.table: {"read": row.read, "added": row.added} for row in found}
+        click.echo(json.dumps({"tables": tables, "quarantine": [row._asdict() for row in bad]}))
+        return
+    for row in found:
+        if row.read or row.added:
+            click.echo(f"{row.table:10} {row.read:10,} read  {row.added:10,} added")
+    for each in bad[:_SHOWN]:
+        say(f"not taken: {safe(each.source)} {each.place}: {safe(each.reason)}")
+    if len(bad) > _SHOWN:
+        say(f"… and {len(bad) - _SHOWN} more; the table quarantine has all of them")

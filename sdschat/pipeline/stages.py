@@ -1,0 +1,47 @@
+"""The stages over a lake, one after the other. Each writes its tables, and the next one reads these."""
+
+from __future__ import annotations
+
+from sdschat.pipeline import schemas as tables
+from sdschat.pipeline.lake import Lake
+from sdschat.pipeline.rules import DEFAULT, Rules
+from sdschat.pipeline.transforms import audit as judge
+from sdschat.pipeline.transforms import conform
+from sdschat.pipeline.transforms.consolidate import K
+from sdschat.pipeline.transforms.consolidate import consolidate as canonical
+from sdschat.pipeline.transforms.fingerprint import fingerprints
+from sdschat.pipeline.transforms.silver import Silver
+
+
+def refine(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> Silver:
+    """Bronze to silver."""
+    nodes = conform.latest_nodes(lake.read(tables.Node))
+    events = lake.replace(tables.Event, conform.events(lake.read(tables.Journal)))
+    copies = lake.replace(tables.Copy, conform.copies(lake.read(tables.Message), events, nodes))
+    lake.replace(tables.Presence, conform.presences(nodes, events, copies, rules))
+    lake.replace(tables.Fingerprint, fingerprints(copies, k))
+    return silver(lake)
+
+
+def silver(lake: Lake) -> Silver:
+    """As it was made last."""
+    nodes = conform.latest_nodes(lake.read(tables.Node))
+    declared = conform.latest_declared(lake.read(tables.Declared), nodes)
+    events, copies = lake.read(tables.Event), lake.read(tables.Copy)
+    return Silver(events, copies, lake.read(tables.Presence), lake.read(tables.Fingerprint), nodes, declared)
+
+
+def consolidate(lake: Lake, k: int = K) -> None:
+    """Silver to the canonical log."""
+    lake.replace(tables.Log, canonical(lake.read(tables.Copy), k))
+
+
+def audit(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> None:
+    """Silver and the canonical log to the tables of the verdict."""
+    found, log = silver(lake), lake.read(tables.Log)
+    wrong = judge.evidence(found, log, rules, k)
+    lacking = lake.replace(tables.AuditMissing, wrong.missing)
+    findings = lake.replace(tables.AuditFinding, wrong.findings)
+    nodes = lake.replace(tables.AuditNode, judge.audit_nodes(found, lacking, findings))
+    lake.replace(tables.AuditChannel, judge.audit_channels(nodes, log, lacking, findings))
+    lake.replace(tables.AuditJournal, judge.audit_journals(found.events))

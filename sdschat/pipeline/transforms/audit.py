@@ -1,0 +1,116 @@
+"""The verdict by node and channel; the same as `sdschat.pipeline.reference.audit`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from sdschat.pipeline import rules as words
+from sdschat.pipeline.rules import Rules
+from sdschat.pipeline.schemas import FAULTS, AuditChannel, AuditJournal, AuditNode
+from sdschat.pipeline.transforms import findings as look
+from sdschat.pipeline.transforms.columns import CHANNEL, MEMBER, table
+from sdschat.pipeline.transforms.conform import BOOT
+from sdschat.pipeline.transforms.consolidate import K
+from sdschat.pipeline.transforms.fingerprint import divergent, in_buckets
+from sdschat.pipeline.transforms.missing import extras, missing, shown
+from sdschat.pipeline.transforms.silver import Silver
+
+
+class Evidence(NamedTuple):
+    missing: DataFrame  # AuditMissing
+    findings: DataFrame  # AuditFinding
+
+
+def evidence(silver: Silver, log: DataFrame, rules: Rules, k: int = K) -> Evidence:
+    """Everything that is wrong, looked for only where the fingerprints differ, as far as they could tell."""
+    buckets = divergent(silver.fingerprints, silver.presences)
+    suspects, part = in_buckets(silver.copies, buckets, k), in_buckets(log, buckets, k)
+    told = shown(silver.events)
+    extra = extras(part, suspects, silver.presences, told)
+    lacking = missing(
+        part, suspects, silver.copies, silver.presences, silver.declared, told, extra, rules
+    )  # fmt: skip
+    found = [
+        look.altered(silver.copies, log),
+        look.contents(suspects, log),
+        look.orders(suspects, silver.copies, log),
+        look.counts(silver.nodes),
+        look.gaps(silver.declared, log),
+        look.causes(silver.events, log, silver.presences),
+        look.clocks(log, silver.copies, rules),
+        look.extra_findings(extra),
+    ]
+    every = found[0]
+    for each in found[1:]:
+        every = every.unionByName(each)
+    return Evidence(lacking, every)
+
+
+def audit_nodes(silver: Silver, lacking: DataFrame, found: DataFrame) -> DataFrame:
+    """Silver, AuditMissing, AuditFinding -> AuditNode."""
+    held = silver.fingerprints.groupBy(*MEMBER).agg(F.sum("n").alias("messages"))
+    reasons = lacking.groupBy(*MEMBER).agg(
+        F.count_if(F.col("reason") == words.LOST).alias("missing"),
+        F.count_if(F.col("reason") == words.LAGGING).alias("lagging"),
+        F.count_if(F.col("reason").isin(words.JOINED_LATER, words.RETENTION)).alias("excused"),
+        F.min(F.when(F.col("reason") == words.LOST, F.struct("position", "lamport", "message_id"))).alias("first_lost"),
+    )
+    bad = found.where(F.col("kind").isin(*FAULTS))
+    place = F.when(F.col("position").isNotNull(), F.struct("position", "lamport", "message_id"))
+    faults = bad.groupBy(*MEMBER).agg(
+        F.count("*").alias("faults"), F.count_if(F.col("kind") == "extra").alias("extra"),
+        F.min(place).alias("first_fault"),
+    )  # fmt: skip
+    joined = silver.presences
+    for each in (held, reasons, faults):
+        joined = joined.join(each, list(MEMBER), "left")
+    joined = joined.na.fill(0, ["messages", "missing", "lagging", "excused", "faults", "extra"])
+    first = F.least("first_lost", "first_fault")
+    whole = joined.withColumns(
+        {
+            "owed": F.col("messages") - F.col("extra") + F.col("missing"),
+            "first": first,
+            "agrees": (F.col("missing") == 0) & (F.col("faults") == 0),
+        }
+    ).withColumns({f"first_{name}": F.col(f"first.{field}") for name, field in _FIRST.items()})
+    return table(whole, AuditNode)
+
+
+_FIRST = {"position": "position", "lamport": "lamport", "id": "message_id"}
+
+
+def audit_channels(nodes: DataFrame, log: DataFrame, lacking: DataFrame, found: DataFrame) -> DataFrame:
+    """AuditNode, Log, AuditMissing, AuditFinding -> AuditChannel."""
+    ends = log.groupBy(*CHANNEL).agg(
+        F.count("*").alias("messages"), F.max_by(F.struct("lamport", "running"), F.col("position")).alias("end")
+    )
+    members = nodes.groupBy(*CHANNEL).agg(F.count("*").alias("nodes"))
+    reasons = lacking.groupBy(*CHANNEL).agg(
+        F.count_if(F.col("reason") == words.LOST).alias("missing"),
+        F.count_if(F.col("reason") != words.LOST).alias("excused"),
+    )
+    faults = found.where(F.col("kind").isin(*FAULTS)).groupBy(*CHANNEL).agg(F.count("*").alias("faults"))
+    joined = members.join(ends, list(CHANNEL), "full")
+    for each in (reasons, faults):
+        joined = joined.join(each, list(CHANNEL), "left")
+    joined = joined.na.fill(0, ["nodes", "messages", "missing", "excused", "faults"])
+    whole = joined.withColumns(
+        {
+            "converged": (F.col("missing") == 0) & (F.col("faults") == 0),
+            "checked_to": F.coalesce("end.lamport", F.lit(0).cast("long")),
+            "running": F.coalesce("end.running", F.lit("0" * 32)),
+        }
+    )
+    return table(whole, AuditChannel)
+
+
+def audit_journals(events: DataFrame) -> DataFrame:
+    """Event -> AuditJournal."""
+    found = events.groupBy(*BOOT).agg(
+        F.min("seq").alias("first_seq"), F.max("seq").alias("last_seq"), F.count("*").alias("rows"),
+        F.min("ts_ms").alias("first_ms"), F.max("ts_ms").alias("last_ms"),
+    )  # fmt: skip
+    return table(found.withColumn("lost", F.col("last_seq") - F.col("first_seq") + 1 - F.col("rows")), AuditJournal)

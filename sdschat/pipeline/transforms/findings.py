@@ -1,0 +1,146 @@
+"""What else is not as it was promised; the same as `sdschat.pipeline.reference.findings`. Each gives AuditFinding."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from sdschat.pipeline.rules import MAX_LAMPORT, Rules
+from sdschat.pipeline.schemas import FAULTS, AuditFinding
+from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, at, table, text
+
+
+def finding(rows: DataFrame, kind: str, detail: Column | str, other: Column | None = None) -> DataFrame:
+    """Rows with run_id, channel, node, position, lamport, message_id -> AuditFinding."""
+    said = detail if isinstance(detail, Column) else F.lit(detail)
+    named = rows.withColumns({"kind": F.lit(kind), "detail": said, "other": text(None) if other is None else other})
+    return table(named, AuditFinding)
+
+
+def altered(copies: DataFrame, log: DataFrame) -> DataFrame:
+    """Copy (those with damage), Log."""
+    rows = copies.where(F.col("damage").isNotNull()).select(*HELD, "damage")
+    return finding(rows.join(log, list(MESSAGE)), "altered", F.col("damage"))
+
+
+def contents(copies: DataFrame, log: DataFrame) -> DataFrame:
+    """Copy (of divergent buckets), Log: ids with two contents."""
+    ours = copies.where(F.col("damage").isNull()).select(
+        *HELD, *(F.col(name).alias(f"my_{name}") for name in ("lamport", "sender", "deps", "digest"))
+    )
+    known = (F.col("my_digest") != "") & (F.col("digest") != "")
+    parts = [
+        F.when(
+            F.col("my_lamport") != F.col("lamport"),
+            F.format_string("Lamport time %d, elsewhere %d", "my_lamport", "lamport"),
+        ),
+        F.when(
+            F.col("my_sender") != F.col("sender"), F.format_string("sender %s, elsewhere %s", "my_sender", "sender")
+        ),
+        F.when(F.col("my_deps") != F.col("deps"), F.lit("other dependencies than elsewhere")),
+        F.when(known & (F.col("my_digest") != F.col("digest")), F.lit("another content than elsewhere")),
+    ]
+    detail = F.concat_ws("; ", *parts)
+    rows = ours.join(log, list(MESSAGE)).withColumn("said", detail).where(F.col("said") != "")
+    return finding(rows, "content", F.col("said"))
+
+
+def orders(suspects: DataFrame, copies: DataFrame, log: DataFrame) -> DataFrame:
+    """Copy (of divergent buckets), Copy, Log: where a log first has another message than the canonical one."""
+    canonical = log.select(*MESSAGE, "position", F.col("lamport").alias("at"))
+    odd = suspects.join(canonical, list(MESSAGE)).where(F.col("lamport") != F.col("at"))
+    logs = copies.join(F.broadcast(odd.select(*MEMBER).distinct()), list(MEMBER), "left_semi").select(*HELD, "lamport")
+    ranked = logs.join(canonical, list(MESSAGE)).select(
+        *MEMBER, "message_id", "position", "at",
+        F.row_number().over(Window.partitionBy(*MEMBER).orderBy("lamport", "message_id")).alias("mine"),
+        F.row_number().over(Window.partitionBy(*MEMBER).orderBy("at", "message_id")).alias("theirs"),
+    )  # fmt: skip
+    ours = ranked.select(*MEMBER, F.col("mine").alias("rank"), "message_id")
+    theirs = ranked.select(
+        *MEMBER,
+        F.col("theirs").alias("rank"),
+        F.col("message_id").alias("there"),
+        "position",
+        F.col("at").alias("lamport"),
+    )
+    differing = ours.join(theirs, [*MEMBER, "rank"]).where(F.col("message_id") != F.col("there"))
+    what = F.struct("message_id", "there", "position", "lamport")
+    first = differing.groupBy(*MEMBER).agg(F.min_by(what, F.col("rank")).alias("first")).select(*MEMBER, "first.*")
+    return finding(first, "order", "another message stands here", F.col("there"))
+
+
+def counts(nodes: DataFrame) -> DataFrame:
+    """Node (latest)."""
+    same = (F.col("claimed") == F.col("counted")) & (F.col("claimed_fingerprint") == F.col("counted_fingerprint"))
+    detail = F.when(
+        F.col("claimed") == F.col("counted"),
+        F.format_string("%d messages, as its own count says, but not the same ones", "counted"),
+    ).otherwise(F.format_string("its own count says %d messages, %d are there", "claimed", "counted"))
+    nowhere = {name: F.lit(None).cast("long") for name in ("position", "lamport")} | {"message_id": text(None)}
+    return finding(nodes.where(~same).withColumns(nowhere), "count", detail)
+
+
+def gaps(declared: DataFrame, log: DataFrame) -> DataFrame:
+    """Declared, Log."""
+    known = log.select(*MESSAGE, "position", "lamport")
+    rows = declared.where(F.col("kind") == "lost").join(known, list(MESSAGE), "left")
+    there = F.when(F.col("position").isNull(), "given up; nobody here has it").otherwise("given up; others have it")
+    return finding(rows, "gap", there)
+
+
+def causes(events: DataFrame, log: DataFrame, presences: DataFrame) -> DataFrame:
+    """Event, Log, Presence: shown before what it depends on, without a word about it."""
+    delivered = events.where((F.col("event") == DELIVERED) & F.col("message_id").isNotNull())
+    first = delivered.groupBy(*HELD).agg(F.min(at()).alias("at"))
+    lost = events.where(F.col("event") == "lost")
+    given_up = lost.select(*MEMBER, at().alias("at"), F.explode("deps").alias("dependency"))
+    excused = given_up.groupBy(*MEMBER, "dependency").agg(F.min("at").alias("excused_at"))
+    closed = events.where(F.col("event") == "gap_closed").select(*MEMBER, F.col("message_id").alias("dependency"))
+    needs = with_dependencies(log).join(first, list(MESSAGE))
+    then = first.withColumnRenamed("message_id", "dependency").withColumnRenamed("at", "then")
+    wrong = needs.join(then, [*MEMBER, "dependency"]).where(F.col("then") > F.col("at"))
+    owed = wrong.join(F.broadcast(presences.select(*MEMBER, "horizon")), list(MEMBER)).where(
+        F.col("dependency_lamport") >= F.col("horizon")
+    )
+    unsaid = (
+        owed.join(excused, [*MEMBER, "dependency"], "left")
+        .where(F.col("excused_at").isNull() | (F.col("excused_at") > F.col("at")))
+        .join(closed.distinct(), [*MEMBER, "dependency"], "left_anti")
+    )  # fmt: skip
+    return finding(unsaid, "causal", "shown before what it depends on", F.col("dependency"))
+
+
+def with_dependencies(log: DataFrame) -> DataFrame:
+    """Log -> a row for each dependency that is in the log as well, with dependency and dependency_lamport."""
+    named = log.select(*MESSAGE, "position", "lamport", "sender", F.explode("deps").alias("dependency"))
+    known = log.select(*CHANNEL, F.col("message_id").alias("dependency"), F.col("lamport").alias("dependency_lamport"))
+    return named.join(known, [*CHANNEL, "dependency"])
+
+
+def clocks(log: DataFrame, copies: DataFrame, rules: Rules) -> DataFrame:
+    """Log, Copy."""
+    by_sender = log.withColumn("node", F.col("sender"))
+    out = by_sender.where((F.col("lamport") <= 0) | (F.col("lamport") > MAX_LAMPORT))
+    late = with_dependencies(log).withColumn("node", F.col("sender"))
+    late = late.where(F.col("dependency_lamport") >= F.col("lamport"))
+    twice = by_sender.withColumn("first", F.min("message_id").over(Window.partitionBy(*CHANNEL, "sender", "lamport")))
+    early = copies.where(~F.col("own") & F.col("damage").isNull()).where(
+        F.col("lamport") > F.col("received_ms") + rules.max_skew
+    )
+    places = log.select(*MESSAGE, "position", "lamport")
+    return (
+        finding(out, "clock", "its Lamport time is out of bounds")
+        .unionByName(finding(late, "clock", "not dated after what it depends on", F.col("dependency")))
+        .unionByName(
+            finding(
+                twice.where(F.col("first") != F.col("message_id")), "clock",
+                "its sender gave this time to another message too", F.col("first"),
+            )
+        )
+        .unionByName(finding(early.select(*HELD).join(places, list(MESSAGE)), "clock", "taken before its time"))
+    )  # fmt: skip
+
+
+def extra_findings(extra: DataFrame) -> DataFrame:
+    """`missing.extras`."""
+    return finding(extra, "extra", FAULTS["extra"])

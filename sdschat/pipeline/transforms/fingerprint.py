@@ -1,0 +1,47 @@
+"""Which stretches of the logs differ at all. Only these are looked at message by message."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from sdschat.pipeline.schemas import Fingerprint
+from sdschat.pipeline.transforms.columns import CHANNEL, MEMBER, bucket, table
+from sdschat.pipeline.transforms.consolidate import K
+
+
+def fingerprints(copies: DataFrame, k: int = K) -> DataFrame:
+    """Copy -> Fingerprint. Those of two disjoint sets of copies add up: n by sum, x1 and x2 by exclusive or.
+
+    x1 is over all but the content, x2 over the content: of a node with only a journal there is none to compare.
+    """
+    placed = copies.withColumn("bucket", bucket(F.col("lamport"), k)).withColumn("k", F.lit(k).cast("long"))
+    whole = F.xxhash64("lamport", "message_id", "sender", "deps", F.coalesce("damage", F.lit("")))
+    content = F.xxhash64(F.lit("content"), "digest", "message_id", "lamport")
+    found = placed.groupBy(*MEMBER, "bucket", "k").agg(
+        F.count("*").alias("n"), F.bit_xor(whole).alias("x1"), F.bit_xor(content).alias("x2")
+    )
+    return table(found, Fingerprint)
+
+
+def divergent(prints: DataFrame, presences: DataFrame) -> DataFrame:
+    """Fingerprint, Presence -> run_id, channel, bucket: where not everybody has the same."""
+    there = presences.groupBy(*CHANNEL).agg(F.count("*").alias("members"))
+    told = prints.join(presences.select(*MEMBER, "origin"), list(MEMBER), "left")
+    of_logs = F.when(F.col("origin") == "log", F.col("x2"))
+    sums = told.groupBy(*CHANNEL, "bucket").agg(
+        F.count("*").alias("have"), F.min("n").alias("n1"), F.max("n").alias("n2"),
+        F.min("x1").alias("a1"), F.max("x1").alias("a2"), F.min(of_logs).alias("b1"), F.max(of_logs).alias("b2"),
+    )  # fmt: skip
+    same = (
+        (F.col("have") == F.col("members")) & (F.col("n1") == F.col("n2")) & (F.col("a1") == F.col("a2"))
+        & F.coalesce(F.col("b1") == F.col("b2"), F.lit(True))
+    )  # fmt: skip
+    return sums.join(there, list(CHANNEL)).where(~same).select(*CHANNEL, "bucket")
+
+
+def in_buckets(rows: DataFrame, buckets: DataFrame, k: int = K) -> DataFrame:
+    """Those rows whose `lamport` is in one of the buckets. These are few, so they go to the rows and not the rows to
+    them."""
+    placed = rows.withColumn("bucket", bucket(F.col("lamport"), k))
+    return placed.join(F.broadcast(buckets), [*CHANNEL, "bucket"], "left_semi").drop("bucket")

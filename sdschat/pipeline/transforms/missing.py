@@ -1,0 +1,76 @@
+"""Who does not have what; the same as `sdschat.pipeline.reference.missing`."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from sdschat.pipeline import rules as words
+from sdschat.pipeline.rules import Rules
+from sdschat.pipeline.schemas import AuditMissing
+from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, table
+
+
+def shown(events: DataFrame) -> DataFrame:
+    """Event -> run_id, channel, node, message_id: what was delivered there."""
+    told = events.where((F.col("event") == DELIVERED) & F.col("message_id").isNotNull())
+    return told.select(*HELD).distinct()
+
+
+def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFrame) -> DataFrame:
+    """Log, Copy (both of divergent buckets), Presence, `shown` -> the columns of Log, and node: messages that only one
+    node has, and of which their sender, who is here as well, knows nothing."""
+    alone = log.where(F.col("copies") == 1).join(copies.select(*HELD), list(MESSAGE))
+    senders = presences.select(
+        *CHANNEL, F.col("node").alias("sender"), F.greatest("horizon", "retained_from").alias("owes_from")
+    )
+    here = alone.join(F.broadcast(senders), [*CHANNEL, "sender"]).where(
+        (F.col("sender") != F.col("node")) & (F.col("lamport") >= F.col("owes_from"))
+    )
+    said = told.withColumnRenamed("node", "sender")
+    return here.join(said, [*MESSAGE, "sender"], "left_anti").drop("owes_from")
+
+
+def missing(
+    log: DataFrame, copies: DataFrame, all_copies: DataFrame, presences: DataFrame, declared: DataFrame,
+    told: DataFrame, extra: DataFrame, rules: Rules,
+) -> DataFrame:  # fmt: skip
+    """Log, Copy (both of divergent buckets), Copy, Presence, Declared, `shown`, `extras` -> AuditMissing."""
+    owed = log.join(extra.select(*MESSAGE), list(MESSAGE), "left_anti")
+    pairs = owed.join(F.broadcast(presences.drop("nick").withColumnRenamed("first_ms", "seen_ms")
+                                  .withColumnRenamed("last_ms", "seen_until")), list(CHANNEL))  # fmt: skip
+    lacking = pairs.join(copies.select(*HELD), list(HELD), "left_anti")
+    newest = all_copies.groupBy(*MEMBER).agg(F.max(F.struct("lamport", "message_id")).alias("newest"))
+    says = declared.groupBy(*HELD).agg(F.collect_set("kind").alias("says"))
+    known = (
+        lacking.join(F.broadcast(newest), list(MEMBER), "left")
+        .join(says, list(HELD), "left")
+        .join(told.withColumn("was_shown", F.lit(True)), list(HELD), "left")
+        .withColumn("why", _why(rules))
+        .withColumn("reason", F.col("why.reason")).withColumn("detail", F.col("why.detail"))
+    )  # fmt: skip
+    return table(known, AuditMissing)
+
+
+def _why(rules: Rules) -> Column:
+    says = F.coalesce("says", F.array().cast("array<string>"))
+    behind = F.col("newest").isNull() | (F.struct("lamport", "message_id") > F.col("newest"))
+    ended = F.col("seen_until") < F.col("first_ms") + rules.settle
+    return (
+        F.when((F.col("origin") == "log") & F.col("was_shown"), _is(words.LOST, words.WAS_SHOWN))
+        .when(
+            F.array_contains(says, "before_join") | (F.col("lamport") < F.col("horizon")),
+            _is(words.JOINED_LATER, words.BEFORE),
+        )
+        .when(F.col("lamport") < F.col("retained_from"), _is(words.RETENTION, words.CUT))
+        .when(F.col("sender") == F.col("node"), _is(words.LOST, words.OWN))
+        .when(F.array_contains(says, "lost"), _is(words.LOST, words.GIVEN_UP))
+        .when(behind & ended, _is(words.LAGGING, words.ENDED))
+        .when(F.array_contains(says, "missing"), _is(words.LOST, words.LOOKED_FOR))
+        .when(F.array_contains(says, "held"), _is(words.LOST, words.WAITING))
+        .otherwise(_is(words.LOST, words.UNHEARD))
+    )
+
+
+def _is(reason: str, detail: str) -> Column:
+    return F.struct(F.lit(reason).alias("reason"), F.lit(detail).alias("detail"))

@@ -1,0 +1,53 @@
+"""Rows as Spark has them, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sdschat.pipeline.reference.taken import Taken
+from sdschat.pipeline.schemas import Declared, Ids, Journal, Message, Node, columns, ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sdschat.pipeline.lake import Lake
+
+R = TypeVar("R")
+
+
+def frame(spark: SparkSession, table: type, rows: Iterable[Any]) -> DataFrame:
+    """Columns by way of Arrow: thousands of rows in a moment."""
+    import pyarrow
+
+    from sdschat.pipeline.sources.staged import ARROW
+
+    held = list(rows)
+    schema = pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(table).items()])
+    values = {name: [getattr(row, name) for row in held] for name in columns(table)}
+    return spark.createDataFrame(pyarrow.table(values, schema=schema)).selectExpr(
+        *(f"CAST({part.rsplit(' ', 1)[0]} AS {part.rsplit(' ', 1)[1]})" for part in ddl(table).split(", "))
+    )
+
+
+def rows(found: DataFrame, table: type[R]) -> list[R]:
+    """Sorted, for comparing: Spark gives them in any order."""
+    lists = {name for name, (kind, _) in columns(table).items() if kind == Ids}
+    plain = [
+        table(**{name: tuple(value) if name in lists and value is not None else value for name, value in each.items()})
+        for each in (row.asDict() for row in found.select(*columns(table)).collect())
+    ]
+    return sorted(plain, key=repr)
+
+
+def lake_of(spark: SparkSession, root: Path, taken: Taken) -> Lake:
+    """A lake with just these rows in bronze."""
+    from sdschat.pipeline.lake import Lake
+
+    lake = Lake(spark, str(root))
+    for table, held in (
+        (Journal, taken.journal), (Message, taken.messages), (Node, taken.nodes), (Declared, taken.declared),
+    ):  # fmt: skip
+        lake.append(table, frame(spark, table, held))
+    return lake

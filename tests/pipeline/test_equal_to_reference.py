@@ -1,0 +1,112 @@
+"""Spark's answers are those of plain Python, on groups drawn from seeds: duplicates, gaps in journals, late joiners,
+wrong clocks, altered, forged and deleted rows, several readings of a database.
+
+All groups go through Spark together, each under a run_id of its own, because starting a query costs more than the rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from sdschat.pipeline.reference.audit import Audit, audit
+from sdschat.pipeline.reference.conform import Silver, conform
+from sdschat.pipeline.reference.consolidate import consolidate
+from sdschat.pipeline.reference.taken import Taken
+from sdschat.pipeline.rules import REASONS
+from sdschat.pipeline.schemas import (
+    FINDINGS,
+    AuditChannel,
+    AuditFinding,
+    AuditJournal,
+    AuditMissing,
+    AuditNode,
+    Copy,
+    Fingerprint,
+    Log,
+    Presence,
+)
+from tests.needs import needs_module
+from tests.pipeline.frames import lake_of, rows
+from tests.pipeline.worlds import drawn
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sdschat.pipeline.lake import Lake
+
+needs_module("pyspark")
+needs_module("pyarrow")
+
+SEEDS = int(os.environ.get("SDSCHAT_PIPELINE_SEEDS", "250"))
+K = 11  # small buckets, so that groups have several
+
+
+class Both(NamedTuple):
+    silver: Silver
+    log: list[Log]
+    audit: Audit
+    lake: Lake
+
+
+@pytest.fixture(scope="module")
+def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    from sdschat.pipeline import stages
+
+    taken = Taken()
+    for seed in range(SEEDS):
+        found = drawn(seed)
+        for name in Taken.__dataclass_fields__:
+            getattr(taken, name).extend(getattr(found, name))
+    silver = conform(taken)
+    log = consolidate(silver.copies)
+    lake = lake_of(spark, tmp_path_factory.mktemp("lake"), taken)
+    stages.refine(lake, k=K)
+    stages.consolidate(lake, K)
+    stages.audit(lake, k=K)
+    return Both(silver, log, audit(silver, log), lake)
+
+
+def test_the_groups_drawn_have_everything_that_can_be_wrong(both: Both) -> None:
+    assert {row.kind for row in both.audit.findings} == set(FINDINGS)
+    assert {row.reason for row in both.audit.missing} == set(REASONS)
+    assert any(row.lost for row in both.audit.journals)
+    assert {True, False} == {row.converged for row in both.audit.channels}
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (Copy, lambda both: both.silver.copies),
+        (Presence, lambda both: both.silver.presences),
+        (Log, lambda both: both.log),
+        (AuditMissing, lambda both: both.audit.missing),
+        (AuditFinding, lambda both: both.audit.findings),
+        (AuditNode, lambda both: both.audit.nodes),
+        (AuditChannel, lambda both: both.audit.channels),
+        (AuditJournal, lambda both: both.audit.journals),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_the_tables_are_equal(both: Both, table: type, expected: Callable[[Both], list[Any]]) -> None:
+    assert rows(both.lake.read(table), table) == sorted(expected(both), key=repr)
+
+
+def test_only_what_differs_is_looked_at_message_by_message(both: Both) -> None:
+    from sdschat.pipeline.transforms.fingerprint import divergent
+
+    found = divergent(both.lake.read(Fingerprint), both.lake.read(Presence))
+    differing = {row.run_id for row in found.collect()}
+    held: dict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
+    for copy in both.silver.copies:
+        held[copy.run_id, copy.node].add((copy.message_id, copy.lamport, copy.damage, copy.digest))
+    logs = defaultdict(list)
+    for row in both.silver.presences:
+        logs[row.run_id].append(held[row.run_id, row.node])
+    equal = {run_id for run_id, each in logs.items() if all(one == each[0] for one in each)}
+    assert equal
+    assert not differing & equal
