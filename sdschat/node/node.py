@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -24,6 +25,7 @@ from sdschat.sds.values import Message
 from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
 from sdschat.transport.topics import Topics
 
+RECENT: Final = 300
 RETRY: Final = 2.0  # seconds until saving is tried again
 # Saving costs a wait for the disk, however much is saved. Under load it is put off by a moment too short to be felt,
 # so that more is saved at once.
@@ -51,6 +53,7 @@ class Node:
         self._network = network
         self._clock = clock or Clock()
         self._loop = asyncio.get_running_loop()
+        self.recent: deque[Fact] = deque(maxlen=RECENT)  # for who begins to listen late
         self._consumers: list[Consumer] = []
         self._makers: list[PartMaker] = [lambda _: Restoring(profile.store)]
         self._stirred: dict[str, Room] = {}
@@ -240,6 +243,7 @@ class Node:
 
     def _tell(self, channel: str, what: What) -> None:
         fact = Fact(channel, self._clock.now().wall, what)
+        self.recent.append(fact)
         for consumer in self._consumers:
             try:
                 consumer(fact)

@@ -68,10 +68,15 @@ class World:
         self.network = MemoryNetwork(asyncio.get_running_loop().call_soon)
         self.members: list[Member] = []
 
-    def start(self, name: str, *channels: str, profile: str = "", changes: Mapping[str, Value] | None = None) -> Member:
+    def start(
+        self, name: str, *channels: str, profile: str = "", changes: Mapping[str, Value] | None = None,
+        before: Callable[[Node], object] = lambda _: None,
+    ) -> Member:  # fmt: skip
+        """`before` gets the node while it is in no channel."""
         settings = make_settings(QUICK | dict(changes or {}))
         opened = open_profile(self.path(profile or name), settings)
         member = Member(Node(opened, name, settings, InMemory(self.network, settings)))
+        before(member.node)
         for channel in channels or ("lobby",):
             member.node.join(channel)
         self.members.append(member)

@@ -50,6 +50,8 @@ class Eye:
         self._message = lru_cache(maxsize=_REMEMBERED)(self._look_up)
         for channel in node.rooms:
             self._watch(channel)
+        for fact in list(node.recent):
+            self.hear(fact)
 
     def trace(self, channel: str) -> Trace:
         found = self._traces.get(channel)

@@ -1,0 +1,226 @@
+"""A recording shows what the recorded node showed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdschat.identity.content import OpenedContent, Verdict
+from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged, Said
+from sdschat.node.faulting import Injection
+from sdschat.node.node import Node
+from sdschat.node.record_codec import Unrecorded, from_json, to_json
+from sdschat.node.recorded import Recording, RecordingError, read_recording
+from sdschat.node.recording import Recorder
+from sdschat.node.replaying import ReplayNode
+from sdschat.node.view import NodeView
+from sdschat.sds import events as ev
+from sdschat.sds.rows import AckState, Append, Drop, Entry, Evidence, LogRow, OutgoingRow, Put, Table
+from sdschat.sds.values import HistoryEntry, Message, Reason
+from tests.node.worlds import Member, World, world
+
+MESSAGE = Message("bob", "m1", "lobby", 5, (HistoryEntry("m0", b"\x00\xff", None),), b"filter", (), b"text")
+
+OPENED = OpenedContent(Verdict.NEW, "text \u202e", 1, "bob", b"key")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        MessageDelivered(Said(MESSAGE, OPENED, "bob", False), True, ("g",), "live"),
+        ev.StateChanged("m1", AckState.POSSIBLY_ACKED, ("bob",), 2, Evidence("bob", "filter", "p", 7, 1e-4)),
+        ev.StateChanged("m1", AckState.ACKED, (), 0, None),
+        ev.Rejected(Reason.CLOCK_ZERO, "bob", "m1", "why"),
+        Append(LogRow(Entry(5, "m1", "bob", ("m0",), 3), b"\x00raw", True, "live", 9)),
+        Put(Table.OUTGOING, "m1", OutgoingRow("m1", 5, AckState.UNACKED, 1, 99, ())),
+        Drop(Table.MISSING, "m2"),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_values_come_back_from_json_as_they_were(value: Any) -> None:
+    back = from_json(json.loads(json.dumps(to_json(value))))
+    assert back == value
+    assert type(back) is type(value)
+
+
+@pytest.mark.parametrize("unknown", [{"o": "Nonsense", "v": []}, {"e": "Reason", "v": "new"}, {"b": "%"}, {"x": 1}])
+def test_what_a_later_version_wrote_is_told_apart(unknown: Any) -> None:
+    with pytest.raises(Unrecorded):
+        from_json(unknown)
+
+
+RECORDERS: list[Recorder] = []
+
+
+@pytest.fixture(autouse=True)
+def _close_recorders() -> Iterator[None]:
+    yield
+    while RECORDERS:
+        RECORDERS.pop().close()
+
+
+def recorded(w: World, path: Path, say: Callable[[str], None] = lambda _: None) -> Member:
+    """Ann, who is recorded."""
+    return w.start("ann", before=lambda node: RECORDERS.append(Recorder(node, path, say)))
+
+
+def state_of(node: Node) -> dict[str, Any]:
+    """Everything that an interface asks of a channel."""
+    view = NodeView(node)
+    try:
+        shown = view.messages("lobby")
+        return {
+            "log": [(each.message_id, each.text, each.nick, each.own, each.state, each.dependencies) for each in shown],
+            "own": [fate[:2] + fate[3:] for each in shown if (fate := view.own("lobby", each.message_id)) is not None],
+            "missing": [(each.message_id, each.attempts, each.asking) for each in view.missing("lobby")],
+            "lost": view.lost("lobby"),
+            "sync": view.sync("lobby"),
+            "people": {(person.sender_id, person.nick, person.online) for person in view.people("lobby")},
+            "faults": view.faults("lobby"),
+            "found": [each.message_id for each in view.search("lobby", "number")],
+        }
+    finally:
+        view.close()
+
+
+async def replayed(recording: Recording, folder: Path, place: int | None = None) -> ReplayNode:
+    node = ReplayNode(recording, folder / "sdschat.db")
+    node.go_to(len(recording.steps) if place is None else place)
+    return node
+
+
+def test_at_its_end_a_recording_shows_what_the_node_showed(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "run.jsonl"
+        async with world(tmp_path) as w:
+            ann = recorded(w, path)
+            bob, eve = w.start("bob"), w.start("eve")
+            await ann.until(PresenceChanged)
+            for number in range(4):
+                ann.node.send("lobby", f"mine, number {number}")
+                bob.node.send("lobby", f"bob's, number {number}")
+            await ann.until_texts(*(f"{who}, number {n}" for n in range(4) for who in ("mine", "bob's")))
+            Injection(ann.node, "lobby").share("loss", 1.0, "in")
+            bob.node.send("lobby", "lost")
+            await eve.until_texts(*(f"{who}, number {n}" for n in range(4) for who in ("mine", "bob's")), "lost")
+            Injection(ann.node, "lobby").share("loss", 0.0, "in")
+            Injection(ann.node, "lobby").delay(1, "in")
+            eve.node.send("lobby", "names it")
+            await ann.until(ev.DependenciesMissing)
+            before = state_of(ann.node)
+            steps = len(read_recording(path).steps)
+        again = await replayed(read_recording(path), tmp_path / "replay", steps)
+        assert state_of(again) == before
+        await again.close()
+
+    asyncio.run(story())
+
+
+def test_in_its_middle_a_recording_shows_what_was_there_then(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "run.jsonl"
+        async with world(tmp_path) as w:
+            ann, bob = recorded(w, path), w.start("bob")
+            await ann.until(PresenceChanged)
+            bob.node.send("lobby", "first")
+            await ann.until_texts("first")
+            place = len(read_recording(path).steps)
+            bob.node.send("lobby", "second")
+            await ann.until_texts("first", "second")
+        recording = read_recording(path)
+        again = await replayed(recording, tmp_path / "replay", place)
+        assert [row[1] for row in state_of(again)["log"]] == ["first"]
+        told: list[str] = []
+
+        def hear(fact: Fact) -> None:
+            if isinstance(fact.what, MessageDelivered):
+                told.append(fact.what.said.opened.text or "")
+
+        again.listen(hear)
+        again.go_to(len(recording.steps))
+        assert told == ["second"]
+        await again.close()
+
+    asyncio.run(story())
+
+
+def test_what_was_there_before_the_recording_is_in_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "run.jsonl"
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            bob = w.start("bob")
+            await ann.until(PresenceChanged)
+            bob.node.send("lobby", "earlier")
+            await ann.until_texts("earlier")
+            await ann.node.close(0.1)
+            again = recorded(w, path)
+            bob.node.send("lobby", "now")
+            await again.until_texts("now")
+        shown = await replayed(read_recording(path), tmp_path / "replay")
+        assert [row[1] for row in state_of(shown)["log"]] == ["earlier", "now"]
+        await shown.close()
+
+    asyncio.run(story())
+
+
+def test_nothing_is_sent_from_a_recording(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "run.jsonl"
+        async with world(tmp_path) as w:
+            recorded(w, path)
+        node = await replayed(read_recording(path), tmp_path / "replay")
+        with pytest.raises(ValueError, match="nothing can be sent"):
+            node.send("lobby", "hello")
+        with pytest.raises(ValueError, match="no channel 'attic'"):
+            node.join("attic")
+        await node.close()
+
+    asyncio.run(story())
+
+
+def test_a_recording_that_breaks_off_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "run.jsonl"
+        async with world(tmp_path) as w:
+            ann = recorded(w, path)
+            ann.node.send("lobby", "kept")
+            await ann.until_texts("kept")
+            size = path.stat().st_size
+        path.write_bytes(path.read_bytes()[: size + 20] + b'\n{"t":1,"c":"lobby","f":{"o":"Later","v":[]}}\n')
+        recording = read_recording(path)
+        assert recording.skipped == 1
+        node = await replayed(recording, tmp_path / "replay")
+        assert node.unknown == 1
+        assert [row[1] for row in state_of(node)["log"]] == ["kept"]
+        await node.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"), [("", "is no recording"), ("{}\n", "is no recording"), ('{"v":99}\n', "of version 99")]
+)
+def test_what_is_no_recording_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(RecordingError, match=complaint):
+        read_recording(path)
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_node(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            said: list[str] = []
+            ann = recorded(w, Path("/dev/full"), said.append)
+            ann.node.send("lobby", "hello")
+            await ann.until_texts("hello")
+            assert len(said) == 1
+            assert "has stopped" in said[0]
+
+    asyncio.run(story())
