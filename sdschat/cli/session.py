@@ -30,7 +30,7 @@ from sdschat.transport.tls import TlsOptions
 from sdschat.wire.nim_codec import CANNOT
 
 Body = Callable[[Node], Awaitable[int]]
-_ATTEMPTS_EMBEDDED = 10  # a broker on this machine may change hosts just now
+ATTEMPTS_EMBEDDED = 10  # a broker on this machine may change hosts just now
 _GRACE = 2.0  # seconds for what waits to go out at the end
 
 
@@ -130,7 +130,7 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
         elif fact.what.state == "disconnected":
             failures += 1
             refused = fact.what.why == Why.NOT_AUTHORISED
-            if refused or not embedded or failures >= _ATTEMPTS_EMBEDDED:
+            if refused or not embedded or failures >= ATTEMPTS_EMBEDDED:
                 code = NOT_AUTHORISED if refused else UNREACHABLE
                 connected.set_exception(Problem(f"{fact.what.address}: {fact.what.detail}", code))
 

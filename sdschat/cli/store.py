@@ -12,21 +12,23 @@ from typing import Any, Final
 import click
 
 from sdschat.cli.options import channel_name, channel_options, say
-from sdschat.cli.problem import DONE, WRONG_USE, Problem
-from sdschat.cli.session import first_connection, run_node
+from sdschat.cli.problem import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.cli.sources import WORKED_OUT, Chosen, Found
 from sdschat.cli.text import safe
-from sdschat.node.keeper_discover import Discovery
+from sdschat.node.keeper_discover import MOST, Discovery
 from sdschat.node.keeper_metrics import MetricsServer, prometheus
 from sdschat.node.keeper_node import Keeping, StoreNode
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.store.figures import archived
 from sdschat.transport.address import Address
+from sdschat.transport.base import Why
 
 ALL: Final = "#"
 _JOURNAL_KEEP: Final = 24 * 3600 * 1000  # a Store's journal of a month would be larger than what it archives
 _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_FULL: Final = f"{MOST} channels are archived; others are passed over. Start another Store that names them."
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
 
@@ -153,12 +155,18 @@ class _Run:
             say("warning: anybody on the network can read the metrics, and with them the names of your channels")
 
     async def _discover(self) -> Discovery:
+        """Join what is archived already, and whatever else turns up."""
         for one in archived(self.node.profile.store):
             if one.channel not in self.node.rooms:
                 self.node.join(one.channel)
                 self._say(one.channel)
-        discovery = Discovery(self.node, self.node._network, self._say)
+        discovery = Discovery(self.node, self.node._network, self._say, lambda: say(_FULL))
         discovery.start()
+        lost = await discovery.first_connection(ATTEMPTS_EMBEDDED if self.embedded else 1)
+        if lost is not None:
+            await discovery.close()
+            code = NOT_AUTHORISED if lost.why == Why.NOT_AUTHORISED else UNREACHABLE
+            raise Problem(lost.detail, code)
         say("listening for channels")
         return discovery
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sdschat.node.room import Room
 
 WAITING: Final = 1024  # questions of one channel that wait; beyond that the asker goes to another Store
+BACKLOG: Final = 64  # packets that wait for a slow connection; more answers would only put off everything else
 _SEALED_BYTES: Final = MAX_QUERY_BYTES + 256
 _HINTS_EVERY: Final = 1_000
 
@@ -94,13 +95,16 @@ class Keeper:
             self._refuse(frm, query, "clock")
         elif not self._shared.replays.is_new(frm, query.query_id):
             counts.refuse("replayed")
-        elif len(self._waiting) >= WAITING or not self._shared.quota.may_have(frm, now.mono):
+        elif self._is_full() or not self._shared.quota.may_have(frm, now.mono):
             self._refuse(frm, query, "busy")
         else:
             self._waiting.append((frm, query, now))
             if not self._busy:
                 self._busy = True
                 self._shared.soon(self._next)
+
+    def _is_full(self) -> bool:
+        return len(self._waiting) >= WAITING or self._room.transport.waiting > BACKLOG
 
     def _refuse(self, asker: str, query: Query, reason: str) -> None:
         self._shared.counts.refuse(reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final
 
@@ -18,12 +19,20 @@ MOST: Final = 256  # channels: each has a connection of its own, and anybody can
 class Discovery:
     """Listens to all channels at once, and joins those in which there is something real."""
 
-    def __init__(self, node: Node, network: Network, found: Callable[[str], None], most: int = MOST) -> None:
+    def __init__(
+        self, node: Node, network: Network, found: Callable[[str], None], full: Callable[[], None], most: int = MOST
+    ) -> None:
+        """`found` is told of every channel that was joined, `full` once, of the first one that was not."""
         self._node = node
         self._prefix = node.settings.topic_prefix
         self._found = found
+        self._full = full
         self._most = most
         self.passed_over = 0  # packets of channels that there was no room for
+        self._connected = False
+        self._failures = 0
+        self._last: base.Disconnected | None = None
+        self._changed = asyncio.Event()
         self._transport = network.transport(f"{self._prefix}/!store/{encoded(node.sender_id)}")
 
     def start(self) -> None:
@@ -32,10 +41,24 @@ class Discovery:
         self._transport.subscribe(f"{self._prefix}/+/who/+")
         self._transport.start()
 
+    async def first_connection(self, attempts: int) -> base.Disconnected | None:
+        """Wait until it is connected; or give why not, after so many attempts."""
+        while not self._connected and self._failures < attempts:
+            self._changed.clear()
+            await self._changed.wait()
+        return None if self._connected else self._last
+
     async def close(self) -> None:
         await self._transport.close()
 
     def _heard(self, event: base.Event) -> None:
+        if isinstance(event, base.Connected):
+            self._connected = True
+            self._changed.set()
+        elif isinstance(event, base.Disconnected):
+            self._failures += 1
+            self._last = event
+            self._changed.set()
         if not isinstance(event, base.Received) or not event.payload:
             return
         where = place(event.topic, self._prefix)
@@ -45,6 +68,8 @@ class Discovery:
             return
         if len(self._node.rooms) >= self._most:
             self.passed_over += 1
+            if self.passed_over == 1:
+                self._full()
             return
         try:
             room = self._node.join(where.channel)

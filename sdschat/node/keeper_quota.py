@@ -9,6 +9,7 @@ MIB: Final = 1024 * 1024
 BYTES_EACH: Final = 256 * MIB  # of answers a minute for one participant, of whatever channel
 BYTES_ALL: Final = 1024 * MIB  # for all of them
 QUERIES_EACH: Final = 3_000  # a minute; checking a signature costs more than most answers
+QUERIES_ALL: Final = 60_000  # of all: keys cost nothing, so one asker may be many
 _ASKERS: Final = 4096
 _MINUTE: Final = 60_000
 REPLAY_WINDOW: Final = 10 * 60_000  # milliseconds that a question's date may be off
@@ -38,18 +39,22 @@ class Bucket:
 class Quota:
     """For all channels of a Store together. Times are on the monotonic clock."""
 
-    def __init__(self, each: int = BYTES_EACH, all_: int = BYTES_ALL, queries: int = QUERIES_EACH) -> None:
+    def __init__(
+        self, each: int = BYTES_EACH, all_: int = BYTES_ALL, queries: int = QUERIES_EACH, queries_all: int = QUERIES_ALL
+    ) -> None:
         self._each = each
         self._queries = queries
+        self._all_queries = Bucket(queries_all, 0)
         self._all = Bucket(all_, 0)
         self._askers: OrderedDict[str, tuple[Bucket, Bucket]] = OrderedDict()
 
     def may_ask(self, asker: str, now: int) -> bool:
         """Whether this question is worth being looked at. `asker` is what the topic says, and not proven yet."""
         queries = self._of(asker, now)[0]
-        if not queries.room(now):
+        if not queries.room(now) or not self._all_queries.room(now):
             return False
         queries.spend(1)
+        self._all_queries.spend(1)
         return True
 
     def may_have(self, asker: str, now: int) -> bool:

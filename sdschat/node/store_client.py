@@ -96,11 +96,12 @@ class StoreClient:
 
     def _ask_for(self, done: Done, store: str, wanted: Sequence[Wanted] = (), asked: Range | None = None) -> None:
         def came(reply: Reply, now: Now) -> None:
-            if not reply.store:
+            if reply.store:
+                packets = tuple(checked.raw for checked in reply.fetched)
+                done(Fetched(packets, reply.more, tuple(reply.unknown), reply.floor, reply.last))
+            else:
                 done(None)
-                return
-            packets = tuple(checked.raw for checked in reply.fetched)
-            done(Fetched(packets, reply.more, tuple(reply.unknown), reply.floor, reply.last))
+            self._room.stir()  # this may be the end of a turn already, and something may have come of it
 
         why = "page" if asked is not None else "ids"
         self._asking.ask(why, came, wanted=wanted, asked=asked, only=store)

@@ -39,6 +39,7 @@ from sdschat.transport.memory import MemoryNetwork
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.store_codec import Query, Range, Wanted, encode_answer
 from tests.store.samples import WORDS, state_row
+from tests.storenode.bulk import fill_in_bulk
 
 CHANNEL: Final = "big"
 CODEC: Final = SdsCodec()
@@ -196,6 +197,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--fresh", type=int, default=20_000, help="messages taken in on top of that")
+    parser.add_argument("--bulk", action="store_true", help="fill without texts, and make the indexes afterwards")
     parser.add_argument("--in", dest="directory", type=Path)
     options = parser.parse_args()
     random.seed(1)
@@ -204,8 +206,11 @@ def main() -> None:
         path = Path(place) / "profile" / "sdschat.db"
         started = int(time.time() * 1000) - (count + 3600) * 1000
         before = time.perf_counter()
-        with Store.open(path, CODEC) as store:
-            fill(store, count, started)
+        if options.bulk:
+            fill_in_bulk(path, CHANNEL, count, started, FILTER)
+        else:
+            with Store.open(path, CODEC) as store:
+                fill(store, count, started)
         _tell(f"filling to {count:,}", f"{count / (time.perf_counter() - before):,.0f} messages/s")
         _tell("size of the database", f"{path.stat().st_size / 2**20:,.0f} MiB")
         asyncio.run(ingest(path, options.fresh))

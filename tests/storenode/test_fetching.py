@@ -6,14 +6,17 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+from sdschat.identity.keys import Identity
 from sdschat.node.facts import MessageDelivered, PresenceChanged
 from sdschat.node.settings import Value
 from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
+from sdschat.node.store_seal import ANSWER, Letter, seal, unseal
 from sdschat.sds.events import RepairRequested
 from sdschat.sds.values import Message
 from sdschat.store.reader import Reader
+from sdschat.transport.base import Received
 from sdschat.wire.sds_codec import SdsCodec
-from sdschat.wire.store_codec import Answer, Query
+from sdschat.wire.store_codec import Answer, Item, Query, decode_query, encode_answer
 from tests.node.worlds import Member
 from tests.storenode.worlds import Stores, client_of, deaf, hearing, silence, stores, twist
 
@@ -172,3 +175,41 @@ async def _one_round(bob: Member, ann: Member, keepers: list[Member], number: in
     hearing(bob)
     ann.node.send("lobby", f"after {number}")
     await bob.until(MessageDelivered, lambda m: m.said.opened.text == f"missed {number}")
+
+
+def test_answers_that_nobody_asked_for_or_that_another_signed_change_nothing(tmp_path: Path) -> None:
+    """Anybody can write on our answer topic: neither a message nor the standing of a Store may come of that."""
+
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, ann, bob = _three(w)
+            silence(keeper)
+            forger, me = Identity(b"f" * 32), bob.node.sender_id
+            outsider = w.network.transport()
+            asked: list[Query] = []
+
+            def hear(event: object) -> None:
+                if isinstance(event, Received):
+                    letter = unseal(event.payload, 100_000)
+                    query = decode_query(letter.sealed.body) if isinstance(letter, Letter) else None
+                    assert isinstance(query, Query)
+                    asked.append(query)
+                    item = Item(query.wanted[0].message_id, b"rubbish")
+                    lie = encode_answer(Answer(query.query_id, (item,)))
+                    outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, lie))
+                    other = encode_answer(Answer(bytes(8), (item,)))
+                    outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, other))
+                    outsider.publish(f"sds/1/lobby/store/answer/{me}", b"rubbish")
+
+            outsider.listen(hear)
+            outsider.subscribe(f"sds/1/lobby/store/query/{me}")
+            outsider.start()
+            await _miss(ann, bob, [keeper])
+            await bob.until(StoreAsked, lambda fact: fact.why == "missing")
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert asked
+            assert bob.of(StoreLeft) == []
+            assert [fact for fact in bob.of(StoreAnswered) if fact.why == "missing"] == []
+
+    asyncio.run(story())

@@ -10,8 +10,9 @@ from sdschat.sds.events import RepairRequested
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.store_codec import Answer, Query
+from tests.node.worlds import Member
 from tests.storenode.test_fetching import SLOW
-from tests.storenode.worlds import Member, Stores, keeper_of, silence, stores, twist
+from tests.storenode.worlds import Stores, keeper_of, silence, stores, transport_of, twist
 
 DAY = 24 * 3600 * 1000
 CODEC = SdsCodec()
@@ -69,8 +70,7 @@ def test_a_store_that_falls_silent_half_way_is_left_for_a_peer_and_nothing_comes
                 answered += query.range is not None
                 if answered > 2:
                     silence(keeper)
-                    transport = keeper.node.rooms["lobby"].transport
-                    getattr(transport, "_inner", transport).drop()
+                    transport_of(keeper).drop()
                 return answer
 
             twist(keeper, few)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sdschat.identity.keys import Identity
 from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.keeper import BACKLOG
 from sdschat.node.keeper_quota import Quota
 from sdschat.node.store_hint import hint_of, read_hint
 from sdschat.node.store_seal import ANSWER, QUERY, Letter, seal, unseal
@@ -18,7 +19,7 @@ from sdschat.transport import base
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.store_codec import MAX_ANSWER_BYTES, Answer, Key, Query, Range, Wanted, decode_answer, encode_query
 from tests.node.worlds import PATIENCE, Member
-from tests.storenode.worlds import Stores, keeper_of, stores
+from tests.storenode.worlds import Stores, keeper_of, stores, transport_of
 
 CODEC = SdsCodec()
 ASKER = Identity(b"x" * 32)
@@ -262,3 +263,23 @@ def test_a_store_says_nothing_but_sync_messages_which_name_what_it_has(tmp_path:
             assert {one.kind for one in own()} == {Kind.SYNC}
 
     asyncio.run(story())
+
+
+def test_while_the_connection_is_behind_no_more_answers_are_made(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, ids, wire = await _archive(w, 1)
+            transport = transport_of(keeper)
+            for number in range(BACKLOG + 1):
+                transport._queue.append((f"sds/1/lobby/sync/x/{number}", b"", False, None))
+            answer = await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]),)))
+            assert answer.refused == "busy"
+            transport._queue.clear()
+
+    asyncio.run(story())
+
+
+def test_a_flood_of_askers_has_a_bound_too(tmp_path: Path) -> None:
+    quota = Quota(queries=5, queries_all=20)
+    assert sum(quota.may_ask(f"asker {number}", 0) for number in range(50)) == 20
+    assert quota.may_ask("later", 60_000)

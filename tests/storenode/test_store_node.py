@@ -80,7 +80,7 @@ def test_every_channel_that_somebody_speaks_in_is_archived(tmp_path: Path) -> No
             ann = w.start("ann", "lobby", "attic")
             keeper, _ = w.start_store("keeper", "elsewhere")
             found: list[str] = []
-            discovery = Discovery(keeper.node, InMemory(w.network, keeper.node.settings), found.append)
+            discovery = Discovery(keeper.node, InMemory(w.network, keeper.node.settings), found.append, lambda: None)
             discovery.start()
             sent = ann.node.send("attic", "hello")
             await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == sent.message_id)
@@ -94,8 +94,11 @@ def test_made_up_channels_are_not_joined_and_real_ones_up_to_a_bound(tmp_path: P
     async def story() -> None:
         async with stores(tmp_path) as w:
             keeper, _ = w.start_store("keeper", "elsewhere")
-            discovery = Discovery(keeper.node, InMemory(w.network, keeper.node.settings), lambda name: None, most=3)
+            full: list[int] = []
+            network = InMemory(w.network, keeper.node.settings)
+            discovery = Discovery(keeper.node, network, lambda name: None, lambda: full.append(1), most=3)
             discovery.start()
+            assert await discovery.first_connection(1) is None
             stranger = w.network.transport()
             stranger.start()
             for number in range(50):
@@ -104,6 +107,7 @@ def test_made_up_channels_are_not_joined_and_real_ones_up_to_a_bound(tmp_path: P
             ann = w.start("ann", "one", "two", "three")
             while not discovery.passed_over:
                 await asyncio.sleep(0.001)
+            assert full == [1]
             assert set(ann.node.rooms) == {"one", "two", "three"}
             assert len(keeper.node.rooms) == 3
             assert set(keeper.node.rooms) < {"elsewhere", "one", "two", "three"}

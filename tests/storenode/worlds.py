@@ -63,18 +63,21 @@ class Stores(World):
         return member
 
 
-def deaf(member: Member, channel: str = "lobby") -> MemoryTransport:
-    """Nothing that is said in the channel is heard by this one from now on; all other topics are."""
+def transport_of(member: Member, channel: str = "lobby") -> MemoryTransport:
+    """The connection itself, under whatever injects faults."""
     transport = member.node.rooms[channel].transport
     inner = getattr(transport, "_inner", transport)
     assert isinstance(inner, MemoryTransport)
-    inner.unsubscribe(f"sds/1/{channel}/msg")
     return inner
 
 
+def deaf(member: Member, channel: str = "lobby") -> None:
+    """Nothing that is said in the channel is heard by this one from now on; all other topics are."""
+    transport_of(member, channel).unsubscribe(f"sds/1/{channel}/msg")
+
+
 def hearing(member: Member, channel: str = "lobby") -> None:
-    transport = member.node.rooms[channel].transport
-    transport.subscribe(f"sds/1/{channel}/msg")
+    transport_of(member, channel).subscribe(f"sds/1/{channel}/msg")
 
 
 @contextlib.asynccontextmanager
