@@ -1,19 +1,87 @@
-"""`sdschat simulate`: groups of participants without a network, one seed each."""
+"""`sdschat simulate`: groups of participants without a network, one seed each, or whole grids of settings."""
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import click
 
+if TYPE_CHECKING:
+    from sdschat.pipeline.session import Where
 
-@click.command(
-    "simulate", context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
-)  # fmt: skip
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def command(arguments: tuple[str, ...]) -> int:
-    """Simulate groups of participants; see `sdschat simulate --help`."""
+EXAMPLES = """\b
+Examples:
+  sdschat simulate --seeds 1000                     does the engine keep its promises?
+  sdschat simulate --first 57 --seeds 1 --show      the conversation of one seed
+  sdschat simulate --grid loss --lake lake          how settings fare: figures, plots, a report
+  sdschat simulate --with participants=1000 --with loss=0.1 --seed 3    one run, in figures
+  sdschat simulate --compare                        does the model agree with the engine?
+"""
+
+
+@click.command("simulate", help=f"Simulate groups of participants: every run follows from its seed.\n\n{EXAMPLES}")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="How many seeds. Default: 200.")
+@click.option("--first", type=click.IntRange(0), default=0, metavar="N", help="The first of them. Default: 0.")
+@click.option("--profile", type=click.Choice(["mixed", "plain", "equivalence"]), default="mixed", help="How checked.")
+@click.option("--show", is_flag=True, help="Print the conversations of the seeds instead of running them.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes. Default: one a core.")
+@click.option("--grid", metavar="FILE", help="A grid of settings: a TOML file, or ci, groups, loss or timers.")
+@click.option("--lake", metavar="DIR", help="Where the runs of a grid are kept. Started again, it goes on.")
+@click.option("--on-spark", is_flag=True, help="Spread the runs of a grid with Spark rather than processes.")
+@click.option("--master", metavar="URL", default="", help="With Spark: local[N], spark://, yarn or k8s://.")
+@click.option("--remote", metavar="URL", default="", help="With Spark: a Connect server, sc://host:port.")
+@click.option("--conf", "pairs", metavar="KEY=VALUE", multiple=True, help="A setting of Spark; repeatable.")
+@click.option("--pictures", metavar="DIR", help="Where the plots of a grid go. Default: beside its runs.")
+@click.option("--with", "changes", metavar="NAME=VALUE", multiple=True, help="One run: what differs from the default.")
+@click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="One run: its seed. Default: 0.")
+@click.option("--compare", "comparing", is_flag=True, help="Compare the model with the engine, figure by figure.")
+@click.option("--participants", metavar="N,…", default="10,100", help="Compare: groups of so many. Default: 10,100.")
+def command(
+    seeds: int | None, first: int, profile: str, show: bool, jobs: int | None, grid: str | None, lake: str | None,
+    on_spark: bool, master: str, remote: str, pairs: tuple[str, ...], pictures: str | None, changes: tuple[str, ...],
+    seed: int, comparing: bool, participants: str,
+) -> int:  # fmt: skip
+    jobs = jobs or os.cpu_count() or 1
+    if sum(map(bool, (grid, changes, comparing))) > 1:
+        raise click.UsageError("--grid, --with and --compare exclude one another.")
+    if grid:
+        from sdschat.cli import simulate_grid
+
+        if not lake:
+            raise click.UsageError("--grid needs --lake DIR, where the runs are kept.")
+        where = _where(master, remote, pairs) if on_spark or master or remote else None
+        return simulate_grid.run_grid(grid, lake, pictures, jobs, where)
+    if changes:
+        from sdschat.cli import simulate_grid
+
+        return simulate_grid.run_one(changes, seed)
+    if comparing:
+        from sdschat.cli import simulate_grid
+
+        return simulate_grid.run_comparison(_numbers(participants), seeds, jobs)
+    return _invariants(seeds or 200, first, profile, show, jobs)
+
+
+def _where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
+    from sdschat.cli.where import chosen_where
+
+    return chosen_where(master, remote, pairs)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise click.UsageError(f"--participants {text!r} is not numbers with commas between, as in 10,100.") from None
+    if any(number < 2 for number in found):
+        raise click.UsageError("--participants: a group has two or more.")
+    return found
+
+
+def _invariants(seeds: int, first: int, profile: str, show: bool, jobs: int) -> int:
+    """The engine's promises, over many seeds."""
     from sdschat.sim.runner import main
 
-    try:
-        return main(list(arguments))
-    except SystemExit as ended:  # its own parser of options: 0 for --help, 2 for wrong use
-        return ended.code if isinstance(ended.code, int) else 2
+    given = ["--seeds", str(seeds), "--first", str(first), "--profile", profile, "--jobs", str(jobs)]
+    return main([*given, "--show"] if show else given)

@@ -1,0 +1,30 @@
+"""Journals of simulated nodes, as the lake has them of real ones: audit, metrics and report tell no difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sdschat.pipeline.grid.table import write_whole
+from sdschat.pipeline.schemas import Blob, Ids, Journal, columns
+from sdschat.store.journal import JournalRow
+
+PLACE = "bronze/journal"
+_TYPES: dict[object, Any] = {
+    str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_(), Blob: pa.binary(),
+    Ids: pa.list_(pa.string()),
+}  # fmt: skip
+SCHEMA = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in columns(Journal).items()])
+
+
+def write_journal(rows: list[JournalRow], run_id: str, lake: Path) -> None:
+    """One file a run, under a name that the same run gives again."""
+    folder = lake / PLACE
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [name for name in SCHEMA.names if name in JournalRow._fields]
+    table = {name: [getattr(row, name) for row in rows] for name in names}
+    table["run_id"] = [run_id] * len(rows)
+    table["extra"] = [None] * len(rows)
+    write_whole(pa.table({name: table[name] for name in SCHEMA.names}, schema=SCHEMA), folder / f"sim-{run_id}.parquet")

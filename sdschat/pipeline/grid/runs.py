@@ -1,0 +1,114 @@
+"""Doing one run, and the row of the table `sim_runs` that comes of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shlex
+import time
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import sdschat
+from sdschat.pipeline.grid.gridfile import Run
+from sdschat.pipeline.grid.setting import Setting, setting_of
+
+PLACE: Final = "gold/sim_runs"
+
+
+class SimRun(NamedTuple):
+    """The key is `run_id`. `figures` is JSON: name to number, absent where it does not apply."""
+
+    run_id: str
+    setting_id: str
+    seed: int
+    by: str
+    rules: str
+    participants: int
+    loss: float
+    messages: int
+    setting: str  # JSON: what differs from the defaults
+    failed: str  # what went wrong; empty where nothing did
+    figures: str
+    wall_s: float
+    version: str
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        found: dict[str, float] = json.loads(self.figures)
+        return found
+
+
+def do_run(run: Run, journal: Path | None = None) -> SimRun:
+    """Never raises: what goes wrong is in the row. `journal`: the folder for journal rows, where they are wanted."""
+    began = time.perf_counter()
+    failed, figures = "", {}
+    try:
+        figures = _figures(run, journal)
+    except Exception as error:
+        failed = f"{type(error).__name__}: {error}"
+    s = run.setting
+    return SimRun(
+        run.key, s.key(), run.seed, s.by, s.rules, s.participants, s.loss, s.messages,
+        json.dumps(s.changed(), sort_keys=True), failed,
+        json.dumps({name: value for name, value in figures.items() if not math.isnan(value)}),
+        round(time.perf_counter() - began, 3), sdschat.__version__,
+    )  # fmt: skip
+
+
+def _figures(run: Run, journal: Path | None) -> dict[str, float]:
+    from sdschat.pipeline.grid.figures import figures_of
+
+    if run.setting.by == "model":
+        from sdschat.pipeline.model.run import run_model
+
+        return figures_of(run_model(run.setting, run.seed))
+    from sdschat.pipeline.grid.engine import EngineGroup
+
+    group = EngineGroup(run.setting, run.seed)
+    record = group.run()
+    group.check_logs()
+    if journal is not None and run.setting.journal:
+        from sdschat.pipeline.grid.journals import write_journal
+
+        write_journal(group.journal, run.key, journal)
+    return figures_of(record)
+
+
+def text_of(run: Run) -> str:
+    """A run as it travels to a worker."""
+    return json.dumps([dataclasses.asdict(run.setting), run.seed])
+
+
+def run_from(text: str) -> Run:
+    values, seed = json.loads(text)
+    return Run(setting_of(values), seed)
+
+
+def command_of(run: SimRun) -> str:
+    """The command that does this run again, alone."""
+    changed: dict[str, Any] = json.loads(run.setting)
+    pairs = [f"{name}={json.dumps(value)}" for name, value in changed.items()]
+    return shlex.join(
+        ["sdschat", "simulate", *(part for pair in pairs for part in ("--with", pair)), "--seed", str(run.seed)]
+    )
+
+
+def setting_from(pairs: tuple[str, ...]) -> Setting:
+    """From `--with name=value`, the value as in TOML."""
+    import tomllib
+
+    from sdschat.pipeline.grid.setting import WRONG_USE
+    from sdschat.pipeline.problem import PipelineProblem
+
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        try:
+            values[name.strip()] = tomllib.loads(f"value = {value}")["value"] if equals else None
+        except tomllib.TOMLDecodeError:
+            values[name.strip()] = value
+        if not equals:
+            raise PipelineProblem(f"--with {pair!r} is not NAME=VALUE, as in loss=0.1.", WRONG_USE)
+    return setting_of(values)

@@ -1,0 +1,135 @@
+"""What one simulated group is like. A run follows from a setting and a seed, and from nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sdschat.pipeline.problem import PipelineProblem
+from sdschat.sds.config import Config, response_groups
+
+WRONG_USE: Final = 2
+RULES: Final = ("sdschat", "literal", "nim", "js")
+MOST_BY_ENGINE: Final = 20_000
+MOST_BY_MODEL: Final = 2_000_000
+MOST_MESSAGES: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`messages` are sent one every `interval` by participants drawn at random; then the group is watched for `tail`.
+
+    Times are in milliseconds. `groups` 0 means what the spec says: one response group for every 128 participants.
+    `rules` other than ours are those of other implementations, see `variants.py`; only the model knows them.
+    """
+
+    by: str = "model"  # engine or model
+    participants: int = 100
+    loss: float = 0.05
+    messages: int = 6
+    interval: int = 5_000
+    latency: int = 100
+    warm_up: int = 60_000  # everybody comes within it
+    tail: int = 180_000
+    content_bytes: int = 100
+    rules: str = "sdschat"
+    causal_history: int = 2
+    t_min: int = 30_000
+    t_max: int = 120_000
+    groups: int = 0
+    sync_interval: int = 30_000
+    push: bool = True
+    repair: bool = True
+    layout: str = "compact"
+    journal: bool = False
+
+    @property
+    def until(self) -> int:
+        return self.warm_up + self.interval * (self.messages - 1) + self.tail
+
+    @property
+    def response_groups(self) -> int:
+        return self.groups or response_groups(self.participants)
+
+    def config(self) -> Config:
+        """What the production engine is told."""
+        return Config(
+            causal_history=self.causal_history, t_min=self.t_min, t_max=self.t_max, sync_interval=self.sync_interval,
+            num_response_groups=self.response_groups, push_enabled=self.push, repair_enabled=self.repair,
+            bloom_layout=self.layout,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    def sent_at(self, message: int) -> int:
+        return self.warm_up + self.interval * message
+
+    def key(self) -> str:
+        """A name for all runs of this setting."""
+        text = json.dumps(dataclasses.asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def changed(self) -> dict[str, Any]:
+        """What differs from the defaults, as in a grid file."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        }
+
+
+def setting_of(values: Mapping[str, Any]) -> Setting:
+    """Raises PipelineProblem in words that name the value and what would do."""
+    fields = {field.name: type(field.default) for field in dataclasses.fields(Setting)}
+    taken: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in fields:
+            raise _wrong(f"{name} is no setting; there are {', '.join(sorted(fields))}")
+        wanted = fields[name]
+        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+            raise _wrong(f"{name} is {value!r}, and must be of the kind {wanted.__name__}")
+        taken[name] = value
+    setting = Setting(**taken)
+    for problem in _problems(setting):
+        raise _wrong(problem)
+    return setting
+
+
+def _problems(s: Setting) -> list[str]:
+    found: list[str] = []
+
+    def within(name: str, low: float, high: float) -> None:
+        value = getattr(s, name)
+        if not low <= value <= high:
+            found.append(f"{name} is {value}, and must be from {low} to {high}")
+
+    if s.by not in ("engine", "model"):
+        found.append(f"by is {s.by!r}, and must be engine or model")
+    if s.rules not in RULES:
+        found.append(f"rules is {s.rules!r}, and must be one of {', '.join(RULES)}")
+    if s.by == "engine" and s.rules != "sdschat":
+        found.append(f"rules {s.rules!r} are known to the model only: by = 'model'")
+    if s.journal and s.by != "engine":
+        found.append("journal rows come from the engine only: by = 'engine'")
+    within("participants", 2, MOST_BY_ENGINE if s.by == "engine" else MOST_BY_MODEL)
+    within("loss", 0.0, 0.9)
+    within("messages", 1, MOST_MESSAGES)
+    within("interval", 1, 3_600_000)
+    within("latency", 1, 60_000)
+    within("warm_up", 0, 3_600_000)
+    within("tail", 1, 7_200_000)
+    within("content_bytes", 1, 40_000)
+    within("groups", 0, 1_000_000)
+    try:
+        s.config()
+    except ValueError as error:
+        found.append(str(error))
+    return found
+
+
+def _wrong(text: str) -> PipelineProblem:
+    return PipelineProblem(f"{text}.", WRONG_USE)

@@ -1,0 +1,80 @@
+"""From runs to estimates: one for each setting of a sweep and each figure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sdschat.pipeline.grid.gridfile import Grid, Sweep
+from sdschat.pipeline.grid.runs import SimRun
+from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.stats import Estimate, estimate
+
+
+class Point(NamedTuple):
+    """One setting of a sweep. `at`: its place on the axis; `line`: which line of the plot it is on."""
+
+    setting: Setting
+    at: Any
+    line: str
+    figures: dict[str, Estimate]
+
+
+def points_of(sweep: Sweep, runs: Iterable[SimRun]) -> list[Point]:
+    found: dict[str, list[SimRun]] = defaultdict(list)
+    for run in runs:
+        if not run.failed and run.seed < sweep.seeds:
+            found[run.setting_id].append(run)
+    points = []
+    for setting in sweep.settings:
+        rows = [run.numbers for run in found.get(setting.key(), [])]
+        if rows:
+            names = dict.fromkeys(name for row in rows for name in row)
+            figures = {name: estimate([row[name] for row in rows if name in row]) for name in names}
+            known = {name: value for name, value in figures.items() if value is not None}
+            points.append(Point(setting, getattr(setting, sweep.axis), line_of(sweep, setting), known))
+    return points
+
+
+def line_of(sweep: Sweep, setting: Setting) -> str:
+    if not sweep.lines:
+        return ""
+    value = getattr(setting, sweep.lines)
+    names = {"push": ("without anti-entropy", "with anti-entropy"), "repair": ("without repair", "with repair")}
+    if isinstance(value, bool) and sweep.lines in names:
+        return names[sweep.lines][value]
+    if sweep.lines == "loss":
+        return f"{value:.0%} loss"
+    return f"{sweep.lines} {value}" if isinstance(value, int | float) else str(value)
+
+
+def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
+    """What a terminal shows: medians, and the interval they are in."""
+    said: list[str] = []
+    for sweep in grid.sweeps:
+        points = points_of(sweep, runs)
+        if not points:
+            continue
+        figures = sweep.figures or ("healed_p50", "duplicates_per_loss", "copy_bytes")
+        said += ["", f"{sweep.name}: {sweep.says}" if sweep.says else sweep.name]
+        said.append(f"{sweep.axis:>14}  {'':22}" + "".join(f"{name:>26}" for name in figures))
+        for point in points:
+            cells = "".join(f"{_cell(point.figures.get(name)):>26}" for name in figures)
+            said.append(f"{point.at!s:>14}  {point.line:22}{cells}")
+    return said
+
+
+def _cell(found: Estimate | None) -> str:
+    if found is None:
+        return "-"
+    return f"{short(found.median)} ({short(found.low)} to {short(found.high)})"
+
+
+def short(value: float) -> str:
+    """Three digits are what the seeds bear."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

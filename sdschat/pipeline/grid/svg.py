@@ -1,0 +1,162 @@
+"""Line plots as SVG, without a library: light and dark by the reader's preference, and legible in print.
+
+Every point has its error bar. Axes may be logarithmic; zero then stands at the left end, marked as such.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Final, NamedTuple
+
+WIDTH: Final = 520
+HEIGHT: Final = 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 14, 34, 44
+_COLOURS: Final = ("#0b6bcb", "#c2571a", "#1a7f52", "#8a3ab9", "#b0273b", "#6b7280")
+_DARK: Final = ("#6cb2ff", "#f2a065", "#5fd39f", "#cf9bff", "#ff8f9c", "#aab2bf")
+STYLE: Final = (
+    "svg.plot{background:var(--paper,#fff);font:12px system-ui,sans-serif}"
+    ".plot text{fill:#333}.plot .axis{stroke:#888}.plot .grid{stroke:#ddd}.plot .t{font-weight:600}"
+    + "".join(f".plot .c{at}{{stroke:{colour}}}.plot .f{at}{{fill:{colour}}}" for at, colour in enumerate(_COLOURS))
+    + "@media (prefers-color-scheme:dark){svg.plot{background:var(--paper,#16181c)}.plot text{fill:#ddd}"
+    ".plot .axis{stroke:#777}.plot .grid{stroke:#333}"
+    + "".join(f".plot .c{at}{{stroke:{colour}}}.plot .f{at}{{fill:{colour}}}" for at, colour in enumerate(_DARK))
+    + "}"
+)
+
+
+class Dot(NamedTuple):
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+class Line(NamedTuple):
+    name: str
+    dots: Sequence[Dot]
+
+
+class Axis(NamedTuple):
+    label: str
+    log: bool = False
+
+
+def plot(title: str, x: Axis, y: Axis, lines: Sequence[Line], style: bool = True) -> str:
+    """`style` for a picture that stands alone; a page has `STYLE` once."""
+    dots = [dot for line in lines for dot in line.dots]
+    if not dots:
+        return ""
+    across = _scale([dot.x for dot in dots], x.log, _LEFT, WIDTH - _RIGHT)
+    up = _scale([value for dot in dots for value in (dot.low, dot.high)], y.log, HEIGHT - _BOTTOM, _TOP, not y.log)
+    parts = [
+        f'<svg class="plot" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}</style>" if style else "",
+        f'<text class="t" x="{_LEFT}" y="16">{escape(title)}</text>',
+        *_ticks(across, up, x, y),
+        *(part for at, line in enumerate(lines) for part in _line(at % len(_COLOURS), line, across, up)),
+        *_legend(lines),
+        "</svg>",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+class _Scale(NamedTuple):
+    place: Callable[[float], float]
+    ticks: Sequence[float]
+
+
+def _scale(values: Sequence[float], log: bool, start: float, end: float, from_zero: bool = False) -> _Scale:
+    low, high = min(values), max(values)
+    if from_zero:
+        low = min(0.0, low)
+    if log:
+        positive = [value for value in values if value > 0] or [1.0]
+        least, most = math.log10(min(positive)), math.log10(max(positive))
+        if min(values) <= 0:
+            least -= 0.5
+        least, most = (least - 0.5, most + 0.5) if most - least < 0.1 else (least, most)
+
+        def by_log(value: float) -> float:
+            at = math.log10(value) if value > 0 else least
+            return start + (max(at, least) - least) / (most - least) * (end - start)
+
+        decades = [10.0**power for power in range(math.ceil(least - 1e-9), math.floor(most + 1e-9) + 1)]
+        if len(decades) < 2:
+            decades = sorted({10**least, *decades, 10**most})
+        return _Scale(by_log, [0.0, *decades] if min(values) <= 0 else decades)
+    if high - low < 1e-12:
+        high = low + 1.0
+    step = _step(high - low)
+    first = math.floor(low / step) * step
+    count = math.ceil((high - first) / step - 1e-9)
+    top = first + count * step
+    return _Scale(
+        lambda value: start + (value - first) / (top - first) * (end - start),
+        [first + at * step for at in range(count + 1)],
+    )
+
+
+def _step(span: float) -> float:
+    rough = span / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough - 1e-12)
+
+
+def number(value: float) -> str:
+    if value == 0:
+        return "0"
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {letter}"
+    return f"{value:.3g}"
+
+
+def _ticks(across: _Scale, up: _Scale, x: Axis, y: Axis) -> list[str]:
+    floor = HEIGHT - _BOTTOM
+    parts = []
+    for tick in up.ticks:
+        at = up.place(tick)
+        parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{number(tick)}</text>')
+    for tick in across.ticks:
+        at = across.place(tick)
+        parts.append(f'<line class="axis" x1="{at:.1f}" x2="{at:.1f}" y1="{floor}" y2="{floor + 4}"/>')
+        parts.append(f'<text x="{at:.1f}" y="{floor + 17}" text-anchor="middle">{number(tick)}</text>')
+    parts.append(f'<line class="axis" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{floor}" y2="{floor}"/>')
+    middle = (_LEFT + WIDTH - _RIGHT) / 2
+    parts.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(x.label)}</text>')
+    half = (_TOP + floor) / 2
+    parts.append(
+        f'<text x="14" y="{half}" text-anchor="middle" transform="rotate(-90 14 {half})">{escape(y.label)}</text>'
+    )
+    return parts
+
+
+def _line(at: int, line: Line, across: _Scale, up: _Scale) -> list[str]:
+    dots = sorted(line.dots)
+    path = " ".join(f"{across.place(dot.x):.1f},{up.place(dot.y):.1f}" for dot in dots)
+    parts = [f'<polyline class="c{at}" fill="none" stroke-width="1.8" points="{path}"/>']
+    for dot in dots:
+        x = across.place(dot.x)
+        low, high = up.place(dot.low), up.place(dot.high)
+        parts.append(f'<line class="c{at}" x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>')
+        parts.append(f'<circle class="f{at}" cx="{x:.1f}" cy="{up.place(dot.y):.1f}" r="3">')
+        parts.append(
+            f"<title>{escape(line.name)}: {number(dot.y)} ({number(dot.low)} to {number(dot.high)})</title></circle>"
+        )
+    return parts
+
+
+def _legend(lines: Sequence[Line]) -> list[str]:
+    if len(lines) < 2:
+        return []
+    parts, x = [], _LEFT
+    for at, line in enumerate(lines):
+        colour = at % len(_COLOURS)
+        parts.append(f'<line class="c{colour}" x1="{x}" x2="{x + 14}" y1="26" y2="26" stroke-width="2"/>')
+        parts.append(f'<text x="{x + 18}" y="30">{escape(line.name)}</text>')
+        x += 30 + int(6.6 * len(line.name))
+    return parts

@@ -1,0 +1,167 @@
+"""A group as arrays over its participants: what `ChannelState` is for one of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.pipeline.grid.record import Record, empty_record
+from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.model.logs import Logs, Masks
+from sdschat.pipeline.model.rules import NEVER, Rules, rules_for
+from sdschat.pipeline.model.wheel import Indices, Wheel
+from sdschat.sds.config import Config
+from sdschat.sds.limits import MAX_PEERS
+
+Array = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+WHO_IS_WHO: Final = 2_048  # up to so many participants it is known who heard whom, and who lacks what of whom
+COARSE: Final = 3_000  # with more, the times of sync messages are rounded to half the latency
+BUSY: Final = 300  # with so many, something is heard in every half sync interval
+
+
+class Group:
+    """Two-dimensional arrays are messages by participants."""
+
+    def __init__(self, setting: Setting, seed: int) -> None:
+        self.setting = setting
+        self.rules: Rules = rules_for(setting)
+        self.config: Config = setting.config()
+        self.random = np.random.Generator(np.random.SFC64(seed))
+        self.record: Record = empty_record(setting, seed)
+        self.now = 0
+        self.wheel = Wheel(max(1, setting.latency // 10))
+        self.sync_step = self.wheel.step * (5 if setting.participants > COARSE else 1)
+        self.t_max = self.rules.t_max or self.config.t_max
+        self.groups = 1 if self.rules.one_group else setting.response_groups
+        self._participants(setting)
+        self._messages(setting)
+
+    def _participants(self, setting: Setting) -> None:
+        count, draw = setting.participants, self.random
+        self.count = count
+        self.everyone: Indices = np.arange(count)
+        self.boot: Array = draw.integers(0, setting.warm_up + 1, count)
+        self.hash = draw.integers(0, 2**64, count, dtype=np.uint64)
+        self.have: Masks = np.zeros(count, dtype=np.uint16)
+        self.shown: Masks = np.zeros(count, dtype=np.uint16)
+        self.waived: Masks = np.zeros(count, dtype=np.uint16)  # missing, and not waited for
+        self.missing: Masks = np.zeros(count, dtype=np.uint16)  # noticed and not here
+        self.spoke: Array = np.full(count, -(1 << 40))
+        self.due: Array = self.boot + draw.integers(0, self.config.push_delay_max + 1, count)
+        self.latest: Array = self.due.copy()
+        self.woken: Array = np.full(count, NEVER)  # when the wheel comes round to this participant
+        self.wanted_high: Array = np.full(count, -1)  # a range whose filter is owed: up to this message,
+        self.wanted_low: Array = np.full(count, -1)  # from this join horizon on
+        self.answered_at: Array = np.full(count, -NEVER)
+        self.busy = count >= BUSY
+        small = count <= WHO_IS_WHO
+        self.heard: Flags | None = np.zeros((count, count), dtype=np.bool_) if small else None
+        self.wanted: Masks | None = np.zeros((count, count), dtype=np.uint16) if small else None
+        self.behind: Masks = np.zeros((count, count) if small else 0, dtype=np.uint16)  # as of `Peer` in the engine
+        self.told: Masks = np.zeros_like(self.behind)
+        self.behind_since = np.full(self.behind.shape, -1, dtype=np.int32)
+        self.peers: Array = np.zeros(count, dtype=np.int64)
+
+    def _messages(self, setting: Setting) -> None:
+        shape = (setting.messages, setting.participants)
+        self.sent = 0  # how many so far
+        self.sent_mask = 0
+        causal = min(self.rules.causal or self.config.causal_history, setting.messages)
+        self.logs = Logs(setting.messages, causal)
+        self.authors: list[int] = []
+        self.filters: list[int] = []  # what the filter in each message claims
+        self.author_heard: Array = np.full(shape, -NEVER)  # when its author was last heard speaking of the present
+        self.message_hash = self.random.integers(0, 2**64, setting.messages, dtype=np.uint64)
+        self.pair_hash = self.random.integers(0, 2**62, shape)
+        self.held_at: Array = np.full(shape, NEVER)
+        self.t_req: Array = np.full(shape, NEVER)
+        self.attempts = np.zeros(shape, dtype=np.int8)
+        self.suppressed = np.zeros(shape, dtype=np.bool_)
+        self.answer_due: Array = np.full(shape, NEVER)
+        self.asked = np.zeros(shape, dtype=np.int16)
+        self.asked_at: Array = np.full(shape, -NEVER)
+        self.push_due: Array = np.full(shape, NEVER)
+        self.pushes = np.zeros(shape, dtype=np.int8)
+        self.not_before: Array = np.full(shape, -NEVER)
+        self.witnesses = [0] * setting.messages
+        self.acked = [False] * setting.messages
+        self.resend_due = [NEVER] * setting.messages
+        self.sends = [0] * setting.messages
+
+    # Questions.
+
+    def bit(self, message: int) -> np.uint16:
+        return np.uint16(1 << message)
+
+    def has(self, message: int) -> Flags:
+        found: Flags = (self.have >> np.uint16(message)) & np.uint16(1) == 1
+        return found
+
+    @property
+    def here(self) -> Flags:
+        return self.boot <= self.now
+
+    @property
+    def settled(self) -> bool:
+        """Whether everybody has everything that was sent, so that one packet tells nobody anything new."""
+        return bool((self.shown == np.uint16(self.sent_mask)).all())
+
+    def since(self, message: int) -> int:
+        return self.now - self.setting.sent_at(message)
+
+    def fresh(self, message: int, who: Any) -> Flags:
+        """Came so lately that it may still be on its way to others."""
+        recent: Flags = self.now - self.held_at[message, who] < self.config.push_grace
+        return recent
+
+    def active_peers(self, who: Indices) -> Array:
+        if self.heard is None:
+            return np.full(len(who), MAX_PEERS)
+        return self.peers[who]
+
+    # Timers of sync messages (as `sdschat.sds.steps.timing`).
+
+    def jitter(self, count: int) -> Array:
+        interval = self.config.sync_interval
+        return interval // 2 + self.random.integers(0, interval, count)
+
+    def traffic_heard(self, who: Indices) -> None:
+        if self.busy or not self.rules.syncs:
+            return
+        soon = who[self.due[who] - self.now < self.config.sync_interval // 2]
+        self.due[soon] = np.minimum(self.now + self.jitter(len(soon)), np.maximum(self.latest[soon], self.now))
+        self.watch(soon)
+
+    def traffic_sent(self, who: Indices) -> None:
+        """One draw for both, as in the engine: whoever may speak soon must also speak sooner."""
+        soon = self.now + self.jitter(len(who))
+        self.spoke[who] = self.now
+        self.latest[who] = soon + self.config.sync_interval
+        self.due[who] = self.latest[who] if self.busy else soon
+        self.watch(who)
+
+    def hurry(self, who: Indices) -> None:
+        within = self.config.push_delay_max
+        due = self.now + 1 + self.random.integers(0, within, len(who))
+        due = np.maximum(due, self.spoke[who] + self.config.sync_interval // 2)
+        self.due[who] = np.minimum(self.due[who], due)
+        self.latest[who] = np.minimum(self.latest[who], self.due[who])
+        self.watch(who)
+
+    def calm(self, who: Indices) -> None:
+        turn = self.jitter(len(who))
+        self.latest[who] = np.maximum(self.now, self.spoke[who] + self.config.sync_interval + turn)
+        self.due[who] = self.latest[who] if self.busy else np.minimum(self.now + turn, self.latest[who])
+        self.watch(who)
+
+    def watch(self, who: Indices) -> None:
+        """See to it that the wheel comes round when a sync is due. It may come early, and is then sent on."""
+        if not self.rules.syncs:
+            return
+        early = who[self.due[who] < self.woken[who]]
+        self.woken[early] = self.due[early]
+        at = np.maximum(self.due[early], self.now + 1)
+        self.wheel.put_each(at + -at % self.sync_step, "sync", -1, early)

@@ -1,0 +1,164 @@
+"""What comes of the packets that arrive together (as `sdschat.sds.steps.receive` and its reviews)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sdschat.pipeline.model.answers import answered_by_other, consider
+from sdschat.pipeline.model.evidence import review_evidence
+from sdschat.pipeline.model.group import Array, Flags, Group
+from sdschat.pipeline.model.packets import LIVE, Ears, Step
+from sdschat.pipeline.model.pushes import heard_again
+from sdschat.pipeline.model.ranges import review_filters, review_old_filter, review_ranges
+from sdschat.pipeline.model.requests import notice, received, requested_by_other
+from sdschat.pipeline.model.wheel import Indices
+
+_REBROADCAST = ("answer", "push", "resend")
+
+
+def hear(g: Group, step: Step) -> None:
+    """One step's packets, in the order: what they bear, what they name, what they ask for, what they lack."""
+    review_evidence(g, step)
+    if _tells_nothing(g, step):
+        return
+    ears = Ears(g)
+    if g.heard is not None:
+        _remember_senders(g, step, ears)
+    if g.config.push_enabled:
+        _remember_authors(g, step, ears)
+    heard_anything = np.zeros(g.count, dtype=np.bool_)
+    for number in range(g.sent):
+        _hear_content(g, step, ears, number, heard_anything)
+    live = step.live()
+    if not live.sent:
+        _traffic(g, heard_anything)
+        return
+    if not g.busy:
+        heard_anything |= ears.any_of(live.senders(lambda packet: True))
+    _traffic(g, heard_anything)
+    _hear_names(g, live, ears)
+    if g.config.repair_enabled:
+        _hear_requests(g, live, ears)
+    if g.config.push_enabled:
+        review_filters(g, live, ears)
+        if g.rules.ranges:
+            review_ranges(g, live, ears)
+
+
+def _tells_nothing(g: Group, step: Step) -> bool:
+    """Whether no timer moves and nobody learns anything: in a busy group, of sync messages that ask for nothing, once
+    everybody has everything, or, without anti-entropy, knows at least what is missing."""
+    if not g.busy or any(packet.kind != "sync" or packet.requested for packet in step.sent):
+        return False
+    if g.config.push_enabled:
+        return g.heard is None and g.settled
+    return not (np.uint16(g.sent_mask) & ~g.have & ~g.missing).any()
+
+
+def _remember_senders(g: Group, step: Step, ears: Ears) -> None:
+    assert g.heard is not None
+    for packet, senders in step.sent.items():
+        if packet.kind in LIVE:
+            for sender in senders:
+                new = ears.any_of(senders[senders == sender]) & ~g.heard[:, sender]
+                g.heard[new, sender] = True
+                g.peers[new] += 1
+
+
+def _remember_authors(g: Group, step: Step, ears: Ears) -> None:
+    live = step.senders(lambda packet: packet.kind in LIVE)
+    for author in set(g.authors):
+        said = live[live == author]
+        if not len(said):
+            continue
+        heard = ears.any_of(said[:1])
+        for number, one in enumerate(g.authors):
+            if one == author:
+                g.author_heard[number, heard] = g.now
+
+
+def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything: Flags) -> None:
+    senders = step.senders(lambda packet: packet.number == number)
+    if not len(senders):
+        return
+    first = any(packet.kind == "message" and packet.number == number for packet in step.sent)
+    heard = ears.any_of(senders)
+    had = g.has(number)
+    if first:
+        g.record.missed[number] = ~heard & g.here
+        g.record.missed[number, g.authors[number]] = False
+    _count_duplicates(g, number, senders, int(np.count_nonzero(heard & had)))
+    knew = np.flatnonzero(heard & had)
+    answered_by_other(g, number, knew)
+    heard_again(g, number, knew)
+    new = np.flatnonzero(heard & ~had)
+    if len(new):
+        heard_anything[new] = True
+        _take(g, number, new)
+        if g.config.push_enabled and not first:
+            review_old_filter(g, number, new)
+
+
+def _count_duplicates(g: Group, number: int, senders: Indices, knew: int) -> None:
+    """Copies that came to those who had one: of a single packet they are counted, of several drawn."""
+    count = len(senders)
+    if count == 1:
+        g.record.duplicates[number] += knew
+    elif knew:
+        holders = int(np.count_nonzero(g.has(number)))
+        g.record.duplicates[number] += int(g.random.binomial(count * max(0, holders - 1), 1 - g.setting.loss))
+
+
+def _take(g: Group, number: int, new: Indices) -> None:
+    since = np.float32(g.since(number))
+    g.have[new] |= g.bit(number)
+    g.held_at[number, new] = g.now
+    g.record.held[number, new] = since
+    g.record.noticed[number, new] = np.minimum(g.record.noticed[number, new], since)
+    received(g, number, new)
+    before = g.shown[new]
+    if g.config.push_enabled:  # the first message of a log does not wait, since anti-entropy looks for what is lost
+        first = new[(before == 0) & (g.have[new] == g.bit(number))]
+        g.waived[first] = g.logs.dependencies[number]
+    g.shown[new] = g.logs.delivered_of(g.have[new], g.waived[new])
+    gained = g.shown[new] & ~before
+    for message in range(g.sent):
+        delivered = new[(gained >> np.uint16(message)) & np.uint16(1) == 1]
+        g.record.shown[message, delivered] = g.since(message)
+    notice(g, new, np.full(len(new), g.logs.dependencies[number], dtype=np.uint16))
+
+
+def _traffic(g: Group, heard_anything: Flags) -> None:
+    if not g.busy:
+        g.traffic_heard(np.flatnonzero(heard_anything))
+
+
+def _hear_names(g: Group, live: Step, ears: Ears) -> None:
+    """What others name and we lack is missing."""
+    unaware: Indices = np.flatnonzero(np.uint16(g.sent_mask) & ~g.have & ~g.missing)
+    if not len(unaware):
+        return
+    for number in range(g.sent):
+        senders = live.senders(lambda packet, at=number: packet.named >> at & 1)  # type: ignore[misc]
+        if len(senders):
+            heard = unaware[ears.any_of(senders)[unaware]]
+            notice(g, heard, np.full(len(heard), 1 << number, dtype=np.uint16))
+
+
+def _hear_requests(g: Group, live: Step, ears: Ears) -> None:
+    for number in range(g.sent):
+        senders = live.senders(lambda packet, at=number: packet.requested >> at & 1)  # type: ignore[misc]
+        if not len(senders):
+            continue
+        heard = ears.any_of(senders)
+        has = g.has(number)
+        requested_by_other(g, number, np.flatnonzero(heard & (g.missing >> np.uint16(number) & np.uint16(1) == 1)))
+        holders = np.flatnonzero(heard & has)
+        consider(g, number, holders, _times(g, len(senders), len(holders)))
+
+
+def _times(g: Group, packets: int, hearers: int) -> Array:
+    """How many of so many packets each heard that heard one at all."""
+    if packets == 1:
+        return np.ones(hearers, dtype=np.int64)
+    return np.maximum(1, g.random.binomial(packets, 1 - g.setting.loss, hearers))

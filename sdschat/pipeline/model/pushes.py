@@ -1,0 +1,91 @@
+"""Anti-entropy: sending again what a filter lacks (as `sdschat.sds.steps.pushes`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sdschat.pipeline.model.group import Group
+from sdschat.pipeline.model.rules import NEVER
+from sdschat.pipeline.model.wheel import Indices
+from sdschat.sds.steps.pushes import CROWD
+
+
+def want_push(g: Group, message: int, who: Indices) -> None:
+    """These hold a message that somebody's filter lacks: send it after a random delay, the author's the shortest."""
+    who = who[(g.push_due[message, who] == NEVER) & (g.now >= g.not_before[message, who])]
+    if not len(who):
+        return
+    config = g.config
+    spread = config.push_delay_max - config.push_delay_min
+    stretched = spread + spread * g.active_peers(who) // CROWD
+    delay = config.push_delay_min + (g.random.random(len(who)) * (stretched + 1)).astype(np.int64)
+    delay[who == g.authors[message]] = config.push_delay_min
+    g.push_due[message, who] = g.now + delay
+    g.wheel.put_each(g.now + delay, "push", message, who)
+
+
+def due_pushes(g: Group, message: int, who: Indices) -> Indices:
+    due = g.push_due[message, who]
+    who = who[(due <= g.now) & (due > g.now - g.wheel.step)]
+    _settle(g, message, who)
+    return who
+
+
+def heard_again(g: Group, message: int, who: Indices) -> None:
+    """Somebody else has sent it again."""
+    _settle(g, message, who[g.push_due[message, who] < NEVER])
+
+
+def _settle(g: Group, message: int, who: Indices) -> None:
+    interval = g.config.sync_interval
+    back_off = (interval // 2) << np.minimum(g.pushes[message, who].astype(np.int64), 8)
+    g.not_before[message, who] = g.now + np.minimum(back_off, 4 * interval)
+    g.pushes[message, who] = np.minimum(g.pushes[message, who] + 1, 100)
+    g.push_due[message, who] = NEVER
+    if g.wanted is not None:
+        g.wanted[who] &= ~g.bit(message)
+
+
+def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:
+    """Write down for whom it is to be sent; who knew that already does nothing new."""
+    if g.wanted is None:
+        return who
+    bit = g.bit(message)
+    new: Indices = who[(g.wanted[who, sender] & bit == 0) & (g.now >= g.not_before[message, who])]
+    g.wanted[new, sender] |= bit
+    return new
+
+
+def call_off(g: Group, sender: int, held: int, who: Indices) -> None:
+    """The newer filter of a participant has what an older one lacked."""
+    if g.wanted is None:
+        return
+    had = g.wanted[who, sender] & np.uint16(held)
+    some = who[had != 0]
+    if not len(some):
+        return
+    g.wanted[some, sender] &= ~np.uint16(held)
+    left = np.bitwise_or.reduce(g.wanted[some], axis=1)
+    for message in range(g.sent):
+        if held >> message & 1:
+            idle = some[(left & g.bit(message) == 0) & (g.push_due[message, some] < NEVER)]
+            g.push_due[message, idle] = NEVER
+
+
+def note_behind(g: Group, sender: int, held: int, who: Indices) -> None:
+    """The same message that only its filter has, over longer than a message is on its way: we say soon that we lack it,
+    once. Who joined later is not complete where its filter begins, and does not compare."""
+    behind, since, told = g.behind, g.behind_since, g.told
+    who = who[g.boot[who] <= g.boot[sender]]
+    theirs = np.uint16(held) & ~g.have[who]
+    told[who, sender] &= theirs
+    new = theirs & ~told[who, sender]
+    first = (since[who, sender] < 0) | (behind[who, sender] & new == 0)
+    begun, rest = who[first], ~first & (g.now - since[who, sender] >= g.config.push_grace)
+    behind[begun, sender] = new[first]
+    since[begun, sender] = np.where(new[first] != 0, g.now, -1)
+    late = who[rest]
+    told[late, sender] |= behind[late, sender] & new[rest]
+    behind[late, sender] = 0
+    since[late, sender] = -1
+    g.hurry(late)

@@ -1,0 +1,110 @@
+"""What filters and ranges tell of who lacks what (as `review_lacks` and `review_range` of the engine)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from sdschat.pipeline.model.group import Array, Flags, Group
+from sdschat.pipeline.model.packets import Ears, Packet, Step
+from sdschat.pipeline.model.pushes import call_off, lacks, note_behind, want_push
+from sdschat.pipeline.model.wheel import Indices
+
+
+def review_filters(g: Group, live: Step, ears: Ears) -> None:
+    """What a filter lacks of what we hold, and did not get just now, is to be pushed."""
+    if g.wanted is not None:
+        for packet, all_of in live.sent.items():
+            for sender in all_of.tolist():
+                heard = np.flatnonzero(ears.any_of(np.array([sender])))
+                call_off(g, sender, packet.held, heard)
+                note_behind(g, sender, packet.held, heard)
+    for number in range(g.sent):
+        senders = live.senders(lambda packet, at=number: not packet.held >> at & 1)  # type: ignore[misc]
+        senders = senders[senders != g.authors[number]]
+        if not len(senders):
+            continue
+        able = np.flatnonzero(ears.any_of(senders) & g.has(number))
+        _push_to(g, number, able[~g.fresh(number, able)], senders, ears)
+
+
+def review_old_filter(g: Group, number: int, new: Indices) -> None:
+    """A message that comes late brings the filter of its time. Who has heard nothing of its author since cannot know
+    that it is old, and means to send what it lacks."""
+    author = g.authors[number]
+    who = new[g.author_heard[number, new] < g.setting.sent_at(number)]
+    claimed = g.filters[number]
+    if g.wanted is not None:
+        call_off(g, author, claimed, who)
+        note_behind(g, author, claimed, who)
+    for other in range(g.sent):
+        if not claimed >> other & 1 and g.authors[other] != author:
+            able = who[(g.have[who] & g.bit(other) != 0) & ~g.fresh(other, who)]
+            want_push(g, other, lacks(g, author, other, able))
+
+
+def _push_to(g: Group, number: int, who: Indices, senders: Indices, ears: Ears) -> None:
+    if g.wanted is None:
+        want_push(g, number, who)
+        return
+    for sender in senders.tolist():
+        want_push(g, number, lacks(g, sender, number, who[ears.any_of(np.array([sender]))[who]]))
+
+
+def review_ranges(g: Group, live: Step, ears: Ears) -> None:
+    """Fingerprints and filters of ranges. Who joined later than their sender is not complete there, and does not
+    compare: so it counts how many of the senders joined no earlier."""
+    alike: dict[tuple[int, int, bool], list[Packet]] = defaultdict(list)
+    for packet in live.sent:
+        if packet.range_high >= 0:
+            alike[packet.range_high, packet.range_of, packet.range_filter].append(packet)
+    for (high, of, whole), packets in alike.items():
+        senders = np.concatenate([live.sent[packet] for packet in packets])
+        boots = np.sort(np.concatenate([live.low[packet] for packet in packets]))
+        comparing = _hear_later(g, boots, ears) & ~_is_sender(g, senders)
+        if whole:
+            _review_filter(g, high, of, senders, boots, comparing, ears)
+        else:
+            below = np.uint16((2 << high) - 1)
+            differs = comparing & ((g.shown & below) != np.uint16(of))
+            _owe(g, np.flatnonzero(differs), high, boots)
+
+
+def _is_sender(g: Group, senders: Indices) -> Flags:
+    flags = np.zeros(g.count, dtype=np.bool_)
+    if len(senders) == 1:
+        flags[senders] = True
+    return flags
+
+
+def _hear_later(g: Group, boots: Array, ears: Ears) -> Flags:
+    return ears.any_counted(len(boots) - np.searchsorted(boots, g.boot, side="left"))
+
+
+def _review_filter(g: Group, high: int, of: int, senders: Indices, boots: Array, comparing: Flags, ears: Ears) -> None:
+    below = np.uint16((2 << high) - 1)
+    heard = ears.any_of(senders)
+    for number in range(g.sent):
+        if number <= high and not of >> number & 1:
+            able = np.flatnonzero(heard & ((g.shown >> np.uint16(number)) & np.uint16(1) == 1))
+            others = senders[senders != g.authors[number]]
+            _push_to(g, number, able, others, ears)
+    beyond = np.uint16(of) & ~g.have & below
+    _owe(g, np.flatnonzero(comparing & (beyond != 0)), high, boots)
+    same = heard & ((g.have & below) == np.uint16(of)) & (g.wanted_high == high)
+    same &= np.isin(g.wanted_low, boots)
+    who = np.flatnonzero(same)
+    g.wanted_high[who] = -1
+    g.calm(who)
+
+
+def _owe(g: Group, who: Indices, high: int, boots: Array) -> None:
+    """Our own filter over this range with the next sync message, and that soon; not too often."""
+    turn = g.config.sync_interval // 2
+    who = who[(g.wanted_high[who] < 0) & (g.now - g.answered_at[who] >= turn)]
+    if not len(who):
+        return
+    g.wanted_high[who] = high
+    g.wanted_low[who] = boots[-1]
+    g.hurry(who)

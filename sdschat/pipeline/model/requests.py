@@ -1,0 +1,91 @@
+"""SDS-R, the asking side (as `sdschat.sds.steps.requests`)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.pipeline.model.group import Array, Group
+from sdschat.pipeline.model.rules import NEVER
+from sdschat.pipeline.model.wheel import Indices
+
+
+def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:
+    """These participants learn of messages that they lack: each gets an entry and its T_req."""
+    unknown = messages & ~g.have[who] & ~g.missing[who]
+    for message in range(g.sent):
+        new = who[(unknown >> np.uint16(message)) & np.uint16(1) == 1]
+        if not len(new):
+            continue
+        g.missing[new] |= g.bit(message)
+        since = np.float32(g.since(message))
+        g.record.noticed[message, new] = np.minimum(g.record.noticed[message, new], since)
+        if g.config.repair_enabled:
+            arm(g, message, new, np.full(len(new), g.now))
+
+
+def arm(g: Group, message: int, who: Indices, since: Array) -> None:
+    """Determine T_req."""
+    spread = g.t_max - g.config.t_min
+    due = since + g.pair_hash[message, who] % spread + g.config.t_min
+    g.t_req[message, who] = due
+    g.wheel.put_each(due, "request", message, who)
+
+
+def eligible(g: Group, who: Indices) -> Array:
+    """Which requests are due, the lowest T_req first, up to the maximum, as bits."""
+    found = np.zeros(len(who), dtype=np.int64)
+    if not g.sent:
+        return found
+    times = g.t_req[: g.sent, who]
+    due = times <= g.now
+    rows = np.flatnonzero(due.any(axis=0))
+    most = g.config.max_requests
+    for row in rows:
+        asked = np.flatnonzero(due[:, row])
+        asked = asked[np.argsort(times[asked, row], kind="stable")][:most]
+        found[row] = int((1 << asked).sum())
+    return found
+
+
+def mark_requested(g: Group, who: Indices, requested: Array) -> None:
+    """If nothing comes of it, ask again, T_max later and twice as long each time, where the rules say so."""
+    if not requested.any():
+        return
+    for message in range(g.sent):
+        asking = who[(requested >> message) & 1 == 1]
+        if not len(asking):
+            continue
+        g.record.requests[message] += len(asking)
+        g.t_req[message, asking] = NEVER
+        if g.rules.again:
+            g.attempts[message, asking] += 1
+            g.suppressed[message, asking] = False
+            back_off = g.t_max << np.minimum(g.attempts[message, asking].astype(np.int64) - 1, 4)
+            arm(g, message, asking, g.now + back_off)
+
+
+def due_requests(g: Group, message: int, who: Indices) -> Indices:
+    """Whose request goes out now, in a sync message of its own, whatever others have sent."""
+    who = who[g.t_req[message, who] <= g.now]
+    if not g.rules.syncs:
+        return who[:0]  # it waits for a message of one's own
+    ready = g.spoke[who] + g.config.sweep_interval <= g.now
+    waiting = who[~ready]
+    g.wheel.put_each(g.spoke[waiting] + g.config.sweep_interval, "request", message, waiting)
+    return who[ready]
+
+
+def requested_by_other(g: Group, message: int, who: Indices) -> None:
+    """Entries that another participant requests leave the buffer; with our rules they come back T_max later."""
+    if g.rules.again:
+        who = who[(g.t_req[message, who] < NEVER) & ~g.suppressed[message, who]]
+        g.suppressed[message, who] = True
+        arm(g, message, who, np.full(len(who), g.now + g.t_max))
+    else:
+        g.t_req[message, who] = NEVER
+
+
+def received(g: Group, message: int, who: Indices) -> None:
+    g.t_req[message, who] = NEVER
+    g.missing[who] &= ~g.bit(message)

@@ -1,0 +1,159 @@
+"""What a participant sends, and what it puts into the packet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.pipeline.model.group import Array, Group
+from sdschat.pipeline.model.packets import LIVE, Packet, Step
+from sdschat.pipeline.model.requests import eligible, mark_requested
+from sdschat.pipeline.model.rules import NEVER
+from sdschat.pipeline.model.sizes import packet_bytes
+from sdschat.pipeline.model.wheel import Indices
+
+NAME = "0123456789abcdef" * 2  # as long as a participant's id
+
+
+def send_message(g: Group, step: Step, author: int) -> None:
+    """A new message. Its dependencies are what its author names."""
+    number = g.sent
+    who = np.array([author])
+    shown, held = int(g.shown[author]), int(g.have[author])
+    named = int(g.logs.named[shown])
+    requested = int(eligible(g, who)[0])
+    g.logs.add(named)
+    g.sent += 1
+    g.sent_mask |= 1 << number
+    g.authors.append(author)
+    g.filters.append(held)
+    g.have[author] |= g.bit(number)
+    g.shown[who] = g.logs.delivered_of(g.have[who], g.waived[who])
+    g.held_at[number, author] = g.now
+    g.record.held[number, author] = g.record.shown[number, author] = 0
+    if g.rules.resends:
+        _arm_resend(g, number)
+    mark_requested(g, who, np.array([requested]))
+    g.traffic_sent(who)
+    _emit(g, step, Packet("message", number, held, named, requested, -1, 0, False), who)
+
+
+def _arm_resend(g: Group, number: int) -> None:
+    config = g.config
+    period = config.resend_possibly_acked if g.witnesses[number] else config.resend_unacked
+    wait = min(period << max(0, g.sends[number] - 1), config.resend_max)
+    g.sends[number] = max(1, g.sends[number])
+    g.resend_due[number] = g.now + wait + int(g.random.integers(0, wait // 5 + 1))
+    g.wheel.put(g.resend_due[number], "resend", number, None)
+
+
+def resend(g: Group, step: Step, number: int) -> None:
+    if g.acked[number] or g.resend_due[number] > g.now:
+        return
+    g.sends[number] += 1
+    send_copy(g, step, "resend", number, np.array([g.authors[number]]))
+    _arm_resend(g, number)
+
+
+def rearm_resend(g: Group, number: int) -> None:
+    if g.rules.resends:
+        _arm_resend(g, number)
+
+
+def send_copy(g: Group, step: Step, kind: str, number: int, who: Indices) -> None:
+    """The original bytes once more: what they claim is as old as the message."""
+    named = g.logs.dependencies[number]
+    g.record.copies[kind][number] += len(who)
+    packet = Packet(kind, number, 0, named, 0, -1, 0, False)
+    if len(who):
+        _emit(g, step, packet, who)
+
+
+def send_syncs(g: Group, step: Step, who: Indices) -> None:
+    """One sync message from each: its filter, what it names, its due requests, and a range of its log."""
+    if not len(who):
+        return
+    requested = eligible(g, who)
+    shown = g.shown[who]
+    named = g.logs.named[shown]
+    low = np.where(g.wanted_high[who] >= 0, g.wanted_low[who], g.boot[who])
+    high, of, owed = _ranges(g, who)
+    mark_requested(g, who, requested)
+    g.traffic_sent(who)
+    if not g.sent and g.busy:
+        _note_quiet(g, len(who))
+        return
+    keys = _joined(g.have[who], named, requested, high + 1, of, owed)
+    for key in np.unique(keys).tolist():
+        alike = keys == key
+        held, names, asks, above, holds, whole = _parted(key)
+        _emit(g, step, Packet("sync", -1, held, names, asks, above - 1, holds, bool(whole)), who[alike], low[alike])
+
+
+_BITS = (12, 12, 12, 4, 12, 1)  # of the parts of a key; there are at most twelve messages
+
+
+def _joined(*parts: npt.NDArray[Any]) -> Array:
+    key = np.zeros(len(parts[0]), dtype=np.int64)
+    for part, bits in zip(parts, _BITS, strict=True):
+        key = key << bits | part.astype(np.int64)
+    return key
+
+
+def _parted(key: int) -> list[int]:
+    found = []
+    for bits in reversed(_BITS):
+        found.append(key & (1 << bits) - 1)
+        key >>= bits
+    return found[::-1]
+
+
+def _note_quiet(g: Group, count: int) -> None:
+    if g.now >= g.setting.warm_up:
+        g.record.sent("sync", packet_bytes(NAME, 0, 0, 0, 0, g.setting.layout), count)
+
+
+def _ranges(g: Group, who: Indices) -> tuple[Array, Array, Array]:
+    """As `sdschat.sds.steps.ranges`: the filter of a range where that is owed, else the fingerprint of the newest one
+    that is not still on its way to others."""
+    high = np.full(len(who), -1)
+    of = np.zeros(len(who), dtype=np.int64)
+    owed = g.wanted_high[who] >= 0
+    if not (g.rules.ranges and g.config.push_enabled) or not g.sent:
+        return high, of, np.zeros(len(who), dtype=np.int64)
+    for message in range(g.sent):
+        shown = (g.shown[who] >> np.uint16(message)) & np.uint16(1) == 1
+        high[shown & ~g.fresh(message, who)] = message
+    high[owed] = g.wanted_high[who][owed]
+    below = (np.int64(2) << np.maximum(high, 0)) - 1
+    of = np.where(owed, g.have[who] & below, g.shown[who] & below)
+    of[high < 0] = 0
+    g.answered_at[who[owed]] = g.now
+    g.wanted_high[who[owed]] = -1
+    return high, of, owed.astype(np.int64)
+
+
+def _emit(g: Group, step: Step, packet: Packet, senders: Indices, low: Array | None = None) -> None:
+    step.add(packet, senders, low)
+    if g.now < g.setting.warm_up:
+        return
+    content = g.setting.content_bytes if packet.number >= 0 else 0
+    section = ""
+    if packet.range_high >= 0:
+        section = f"range {packet.range_of.bit_count()}" if packet.range_filter else "print"
+    held = packet.held.bit_count() if packet.kind in LIVE else packet.number
+    layout = "waku" if g.rules.wide_filter else g.setting.layout
+    size = packet_bytes(NAME, content, held, packet.named.bit_count(), packet.requested.bit_count(), layout, section)
+    g.record.sent(packet.kind, size, len(senders))
+
+
+def wake(g: Group, step: Step, who: Indices) -> None:
+    """The wheel came round to these: send what is due, and come back later for the rest."""
+    who = who[g.woken[who] <= g.now]
+    ready = who[g.due[who] <= g.now]
+    later = who[g.due[who] > g.now]
+    g.woken[who] = NEVER
+    g.watch(later)
+    send_syncs(g, step, np.unique(ready))

@@ -1,0 +1,295 @@
+"""Grids: their files, their runs, starting again, and what comes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import random
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.needs import needs_module
+
+needs_module("numpy")
+pq = needs_module("pyarrow.parquet")
+
+from sdschat.cli.simulate import command  # noqa: E402
+from sdschat.pipeline.grid import runs as runs_module  # noqa: E402
+from sdschat.pipeline.grid.engine import EngineGroup, run_engine  # noqa: E402
+from sdschat.pipeline.grid.figures import NAMES, figures_of  # noqa: E402
+from sdschat.pipeline.grid.gridfile import SHIPPED, Run, find_grid, read_grid, runs_of  # noqa: E402
+from sdschat.pipeline.grid.page import write_page  # noqa: E402
+from sdschat.pipeline.grid.runs import SimRun, command_of, do_run, run_from, setting_from, text_of  # noqa: E402
+from sdschat.pipeline.grid.setting import Setting, setting_of  # noqa: E402
+from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
+from sdschat.pipeline.grid.stats import estimate, median_rank, student  # noqa: E402
+from sdschat.pipeline.grid.table import RunTable  # noqa: E402
+from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
+from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
+
+TINY = """
+seeds = 2
+[base]
+participants = 5
+messages = 2
+tail = 30000
+[[sweep]]
+name = "loss"
+loss = [0.0, 0.2]
+[[sweep]]
+name = "the same again"
+loss = [0.2]
+by = ["model", "engine"]
+"""
+
+
+@pytest.fixture
+def grid_file(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY, encoding="utf-8")
+    return path
+
+
+class Counted:
+    """Does runs here, and counts them; raises `KeyboardInterrupt` after some."""
+
+    def __init__(self, stop_after: int = 1000) -> None:
+        self.done = 0
+        self.stop_after = stop_after
+
+    def __call__(self, wanted: Sequence[Run]) -> Iterator[SimRun]:
+        for run in wanted:
+            if self.done == self.stop_after:
+                raise KeyboardInterrupt
+            self.done += 1
+            yield do_run(run)
+
+
+def test_a_run_that_two_sweeps_share_is_done_once(grid_file: Path) -> None:
+    assert len(runs_of(read_grid(grid_file))) == 2 * 3
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
+def test_shipped_grids_can_be_read_and_name_known_figures(path: Path) -> None:
+    grid = read_grid(path)
+    assert runs_of(grid)
+    assert all(name in NAMES for sweep in grid.sweeps for name in sweep.figures)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("seeds = [", "cannot be read"),
+        ("seeds = 3", r"at least one \[\[sweep\]\]"),
+        ("[[sweep]]\nloss = 2.0", "loss is 2.0, and must be from 0.0 to 0.9"),
+        ("[[sweep]]\nlosses = 0.1", "losses is no setting; there are .*loss"),
+        ("[[sweep]]\nparticipants = 'ten'", "must be of the kind int"),
+        ("[[sweep]]\nby = 'engine'\nrules = 'nim'", "known to the model only"),
+        ("[[sweep]]\nby = 'engine'\nparticipants = 1000000", "must be from 2 to 20000"),
+        ("seeds = 0\n[[sweep]]\nloss = 0.1", "seeds is 0"),
+        ("[[sweep]]\nt_max = 10", "repair.t_max"),
+    ],
+)
+def test_a_wrong_grid_is_refused_in_words(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PipelineProblem, match=says) as caught:
+        runs_of(read_grid(path))
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_grid_names_the_shipped_ones() -> None:
+    with pytest.raises(PipelineProblem, match="ci, groups, loss, timers"):
+        find_grid("nothing")
+
+
+def test_what_is_there_is_not_done_again(grid_file: Path, tmp_path: Path) -> None:
+    grid = read_grid(grid_file)
+    first, again = Counted(), Counted()
+    one = simulate(grid, tmp_path / "lake", first)
+    other = simulate(grid, tmp_path / "lake", again)
+    assert (first.done, again.done) == (6, 0)
+    assert other.runs == one.runs
+
+
+def test_after_an_interruption_only_the_rest_is_done(grid_file: Path, tmp_path: Path) -> None:
+    grid = read_grid(grid_file)
+    with pytest.raises(KeyboardInterrupt):
+        simulate(grid, tmp_path / "lake", Counted(stop_after=4))
+    rest = Counted()
+    result = simulate(grid, tmp_path / "lake", rest)
+    assert (rest.done, result.before, len(result.runs)) == (2, 4, 6)
+    whole = simulate(grid, tmp_path / "other", Counted())
+    assert [run.figures for run in result.runs] == [run.figures for run in whole.runs]
+
+
+def test_progress_estimates_what_is_left(grid_file: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    simulate(read_grid(grid_file), tmp_path, Counted(), lambda progress: said.append(progress.line()))
+    assert said[0].startswith("1/6 runs, about ")
+    assert said[-1] == "6/6 runs"
+
+
+def test_a_failing_seed_is_reported_with_the_command_that_does_it_again(
+    grid_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = runs_module._figures
+
+    def bad(run: Run, journal: Path | None) -> dict[str, float]:
+        if run.setting.by == "engine" and run.seed == 1:
+            raise ValueError("something broke")
+        return good(run, journal)
+
+    monkeypatch.setattr(runs_module, "_figures", bad)
+    result = simulate(read_grid(grid_file), tmp_path, Counted())
+    (failure,) = result.failures
+    assert failure.failed == "ValueError: something broke"
+    again = command_of(failure)
+    assert f"again, alone: {again}" in "\n".join(result.lines())
+    words = [word.strip("'") for word in again.split()]
+    pairs = tuple(word for flag, word in itertools.pairwise(words) if flag == "--with")
+    assert Run(setting_from(pairs), int(words[-1])).key == failure.run_id
+
+
+def test_a_run_that_failed_is_tried_again(grid_file: Path, tmp_path: Path) -> None:
+    grid = read_grid(grid_file)
+    result = simulate(grid, tmp_path, Counted())
+    RunTable(tmp_path).append([result.runs[0]._replace(failed="out of memory")])
+    again = Counted()
+    assert not simulate(grid, tmp_path, again).failures
+    assert again.done == 1
+
+
+def test_a_run_travels_as_text() -> None:
+    run = Run(Setting(participants=7, loss=0.25, push=False), 9)
+    assert run_from(text_of(run)) == run
+
+
+def test_processes_do_what_one_does(grid_file: Path) -> None:
+    wanted = runs_of(read_grid(grid_file))
+    alone = {row.run_id: row.figures for row in on_processes(1, None)(wanted)}
+    assert {row.run_id: row.figures for row in on_processes(2, None)(wanted)} == alone
+
+
+def test_the_engine_heals_what_is_lost() -> None:
+    record = run_engine(Setting(by="engine", participants=8, loss=0.3, messages=4), 3)
+    assert record.missed.any()
+    found = figures_of(record)
+    assert found["unhealed"] == 0
+    assert found["missed"] == pytest.approx(0.3, abs=0.15)
+
+
+def test_an_engine_run_follows_from_its_seed() -> None:
+    setting = Setting(by="engine", participants=8, loss=0.3, messages=4)
+    one, other = (json.dumps(figures_of(run_engine(setting, 3))) for _ in range(2))
+    assert one == other
+
+
+def test_logs_in_another_order_are_a_failure() -> None:
+    group = EngineGroup(Setting(by="engine", participants=3, messages=3, loss=0.0), 1)
+    group.run()
+    group.check_logs()
+    first, *_, last = group.numbers
+    group.lamports[first], group.lamports[last] = group.lamports[last], group.lamports[first]
+    with pytest.raises(Exception, match="has another order"):
+        group.check_logs()
+
+
+def test_journals_of_simulated_nodes_have_the_columns_of_the_lake(tmp_path: Path) -> None:
+    from sdschat.pipeline.schemas import Journal
+
+    run = Run(Setting(by="engine", participants=4, messages=2, loss=0.1, journal=True), 1)
+    assert not do_run(run, tmp_path).failed
+    (file,) = (tmp_path / "bronze" / "journal").glob("*.parquet")
+    table = pq.read_table(file)
+    assert table.column_names == list(Journal.__annotations__)
+    rows = table.to_pylist()
+    assert sum(row["event"] == "delivered" for row in rows) == 2 * 4
+    for node in {row["node"] for row in rows}:
+        seqs = [row["seq"] for row in rows if row["node"] == node]
+        assert seqs == list(range(1, len(seqs) + 1))
+
+
+def test_a_page_has_a_plot_for_every_figure_and_needs_nothing_else(grid_file: Path, tmp_path: Path) -> None:
+    grid = read_grid(grid_file)
+    result = simulate(grid, tmp_path / "lake", Counted())
+    page, *pictures = write_page(grid, result.runs, tmp_path / "pictures")
+    assert pictures
+    for picture in pictures:
+        ElementTree.fromstring(picture.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<svg") == len(pictures)
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in text
+
+
+def test_the_median_interval_covers_as_often_as_it_says() -> None:
+    draw = random.Random(1)
+    covered = 0
+    for _ in range(2_000):
+        found = estimate([draw.expovariate(1.0) for _ in range(15)])
+        assert found is not None
+        covered += found.low <= math.log(2) <= found.high
+    assert 0.94 <= covered / 2_000 <= 0.99
+
+
+def test_no_value_is_left_out_of_the_interval_with_few_seeds() -> None:
+    assert [median_rank(n) for n in (2, 5, 6, 9, 15)] == [0, 0, 0, 1, 3]
+
+
+@pytest.mark.parametrize(("freedom", "at", "value"), [(3, 0.975, 3.182), (10, 0.975, 2.228), (30, 0.995, 2.750)])
+def test_quantiles_of_student(freedom: int, at: float, value: float) -> None:
+    assert student(freedom, at) == pytest.approx(value, rel=0.01)
+
+
+def test_figures_that_do_not_apply_are_absent() -> None:
+    found = figures_of(run_engine(Setting(by="engine", participants=3, messages=1, loss=0.0, tail=1_000), 1))
+    assert math.isnan(found["healed_p50"])
+    assert math.isnan(found["duplicates_per_loss"])
+    assert found["missed"] == 0
+
+
+def test_settings_differ_in_their_keys() -> None:
+    base = Setting()
+    keys = {
+        dataclasses.replace(base, **{field.name: value}).key()  # type: ignore[arg-type]
+        for field in dataclasses.fields(base)
+        for value in [not field.default if isinstance(field.default, bool) else "other"]
+    }
+    assert len(keys) == len(dataclasses.fields(base))
+
+
+def test_whole_numbers_are_taken_for_shares() -> None:
+    assert setting_of({"loss": 0}).loss == 0.0
+
+
+def test_the_command_runs_a_grid_and_prints_its_figures(grid_file: Path, tmp_path: Path) -> None:
+    arguments = ["--grid", str(grid_file), "--lake", str(tmp_path / "lake"), "--jobs", "1"]
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    assert result.return_value == 0, result.output
+    assert "healed_p50" in result.output
+    assert (tmp_path / "lake" / "pictures" / "sim-tiny.html").exists()
+
+
+def test_the_command_does_one_run() -> None:
+    result = CliRunner().invoke(command, ["--with", "participants=5", "--with", "messages=1", "--seed", "2"])
+    assert "noticed" in result.output or "missed" in result.output
+
+
+def test_the_command_still_checks_invariants() -> None:
+    result = CliRunner().invoke(command, ["--seeds", "2", "--jobs", "1"], standalone_mode=False)
+    assert result.return_value == 0
+    assert "2 seeds, 0 failed" in result.output
+
+
+@pytest.mark.parametrize("arguments", [["--grid", "ci"], ["--grid", "ci", "--compare"], ["--with", "x"]])
+def test_wrong_use_is_said(arguments: list[str]) -> None:
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code != 0

@@ -1,0 +1,154 @@
+"""The vectorised model: that it says what the engine says, that this comparison can fail, and its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.needs import needs_module
+
+np = needs_module("numpy")
+
+from sdschat.pipeline.grid.compare import cases, compare  # noqa: E402
+from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
+from sdschat.pipeline.grid.runs import SimRun, do_run  # noqa: E402
+from sdschat.pipeline.grid.setting import Setting  # noqa: E402
+from sdschat.pipeline.model.answers import determine_t_resp  # noqa: E402
+from sdschat.pipeline.model.group import Group  # noqa: E402
+from sdschat.pipeline.model.logs import Logs  # noqa: E402
+from sdschat.pipeline.model.run import run_model  # noqa: E402
+from sdschat.pipeline.model.wheel import Wheel  # noqa: E402
+from sdschat.sds import repair  # noqa: E402
+
+SMALL = Setting(participants=10, loss=0.1, messages=3)
+
+
+def _here(runs: Sequence[Run]) -> Iterator[SimRun]:
+    yield from map(do_run, runs)
+
+
+def _with_more_loss(runs: Sequence[Run]) -> Iterator[SimRun]:
+    """The engine's runs as they are, and a model that loses half as much again."""
+    for run in runs:
+        if run.setting.by == "engine":
+            yield do_run(run)
+        else:
+            worse = do_run(Run(dataclasses.replace(run.setting, loss=0.15), run.seed))
+            yield worse._replace(setting_id=run.setting.key())
+
+
+def test_the_model_agrees_with_the_engine_on_every_figure() -> None:
+    """At 10 participants; `sdschat simulate --compare --participants 10,100,1000` takes longer and looks closer."""
+    found = compare(cases([10], [40]), _here)
+    assert len(found) >= 40
+    assert not [item.line() for item in found if not item.agrees]
+
+
+def test_a_model_that_loses_half_as_much_again_is_found_out() -> None:
+    found = compare(cases([10], [40]), _with_more_loss)
+    assert "missed" in {item.figure for item in found if not item.agrees}
+
+
+def test_equal_seeds_are_equal_runs() -> None:
+    one, other = do_run(Run(SMALL, 5)), do_run(Run(SMALL, 5))
+    assert one.figures == other.figures
+    assert one.figures != do_run(Run(SMALL, 6)).figures
+
+
+def test_without_loss_everybody_has_everything_at_once() -> None:
+    record = run_model(dataclasses.replace(SMALL, loss=0.0), 1)
+    assert not record.missed.any()
+    assert record.shown.max() == SMALL.latency
+    assert sum(counts.sum() for counts in record.copies.values()) == 0
+
+
+def test_with_anti_entropy_everything_is_made_good() -> None:
+    record = run_model(dataclasses.replace(SMALL, loss=0.3, participants=50, tail=300_000), 2)
+    assert record.missed.any()
+    assert np.isfinite(record.shown).all()
+
+
+def test_large_groups_forget_who_is_who_and_come_to_the_same() -> None:
+    """One above and one below the size from which participants are told apart; the same chance decides otherwise."""
+    near = [run_model(Setting(participants=count, messages=2, loss=0.2), 3) for count in (2_000, 2_100)]
+    shares = [record.missed.mean() for record in near]
+    assert shares[0] == pytest.approx(shares[1], abs=0.02)
+    assert all(np.isfinite(record.held).all() for record in near)
+
+
+def test_without_suppression_answers_grow_with_the_group_and_response_groups_bound_them() -> None:
+    def answers(groups: int) -> float:
+        setting = Setting(participants=20_000, messages=1, loss=0.02, push=False, groups=groups, tail=60_000)
+        return float(np.mean([run_model(setting, seed).copies["answer"].mean() for seed in range(3)]))
+
+    assert answers(1) > 2 * answers(0)
+
+
+def test_rules_of_others_do_less() -> None:
+    def unhealed(rules: str) -> float:
+        setting = Setting(participants=40, messages=3, loss=0.2, rules=rules, push=rules == "sdschat")
+        return float(np.isinf(run_model(setting, 4).held).mean())
+
+    assert unhealed("sdschat") == 0
+    assert unhealed("nim") > 0.05  # nobody asks again, and nobody sends again
+
+
+def test_t_resp_is_the_formula_of_the_spec() -> None:
+    group = Group(Setting(participants=50), 1)
+    group.authors = [7]
+    t_resp = determine_t_resp(group, 0, group.everyone)
+    hashes = [int(value) for value in group.hash]
+    expected = [(one ^ hashes[7]) * int(group.message_hash[0]) % 120_000 for one in hashes]
+    assert t_resp.tolist() == expected
+    assert t_resp[7] == 0
+
+
+def test_drawn_hashes_give_the_times_that_computed_ones_do() -> None:
+    """T_req and T_resp of SHA-256 against those of the model, by the largest distance of their distributions."""
+    group = Group(Setting(participants=4_000), 1)
+    group.authors = [0]
+    drawn = np.sort(determine_t_resp(group, 0, group.everyone)[1:])
+    names = [f"participant {at}" for at in range(4_000)]
+    computed = np.sort([repair.determine_t_resp(0, name, "author", "a message", 120_000) for name in names])
+    both = np.concatenate([drawn, computed])
+    apart = np.searchsorted(drawn, both) / len(drawn) - np.searchsorted(computed, both) / len(computed)
+    assert np.abs(apart).max() < 0.05
+
+
+def test_a_log_delivers_what_has_its_dependencies() -> None:
+    logs = Logs(3, 2)
+    for dependencies in (0b000, 0b001, 0b011):
+        logs.add(dependencies)
+    delivered = {held: int(logs.delivered[held]) for held in (0b111, 0b110, 0b101, 0b011)}
+    assert delivered == {0b111: 0b111, 0b110: 0, 0b101: 0b001, 0b011: 0b011}
+
+
+def test_a_log_names_its_newest_heads_first() -> None:
+    logs = Logs(4, 2)
+    for dependencies in (0b0000, 0b0001, 0b0001, 0b0110):
+        logs.add(dependencies)
+    assert logs.named[0b0111] == 0b0110  # two heads
+    assert logs.named[0b1111] == 0b1100  # one head, and the newest of the rest
+
+
+def test_what_is_waived_is_not_waited_for() -> None:
+    logs = Logs(2, 2)
+    logs.add(0)
+    logs.add(0b01)
+    held = np.array([0b10, 0b10], dtype=np.uint16)
+    waived = np.array([0b01, 0], dtype=np.uint16)
+    assert logs.delivered_of(held, waived).tolist() == [0b10, 0]
+
+
+def test_the_wheel_gives_what_is_due_in_order() -> None:
+    wheel = Wheel(10)
+    wheel.put_each(np.array([25, 5, 21]), "sync", -1, np.array([1, 2, 3]))
+    wheel.put(10, "send", 0, "x")
+    taken = []
+    while (due := wheel.next(100)) is not None:
+        taken.append(
+            (due[0], [(what, getattr(content, "tolist", lambda c=content: c)()) for what, _, content in due[1]])
+        )
+    assert taken == [(10, [("sync", [2]), ("send", "x")]), (30, [("sync", [1, 3])])]
