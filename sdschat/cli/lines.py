@@ -10,7 +10,7 @@ from typing import Any, Final
 from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
 from sdschat.identity.content import ContentKind
 from sdschat.node import facts
-from sdschat.node.catchup_facts import CatchingUp
+from sdschat.node.catchup_facts import CatchingUp, DirectRefused, DirectSaid
 from sdschat.node.facts import Fact, Said
 from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds import events as ev
@@ -35,6 +35,8 @@ _NAMES: Final[Mapping[type, str]] = {
     StoreSilent: "store_silent",
     StoreLeft: "store_left",
     CatchingUp: "catching_up",
+    DirectSaid: "direct",
+    DirectRefused: "direct_refused",
     KeyMet: "key_met",
     NickChanged: "nick_changed",
     NickClaimed: "nick_claimed",
@@ -79,6 +81,11 @@ def _fields(what: facts.What) -> Mapping[str, Any]:
             return {"message": message_object(said), "late": late, "gap": gap, "via": via}
         case facts.EphemeralSaid(said):
             return {"message": message_object(said)}
+        case DirectSaid(message_id, sender_id, to, nick, opened, own):
+            found = described(message_id, sender_id, nick, None, opened.text, b"", own=own, verdict=str(opened.verdict))
+            if opened.kind == ContentKind.ACTION:
+                found["action"] = True
+            return {"message": found, "to": to}
         case ev.StateChanged(message_id, state, by, resends):
             return {"message_id": message_id, "state": state_name(state), "by": by, "resends": resends}
         case ev.MessageResent(message_id, state, sends):

@@ -16,6 +16,7 @@ from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.sources import Chosen
 from sdschat.cli.streams import bursts
 from sdschat.node.facts import Fact, HandedOver, NotPublished
+from sdschat.node.mvds import sync_part
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
@@ -23,6 +24,8 @@ from sdschat.sds.rows import AckState
 
 _WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.ACKED}
 _PART: Final = 40_000  # bytes of one message, so that it fits into a packet whatever filter goes with it
+_LOOKS: Final = 20  # times to look whether whom we want to write to is here,
+_LOOK: Final = 0.1  # after so many seconds
 _PAUSE: Final = 1.0  # seconds in which nothing comes end a message
 
 
@@ -33,6 +36,7 @@ class _Order:
     wait: str
     patience: float
     ephemeral: bool
+    to: str  # empty: to the channel
     embedded: bool
 
 
@@ -41,9 +45,12 @@ class _Order:
 @click.argument("text")
 @click.option("--wait", type=click.Choice(["sent", *_WANTED]), default="sent", help="Until when to wait.")
 @click.option("--timeout", default="30s", metavar="TIME", help="How long to wait for that. Default: 30s.")
+@click.option(
+    "--to", metavar="NICK", default="", help="To one participant alone, by nick or id; nobody else can read it."
+)
 @click.option("--ephemeral", is_flag=True, help="A message that nobody keeps.")
 @channel_options
-def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ephemeral: bool) -> int:
+def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ephemeral: bool, to: str) -> int:
     """Send one message, and print its id.
 
     \b
@@ -52,23 +59,28 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
       git log -1 | sdschat send lobby - --name ci
       tail -f errors.log | sdschat send lobby - --name ci
       sdschat send lobby "are you there?" --wait acked --timeout 1m
+      sdschat send lobby "between you and me" --to bob --name ann
 
     With - for TEXT, standard input is sent as it comes: what comes at once is one message, and what is too long for
     one is several. Exit code 6: the wanted state was not reached in time. The message is saved and goes out again
-    with the next command that joins the channel with this profile.
+    with the next command that joins the channel with this profile. So is one to somebody (--to) who is not here now.
     """
     name = channel_name(channel)
     try:
         patience = duration(timeout) / 1000
     except ValueError as error:
         raise Problem(f"--timeout is {timeout!r}, and {error}.", WRONG_USE) from error
+    if to and (ephemeral or wait == "possibly-acked"):
+        raise Problem(
+            "With --to, a message is kept, and the other one acknowledges it or not. Leave that out.", WRONG_USE
+        )
     if ephemeral and wait != "sent":
         raise Problem("Nobody acknowledges an ephemeral message. Leave out --wait.", WRONG_USE)
     if not text:
         raise Problem("A message needs some text.", WRONG_USE)
     if text == "-":
         standard_input()  # raises, before anything is started, if there is none
-    order = _Order(name, text, wait, patience, ephemeral, chosen.text("broker") is None)
+    order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None)
     return run_node(chosen, lambda node: _Sending(node, order).run(), catches_up=False)
 
 
@@ -89,6 +101,8 @@ class _Sending:
                 await first_connection(self._node, order.channel, embedded=order.embedded)
         except TimeoutError as error:
             raise Problem("No connection to the broker came about in time. Nothing was sent.", UNREACHABLE) from error
+        if order.to:
+            await self._find(order.to)
         async for text in self._texts():
             self._send(text)
         if not self._sent:
@@ -116,9 +130,27 @@ class _Sending:
             if text.strip("\n"):
                 yield text
 
+    async def _find(self, name: str) -> None:
+        """Whom we are to write to may have to show up first."""
+        people = sync_part(self._node, self._order.channel).direct.people
+        for left in range(_LOOKS, -1, -1):
+            try:
+                people.find(name)
+                return
+            except ValueError as error:
+                if not left:
+                    raise Problem(str(error), WRONG_USE) from error
+            await asyncio.sleep(_LOOK)
+
+    def _put(self, text: str) -> str:
+        order = self._order
+        if order.to:
+            return sync_part(self._node, order.channel).direct.send(order.to, text)
+        return self._node.send(order.channel, text, ephemeral=order.ephemeral).message_id
+
     def _send(self, text: str) -> None:
         try:
-            message_id = self._node.send(self._order.channel, text, ephemeral=self._order.ephemeral).message_id
+            message_id = self._put(text)
         except ValueError as error:
             raise Problem(str(error), WRONG_USE) from error
         self._sent += 1

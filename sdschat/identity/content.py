@@ -92,6 +92,21 @@ def seal_presence(
     return _seal(identity, PRESENCE_DOMAIN, channel, envelope)
 
 
+def seal_as(
+    identity: Identity, domain: bytes, channel: str, text: str, *, nick: str, sent_time: int, nonce: bytes,
+    kind: ContentKind, reply_to: str,
+) -> bytes:  # fmt: skip
+    """Signed for another purpose: `domain` is the tag of it."""
+    envelope = Envelope(identity.public_key, nonce, nick, sent_time, kind, text, reply_to, _NO_SIGNATURE)
+    return _seal(identity, domain, channel, envelope)
+
+
+def open_as(content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys) -> OpenedContent | None:
+    """The same way back; nothing for what is no envelope of ours."""
+    envelope = decode_envelope(content)
+    return None if envelope is None else _judge(envelope, content, domain, channel, sender_id, keys)
+
+
 def open_content(content: bytes, channel: str, sender_id: str, message_id: str, keys: Keys) -> OpenedContent:
     """Judge the content of a received message. Total: any bytes give a verdict, never an exception."""
     envelope = decode_envelope(content)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.identity.signing import key_pair, sender_id_of, sign
+from sdschat.identity.signing import key_pair, sender_id_of, sign, unseal
 
 SEED_BYTES = 32
 
@@ -23,6 +23,10 @@ class Identity:
     def sign(self, message: bytes) -> bytes:
         """The signature, 64 bytes. What is signed begins with a domain tag: see `signing.signed_bytes`."""
         return sign(self._secret, message)
+
+    def unseal(self, sealed: bytes) -> bytes | None:
+        """What is in a box that somebody sealed for us, or nothing."""
+        return unseal(self.public_key, self._secret, sealed)
 
     def reveal_seed(self) -> bytes:
         """The secret itself, for the key file and nothing else."""

@@ -11,17 +11,22 @@ from collections.abc import Iterable
 from typing import Final
 
 from nacl.bindings import (
+    crypto_box_seal_open,
     crypto_sign,
     crypto_sign_BYTES,
+    crypto_sign_ed25519_pk_to_curve25519,
+    crypto_sign_ed25519_sk_to_curve25519,
     crypto_sign_open,
     crypto_sign_PUBLICKEYBYTES,
     crypto_sign_seed_keypair,
 )
-from nacl.exceptions import BadSignatureError
+from nacl.exceptions import BadSignatureError, CryptoError
 
 # A signature made for one purpose must mean nothing for another, so every purpose has a tag of its own.
 CONTENT_DOMAIN: Final = b"sdschat/content/v1\0"
 PRESENCE_DOMAIN: Final = b"sdschat/presence/v1\0"
+DIRECT_DOMAIN: Final = b"sdschat/direct/v1\0"
+LINK_DOMAIN: Final = b"sdschat/link/v1\0"
 
 _SENDER_ID_DIGITS: Final = 32
 
@@ -53,6 +58,15 @@ def key_pair(seed: bytes) -> tuple[bytes, bytes]:
 def sign(secret_key: bytes, message: bytes) -> bytes:
     """The signature alone, 64 bytes."""
     return crypto_sign(message, secret_key)[:crypto_sign_BYTES]
+
+
+def unseal(public_key: bytes, secret_key: bytes, sealed: bytes) -> bytes | None:
+    """What is in a box that was sealed to this key, or nothing. Total."""
+    try:
+        public = crypto_sign_ed25519_pk_to_curve25519(public_key)
+        return crypto_box_seal_open(sealed, public, crypto_sign_ed25519_sk_to_curve25519(secret_key))
+    except (CryptoError, ValueError, TypeError):
+        return None
 
 
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:

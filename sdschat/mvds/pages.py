@@ -19,7 +19,8 @@ from sdschat.mvds.values import Message, Mode, Moment, Packet, Payload, Refusal
 _SEEN: Final = 4096  # bodies that came, so that one that comes twice is acknowledged twice
 EPOCH: Final = 150  # milliseconds
 CONFIG: Final = Config(
-    epoch=EPOCH, mode=Mode.INTERACTIVE, ordering="eventual", backoff_first=40, backoff_max=320, backoff_low=40, expire_after=10,
+    epoch=EPOCH, mode=Mode.INTERACTIVE, ordering="eventual", backoff_first=40, backoff_max=320, backoff_low=40,
+    expire_after=10,
     presence_interval=1000, fetch_parents=False, metadata=False, packet_bytes=248 * KIB,
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
 from sdschat.identity.content import OpenedContent
-from sdschat.node.catchup_facts import CatchingUp
+from sdschat.node.catchup_facts import CatchingUp, DirectRefused, DirectSaid
 from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds import events as ev
 from sdschat.sds.values import Message
@@ -156,6 +156,8 @@ What = (
     | StoreSilent
     | StoreLeft
     | CatchingUp
+    | DirectSaid
+    | DirectRefused
 )
 
 

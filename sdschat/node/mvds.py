@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.catchup.values import Frame
+from sdschat.catchup.values import Frame, Refused
+from sdschat.mvds.values import Packet
 from sdschat.node.catchup import CatchUp
-from sdschat.node.facts import Fact, PresenceChanged, What
+from sdschat.node.direct import Direct, ids_of
+from sdschat.node.facts import Fact, HandedOver, PresenceChanged, What
 from sdschat.node.part import Post, Work
 from sdschat.node.store_facts import StoreLeft
 from sdschat.sds.events import Rejected
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
 class SyncPart:
     """See `part.Part`."""
 
-    def __init__(self, catchup: CatchUp) -> None:
+    def __init__(self, catchup: CatchUp, direct: Direct) -> None:
         self.catchup = catchup
+        self.direct = direct
         self._codec = SyncCodec()
         self._told: list[What] = []
 
     def attach(self, room: Room) -> None:
+        self._room = room
         room.handle("sync", self._heard)
 
     def connected(self, now: Now) -> None:
@@ -38,10 +42,16 @@ class SyncPart:
         self.catchup.disconnected(now)
 
     def next_wake(self) -> int | None:
-        return self.catchup.next_wake()
+        due = [when for when in (self.catchup.next_wake(), self.direct.next_wake()) if when is not None]
+        return min(due, default=None)
 
     def advance(self, now: Now) -> None:
         self.catchup.advance(now)
+        self.direct.advance(now)
+
+    def presence_changed(self, sender_id: str, online: bool) -> None:
+        self.catchup.presence_changed(sender_id, online)
+        self.direct.presence_changed(sender_id, online)
 
     def _heard(self, frm: str, payload: bytes, now: Now) -> None:
         found = self._codec.decode(payload)
@@ -49,19 +59,36 @@ class SyncPart:
             self.catchup.heard(frm, found, now)
         elif isinstance(found, Records) and found.lane == PAGES:
             self.catchup.heard(frm, found.payload, now)
-        elif not isinstance(found, Records):
-            self._told.append(Rejected(Reason.UNREADABLE, frm, "", f"on sync: {found.why}"))
+        elif isinstance(found, Records) and not found.lane:
+            self.direct.heard(frm, payload, found.payload, now)
+        else:
+            why = found.why if isinstance(found, Refused) else "records of an unknown kind"
+            self._told.append(Rejected(Reason.UNREADABLE, frm, "", f"on sync: {why}"))
 
     def take(self, ready: Ready, now: Now) -> Work:
         posts, told, kept = self.catchup.take(now)
-        told_before, self._told = self._told, []
+        direct = self.direct.take(now)
+        before, self._told = self._told, []
 
         def save(transaction: Transaction) -> None:
             if kept is not None:
                 self.catchup.save(transaction, kept)
+            self.direct.save(transaction, direct)
 
         sent = [Post("sync", post.peer, post.payload) for post in posts]
-        return Work(save if kept is not None else None, sent, [*told_before, *told])
+        sent += [self._direct_post(packet) for packet in direct.packets]
+        anything = kept is not None or direct.writes or direct.rows
+        return Work(save if anything else None, sent, [*before, *told, *direct.told])
+
+    def _direct_post(self, packet: Packet) -> Post:
+        ids = ids_of([packet])
+
+        def done(failure: str | None) -> None:
+            if failure is None and ids:
+                self._told += [HandedOver(found) for found in ids]
+                self._room.stir()
+
+        return Post("sync", packet.peer, self.direct.post(packet), done)
 
 
 def install(node: Node, *, asks: bool = True) -> None:
@@ -70,14 +97,15 @@ def install(node: Node, *, asks: bool = True) -> None:
 
     def make(room: Room) -> SyncPart:
         part = parts[room.name] = SyncPart(
-            CatchUp(room, node.profile, node.clock, node.settings.history_on_join, asks=asks)
+            CatchUp(room, node.profile, node.clock, node.settings.history_on_join, asks=asks),
+            Direct(room, node.profile, node.desk, node.clock),
         )
         return part
 
     def hear(fact: Fact) -> None:
         part = parts.get(fact.channel)
         if part is not None and isinstance(fact.what, PresenceChanged):
-            part.catchup.presence_changed(fact.what.sender_id, fact.what.online)
+            part.presence_changed(fact.what.sender_id, fact.what.online)
         elif isinstance(fact.what, StoreLeft):
             for other in parts.values():
                 other.catchup.presence_changed(fact.what.store_id, False)

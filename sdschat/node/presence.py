@@ -21,6 +21,7 @@ class Presence:
     def __init__(self, channel: str, identity: Identity, keys: Keys) -> None:
         self.online: dict[str, str] = {}
         self.roles: dict[str, str] = {}  # of those online that proved to have one
+        self.keys: dict[str, bytes] = {}  # of those online whose presence is signed
         self.role = ""  # our own
         self._channel = channel
         self._identity = identity
@@ -45,6 +46,8 @@ class Presence:
         known = self.online.get(participant)
         if known is None and len(self.online) >= _MOST:
             return None
+        if opened.verdict.signed:
+            self.keys[participant] = opened.author_key
         self._note_role(participant, opened.text or "" if opened.verdict.signed else "")
         if known == nick:
             return None
@@ -70,5 +73,6 @@ class Presence:
     def _gone(self, participant: str) -> PresenceChanged | None:
         self._doubted.discard(participant)
         self.roles.pop(participant, None)
+        self.keys.pop(participant, None)
         nick = self.online.pop(participant, None)
         return None if nick is None else PresenceChanged(participant, nick, False)

@@ -152,5 +152,5 @@ def _integers(names: str) -> Columns:
 
 MIGRATIONS: Final = (
     Migration(1, "the first tables", _first, 4206352333),
-    Migration(2, "sums over stretches of the logs; what passes between two participants", second, 1655237326),
+    Migration(2, "sums over stretches of the logs; what passes between two participants", second, 2733386952),
 )

@@ -21,3 +21,6 @@ def second(database: Database) -> None:
             "received_at": int, "gap": str,
         },
     )  # fmt: skip
+    said = {"peer": str, "own": int, "nick": str, "text": str, "kind": int}
+    known = {"sent_at": int, "received_at": int, "state": int, "reply_to": str, "verdict": str}
+    buffer_table(database, "direct", {"message_id": str, **said, **known})

@@ -26,7 +26,7 @@ CHECKED_BYTES: Final = 16 * 1024 * 1024  # as much as is checked in a blink, wit
 
 _SMALL_TABLES: Final = (
     "channel", "channel_state", "held", "missing", "gap", "answer", "push", "peer", "hint", "read_mark", "draft",
-    "key_met", "nick_held", "setting", "boot", "rejection", "range_bucket", "mvds_row", "mvds_message",
+    "key_met", "nick_held", "setting", "boot", "rejection", "range_bucket", "mvds_row", "mvds_message", "direct",
 )  # fmt: skip
 _LOG: Final = (
     f"SELECT {', '.join('log.' + name for name in LOG_COLUMNS.split(', '))}, body.raw, body.sum, text.nick, "

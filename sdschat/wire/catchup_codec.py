@@ -31,6 +31,7 @@ from sdschat.wire import catchup_pb2 as pb
 from sdschat.wire.mvds_codec import MvdsCodec
 from sdschat.wire.text import longer_than
 
+DIRECT: Final = 0  # the lane of messages between two: plain MVDS
 PAGES: Final = 1  # the lane of pages
 MAX_FRAME_BYTES: Final = 512 * 1024
 MAX_PAGE_PACKETS: Final = 1024
@@ -232,6 +233,20 @@ def _unpack(packed: bytes, most: int) -> Iterable[int]:
     return (int.from_bytes(packed[at : at + size], "big") for at in range(0, len(packed), size))
 
 
+_SIGNATURE_FIELD: Final = len(pb.Extension(signature=bytes(64)).SerializeToString())
+
+
+def with_signature(payload: bytes, signature: bytes) -> bytes:
+    """Bytes of one message after those of another are the fields of both."""
+    return payload + pb.Extension(signature=signature).SerializeToString()
+
+
+def split_signature(packet: bytes) -> tuple[bytes, bytes]:
+    """A payload, and the signature behind it: empty where there is none. Total."""
+    payload, end = packet[:-_SIGNATURE_FIELD], packet[-_SIGNATURE_FIELD:]
+    return (payload, end[-64:]) if end == with_signature(b"", end[-64:]) else (packet, b"")
+
+
 class Records(NamedTuple):
     """A payload with records, and what they are of."""
 
@@ -250,7 +265,7 @@ class SyncCodec:
     decode_page = staticmethod(decode_page)
 
     def encode_records(self, payload: Payload, lane: int = PAGES) -> bytes:
-        return self._mvds.encode(payload) + (lane_mark(lane) if lane else b"")
+        return self._mvds.encode(payload) + (lane_mark(lane) if lane != DIRECT else b"")
 
     def decode(self, packet: bytes) -> Frame | Records | Refused:
         found = decode_extension(packet)

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asdschat/wire/catchup.proto\x12\x0fsdschat.catchup\"B\n\tExtension\x12&\n\x05\x66rame\x18\xed\' \x01(\x0b\x32\x16.sdschat.catchup.Frame\x12\r\n\x04lane\x18\xee\' \x01(\r\"\xff\x01\n\x05\x46rame\x12\x0f\n\x07session\x18\x01 \x01(\x04\x12\x0e\n\x06number\x18\x02 \x01(\r\x12#\n\x03\x61sk\x18\x03 \x01(\x0b\x32\x14.sdschat.catchup.AskH\x00\x12)\n\x06\x61nswer\x18\x04 \x01(\x0b\x32\x17.sdschat.catchup.AnswerH\x00\x12%\n\x04want\x18\x05 \x01(\x0b\x32\x15.sdschat.catchup.WantH\x00\x12-\n\x08\x64\x65\x63lined\x18\x06 \x01(\x0b\x32\x19.sdschat.catchup.DeclinedH\x00\x12\'\n\x05nudge\x18\x07 \x01(\x0b\x32\x16.sdschat.catchup.NudgeH\x00\x42\x06\n\x04what\":\n\x06\x42ounds\x12\x10\n\x08lamports\x18\x01 \x03(\x12\x12\x11\n\tpositions\x18\x02 \x03(\r\x12\x0b\n\x03ids\x18\x03 \x03(\t\"c\n\x03\x41sk\x12\r\n\x05kinds\x18\x01 \x03(\r\x12\x0f\n\x07numbers\x18\x02 \x03(\r\x12\'\n\x06\x62ounds\x18\x03 \x01(\x0b\x32\x17.sdschat.catchup.Bounds\x12\x13\n\x0b\x66ingerprint\x18\x04 \x01(\x0c\"1\n\x06\x41nswer\x12\'\n\x07replies\x18\x01 \x03(\x0b\x32\x16.sdschat.catchup.Reply\"\x86\x01\n\x05Reply\x12\r\n\x05\x65qual\x18\x01 \x01(\x08\x12\'\n\x06\x62ounds\x18\x02 \x01(\x0b\x32\x17.sdschat.catchup.Bounds\x12\x10\n\x08messages\x18\x03 \x03(\x04\x12\x14\n\x0c\x66ingerprints\x18\x04 \x01(\x0c\x12\r\n\x05\x63\x65lls\x18\x05 \x01(\x0c\x12\x0e\n\x06listed\x18\x06 \x01(\x08\"u\n\x04Want\x12\'\n\x06\x62ounds\x18\x01 \x01(\x0b\x32\x17.sdschat.catchup.Bounds\x12\x0f\n\x07numbers\x18\x02 \x03(\r\x12\x0e\n\x06shorts\x18\x03 \x01(\x0c\x12\x14\n\x0cnewest_first\x18\x04 \x01(\x08\x12\r\n\x05limit\x18\x05 \x01(\r\"\x17\n\x08\x44\x65\x63lined\x12\x0b\n\x03why\x18\x01 \x01(\t\"\x18\n\x05Nudge\x12\x0f\n\x07lacking\x18\x01 \x01(\x04\"T\n\x04Page\x12\x0f\n\x07session\x18\x01 \x01(\x04\x12\x0c\n\x04want\x18\x02 \x01(\r\x12\x0e\n\x06number\x18\x03 \x01(\r\x12\x0c\n\x04last\x18\x04 \x01(\x08\x12\x0f\n\x07packets\x18\x05 \x03(\x0c\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1asdschat/wire/catchup.proto\x12\x0fsdschat.catchup\"V\n\tExtension\x12&\n\x05\x66rame\x18\xed\' \x01(\x0b\x32\x16.sdschat.catchup.Frame\x12\r\n\x04lane\x18\xee\' \x01(\r\x12\x12\n\tsignature\x18\xef\' \x01(\x0c\"\xff\x01\n\x05\x46rame\x12\x0f\n\x07session\x18\x01 \x01(\x04\x12\x0e\n\x06number\x18\x02 \x01(\r\x12#\n\x03\x61sk\x18\x03 \x01(\x0b\x32\x14.sdschat.catchup.AskH\x00\x12)\n\x06\x61nswer\x18\x04 \x01(\x0b\x32\x17.sdschat.catchup.AnswerH\x00\x12%\n\x04want\x18\x05 \x01(\x0b\x32\x15.sdschat.catchup.WantH\x00\x12-\n\x08\x64\x65\x63lined\x18\x06 \x01(\x0b\x32\x19.sdschat.catchup.DeclinedH\x00\x12\'\n\x05nudge\x18\x07 \x01(\x0b\x32\x16.sdschat.catchup.NudgeH\x00\x42\x06\n\x04what\":\n\x06\x42ounds\x12\x10\n\x08lamports\x18\x01 \x03(\x12\x12\x11\n\tpositions\x18\x02 \x03(\r\x12\x0b\n\x03ids\x18\x03 \x03(\t\"c\n\x03\x41sk\x12\r\n\x05kinds\x18\x01 \x03(\r\x12\x0f\n\x07numbers\x18\x02 \x03(\r\x12\'\n\x06\x62ounds\x18\x03 \x01(\x0b\x32\x17.sdschat.catchup.Bounds\x12\x13\n\x0b\x66ingerprint\x18\x04 \x01(\x0c\"1\n\x06\x41nswer\x12\'\n\x07replies\x18\x01 \x03(\x0b\x32\x16.sdschat.catchup.Reply\"\x86\x01\n\x05Reply\x12\r\n\x05\x65qual\x18\x01 \x01(\x08\x12\'\n\x06\x62ounds\x18\x02 \x01(\x0b\x32\x17.sdschat.catchup.Bounds\x12\x10\n\x08messages\x18\x03 \x03(\x04\x12\x14\n\x0c\x66ingerprints\x18\x04 \x01(\x0c\x12\r\n\x05\x63\x65lls\x18\x05 \x01(\x0c\x12\x0e\n\x06listed\x18\x06 \x01(\x08\"u\n\x04Want\x12\'\n\x06\x62ounds\x18\x01 \x01(\x0b\x32\x17.sdschat.catchup.Bounds\x12\x0f\n\x07numbers\x18\x02 \x03(\r\x12\x0e\n\x06shorts\x18\x03 \x01(\x0c\x12\x14\n\x0cnewest_first\x18\x04 \x01(\x08\x12\r\n\x05limit\x18\x05 \x01(\r\"\x17\n\x08\x44\x65\x63lined\x12\x0b\n\x03why\x18\x01 \x01(\t\"\x18\n\x05Nudge\x12\x0f\n\x07lacking\x18\x01 \x01(\x04\"T\n\x04Page\x12\x0f\n\x07session\x18\x01 \x01(\x04\x12\x0c\n\x04want\x18\x02 \x01(\r\x12\x0e\n\x06number\x18\x03 \x01(\r\x12\x0c\n\x04last\x18\x04 \x01(\x08\x12\x0f\n\x07packets\x18\x05 \x03(\x0c\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,23 +32,23 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sdschat.wire.catchup_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_EXTENSION']._serialized_start=47
-  _globals['_EXTENSION']._serialized_end=113
-  _globals['_FRAME']._serialized_start=116
-  _globals['_FRAME']._serialized_end=371
-  _globals['_BOUNDS']._serialized_start=373
-  _globals['_BOUNDS']._serialized_end=431
-  _globals['_ASK']._serialized_start=433
-  _globals['_ASK']._serialized_end=532
-  _globals['_ANSWER']._serialized_start=534
-  _globals['_ANSWER']._serialized_end=583
-  _globals['_REPLY']._serialized_start=586
-  _globals['_REPLY']._serialized_end=720
-  _globals['_WANT']._serialized_start=722
-  _globals['_WANT']._serialized_end=839
-  _globals['_DECLINED']._serialized_start=841
-  _globals['_DECLINED']._serialized_end=864
-  _globals['_NUDGE']._serialized_start=866
-  _globals['_NUDGE']._serialized_end=890
-  _globals['_PAGE']._serialized_start=892
-  _globals['_PAGE']._serialized_end=976
+  _globals['_EXTENSION']._serialized_end=133
+  _globals['_FRAME']._serialized_start=136
+  _globals['_FRAME']._serialized_end=391
+  _globals['_BOUNDS']._serialized_start=393
+  _globals['_BOUNDS']._serialized_end=451
+  _globals['_ASK']._serialized_start=453
+  _globals['_ASK']._serialized_end=552
+  _globals['_ANSWER']._serialized_start=554
+  _globals['_ANSWER']._serialized_end=603
+  _globals['_REPLY']._serialized_start=606
+  _globals['_REPLY']._serialized_end=740
+  _globals['_WANT']._serialized_start=742
+  _globals['_WANT']._serialized_end=859
+  _globals['_DECLINED']._serialized_start=861
+  _globals['_DECLINED']._serialized_end=884
+  _globals['_NUDGE']._serialized_start=886
+  _globals['_NUDGE']._serialized_end=910
+  _globals['_PAGE']._serialized_start=912
+  _globals['_PAGE']._serialized_end=996
 # @@protoc_insertion_point(module_scope)

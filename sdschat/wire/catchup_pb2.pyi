@@ -30,8 +30,11 @@ class Extension(_message.Message):
 
     FRAME_FIELD_NUMBER: _builtins.int
     LANE_FIELD_NUMBER: _builtins.int
+    SIGNATURE_FIELD_NUMBER: _builtins.int
     lane: _builtins.int
     """1: the records of this payload are of pages of history, and of nothing that is to be kept"""
+    signature: _builtins.bytes
+    """of a payload of direct messages, by who sends it; the last field, over all before it"""
     @_builtins.property
     def frame(self) -> Global___Frame:
         """in a payload without records"""
@@ -41,10 +44,11 @@ class Extension(_message.Message):
         *,
         frame: Global___Frame | None = ...,
         lane: _builtins.int = ...,
+        signature: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "lane", b"lane"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frame", b"frame", "lane", b"lane", "signature", b"signature"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1,0 +1,142 @@
+"""What an MVDS engine keeps: its rows as JSON by table and key, and its messages, which are also its archive."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from sdschat.mvds.rows import (
+    AheadRow,
+    Drop,
+    GroupRow,
+    Head,
+    HeadsRow,
+    Keep,
+    MessageRow,
+    PeerRow,
+    Put,
+    RecordRow,
+    RecordType,
+    Row,
+    Snapshot,
+    Table,
+    WaitingRow,
+    Write,
+)
+from sdschat.mvds.values import Message, Metadata, Mode
+from sdschat.store.columns import dump
+from sdschat.store.errors import told_plainly
+from sdschat.store.store import Store
+from sdschat.store.sums import row_sum
+from sdschat.store.transaction import Transaction
+
+_PUT: Final = (
+    "INSERT INTO mvds_row (channel, name, value, sum) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (channel, name) DO UPDATE SET value = excluded.value, sum = excluded.sum"
+)
+_DROP: Final = "DELETE FROM mvds_row WHERE channel = ? AND name = ?"
+_ROWS: Final = "SELECT channel, name, value, sum FROM mvds_row WHERE channel = ? ORDER BY place"
+_COLUMNS: Final = "channel, message_id, group_id, timestamp, body, metadata, peer, received_at, gap"
+_KEEP: Final = f"INSERT INTO mvds_message ({_COLUMNS}, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LOAD: Final = f"SELECT {_COLUMNS}, sum FROM mvds_message WHERE channel = ? AND message_id = ?"
+
+
+class MvdsStore:
+    """One channel's engine: `Archive`, and what it is restored from."""
+
+    def __init__(self, store: Store, channel: str) -> None:
+        self._store = store
+        self._channel = channel
+
+    def holds(self, message_id: bytes) -> bool:
+        return self.load(message_id) is not None
+
+    def load(self, message_id: bytes) -> Message | None:
+        """Nothing where the disk has altered it: then it is as if it had never come, and its sender has it."""
+        rows = self._ask(_LOAD, message_id.hex())
+        if not rows or row_sum(rows[0][:-1]) != rows[0][-1]:
+            return None
+        _, _, group_id, timestamp, body, metadata, *_ = rows[0]
+        return Message(group_id, timestamp, body, _metadata_from(json.loads(metadata)))
+
+    def snapshot(self) -> Snapshot:
+        """Rows that were altered are left out: what they said is asked for, or offered, again."""
+        found: dict[Table, list[Any]] = {table: [] for table in Table}
+        for row in self._ask(_ROWS):
+            if row_sum(row[:-1]) == row[-1]:
+                table = Table(row[1].partition("/")[0])
+                found[table].append(_row_from(table, json.loads(row[2])))
+        names = {row.peer for row in found[Table.PEER]}
+        groups = [row for row in found[Table.GROUP] if names.issuperset(row.members)]
+        records = [row for row in found[Table.RECORD] if row.peer in names]
+        return Snapshot(
+            tuple(records), tuple(found[Table.PEER]), tuple(groups), tuple(found[Table.HEADS]),
+            tuple(found[Table.WAITING]), tuple(found[Table.AHEAD]),
+        )  # fmt: skip
+
+    def save(self, transaction: Transaction, writes: Sequence[Write]) -> None:
+        """Make the writes of one step true, with the transaction."""
+        transaction.also(self._channel, lambda connection, number: _write(connection, number, writes))
+
+    def _ask(self, query: str, *values: str) -> list[Any]:
+        number = self._store.number(self._channel)
+        with told_plainly(self._store.path):
+            return self._store.connection.execute(query, (number, *values)).fetchall()
+
+
+def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write]) -> None:
+    for write in writes:
+        match write:
+            case Keep(row):
+                values = (number, *_message_values(row))
+                connection.execute(_KEEP, (*values, row_sum(values)))
+            case Put(table, key, row):
+                put = (number, f"{table}/{key}", dump(_plain(row)))
+                connection.execute(_PUT, (*put, row_sum(put)))
+            case Drop(table, key):
+                connection.execute(_DROP, (number, f"{table}/{key}"))
+
+
+def _message_values(row: MessageRow) -> tuple[Any, ...]:
+    message = row.message
+    gap = dump([one.hex() for one in row.gap])
+    return (
+        row.message_id.hex(), message.group_id, message.timestamp, message.body, dump(_plain(message.metadata)),
+        row.peer, row.received_at, gap,
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """As JSON can have it: bytes as hexadecimal digits."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _metadata_from(values: Any) -> Metadata | None:
+    return None if values is None else Metadata(tuple(map(bytes.fromhex, values[0])), values[1])
+
+
+def _row_from(table: Table, values: Any) -> Row:
+    match table:
+        case Table.RECORD:
+            peer, message_id, group_id, kind, *rest = values
+            return RecordRow(peer, bytes.fromhex(message_id), bytes.fromhex(group_id), RecordType(kind), *rest)
+        case Table.PEER:
+            peer, mode, online, last, forwarded, cursor = values
+            at = None if cursor is None else (cursor[0], bytes.fromhex(cursor[1]))
+            return PeerRow(peer, None if mode is None else Mode(mode), online, last, forwarded, at)
+        case Table.GROUP:
+            return GroupRow(bytes.fromhex(values[0]), tuple(values[1]))
+        case Table.HEADS:
+            heads = tuple(Head(bytes.fromhex(message_id), timestamp) for message_id, timestamp in values[1])
+            return HeadsRow(bytes.fromhex(values[0]), heads)
+        case Table.WAITING:
+            message_id, (group_id, timestamp, body, metadata), peer, missing, gap, give_up = values
+            message = Message(bytes.fromhex(group_id), timestamp, bytes.fromhex(body), _metadata_from(metadata))
+            waits, gone = (tuple(map(bytes.fromhex, some)) for some in (missing, gap))
+            return WaitingRow(bytes.fromhex(message_id), message, peer, waits, gone, give_up)
+        case Table.AHEAD:
+            return AheadRow(bytes.fromhex(values[0]))
