@@ -83,15 +83,17 @@ async def _company(
 
     with tempfile.TemporaryDirectory(prefix="sdschat-demo-") as folder:
         company = Company(Path(folder), make_settings({"sds.sync_interval": 2000}, "demo"), _CHANNEL)
-        director = Director(company, peers, loss, tell)
+        director = Director(company, peers, loss, tell, None if record is None else Path(record))
         try:
             await director.open()
         except TimeoutError as error:
             raise Problem("The demonstration cannot begin: its broker did not start in time.", UNREACHABLE) from error
+        except OSError as error:
+            raise Problem(f"{record} cannot be written: {error.strerror}.", WRONG_USE) from error
         try:
             yield director
         finally:
-            await company.close()
+            await director.close()
 
 
 async def _headless(peers: int, loss: float, seconds: float, record: str | None) -> int:

@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "tap": "Record the topics of a broker into files.",
     "audit": "Compare the databases of several nodes.",
     "demo": "A channel of several participants that talk and fail, to watch.",
+    "replay": "Watch a recording: play it, step through it, go back in it.",
     "simulate": "Simulate groups of participants, one seed each.",
     "pipeline": "Audits, figures and simulations on Spark.",
     "completions": "Print the completion script of a shell.",

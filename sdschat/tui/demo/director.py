@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from sdschat.node.company import Company
 from sdschat.node.facts import Fact, HostingChanged, MessageDelivered
 from sdschat.node.faulting import Injection
 from sdschat.node.node import Node
+from sdschat.node.recording import Recorder
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState
 from sdschat.tui.demo.script import LENGTH, NAMES, WATCHER, Act, Verb, acts
@@ -68,12 +70,17 @@ class Tally:
 class Director:
     """One run. `tell` gets what is said to who watches."""
 
-    def __init__(self, company: Company, peers: int, loss: float, tell: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, company: Company, peers: int, loss: float, tell: Callable[[str], None] = lambda _: None,
+        record: Path | None = None,
+    ) -> None:  # fmt: skip
         self.company = company
         self.peers = NAMES[:peers]
         self.loss = loss
         self.tallies: dict[str, Tally] = {}
         self.tell = tell
+        self._record = record
+        self._recorder: Recorder | None = None
 
     @property
     def nicks(self) -> tuple[str, ...]:
@@ -82,9 +89,16 @@ class Director:
 
     async def open(self) -> None:
         """Everybody is there, but for who watches: that one joins when somebody looks. Raises TimeoutError where no
-        broker could be started, and what opening a profile raises."""
+        broker could be started, OSError where nothing can be recorded, and what opening a profile raises."""
         await self.company.admit(self.peers, self._present)
-        self.company.open(WATCHER, self._present)
+        watcher = self.company.open(WATCHER, self._present)
+        if self._record is not None:
+            self._recorder = Recorder(watcher, self._record, lambda text: self.tell(text))
+
+    async def close(self) -> None:
+        await self.company.close()
+        if self._recorder is not None:
+            self._recorder.close()
 
     def _present(self, node: Node) -> None:
         tally = self.tallies[node.nick] = Tally()

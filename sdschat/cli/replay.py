@@ -1,0 +1,54 @@
+"""`sdschat replay`: a recording in the chat itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from sdschat.cli.problem import WRONG_USE, Problem
+
+
+@click.command("replay")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--speed", type=float, default=1.0, show_default=True, metavar="N", help="So many times as fast.")
+@click.option("--paused", is_flag=True, help="Begin at the beginning, and wait.")
+@click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")
+@click.option("--theme", type=click.Choice(["dark", "light", "contrast", "plain"]), help="Colours.")
+def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str | None) -> int:
+    """Watch a recording: play it, step through it, go back in it.
+
+    \b
+    Examples:
+      sdschat join lobby --record run.jsonl
+      sdschat replay run.jsonl --speed 5
+      sdschat replay run.jsonl --paused      then F9 for each step
+
+    Everything that looks at a channel works on a recording, at every moment of it: the history, /why, the Lens.
+    F8 plays and pauses, F9 steps, Shift+F9 goes back, F10 and Shift+F10 change the speed; /play, /step, /back and
+    /speed do the same. A recording holds the messages in clear: take care whom you give it to.
+    """
+    if not 0.01 <= speed <= 1000:
+        raise Problem(f"--speed is {speed:g}, and must be from 0.01 to 1000.", WRONG_USE)
+    from sdschat.node.recorded import RecordingError, read_recording
+
+    try:
+        recording = read_recording(file)
+    except RecordingError as error:
+        raise Problem(str(error), WRONG_USE) from error
+    except OSError as error:
+        raise Problem(f"{file} cannot be read: {error.strerror}.", WRONG_USE) from error
+    if not recording.channels:
+        raise Problem(f"{file} is a recording in which nothing happened.", WRONG_USE)
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise Problem("replay needs a terminal.", WRONG_USE)
+    no_color = bool(os.environ.pop("NO_COLOR", ""))
+    from sdschat.tui.record.app import run_replay
+
+    shown = run_replay(
+        recording, speed=speed, paused=paused, ascii_only=ascii_only, theme="plain" if no_color else theme
+    )  # fmt: skip
+    return asyncio.run(shown)

@@ -1,0 +1,111 @@
+"""The chat over a recording."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual.binding import Binding, BindingType
+
+from sdschat.node.recorded import Recording
+from sdschat.node.replaying import ONLY_SHOWN
+from sdschat.node.view import NodeView
+from sdschat.tui import app
+from sdschat.tui.app import ChatApp
+from sdschat.tui.commands.registry import CommandError, Registry
+from sdschat.tui.preferences import Preferences
+from sdschat.tui.record.commands import COMMANDS
+from sdschat.tui.record.player import SPEEDS, Player
+
+KEYS: Final = "F8 play, F9 step, Shift+F9 back, F10 faster"
+
+
+class ReplayApp(ChatApp):
+    """One pass: going back means to end, and to be made anew at an earlier place."""
+
+    CSS_PATH = str(Path(app.__file__).with_name("app.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f8", "play", "Play or pause", id="replay-play", priority=True),
+        Binding("f9", "step", "Next step", id="replay-step", priority=True),
+        Binding("shift+f9,f21", "rewind", "Step back", id="replay-back", priority=True),
+        Binding("f10", "faster(1)", "Faster", id="replay-faster", priority=True),
+        Binding("shift+f10,f22", "faster(-1)", "Slower", id="replay-slower", priority=True),
+    ]
+
+    def __init__(self, player: Player, *, ascii_only: bool = False, theme: str | None = None) -> None:
+        channels = player.recording.channels
+        super().__init__(
+            NodeView(player.node), channels, Preferences(bell=False), ascii_only=ascii_only, theme_now=theme
+        )  # fmt: skip
+        self.registry = Registry([*self.registry.commands, *COMMANDS])
+        self.player = player
+        self.back_to: int | None = None
+
+    def on_mount(self) -> None:
+        """After that of the chat: Textual calls both."""
+        self.set_interval(0.25, self._say_where)
+        self.run_worker(self.player.run(), exclusive=True)
+
+    def _say_where(self) -> None:
+        self.warn(f"{self.player.told()} | {KEYS}")
+
+    def publish(self, text: str, action: bool, reply_to: str) -> None:
+        raise CommandError(ONLY_SHOWN)
+
+    def action_play(self) -> None:
+        if self.player.at_end:
+            self.action_rewind(len(self.player.recording.steps))
+        elif self.player.playing:
+            self.player.pause()
+        else:
+            self.player.play()
+        self._say_where()
+
+    def action_step(self, count: int = 1) -> None:
+        self.player.pause()
+        self.player.step(count)
+        self._say_where()
+
+    def action_rewind(self, count: int = 1) -> None:
+        self.player.pause()
+        self.back_to = self.player.place_back(count)
+        self.exit(0)
+
+    def action_faster(self, by: int) -> None:
+        speed = self.player.speed
+        at = bisect_right(SPEEDS, speed) if by > 0 else bisect_left(SPEEDS, speed) - 1
+        self.set_speed(SPEEDS[max(0, min(len(SPEEDS) - 1, at))])
+
+    def set_speed(self, speed: float) -> None:
+        self.player.set_speed(speed)
+        self._say_where()
+
+
+async def run_replay(
+    recording: Recording, *, speed: float, paused: bool, ascii_only: bool, theme: str | None
+) -> int:  # fmt: skip
+    """Until somebody quits. Gives the exit code."""
+    player = Player(recording, speed=speed, playing=not paused)
+    place, lens = 0, ""
+    try:
+        while True:
+            await player.open(place)
+            shown = ReplayApp(player, ascii_only=ascii_only, theme=theme)
+            if lens:
+                shown.call_later(shown.lens.open, lens)
+            try:
+                await shown.run_async()
+            finally:
+                shown.view.close()
+            if shown.crash is not None:
+                raise shown.crash
+            if shown.back_to is None:
+                return shown.return_code or 0
+            place = shown.back_to
+            lens = shown.lens.panel.shown if shown.lens.is_open else ""
+    finally:
+        with contextlib.suppress(asyncio.CancelledError):
+            await player.close()

@@ -1,0 +1,196 @@
+"""Playing a recording: in its time, step by step, and back. And the same on the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged
+from sdschat.node.recorded import Recording, read_recording
+from sdschat.node.recording import Recorder
+from sdschat.tui.record.app import ReplayApp
+from sdschat.tui.record.player import LONGEST_PAUSE, Player
+from tests.cli.processes import run as run_program
+from tests.node.worlds import world
+
+TEXTS = ("one", "two", "three")
+
+
+async def record(folder: Path, path: Path) -> None:
+    """Ann hears bob say three things."""
+    async with world(folder) as w:
+        recorders: list[Recorder] = []
+        ann = w.start("ann", before=lambda node: recorders.append(Recorder(node, path)))
+        bob = w.start("bob")
+        await ann.until(PresenceChanged)
+        said: list[str] = []
+        for text in TEXTS:
+            said.append(text)
+            bob.node.send("lobby", text)
+            await ann.until_texts(*said)
+    recorders[0].close()
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    folder = tmp_path_factory.mktemp("recorded")
+    asyncio.run(record(folder, folder / "run.jsonl"))
+    return read_recording(folder / "run.jsonl")
+
+
+def play(recording: Recording, story: Callable[[Player, list[str]], Awaitable[None]]) -> None:
+    async def run() -> None:
+        player = Player(recording, playing=False)
+        await player.open()
+        told: list[str] = []
+        player.node.listen(lambda fact: told.extend(texts_of(fact)))
+        try:
+            await story(player, told)
+        finally:
+            await player.close()
+
+    asyncio.run(run())
+
+
+def texts_of(fact: Fact) -> list[str]:
+    return [fact.what.said.opened.text or ""] if isinstance(fact.what, MessageDelivered) else []
+
+
+def test_a_step_goes_to_the_next_thing_that_was_told(recording: Recording) -> None:
+    async def story(player: Player, told: list[str]) -> None:
+        places = []
+        while not player.at_end:
+            player.step()
+            places.append(player.node.place)
+        assert told == list(TEXTS)
+        steps = recording.steps
+        assert all(steps[place - 1].told for place in places[:-1])
+        assert places == sorted(set(places))
+
+    play(recording, story)
+
+
+def test_back_is_the_place_before_the_last_step(recording: Recording) -> None:
+    async def story(player: Player, told: list[str]) -> None:
+        player.step(4)
+        fourth = player.node.place
+        player.step()
+        assert player.place_back() == fourth
+        player.step(3)
+        assert player.place_back(4) == fourth
+        assert player.place_back(10_000) <= fourth
+        await player.open(fourth)
+        assert player.node.place == fourth
+
+    play(recording, story)
+
+
+def test_played_fast_it_comes_to_its_end(recording: Recording) -> None:
+    async def story(player: Player, told: list[str]) -> None:
+        player.set_speed(1000)
+        player.play()
+        running = asyncio.ensure_future(player.run())
+        async with asyncio.timeout(10):
+            while not player.at_end:
+                await asyncio.sleep(0.01)
+        running.cancel()
+        assert told == list(TEXTS)
+        assert "at its end" in player.told()
+        assert player.node.time.at == recording.steps[-1].at
+
+    play(recording, story)
+
+
+def test_paused_nothing_moves(recording: Recording) -> None:
+    async def story(player: Player, told: list[str]) -> None:
+        running = asyncio.ensure_future(player.run())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        running.cancel()
+        assert player.node.place == 0
+        assert "paused" in player.told()
+
+    play(recording, story)
+
+
+def test_a_long_silence_is_cut_short(recording: Recording) -> None:
+    silent = recording._replace(
+        steps=[recording.steps[0], *(step._replace(at=step.at + 3_600_000) for step in recording.steps[1:])]
+    )
+
+    async def story(player: Player, told: list[str]) -> None:
+        player.node.step()
+        await player._wait_for_next()
+        step = player.node.next
+        assert step is not None
+        assert step.at - player.node.time.at <= LONGEST_PAUSE * 1000
+
+    play(silent, story)
+
+
+async def until(app: ReplayApp, condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(15):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+def screen(app: ReplayApp) -> str:
+    return "\n".join(
+        "".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()
+    )  # fmt: skip
+
+
+def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back_in(recording: Recording) -> None:
+    async def story() -> None:
+        player = Player(recording, playing=False)
+        await player.open()
+        app = ReplayApp(player)
+        try:
+            async with app.run_test(size=(120, 30)) as pilot:
+                await until(app, lambda: "RECORDING paused" in screen(app))
+                assert "one" not in screen(app)
+                for _ in range(60):
+                    if "one" in screen(app):
+                        break
+                    await pilot.press("f9")
+                    await pilot.pause()
+                assert "one" in screen(app)
+                assert "three" not in screen(app)
+                await pilot.press("f10")
+                assert player.speed > 1
+                app.set_speed(1000)
+                await pilot.press("f8")
+                await until(app, lambda: "three" in screen(app))
+                app.composer.put("not to be sent")
+                await pilot.press("enter")
+                await until(app, lambda: "nothing can be sent" in screen(app))
+                app.composer.put("/back 2")
+                await pilot.press("enter")
+                await until(app, lambda: app.back_to is not None)
+        finally:
+            app.view.close()
+            await player.close()
+        assert app.back_to is not None
+        assert 0 < app.back_to < len(recording.steps)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("missing.jsonl",), "cannot be read: No such file"),
+        (("wrong.jsonl",), "is no recording"),
+        (("wrong.jsonl", "--speed", "0"), "--speed is 0"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_a_reason(
+    tmp_path: Path, arguments: tuple[str, ...], complaint: str
+) -> None:
+    (tmp_path / "wrong.jsonl").write_text("hello\n")
+    done = run_program(tmp_path, "replay", *arguments)
+    assert done.returncode == 2
+    assert complaint in " ".join(done.stderr.split())
