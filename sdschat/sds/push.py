@@ -69,9 +69,11 @@ class PushBuffer(OwedBuffer[Push]):
             self.forget(push.message_id)
 
     def wanted_by(self, sender_id: str) -> list[Push]:
+        """What is due for this peer, oldest first: in the same order after a restart."""
         if not len(self.timers):
             return []
-        return [push for push in self.entries.values() if push.due is not None and sender_id in push.wanted_by]
+        theirs = [push for push in self.entries.values() if push.due is not None and sender_id in push.wanted_by]
+        return sorted(theirs, key=lambda push: (push.lamport, push.message_id))
 
     def row(self, push: Push, now: Now) -> PushRow:
         due = 0 if push.due is None else to_wall(now, push.due)

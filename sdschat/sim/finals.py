@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sdschat.sds.events import Delivered
 from sdschat.sds.rows import Append
 from sdschat.sds.values import Refusal
@@ -42,17 +44,28 @@ def check_finals(world: World) -> None:
             raise Violation("I2", f"{ledger.seen[index].name} has another order")
 
 
-def allowed_while_quiet(world: World, turns: int) -> list[int]:
-    """How many packets each may have sent when the quiet is over: I14 says about one a sync interval, here two, and
-    whatever of its own it is not sure of yet is still resent, ever more rarely."""
-    return [seen.packets + 2 * turns + 2 + _unsure(seen) for seen in world.ledger.seen]
+class Quiet(NamedTuple):
+    """What each had sent, and was not sure of, when everything had been said; and how much had been asked for."""
+
+    packets: list[int]
+    unsure: list[int]
+    asked_for: int
 
 
-def check_quiet(world: World, allowed: list[int], turns: int) -> None:
-    """I14: with nothing to say, nearly nothing is said."""
-    for seen, most in zip(world.ledger.seen, allowed, strict=True):
-        sent = seen.packets - most + 2 * turns + 2
-        if seen.packets > most:
+def quiet_begins(world: World) -> Quiet:
+    ledger = world.ledger
+    return Quiet([seen.packets for seen in ledger.seen], [_unsure(seen) for seen in ledger.seen], len(ledger.asked_for))
+
+
+def check_quiet(world: World, quiet: Quiet, turns: int) -> None:
+    """I14: with nothing to say, nearly nothing is said: about one packet a sync interval, here two. Beyond that,
+    whatever of its own one is not sure of is still resent, ever more rarely; and what somebody asks for, though it is
+    from before that one's joining and so not owed, is asked for and answered."""
+    ledger = world.ledger
+    asked_for = len(ledger.asked_for) - quiet.asked_for
+    for seen, before, unsure in zip(ledger.seen, quiet.packets, quiet.unsure, strict=True):
+        sent = seen.packets - before
+        if sent > 2 * turns + 2 + unsure + 2 * asked_for:
             raise Violation("I14", f"{seen.name} sent {sent} packets in {turns} quiet sync intervals")
 
 

@@ -154,6 +154,7 @@ class Ledger:
     """Everything that the checks share."""
 
     __slots__ = (
+        "asked_for",
         "clock_bound",
         "convergence",
         "delivered",
@@ -179,6 +180,7 @@ class Ledger:
         poisoned = scenario.hostile or scenario.wrong_clock
         self.clock_bound = _SLACK + scenario.skew + (scenario.config.max_skew if poisoned else 0)
         self.time = 0
+        self.asked_for: set[tuple[int, str]] = set()  # who asked for what, by repair requests
         self.delivered = 0
         self.refusals = 0
         self.evidence = 0

@@ -12,6 +12,7 @@ from sdschat.sds.events import (
     GapClosed,
     Rejected,
     RepairCancelled,
+    RepairRequested,
     StateChanged,
 )
 from sdschat.sds.rows import MissingRow, Table
@@ -41,6 +42,8 @@ def check_events(ledger: Ledger, seen: Seen, events: list[Event]) -> None:
         elif isinstance(event, DependenciesMissing):
             for message_id in event.dependencies:
                 seen.missing_since.setdefault(message_id, ledger.time)
+        elif isinstance(event, RepairRequested):
+            ledger.asked_for.update((seen.index, message_id) for message_id in event.message_ids)
         elif isinstance(event, RepairCancelled):
             if event.why in ("requested_by_other", "received", "lost", "arrived_before_due"):
                 seen.put_off.pop(event.message_id, None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sdschat.sds.config import Config
 from sdschat.sim.acts import act
-from sdschat.sim.finals import allowed_while_quiet, check_finals, check_quiet, check_replay
+from sdschat.sim.finals import check_finals, check_quiet, check_replay, quiet_begins
 from sdschat.sim.generate import config_for
 from sdschat.sim.scenario import Scenario, Violation
 from sdschat.sim.tight import limits
@@ -104,10 +104,10 @@ def _live(world: World) -> int:
     stragglers = scenario.heal_at + 2 * rates.tail_ms + rates.latency if rates.tail or rates.duplicate else 0
     world.run(max(world.time, stragglers) + 2 * turn, act)
     check_finals(world)
-    allowed = allowed_while_quiet(world, _QUIET_TURNS)
+    quiet = quiet_begins(world)
     world.run(world.time + _QUIET_TURNS * turn, act)
     if not scenario.hostile:
-        check_quiet(world, allowed, _QUIET_TURNS)
+        check_quiet(world, quiet, _QUIET_TURNS)
     check_replay(world)
     return took
 
