@@ -9,6 +9,7 @@ from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.clock import Clock
 from sdschat.node.connect import InMemory
 from sdschat.node.facts import MessageDelivered
+from sdschat.node.keeper_node import Keeping, StoreNode
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import Value, make_settings
@@ -28,13 +29,23 @@ def _ago(by: int) -> Clock:
     return clock
 
 
-def start(w: World, name: str, channel: str = "lobby", ago: int = 0, alone: bool = False, **changes: Value) -> Member:
-    """`alone`: nothing comes to it but by catching up."""
+def start(
+    w: World,
+    name: str,
+    channel: str = "lobby",
+    ago: int = 0,
+    alone: bool = False,
+    store: bool = False,
+    **changes: Value,
+) -> Member:
+    """`alone`: nothing comes to it but by catching up. `store`: it is a Store."""
     given: Mapping[str, Value] = {key.replace("__", "."): value for key, value in changes.items()}
     settings = make_settings(QUICK | dict(given))
     node = Node(open_profile(w.path(name), settings), name, settings, InMemory(w.network, settings), _ago(ago))
     store_client.install(node)
     mvds.install(node)
+    if store:
+        StoreNode(node, node.profile.store, Keeping())
     member = Member(node)
     w.members.append(member)
     room = node.join(channel)
