@@ -89,7 +89,8 @@ async def _company(
         except TimeoutError as error:
             raise Problem("The demonstration cannot begin: its broker did not start in time.", UNREACHABLE) from error
         except OSError as error:
-            raise Problem(f"{record} cannot be written: {error.strerror}.", WRONG_USE) from error
+            text = f"{record} cannot be recorded to: {error.strerror}. Choose another file."
+            raise Problem(text, WRONG_USE) from error
         try:
             yield director
         finally:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -25,8 +27,11 @@ _THEMES: Final = ("dark", "light", "contrast", "plain")
 @click.option("--plain", is_flag=True, help="Line after line, for screen readers and simple terminals.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="No sign of ours beyond ASCII.")
 @click.option("--theme", type=click.Choice(_THEMES), help="Colours, for this time.")
+@click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Keep all of it for `sdschat replay`.")
 @channel_options
-def command(chosen: Chosen, channels: tuple[str, ...], plain: bool, ascii_only: bool, theme: str | None) -> int:
+def command(
+    chosen: Chosen, channels: tuple[str, ...], plain: bool, ascii_only: bool, theme: str | None, record: Path | None
+) -> int:  # fmt: skip
     """Chat in one or more channels.
 
     \b
@@ -35,6 +40,7 @@ def command(chosen: Chosen, channels: tuple[str, ...], plain: bool, ascii_only: 
       sdschat join lobby dev --broker mqtts://broker.example:8883
       sdschat join lobby --timing demo --set fault.loss=0.3
       sdschat join lobby --plain                line after line, for screen readers
+      sdschat join lobby --record run.jsonl     to be watched again with sdschat replay run.jsonl
 
     Without --broker the broker of this machine is used, and started where there is none. It opens without a
     connection as well: what you write is kept, and goes out once there is one. F1 lists what can be done.
@@ -46,14 +52,32 @@ def command(chosen: Chosen, channels: tuple[str, ...], plain: bool, ascii_only: 
 
     names = list(dict.fromkeys(map(channel_name, channels)))
     if plain or os.environ.get("TERM") == "dumb":
-        return run_node(chosen, lambda node: _plain(node, names), narrate=False)
+        return run_node(chosen, lambda node: recorded(node, record, _plain(node, names)), narrate=False)
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise Problem(
             "join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.", WRONG_USE
         )
     # Textual goes by the presence of this variable, and the convention by its being set and not empty.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
-    return run_node(chosen, lambda node: _chat(node, names, ascii_only, no_color, theme), narrate=False)
+    chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme)
+    return run_node(chosen, lambda node: recorded(node, record, chat(node)), narrate=False)
+
+
+async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]) -> int:
+    """Run the body, and keep everything of it where that is wanted. Raises Problem where the file cannot be made."""
+    if path is None:
+        return await body
+    from sdschat.node.recording import Recorder
+
+    try:
+        recorder = Recorder(node, path)
+    except OSError as error:
+        body.close()
+        raise Problem(f"{path} cannot be recorded to: {error.strerror}. Choose another file.", WRONG_USE) from error
+    try:
+        return await body
+    finally:
+        recorder.close()
 
 
 async def _chat(node: Node, channels: list[str], ascii_only: bool, no_color: bool, theme: str | None) -> int:

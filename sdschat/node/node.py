@@ -55,7 +55,7 @@ class Node:
         self._loop = asyncio.get_running_loop()
         self.recent: deque[Fact] = deque(maxlen=RECENT)  # for who begins to listen late
         self._consumers: list[Consumer] = []
-        self._makers: list[PartMaker] = [lambda _: Restoring(profile.store)]
+        self._makers: list[PartMaker] = [lambda _: Restoring(profile.store, self.desk)]
         self._stirred: dict[str, Room] = {}
         self._unsaved: list[Batch] = []
         self._turn_due = self._busy = False
@@ -240,6 +240,10 @@ class Node:
         self._set_alarm()
 
     # Telling.
+
+    def tell(self, what: What) -> None:
+        """A fact that concerns the whole node, from what was added to it."""
+        self._tell("", what)
 
     def _tell(self, channel: str, what: What) -> None:
         fact = Fact(channel, self._clock.now().wall, what)

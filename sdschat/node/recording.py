@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import json
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from sdschat.node.facts import Fact, Joined
+from sdschat.node.facts import Fact, Joined, TroubleMet
 from sdschat.node.node import Node
 from sdschat.node.part import Work
 from sdschat.node.record_codec import to_json
@@ -36,12 +38,11 @@ _EARLIER: Final = 500  # messages of a channel from before that are recorded wit
 class Recorder:
     """Records a node from its start on. To be attached before a channel is joined, and closed at the end."""
 
-    def __init__(self, node: Node, path: Path, say: Callable[[str], None] = lambda _: None) -> None:
-        """Raises OSError where the file cannot be made. `say` hears when writing fails later on."""
+    def __init__(self, node: Node, path: Path) -> None:
+        """Raises OSError where the file cannot be made, or is there already: nobody's recording is written over."""
         self._node = node
-        self._say = say
-        self._file: TextIO | None = path.open("w", encoding="utf-8")
         self._path = path
+        self._file: TextIO | None = _made(path)
         self._faults: dict[str, str] = {}
         self._write(
             v=VERSION, sender_id=node.sender_id, nick=node.nick, timing=node.settings.timing,
@@ -59,7 +60,7 @@ class Recorder:
             self._file.flush()
         except (OSError, ValueError) as error:
             self.close()
-            self._say(f"Recording to {self._path} has stopped: {error}.")
+            self._node.tell(TroubleMet(f"recording to {self._path} has stopped: {error}"))
 
     def _hear(self, fact: Fact) -> None:
         if isinstance(fact.what, Joined):
@@ -96,6 +97,13 @@ class Recorder:
         if file is not None:
             with contextlib.suppress(OSError):  # what could not be written was said already
                 file.close()
+
+
+def _made(path: Path) -> TextIO:
+    """For us alone: it holds messages in clear."""
+    if path.is_file():
+        raise FileExistsError(errno.EEXIST, "it is there already, and is not written over", str(path))
+    return open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
 class _Part:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sdschat.identity.content import OpenedContent, Verdict
-from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged, Said
+from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged, Said, TroubleMet
 from sdschat.node.faulting import Injection
 from sdschat.node.node import Node
 from sdschat.node.record_codec import Unrecorded, from_json, to_json
@@ -64,9 +64,9 @@ def _close_recorders() -> Iterator[None]:
         RECORDERS.pop().close()
 
 
-def recorded(w: World, path: Path, say: Callable[[str], None] = lambda _: None) -> Member:
+def recorded(w: World, path: Path) -> Member:
     """Ann, who is recorded."""
-    return w.start("ann", before=lambda node: RECORDERS.append(Recorder(node, path, say)))
+    return w.start("ann", before=lambda node: RECORDERS.append(Recorder(node, path)))
 
 
 def state_of(node: Node) -> dict[str, Any]:
@@ -216,11 +216,23 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str, complaint: s
 def test_a_full_disk_ends_the_recording_and_not_the_node(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            said: list[str] = []
-            ann = recorded(w, Path("/dev/full"), said.append)
+            ann = recorded(w, Path("/dev/full"))
             ann.node.send("lobby", "hello")
             await ann.until_texts("hello")
-            assert len(said) == 1
-            assert "has stopped" in said[0]
+            assert [what.detail.partition(":")[0] for what in ann.of(TroubleMet)] == [
+                "recording to /dev/full has stopped"
+            ]
+
+    asyncio.run(story())
+
+
+def test_a_recording_that_is_there_is_not_written_over_and_is_for_its_owner_alone(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "run.jsonl"
+        async with world(tmp_path) as w:
+            recorded(w, path)
+            assert path.stat().st_mode & 0o777 == 0o600
+            with pytest.raises(FileExistsError):
+                w.start("bob", before=lambda node: Recorder(node, path))
 
     asyncio.run(story())

@@ -93,7 +93,7 @@ class Director:
         await self.company.admit(self.peers, self._present)
         watcher = self.company.open(WATCHER, self._present)
         if self._record is not None:
-            self._recorder = Recorder(watcher, self._record, lambda text: self.tell(text))
+            self._recorder = Recorder(watcher, self._record)
 
     async def close(self) -> None:
         await self.company.close()
