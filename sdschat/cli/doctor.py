@@ -16,7 +16,7 @@ import click
 from sdschat import __version__
 from sdschat.cli.local import open_reader
 from sdschat.cli.options import channel_options
-from sdschat.cli.problem import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, Problem
+from sdschat.cli.problem import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.sources import Chosen
 from sdschat.cli.text import moment, safe
@@ -38,22 +38,47 @@ class Finding(NamedTuple):
 
 
 @click.command("doctor")
+@click.option("--salvage", metavar="PROFILE", help="Put what can be read of a damaged database into this new profile.")
 @channel_options
-def command(chosen: Chosen) -> int:
+def command(chosen: Chosen, salvage: str | None) -> int:
     """Check versions, clock, files and the broker: reached, written, read back.
 
     \b
     Examples:
       sdschat doctor --name ann
       sdschat doctor --broker mqtts://broker.example:8883
+      sdschat doctor --name ann --salvage ann-rescued
 
     The exit code is 0 if all is well, otherwise that of the first trouble.
     """
+    if salvage is not None:
+        return _salvage(chosen, salvage)
     code = DONE
     for finding in _findings(chosen):
         click.echo(f"{'ok  ' if finding.good else 'FAIL'}  {finding.what:9}  {finding.detail}")
         code = code or finding.exit_code
     return code
+
+
+def _salvage(chosen: Chosen, name: str) -> int:
+    """Nothing of the damaged profile is changed."""
+    from sdschat.cli.progress import shown
+    from sdschat.node.salvage import salvage
+
+    target = database_path(chosen.data_dir, name)
+    source = database_path(chosen.data_dir, chosen.profile)
+    if not source.exists():
+        raise Problem(f"There is no database {source}. Choose its profile with --profile or --name.", WRONG_USE)
+    rescued = salvage(source, target, chosen.settings, lambda packets: shown(packets, "reading", None))
+    for channel, count in rescued.channels.items():
+        click.echo(f"{safe(channel)}: {count} messages")
+    if rescued.unreadable:
+        click.echo(f"{rescued.unreadable} packets are damaged. Whoever has those messages sends them again.")
+    if not rescued.channels:
+        click.echo("Nothing could be read.")
+        return PROFILE
+    click.echo(f"Use them with: --name {chosen.nick} --profile {name}")
+    return DONE
 
 
 def _findings(chosen: Chosen) -> Iterator[Finding]:

@@ -70,7 +70,11 @@ class Desk:
     def proven_claim(self, message_id: str) -> bool:
         """Whether a refused message under our sender id was signed with our key. Nothing weaker raises the alarm."""
         message = self._claims.get(message_id)
-        return message is not None and claims_identity(self.read(message, own=False).opened, self.identity)
+        return message is not None and self.proves_ours(message)
+
+    def proves_ours(self, message: Message) -> bool:
+        """Whether our key has signed this."""
+        return claims_identity(self.read(message, own=False).opened, self.identity)
 
     def forget_claims(self) -> None:
         self._claims.clear()

@@ -1,0 +1,137 @@
+"""What can still be read of a damaged database, row by row: a page that is gone takes only its own rows along.
+
+Nothing is believed that does not match its checksum. The file itself is not changed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+from sdschat.sds.rows import ChannelRow, OutgoingRow, Table
+from sdschat.sds.values import Codec, Message
+from sdschat.store.columns import LOG_COLUMNS, SHAPES, Altered, log_entry
+from sdschat.store.connection import open_reader
+from sdschat.store.files import ProfileLock
+from sdschat.store.history import first_place, last_place
+from sdschat.store.sums import body_sum, row_sum
+
+_ONE_BY_ONE: Final = 64  # rows that are tried singly behind one that cannot be read; then steps double
+_LAST_ROW: Final = 2**62
+_MORE_CHANNELS: Final = 8
+_BATCH: Final = 200
+_LOG: Final = f"SELECT {LOG_COLUMNS} FROM log WHERE place = ?"
+_STATE: Final = "channel, {names}, sum".format(names=", ".join(ChannelRow._fields))
+
+
+class Found(NamedTuple):
+    """A packet that is whole, with what the log said of it, as far as that was whole too."""
+
+    message: Message
+    raw: bytes
+    via: str
+    received_at: int
+
+
+class Wreck:
+    """A damaged database, held so that no node uses it meanwhile. Raises what opening raises."""
+
+    def __init__(self, path: Path, codec: Codec) -> None:
+        self._codec = codec
+        self._lock = ProfileLock(path)
+        try:
+            self._connection = open_reader(path)
+        except BaseException:
+            self._lock.release()
+            raise
+        self.unreadable = 0  # packets that are there and not as they were written
+
+    def packets(self) -> Iterator[Found]:
+        """In the order in which they were saved."""
+        # A place says which channel it is of; there are as many numbers tried as are known, and some more.
+        known = [row[0] for row in self._rows("channel", "id")]
+        for number in range(1, max(known, default=0) + _MORE_CHANNELS):
+            for row in self._rows("body", "place, raw, sum", first_place(number), last_place(number)):
+                yield from self._packet(*row)
+
+    def _packet(self, place: int, raw: object, checksum: int) -> Iterator[Found]:
+        message = self._codec.decode(raw) if isinstance(raw, bytes) else None
+        if isinstance(raw, bytes) and isinstance(message, Message) and body_sum(message.message_id, raw) == checksum:
+            yield Found(message, raw, *self._said_of(place, message))
+        else:
+            self.unreadable += 1
+
+    def _said_of(self, place: int, message: Message) -> tuple[str, int]:
+        try:
+            row = self._connection.execute(_LOG, (place,)).fetchone()
+            if row is not None and log_entry(row).message_id == message.message_id:
+                return str(row[8]), int(row[9])
+        except (sqlite3.Error, Altered, UnicodeDecodeError):
+            pass
+        return "live", message.lamport_timestamp or 0
+
+    def fates(self) -> dict[str, OutgoingRow]:
+        """What is known of own messages, by their id."""
+        shape = SHAPES[Table.OUTGOING]
+        found: dict[str, OutgoingRow] = {}
+        for row in self._sound("outgoing", f"channel, {', '.join(shape.columns)}, sum"):
+            try:
+                fate = shape.from_sql(row[1:-1], self._codec)
+            except (Altered, ValueError):
+                continue
+            if isinstance(fate, OutgoingRow):
+                found[fate.message_id] = fate
+        return found
+
+    def states(self) -> dict[str, ChannelRow]:
+        """The state of each channel, by the channel's name."""
+        names = {row[0]: row[1] for row in self._sound("channel", "id, name, messages, newest, fingerprint, sum")}
+        return {
+            names[row[0]]: ChannelRow(*row[1:-1]) for row in self._sound("channel_state", _STATE) if row[0] in names
+        }
+
+    def people(self) -> Iterator[tuple[bytes, str, int]]:
+        for row in self._sound("key_met", "public_key, nick, first_seen, sum"):
+            yield row[0], row[1], row[2]
+
+    def nicks(self) -> Iterator[tuple[str, str, bytes, int]]:
+        for row in self._sound("nick_held", "skeleton, nick, public_key, since, sum"):
+            yield row[0], row[1], row[2], row[3]
+
+    def _sound(self, table: str, columns: str) -> Iterator[Any]:
+        return (row for row in self._rows(table, columns) if row_sum(row[:-1]) == row[-1])
+
+    def _rows(self, table: str, columns: str, at: int = 1, last: int = _LAST_ROW) -> Iterator[Any]:
+        """Every row that can be read, by its number; around what cannot, in steps that grow."""
+        query = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?"
+        step = 0
+        while at <= last:
+            try:
+                rows = self._connection.execute(query, (at, last, 1 if step else _BATCH)).fetchall()
+            except (sqlite3.DatabaseError, UnicodeDecodeError):
+                if not step:
+                    step = 1  # once more, row by row
+                    continue
+                at += step
+                step = step + 1 if step < _ONE_BY_ONE else step * 2
+                continue
+            if not rows:
+                return
+            yield from (row[1:] for row in rows)
+            at = rows[-1][0] + 1
+            step = 1 if step else 0
+
+    def close(self) -> None:
+        self._connection.close()
+        self._lock.release()
+
+    def __enter__(self) -> Wreck:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
