@@ -19,6 +19,9 @@ _CANTOPEN: Final = 14
 _AUTH: Final = 23
 
 
+SALVAGE: Final = "sdschat doctor --salvage NEW"
+
+
 class StoreError(Exception):
     """Something about the database that a person has to know. `exit_code` is what a command ends with."""
 
@@ -68,7 +71,7 @@ class StoreDamaged(StoreError):
 
     def __init__(self, path: Path, detail: str) -> None:
         self.detail = detail
-        super().__init__(f"{path} is damaged ({detail}); `sdschat doctor` says what can be saved")
+        super().__init__(f"{path} is damaged ({detail}); what can be read goes into a new profile with: {SALVAGE}")
 
 
 class DiskFull(StoreError):
