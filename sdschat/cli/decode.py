@@ -35,7 +35,10 @@ def command(file: str | None, how: str) -> None:
 
     The rules are numbered S-001 to S-087, as the specification states them.
     """
-    packet = _unpack(_read(file), how)
+    data = _read(file)
+    if not data:
+        raise Problem("There is nothing to decode. Give it a packet, in a file or on standard input.", WRONG_USE)
+    packet = _unpack(data, how)
     click.echo(json.dumps(packet_report(packet, SdsCodec(_MOST)), indent=2))
 
 
@@ -52,7 +55,7 @@ def _read(file: str | None) -> bytes:
 
 def _unpack(data: bytes, how: str) -> bytes:
     text = b"".join(data.split())
-    if how == "raw" or not data:
+    if how == "raw":
         return data
     if how == "hex" or (how == "auto" and _HEX.fullmatch(text)):
         try:
