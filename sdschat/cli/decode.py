@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from sdschat.cli.options import standard_input
-from sdschat.node.packet import packet_report
 from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.node.packet import packet_report
 from sdschat.sds.values import Refusal
 from sdschat.wire.sds_codec import SdsCodec
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -44,8 +46,18 @@ def await_event(process: subprocess.Popen[bytes], wanted: bytes) -> None:
     raise SystemExit("a pipe ended before it was connected")
 
 
-def measure(messages: int, options: list[str]) -> tuple[float, int]:
-    """Messages a second from the first line written to the last one delivered, and the bytes of a packet."""
+class Figures(NamedTuple):
+    rate: float  # messages a second, from the first line written to the last one delivered
+    size: int  # bytes of a packet
+    effort: list[float]  # microseconds of processor time a message, of sender and receiver
+
+
+def _processor_time(process: subprocess.Popen[bytes]) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(messages: int, options: list[str]) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         receiver = start(home, "receiver", "--linger", "forever", *options)
@@ -58,12 +70,17 @@ def measure(messages: int, options: list[str]) -> tuple[float, int]:
         lines = b"".join(b"message number %06d of the benchmark\n" % number for number in range(messages))
         drain = threading.Thread(target=said.read, daemon=True)
         drain.start()
+        both = (sender, receiver)
+        before = [_processor_time(process) for process in both]
         began = time.monotonic()
         writer = threading.Thread(target=lambda: (put.write(lines), put.flush()), daemon=True)
         writer.start()
         rate = messages / (_await_all(receiver, messages) - began)
         writer.join()
-        for process in (sender, receiver):
+        effort = [
+            (_processor_time(process) - start) / messages * 1e6 for process, start in zip(both, before, strict=True)
+        ]
+        for process in both:
             process.terminate()
             process.wait(30)
         journal = subprocess.run(
@@ -72,7 +89,7 @@ def measure(messages: int, options: list[str]) -> tuple[float, int]:
         ).stdout  # fmt: skip
         rows = [json.loads(line) for line in journal.splitlines()]
         sizes = [row["bytes"] for row in rows if row["event"] == "delivered" and row["bytes"]]
-        return rate, sum(sizes) // len(sizes)
+        return Figures(rate, sum(sizes) // len(sizes), effort)
 
 
 def _await_all(receiver: subprocess.Popen[bytes], messages: int) -> float:
@@ -134,8 +151,9 @@ def report(name: str, messages: int, url: str | None) -> None:
     """Measure through the broker at `url`, or through the embedded one."""
     port = free_port()
     options = ["--broker", url] if url else ["--set", f"embedded.port={port}"]
-    rate, size = measure(messages, options)
+    rate, size, (sending, receiving) = measure(messages, options)
     print(f"{name}: {rate:,.0f} messages a second from pipe to pipe ({messages:,} messages, packets of {size} bytes)")
+    print(f"{name}: processor time a message: sender {sending:.0f} µs, receiver {receiving:.0f} µs")
     alone = asyncio.run(broker_rate(messages, size, url or f"mqtt://127.0.0.1:{port}", embedded=not url))
     print(f"{name} alone: {alone:,.0f} packets a second of that size, between two clients of one process", flush=True)
 
