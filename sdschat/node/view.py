@@ -142,6 +142,11 @@ class NodeView:
         """The nick that this sender proved to go by last; empty for who never signed anything."""
         return self.node.nick if sender_id == self.node.sender_id else self.node.desk.nick_of(sender_id)
 
+    def presence_nick(self, channel: str, sender_id: str) -> str:
+        """The nick of somebody who is here, as their presence proves it; empty for everybody else."""
+        room = self.room(channel)
+        return "" if room is None else room.presence.online.get(sender_id, "")
+
     def faults(self, channel: str) -> str:
         """What is injected on this channel's connection, in words; empty: nothing."""
         room = self.room(channel)

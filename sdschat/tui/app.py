@@ -146,9 +146,6 @@ class ChatApp(KeyedHost):
         if Stir.ROWS in what:
             self.log_view.refresh_rows()
             self.panes.draw_details()
-            late = self.panes.waiting_words()
-            if late:
-                self.panes.hint(late)
         if Stir.CONNECTION in what:
             self.panes.draw_banners()
         if what & (Stir.BADGES | Stir.CONNECTION | Stir.PEOPLE):

@@ -11,7 +11,6 @@ from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Entry, GapItem
 from sdschat.tui.model.status import fate_sentence, offline_words, provenance, sync_words
-from sdschat.tui.model.words import count
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 
 if TYPE_CHECKING:
@@ -79,6 +78,10 @@ class Panes:
         if shown is not None:
             here = sum(person.online for person in app.view.people(shown.name))
             text.append(f" {shown.badge} | {here} here")
+            late = len(app.desktop.models[shown.name].late_unseen)
+            if late:
+                text.append(" | ")
+                text.append(f"{late} late: Alt+L", app.look.style("late"))
         if app.timing != "spec":
             text.append(f" | timing {app.timing}")
         if app.desktop.hosting:
@@ -148,9 +151,3 @@ class Panes:
         self.member_list.display = wide and self.members and both and not app.lens.is_open
         self.draw_badges()
         self.draw_people()
-
-    def waiting_words(self) -> str:
-        """Older messages that came late, and where they are."""
-        model = self._app.desktop.models[self._app.desktop.shown]
-        late = len(model.late_unseen)
-        return f"{count(late, 'older message')} came late, above: Alt+L goes there" if late else ""

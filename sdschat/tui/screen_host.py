@@ -25,7 +25,7 @@ from sdschat.tui.model.keeper import Keeper
 from sdschat.tui.model.past import Past
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
-from sdschat.tui.themes import PALETTES
+from sdschat.tui.themes import PALETTES, PLAIN
 from sdschat.tui.typist import Typist
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView
@@ -135,11 +135,12 @@ class ScreenHost(BaseHost, App[int]):
         palette = PALETTES[self.theme_now or self.preferences.theme]
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
+        self.set_class(palette is PLAIN, "-plain")
         preferences = self.preferences
         self.look = Look(palette, self.look.glyphs, preferences.ids, preferences.links)
+        self.log_view.restyle(self.look)
+        self.second_view.restyle(self.look)
         if self.is_running:
-            self.log_view.restyle(self.look)
-            self.second_view.restyle(self.look)
             self.draw(EVERYTHING)
 
     def lens_fitted(self) -> None:

@@ -43,7 +43,7 @@ DARK: Final = Palette(
         gap="#d0a5f0", lost="#f7768e", day="#7a8299", new="bold #e0af68", quote="italic #8b93a8",
         link="underline #7dcfff",
         mention="bold #ffd479", queued="#9aa3b8", unacked="#e0af68", maybe="#7dcfff", acked="#9ece6a",
-        refused="bold #f7768e", remark="#e0af68", late="#bb9af7", action="italic",
+        refused="bold #f7768e", remark="#e0af68", late="#bb9af7", action="italic", chosen="on #27304a",
     ),
     _hues(0.72, 0.62),
 )  # fmt: skip
@@ -58,7 +58,7 @@ LIGHT: Final = Palette(
         gap="#7847bd", lost="#b3261e", day="#666c7d", new="bold #8a5a00", quote="italic #666c7d",
         link="underline #1f5fa8",
         mention="bold #8a3d00", queued="#555b6b", unacked="#8a5a00", maybe="#1f5fa8", acked="#2f6b1d",
-        refused="bold #b3261e", remark="#8a5a00", late="#7847bd", action="italic",
+        refused="bold #b3261e", remark="#8a5a00", late="#7847bd", action="italic", chosen="on #dbe4fa",
     ),
     _hues(0.34, 0.75),
 )  # fmt: skip
@@ -73,21 +73,37 @@ CONTRAST: Final = Palette(
         gap="bold #ff80ff", lost="bold #ff6060", day="#ffffff", new="bold #ffff00", quote="italic #e0e0e0",
         link="underline #00ffff", mention="bold reverse #ffff00", queued="#ffffff", unacked="bold #ffff00",
         maybe="bold #00ffff", acked="bold #00ff00", refused="bold reverse #ff6060", remark="bold #ffff00",
-        late="bold #ff80ff", action="italic",
+        late="bold #ff80ff", action="italic", chosen="on #444444",
     ),
     (Style.parse("bold #ffffff"),),
 )  # fmt: skip
+_COLOURLESS: Final = {
+    **dict.fromkeys(
+        (
+            "ansi-background", "ansi-foreground", "border", "border-blurred", "block-cursor-foreground",
+            "block-cursor-background", "block-hover-background", "input-cursor-background", "input-cursor-foreground",
+            "input-selection-background", "input-selection-foreground", "screen-selection-background",
+            "screen-selection-foreground", "scrollbar", "scrollbar-hover", "scrollbar-active", "scrollbar-background",
+            "scrollbar-background-hover", "scrollbar-background-active", "scrollbar-corner-color",
+        ),
+        "ansi_default",
+    ),
+    "input-cursor-text-style": "reverse",
+    "block-cursor-text-style": "reverse",
+}  # fmt: skip
 PLAIN: Final = Palette(
     # The terminal's own colours: nothing here names one.
     Theme(
         "chat-plain", primary="ansi_default", secondary="ansi_default", accent="ansi_default",
         foreground="ansi_default", background="ansi_default", surface="ansi_default", panel="ansi_default",
-        success="ansi_default", warning="ansi_default", error="ansi_default", dark=True, ansi=True,
+        success="ansi_default", warning="ansi_default", error="ansi_default", boost="ansi_default", dark=True,
+        ansi=True, variables=_COLOURLESS,
     ),
     _styles(
         text="none", time="dim", id="dim", note="dim", alert="bold reverse", help="none", gap="bold", lost="bold",
         day="dim", new="bold", quote="italic", link="underline", mention="bold", queued="dim", unacked="none",
         maybe="none", acked="none", refused="bold reverse", remark="bold", late="bold", action="italic",
+        chosen="reverse",
     ),
     (Style.parse("bold"),),
 )  # fmt: skip

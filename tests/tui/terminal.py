@@ -74,7 +74,8 @@ class Terminal:
             self.read()
 
     def until_text(self, *texts: str) -> None:
-        self.until(lambda: all(text in self.text() for text in texts), f"no {texts}")
+        """Wherever lines break."""
+        self.until(lambda: all(text in " ".join(self.text().split()) for text in texts), f"no {texts}")
 
     def wait(self) -> int:
         """For its end. Gives the exit code."""

@@ -36,7 +36,7 @@ def _reply(host: Host, argument: str) -> None:
 
 
 def _nick(host: Host, argument: str) -> None:
-    if not argument:
+    if argument in ("", host.node.nick):
         raise CommandError(f"You are {nick_text(host.node.nick)}. /nick NICK changes that.")
     before = nick_text(host.node.nick)
     try:

@@ -163,7 +163,7 @@ class ChannelModel:
         """How a participant is called here: the proven nick, or the beginning of the id in angle brackets."""
         if sender_id is None:
             return ""
-        known = nick or nick_text(self.view.nick_of(sender_id))
+        known = nick or nick_text(self.view.nick_of(sender_id) or self.view.presence_nick(self.name, sender_id))
         return known or f"<{short(sender_id, 8)}>"
 
     # Facts.

@@ -29,7 +29,6 @@ _LEAST_WIDTH: Final = 30
 class LogView(ScrollView, can_focus=True):
     """Draws a `ChannelModel`. What somebody reads never moves under their eyes, except at the end of the log."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"log--chosen"}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "choose(-1)", "Previous message", show=False),
         Binding("down,j", "choose(1)", "Next message", show=False),
@@ -82,6 +81,7 @@ class LogView(ScrollView, can_focus=True):
         self.refresh_rows()
 
     def restyle(self, look: Look) -> None:
+        """Draw with other colours and signs."""
         self.look = look
         self._layout_of_rows.clear()
         self.refresh_rows()
@@ -282,7 +282,7 @@ class LogView(ScrollView, can_focus=True):
         if message_id and message_id == self.model.selected and offset >= sum(drawn.lead):
             mark = Segment(self.look.glyphs.chosen, Style(bold=True))
             strip = Strip([*strip.crop(0, 1), mark, *strip.crop(2)])
-            base += self.get_component_rich_style("log--chosen", partial=True)
+            base += self.look.style("chosen")
         strip = strip.crop_extend(0, width, base).apply_style(base)
         return self._with_selection(strip, line).apply_offsets(0, line)
 

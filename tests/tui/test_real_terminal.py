@@ -1,0 +1,148 @@
+"""The program itself, in terminals of its own, over real brokers."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.processes import command, environment
+from tests.transport.worlds import free_port
+from tests.tui.terminal import Terminal
+
+# What goes wrong in here stands for any error of our own: a local variable holds what must not be shown.
+BROKEN = """
+import sys
+from sdschat.cli.program import run
+from sdschat.tui.keys import KeyedHost
+def broken(self):
+    secret = "what nobody may see"
+    raise RuntimeError("a planted error")
+KeyedHost.action_focus_log = broken
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def join(name: str, port: int, *more: str) -> list[str]:
+    return command("join", "lobby", "--name", name, "--timing", "demo", "--set", f"embedded.port={port}", *more)
+
+
+def test_two_terminals_talk_and_go_on_when_the_host_of_the_broker_is_killed(tmp_path: Path) -> None:
+    port = free_port()
+    with Terminal(join("ann", port), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        with Terminal(join("bob", port), tmp_path, size=(80, 24)) as bob:
+            bob.until_text("2 here")
+            ann.enter("hello from ann")
+            bob.until_text("hello from ann")
+            bob.enter("hello from bob")
+            ann.until_text("hello from bob", "acked 1")
+            ann.kill(signal.SIGKILL)
+            bob.until_text("hosting the broker")
+            bob.enter("are you still there?")
+            with Terminal(join("ann", port), tmp_path) as again:
+                again.until_text("are you still there?", "hello from ann")
+                bob.until_text("acked 1")
+
+
+@pytest.mark.parametrize(
+    ("how", "code"), [("/quit", 0), (signal.SIGTERM, 143), (signal.SIGHUP, 143)], ids=["quit", "term", "hangup"]
+)
+def test_however_it_ends_the_terminal_is_as_it_was(tmp_path: Path, how: str | int, code: int) -> None:
+    with Terminal(join("ann", free_port()), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        ann.enter("a draft of this is kept\x1b") if isinstance(how, int) else ann.enter(how)
+        if isinstance(how, int):
+            ann.kill(how)
+        assert ann.wait() == code
+        assert ann.restored()
+
+
+def test_a_crash_shows_no_locals_leaves_a_report_and_restores_the_terminal(tmp_path: Path) -> None:
+    arguments = [sys.executable, "-c", BROKEN, *join("ann", free_port())[3:]]
+    with Terminal(arguments, tmp_path) as ann:
+        ann.until_text("F1 help")
+        ann.press("\x1b[17~")
+        assert ann.wait() == 1
+        assert ann.restored()
+        after = bytes(ann.written).rpartition(b"\x1b[?1049l")[2].decode()
+    assert "unexpected failure: RuntimeError: a planted error" in after
+    assert "Traceback" not in after
+    (report,) = tmp_path.rglob("failure-*.txt")
+    kept = report.read_text()
+    assert "a planted error" in kept
+    assert 'what nobody may see"' not in kept.replace('secret = "what nobody may see"', "")
+
+
+def test_it_opens_without_a_broker_and_sends_once_there_is_one(tmp_path: Path) -> None:
+    port = free_port()
+    arguments = command("join", "lobby", "--name", "ann", "--timing", "demo", "--broker", f"mqtt://127.0.0.1:{port}")
+    with Terminal(arguments, tmp_path) as ann:
+        ann.until_text("OFFLINE", "retry in")
+        ann.enter("written while offline")
+        ann.until_text("written while offline", "queued", "1 in the outbox")
+        broker = subprocess.Popen(
+            command("broker", "--listen", f"127.0.0.1:{port}"), cwd=tmp_path, env=environment(tmp_path),
+            stdout=subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            assert broker.stdout is not None
+            assert b"listening" in broker.stdout.readline()
+            ann.enter("/reconnect")
+            ann.until_text("unacked")
+            ann.until(lambda: "OFFLINE" not in ann.text(), "still offline")
+        finally:
+            broker.terminate()
+            broker.communicate(timeout=30)
+
+
+def test_without_colour_there_is_none(tmp_path: Path) -> None:
+    with Terminal(join("ann", free_port()), tmp_path, env={"NO_COLOR": "1"}) as ann:
+        ann.until_text("hosting the broker")
+        ann.enter("plain words")
+        ann.until_text("plain words", "unacked")
+        codes = re.findall(rb"\x1b\[([0-9;]*)m", bytes(ann.written))
+    named = {code for found in codes for code in found.split(b";")}
+    assert not named & {b"38", b"48", *(str(code).encode() for code in (*range(30, 38), *range(40, 48)))}
+
+
+def test_ascii_is_ascii(tmp_path: Path) -> None:
+    with Terminal(join("ann", free_port(), "--ascii"), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        ann.enter("plain words")
+        ann.until_text("> unacked")
+        assert ann.text().isascii()
+
+
+def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
+    done = subprocess.run(join("ann", free_port()), cwd=tmp_path, env=environment(tmp_path), capture_output=True)
+    assert done.returncode == 2
+    assert b"join needs a terminal" in done.stderr
+    assert done.stdout == b""
+
+
+def test_a_profile_in_use_is_said_on_a_line_not_on_a_screen(tmp_path: Path) -> None:
+    port = free_port()
+    with Terminal(join("ann", port), tmp_path) as ann:
+        ann.until_text("F1 help")
+        with Terminal(join("ann", port), tmp_path) as second:
+            assert second.wait() == 5
+            assert b"\x1b[?1049h" not in second.written
+
+
+def test_plain_is_line_after_line(tmp_path: Path) -> None:
+    port = free_port()
+    process = subprocess.Popen(
+        join("ann", port, "--plain"), cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    said, _ = process.communicate(b"hello\n/me waves\n/quit\n", timeout=30)
+    assert process.returncode == 0
+    lines = said.decode().splitlines()
+    assert any(re.fullmatch(r"\d\d:\d\d:\d\d ann.*: hello", line) for line in lines)
+    assert any(re.fullmatch(r"\d\d:\d\d:\d\d \* ann waves.*", line) for line in lines)
+    assert b"\x1b" not in said
