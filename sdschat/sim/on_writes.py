@@ -145,6 +145,9 @@ def _missing(seen: Seen, row: MissingRow) -> None:
     # What is dated in the future does not keep waiting what is dated before it.
     if message_id in seen.log or (held is not None and not held.release_at):
         raise Violation("I3", f"{seen.name} waits for {message_id[:8]}, which it has")
+    if not row.t_req:  # not asked for: one of two that contradict each other is here, dated too far ahead
+        seen.requests_due.pop(message_id, None)
+        return
     due = row.t_req - seen.node.skew
     old = seen.requests_due.get(message_id)
     seen.requests_due[message_id] = (due, row.attempts)
