@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sdschat.identity.keys import Identity
 from sdschat.node.facts import MessageDelivered, PresenceChanged
@@ -16,7 +17,7 @@ from sdschat.sds.values import Message
 from sdschat.store.reader import Reader
 from sdschat.transport.base import Received
 from sdschat.wire.sds_codec import SdsCodec
-from sdschat.wire.store_codec import Answer, Item, Query, decode_query, encode_answer
+from sdschat.wire.store_codec import Answer, Item, Query, Sealed, decode_query, encode_answer, encode_sealed
 from tests.node.worlds import Member
 from tests.storenode.worlds import Stores, client_of, deaf, hearing, silence, stores, twist
 
@@ -113,10 +114,29 @@ def test_what_the_store_has_not_is_left_to_repair(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def _with_content(packet: bytes, content: bytes) -> bytes:
+def _with(packet: bytes, **changes: Any) -> bytes:
     message = CODEC.decode(packet)
     assert isinstance(message, Message)
-    return CODEC.encode(replace(message, content=content))
+    return CODEC.encode(replace(message, **changes))
+
+
+def test_a_message_under_another_name_than_its_author_signed_is_not_taken_from_a_store(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, ann, bob = _three(w, SLOW | {"repair.t_min": 700, "repair.t_max": 900})
+
+            def renames(query: Query, answer: Answer) -> Answer:
+                items = [item._replace(packet=_with(item.packet, sender_id="eve")) for item in answer.items if item[1]]
+                return answer._replace(items=tuple(items))
+
+            twist(keeper, renames)
+            await _miss(ann, bob, [keeper])
+            await bob.until_texts("before", "missed", "after")
+            told = {one.said.opened.text: one for one in bob.of(MessageDelivered)}
+            assert told["missed"].via == "repair"
+            assert told["missed"].said.message.sender_id == ann.node.sender_id
+
+    asyncio.run(story())
 
 
 def test_a_store_that_lies_is_left_and_the_other_one_asked(tmp_path: Path) -> None:
@@ -127,7 +147,7 @@ def test_a_store_that_lies_is_left_and_the_other_one_asked(tmp_path: Path) -> No
 
             def forges(query: Query, answer: Answer) -> Answer:
                 items = tuple(
-                    item._replace(packet=_with_content(item.packet, b"SDC1 forged")) if item.packet else item
+                    item._replace(packet=_with(item.packet, content=b"SDC1 forged")) if item.packet else item
                     for item in answer.items
                 )
                 return answer._replace(items=items)
@@ -152,7 +172,7 @@ def test_a_silent_store_costs_a_moment_and_the_other_one_answers(tmp_path: Path)
             keeper, ann, bob = _three(w)
             mute, _ = w.start_store("mute", changes=SLOW)
             silence(mute)
-            client_of(bob)._asking.patience = 100
+            client_of(bob)._asking.patience = 1000
             for round_number in range(8):
                 await _one_round(bob, ann, [keeper, mute], round_number)
                 if any(fact.store_id == mute.node.sender_id for fact in bob.of(StoreSilent)):
@@ -197,6 +217,8 @@ def test_answers_that_nobody_asked_for_or_that_another_signed_change_nothing(tmp
                     item = Item(query.wanted[0].message_id, b"rubbish")
                     lie = encode_answer(Answer(query.query_id, (item,)))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, lie))
+                    borrowed = encode_sealed(Sealed(keeper.node.desk.identity.public_key, b"s" * 64, lie))
+                    outsider.publish(f"sds/1/lobby/store/answer/{me}", borrowed)
                     other = encode_answer(Answer(bytes(8), (item,)))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, other))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", b"rubbish")

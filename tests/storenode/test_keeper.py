@@ -9,12 +9,14 @@ from pathlib import Path
 from sdschat.identity.keys import Identity
 from sdschat.node.facts import MessageDelivered, PresenceChanged
 from sdschat.node.keeper import BACKLOG
+from sdschat.node.keeper_answers import Answerer
 from sdschat.node.keeper_quota import Quota
 from sdschat.node.store_hint import hint_of, read_hint
 from sdschat.node.store_seal import ANSWER, QUERY, Letter, seal, unseal
 from sdschat.sds.events import SyncSent
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import Kind, Message
+from sdschat.store.archive import Kept, Span
 from sdschat.transport import base
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.store_codec import MAX_ANSWER_BYTES, Answer, Key, Query, Range, Wanted, decode_answer, encode_query
@@ -173,11 +175,12 @@ def test_only_the_store_that_is_named_answers(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
             keeper, ids, wire = await _archive(w, 1)
-            w.start_store("other")
+            other, _ = w.start_store("other")
             for _ in range(5):
                 await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]),)))
             await wire.settled()
             assert len(wire.answers) == 5
+            assert keeper_of(other)._shared.counts.refused == {}
 
     asyncio.run(story())
 
@@ -283,3 +286,33 @@ def test_a_flood_of_askers_has_a_bound_too(tmp_path: Path) -> None:
     quota = Quota(queries=5, queries_all=20)
     assert sum(quota.may_ask(f"asker {number}", 0) for number in range(50)) == 20
     assert quota.may_ask("later", 60_000)
+
+
+class _Shelf:
+    """Notes what it is asked for."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+
+    def by_id(self, channel: str, message_id: str) -> None:
+        return None
+
+    def at(self, channel: str, place: int) -> None:
+        return None
+
+    def place_of(self, channel: str, message_id: str) -> None:
+        return None
+
+    def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]:
+        self.spans.append(span)
+        return [], False
+
+
+def test_what_was_dropped_is_not_looked_through_for_a_page() -> None:
+    shelf = _Shelf()
+    answers = Answerer("s" * 32, "lobby", shelf)
+    query = Query(bytes(8), "s" * 32, 0, (), Range(10, 90))
+    assert answers.answer(query, 50).floor == 50
+    assert [(span.low, span.high) for span in shelf.spans] == [(50, 90)]
+    assert answers.answer(query, 91) == Answer(bytes(8), floor=91)
+    assert len(shelf.spans) == 1
