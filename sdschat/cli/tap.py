@@ -1,0 +1,144 @@
+"""`sdschat tap`: what passes over the topics of channels, into files for the data pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import signal
+import time
+from pathlib import Path
+from typing import Final
+
+import click
+
+from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.problem import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.session import mqtt_options
+from sdschat.cli.sources import Chosen
+from sdschat.cli.text import safe
+from sdschat.node.settings import duration
+from sdschat.transport import base
+from sdschat.transport.base import Why
+from sdschat.transport.client import MqttTransport
+from sdschat.transport.segments import Recorded, Spool
+from sdschat.transport.topics import Topics, place
+
+_FLUSH: Final = 0.05  # seconds: what is heard is on disk so soon
+
+
+@click.command("tap")
+@click.argument("channels", nargs=-1, required=True, metavar="CHANNEL…")
+@click.option("--to", "folder", metavar="DIR", required=True, type=click.Path(path_type=Path), help="For the segments.")
+@click.option("--every", default="5s", metavar="TIME", help="A segment after so long, or 4 MiB. Default: 5s.")
+@channel_options
+def command(chosen: Chosen, channels: tuple[str, ...], folder: Path, every: str) -> int:
+    """Record everything that passes over the topics of channels, until it is interrupted.
+
+    \b
+    Examples:
+      sdschat tap lobby --to tap --broker mqtt://broker.example
+      sdschat tap lobby dev --to tap --every 1m
+      sdschat pipeline ingest tap --lake lake
+
+    Takes no part in the channels. Segments are whole files that never change; what is heard is on disk within 50 ms,
+    and what a killed run had is taken over by the next one. Packets that pass while nobody records are not there:
+    their nodes' journals have them.
+    """
+    try:
+        longest = duration(every) / 1000
+    except ValueError as error:
+        raise Problem(f"--every is {every!r}, and {error}.", WRONG_USE) from error
+    topics = [Topics(channel_name(name), chosen.settings.topic_prefix) for name in channels]
+    try:
+        spool = Spool(folder, secrets.token_hex(8))
+    except OSError as error:
+        raise Problem(f"{folder} cannot be written: {error.strerror}. Choose another --to.", WRONG_USE) from error
+    for path in spool.recovered:
+        say(f"{path.name}: taken over from a run that was killed")
+    return asyncio.run(_Tap(chosen, topics, spool, longest).run())
+
+
+class _Tap:
+    def __init__(self, chosen: Chosen, topics: list[Topics], spool: Spool, longest: float) -> None:
+        self._prefix = chosen.settings.topic_prefix
+        self._spool = spool
+        self._longest = longest
+        self._ever = False
+        options, _ = mqtt_options(chosen)
+        self._transport = MqttTransport(options)
+        self._transport.listen(self._hear)
+        for each in topics:
+            self._transport.subscribe(each.everything)
+
+    async def run(self) -> int:
+        loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[None] = loop.create_future()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end)
+        self._transport.start()
+        keeping = asyncio.ensure_future(self._keep())
+        try:
+            await asyncio.wait({self._ended, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            if keeping.done():
+                keeping.result()
+            self._ended.result()
+        finally:
+            keeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError, OSError):
+                await keeping
+            await self._transport.close()
+            self._close()
+        say(f"{self._spool.seq:,} packets in {self._spool.segments:,} segments in {self._spool.folder}")
+        return DONE
+
+    def _end(self) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    def _close(self) -> None:
+        try:
+            self._spool.close()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> Problem:
+        return Problem(f"{self._spool.folder} cannot be written: {error.strerror}. What was flushed before is there.")
+
+    async def _keep(self) -> None:
+        """To disk every few moments, into a segment now and then."""
+        began = time.monotonic()
+        while True:
+            await asyncio.sleep(_FLUSH)
+            try:
+                self._spool.flush()
+                if time.monotonic() - began >= self._longest:
+                    self._spool.seal()
+                    began = time.monotonic()
+            except OSError as error:
+                raise self._unwritable(error) from error
+
+    def _hear(self, event: base.Event) -> None:
+        match event:
+            case base.Received(topic, payload, retained):
+                found = place(topic, self._prefix)
+                channel = "" if found is None else found.channel
+                self._spool.take(Recorded(time.time_ns() // 1_000_000, topic, channel, retained, payload))
+            case base.Connected(address):
+                self._ever = True
+                say(f"recording from {safe(address)}")
+            case base.Disconnected(why, detail):
+                self._lost(why, detail)
+            case base.SubscribeRefused(topic_filter, detail):
+                say(f"the broker refused {safe(topic_filter)}: {safe(detail)}")
+            case _:
+                pass
+
+    def _lost(self, why: Why, detail: str) -> None:
+        if why is Why.CLOSED:
+            return
+        if self._ever or self._ended.done():
+            say(f"not recording: {safe(detail)}")
+            return
+        code = NOT_AUTHORISED if why is Why.NOT_AUTHORISED else UNREACHABLE
+        self._ended.set_exception(Problem(f"{self._transport.describe()}: {detail}", code))

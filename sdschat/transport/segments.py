@@ -1,0 +1,140 @@
+"""Packets into files that are never seen half-written: a spool that a crash leaves whole, sealed into segments.
+
+A segment is JSON lines, a packet a line, under a name that says whose it is, which packets are in it, and the beginning
+of its SHA-256. It appears under that name at once and never changes. The spool lies in a folder that starts with a
+dot; what a run before this one left there is sealed when the next one begins.
+
+    {"v":1,"tap":"…","seq":1,"ts_ms":…,"topic":"sds/1/lobby/msg","channel":"lobby","retained":false,"raw":"<base64>"}
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Final, NamedTuple
+
+SPOOL: Final = ".spool"
+SUFFIX: Final = ".jsonl"
+MAX_BYTES: Final = 4 * 1024 * 1024  # of a segment
+_VERSION: Final = 1
+
+
+class Recorded(NamedTuple):
+    """A packet as it was heard."""
+
+    ts_ms: int
+    topic: str
+    channel: str
+    retained: bool
+    payload: bytes
+
+
+class Spool:
+    """`tap` is an id of this run: with the numbers of its packets, which have no gap, each is known for good."""
+
+    def __init__(self, folder: Path, tap: str) -> None:
+        """Raises OSError where the folder cannot be written."""
+        self.folder = folder
+        self.tap = tap
+        self.seq = 0
+        self.segments = 0
+        self._spool = folder / SPOOL
+        self._spool.mkdir(parents=True, exist_ok=True)
+        self.recovered = [path for path in (recover(left) for left in sorted(self._spool.glob(f"*{SUFFIX}"))) if path]
+        self._descriptor = -1
+        self._path = Path()
+        self._first = 0
+        self._size = 0
+        self._waiting: list[bytes] = []
+
+    def take(self, heard: Recorded) -> None:
+        """Not on disk before `flush`."""
+        self.seq += 1
+        line = {
+            "v": _VERSION, "tap": self.tap, "seq": self.seq, "ts_ms": heard.ts_ms, "topic": heard.topic,
+            "channel": heard.channel, "retained": heard.retained, "raw": base64.b64encode(heard.payload).decode(),
+        }  # fmt: skip
+        self._waiting.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+
+    def flush(self) -> None:
+        """What was taken is on disk. Raises OSError, and can be called again."""
+        if not self._waiting:
+            return
+        if self._descriptor < 0:
+            self._begin()
+        whole = b"".join(self._waiting)
+        written = os.pwrite(self._descriptor, whole, self._size)
+        if written < len(whole):
+            os.ftruncate(self._descriptor, self._size)
+            raise OSError(28, "the disk took only a part of it")
+        os.fdatasync(self._descriptor)
+        self._size += len(whole)
+        self._waiting.clear()
+        if self._size >= MAX_BYTES:
+            self.seal()
+
+    def _begin(self) -> None:
+        self._first = self.seq - len(self._waiting) + 1
+        self._path = self._spool / f"{self.tap}-{self._first:012}{SUFFIX}"
+        self._descriptor = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        self._size = 0
+
+    def seal(self) -> Path | None:
+        """Make a segment of what was flushed since the last one."""
+        if self._descriptor < 0:
+            return None
+        try:
+            sealed = _publish(self._path)
+        finally:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self.segments += 1
+        return sealed
+
+    def close(self) -> None:
+        self.flush()
+        self.seal()
+        with contextlib.suppress(OSError):
+            self._spool.rmdir()  # stays where another tap is at work
+
+
+def recover(path: Path) -> Path | None:
+    """Seal what a run left that ended without doing so. Nothing where that run goes on, or left nothing whole."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        whole = path.read_bytes()
+        end = whole.rfind(b"\n") + 1
+        if end == 0:
+            path.unlink()
+            return None
+        os.ftruncate(descriptor, end)
+        os.fsync(descriptor)
+        return _publish(path)
+    except BlockingIOError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _publish(path: Path) -> Path:
+    """Give a whole file of the spool the name of a segment. Both are on one file system, so it is there at once."""
+    body = path.read_bytes()
+    lines = body.splitlines()
+    first, last = json.loads(lines[0]), json.loads(lines[-1])
+    digest = hashlib.sha256(body).hexdigest()[:8]
+    target = path.parent.parent / f"{first['tap']}-{first['seq']:012}-{last['seq']:012}-{digest}{SUFFIX}"
+    path.rename(target)
+    for folder in (target.parent, path.parent):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return target

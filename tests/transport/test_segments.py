@@ -1,0 +1,83 @@
+"""Recorded packets: whole, once, whatever happens to the process."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sdschat.transport import segments
+from sdschat.transport.segments import SPOOL, Recorded, Spool
+from tests.cli.processes import ROOT
+
+
+def heard(number: int) -> Recorded:
+    return Recorded(1_000 + number, "sds/1/lobby/msg", "lobby", False, b"\x00\xff" + bytes([number]))
+
+
+def recorded(folder: Path) -> list[tuple[str, int, bytes]]:
+    rows = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_bytes().splitlines()]
+    return [(row["tap"], row["seq"], base64.b64decode(row["raw"])) for row in rows]
+
+
+def test_segments_hold_every_packet_in_order(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "tap1")
+    for number in range(5):
+        spool.take(heard(number))
+        spool.flush()
+        if number == 2:
+            spool.seal()
+    spool.close()
+    assert recorded(tmp_path) == [("tap1", number + 1, heard(number).payload) for number in range(5)]
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert [name[:31] for name in names] == ["tap1-000000000001-000000000003-", "tap1-000000000004-000000000005-"]
+
+
+def test_nothing_is_seen_before_it_is_sealed(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "tap1")
+    spool.take(heard(1))
+    spool.flush()
+    assert recorded(tmp_path) == []
+    spool.seal()
+    assert len(recorded(tmp_path)) == 1
+
+
+def test_a_large_segment_is_sealed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "MAX_BYTES", 200)
+    spool = Spool(tmp_path, "tap1")
+    for number in range(4):
+        spool.take(heard(number))
+        spool.flush()
+    assert len(list(tmp_path.glob("*.jsonl"))) == 2
+
+
+def test_what_a_killed_run_had_is_taken_over_without_its_torn_line(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path; from tests.transport.test_segments import heard\n"
+        "from sdschat.transport.segments import Spool\n"
+        "spool = Spool(Path(sys.argv[1]), 'killed')\n"
+        "for number in range(3): spool.take(heard(number))\n"
+        "spool.flush(); os.pwrite(spool._descriptor, b'{\"torn', spool._size)\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
+    assert done.returncode == -9
+    assert recorded(tmp_path) == []
+    spool = Spool(tmp_path, "tap2")
+    assert [path.name[:6] for path in spool.recovered] == ["killed"]
+    spool.close()
+    assert [seq for _, seq, _ in recorded(tmp_path)] == [1, 2, 3]
+    assert not (tmp_path / SPOOL).exists()
+
+
+def test_the_spool_of_a_run_that_goes_on_is_left_alone(tmp_path: Path) -> None:
+    running = Spool(tmp_path, "tap1")
+    running.take(heard(1))
+    running.flush()
+    assert Spool(tmp_path, "tap2").recovered == []
+    running.close()
+    assert len(recorded(tmp_path)) == 1
