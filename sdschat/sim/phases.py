@@ -92,17 +92,13 @@ def _live(world: World) -> int:
         world.schedule(action.at, ACTION, -1, action)
     world.run(scenario.heal_at, act)
     _heal(world)
-    world.until_settled = True
-    world.run(scenario.heal_at + patience(scenario), act)
-    convergence = world.ledger.convergence
+    _settle(world)
     took = world.time - scenario.heal_at
-    if convergence.outstanding:
-        raise Violation("I5", _lacking(world))
-    world.until_settled = False
     turn = scenario.config.sync_interval
     rates = scenario.rates
     stragglers = scenario.heal_at + 2 * rates.tail_ms + rates.latency if rates.tail or rates.duplicate else 0
     world.run(max(world.time, stragglers) + 2 * turn, act)
+    _settle(world)  # what is left of somebody who has left may reach a log only now, and then all must get it
     check_finals(world)
     quiet = quiet_begins(world)
     world.run(world.time + _QUIET_TURNS * turn, act)
@@ -110,6 +106,15 @@ def _live(world: World) -> int:
         check_quiet(world, quiet, _QUIET_TURNS)
     check_replay(world)
     return took
+
+
+def _settle(world: World) -> None:
+    scenario = world.scenario
+    world.until_settled = True
+    world.run(scenario.heal_at + patience(scenario), act)
+    if world.ledger.convergence.outstanding:
+        raise Violation("I5", _lacking(world))
+    world.until_settled = False
 
 
 def _lacking(world: World) -> str:
