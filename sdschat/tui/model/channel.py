@@ -15,7 +15,7 @@ from sdschat.node.view import NodeView
 from sdschat.node.view_values import Key, Shown, shown_of
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState
-from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.intake import entry_of, mention_of, phase_of
 from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase, Quote, Tone, first_line, tail_key
@@ -25,6 +25,7 @@ from sdschat.tui.model.words import count
 PAGE: Final = 200  # messages read at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
 _QUOTED: Final = 80
+_DETAIL: Final = 300
 _LATE_KEPT: Final = 1000
 
 
@@ -205,7 +206,9 @@ class ChannelModel:
                 self.stirred |= Stir.BADGES | Stir.PEOPLE
             case facts.EphemeralSaid(said):
                 name = self.name_of(said.message.sender_id, nick_text(said.nick))
-                self.note(f"{name} says, without a trace in the log: {said.opened.text or '(not text)'}", at)
+                # On one line: every line of a note has the sign in the gutter that says it is the program's.
+                text = clean(said.opened.text or "(not text)")
+                self.note(f"{name} says, without a trace in the log: {text}", at)
             case NickClaimed(sender_id, nick, held_as, held_by):
                 self.note(
                     f"{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} known before "
@@ -217,11 +220,12 @@ class ChannelModel:
                     Tone.ALERT,
                 )  # fmt: skip
             case facts.SavingFailed(detail):
-                self.note(f"nothing can be saved, so nothing is sent or shown: {detail}", at, Tone.ALERT)
+                why = clean(detail, limit=_DETAIL)
+                self.note(f"nothing can be saved, so nothing is sent or shown: {why}", at, Tone.ALERT)
             case facts.SavingResumed():
                 self.note("saving works again", at)
             case facts.TroubleMet(detail):
-                self.note(f"trouble: {detail}", at, Tone.ALERT)
+                self.note(f"trouble: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
             case facts.Joined(known=known) if known:
                 self.note(f"{count(known, 'message')} of yours from before still waits for an acknowledgement", at)
 
