@@ -21,8 +21,9 @@ _SHOWN = 20
 @click.argument("sources", nargs=-1, required=True, metavar="DB…", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 @click.option("--all", "everything", is_flag=True, help=f"List all of it, not only the first {_SHOWN}.")
+@click.option("--report", "page", metavar="FILE", type=click.Path(path_type=Path), help="Write an HTML report too.")
 @settle_option
-def command(sources: tuple[Path, ...], as_json: bool, everything: bool, settle: str) -> int:
+def command(sources: tuple[Path, ...], as_json: bool, everything: bool, page: Path | None, settle: str) -> int:
     """Compare the databases of several nodes: does everybody have everything, in the same order?
 
     \b
@@ -30,6 +31,7 @@ def command(sources: tuple[Path, ...], as_json: bool, everything: bool, settle: 
       sdschat audit ann.db bob.db cleo.db
       sdschat audit ~/.local/share/sdschat/profiles
       sdschat audit field/*.db --json
+      sdschat audit field/*.db --report report.html
 
     Databases are only read, and their nodes may be running. Exit code 0: they agree; 1: they do not, and the output
     says which node, which message, and where in the log; 5: a database cannot be read.
@@ -40,6 +42,11 @@ def command(sources: tuple[Path, ...], as_json: bool, everything: bool, settle: 
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     found = compare(databases(sources), time.time_ns() // 1_000_000, rules)
+    if page is not None:
+        from sdschat.pipeline.report.from_databases import report_data
+        from sdschat.pipeline.report.page import page as made
+
+        page.write_text(made(report_data(found, rules, time.time_ns() // 1_000_000)), encoding="utf-8")
     if as_json:
         import json
 

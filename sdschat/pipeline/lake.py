@@ -35,6 +35,14 @@ PLACES: Final[dict[type, str]] = {
     schemas.AuditMissing: f"{GOLD}/audit_missing",
     schemas.AuditFinding: f"{GOLD}/audit_finding",
     schemas.AuditJournal: f"{GOLD}/audit_journal",
+    schemas.MetricsClock: f"{GOLD}/metrics_clock",
+    schemas.MetricsDelivery: f"{GOLD}/metrics_delivery",
+    schemas.MetricsAck: f"{GOLD}/metrics_ack",
+    schemas.MetricsRepair: f"{GOLD}/metrics_repair",
+    schemas.MetricsTraffic: f"{GOLD}/metrics_traffic",
+    schemas.MetricsRejected: f"{GOLD}/metrics_rejected",
+    schemas.MetricsParts: f"{GOLD}/metrics_parts",
+    schemas.MetricsFilter: f"{GOLD}/metrics_filter",
 }
 _VERSION_FILE: Final = "_schema"
 

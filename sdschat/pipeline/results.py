@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.reference.audit import Audit
@@ -28,7 +28,7 @@ def bring(found: DataFrame, table: type[R], order: tuple[str, ...], most: int = 
     rows = found.orderBy(*order).limit(most).collect()
     return [
         table(**{name: tuple(value) if name in lists and value is not None else value for name, value in each.items()})
-        for each in (cast("dict[str, Any]", row.asDict()) for row in rows)
+        for each in (row.asDict() for row in rows)
     ]
 
 

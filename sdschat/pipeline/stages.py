@@ -6,9 +6,10 @@ from sdschat.pipeline import schemas as tables
 from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.rules import DEFAULT, Rules
 from sdschat.pipeline.transforms import audit as judge
-from sdschat.pipeline.transforms import conform
+from sdschat.pipeline.transforms import conform, costs, latency
 from sdschat.pipeline.transforms.consolidate import K
 from sdschat.pipeline.transforms.consolidate import consolidate as canonical
+from sdschat.pipeline.transforms.filters import filters
 from sdschat.pipeline.transforms.fingerprint import fingerprints
 from sdschat.pipeline.transforms.silver import Silver
 
@@ -45,3 +46,18 @@ def audit(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> None:
     nodes = lake.replace(tables.AuditNode, judge.audit_nodes(found, lacking, findings))
     lake.replace(tables.AuditChannel, judge.audit_channels(nodes, log, lacking, findings))
     lake.replace(tables.AuditJournal, judge.audit_journals(found.events))
+
+
+def metrics(lake: Lake) -> None:
+    """Silver, and the packets in bronze, to the tables of figures."""
+    found = silver(lake)
+    passed = latency.passages(found.events)
+    pairs = lake.replace(tables.MetricsClock, latency.clocks(passed))
+    lake.replace(tables.MetricsDelivery, latency.deliveries(passed, pairs))
+    lake.replace(tables.MetricsAck, costs.acks(found.events))
+    lake.replace(tables.MetricsRepair, costs.repairs(found.events))
+    lake.replace(tables.MetricsTraffic, costs.traffic(found.events))
+    lake.replace(tables.MetricsRejected, costs.rejections(found.events))
+    messages = lake.read(tables.Message)
+    lake.replace(tables.MetricsParts, costs.parts(messages, lake.read(tables.Packet)))
+    lake.replace(tables.MetricsFilter, filters(found.events, messages, found.copies, pairs))

@@ -8,6 +8,9 @@ from typing import Any
 
 from sdschat.pipeline.reference.taken import Taken
 from sdschat.pipeline.schemas import FIELD, Declared, Journal, Message, Node
+from sdschat.sds import values as sds
+from sdschat.sds.bloom.compact import Shape, encode_window
+from sdschat.wire.sds_codec import SdsCodec
 
 BOOT = "boot-1"
 LOBBY = "lobby"
@@ -23,6 +26,12 @@ def message(node: str, message_id: str, lamport: int, sender: str = "ann", **val
         "raw": message_id.encode(), "damage": None, "gone": False, "as_of": 1, "read_ms": 1,
     }  # fmt: skip
     return Message(**plain | values)
+
+
+def with_filter(message_id: str, sender: str, lamport: int, value: int) -> bytes:
+    """A packet with a filter so small that it often claims what it does not hold."""
+    body = encode_window(value, Shape(3, 64), 64, 0)
+    return SdsCodec().encode(sds.Message(sender, message_id, LOBBY, lamport, (), body, (), b"content"))
 
 
 def node(name: str, count: int = 0, **values: Any) -> Node:
@@ -171,6 +180,7 @@ class _Drawn:
             return
         odd = self.chance.random()
         values: dict[str, Any] = {"deps": deps, "received_ms": max(1, at + self.skew[name]), "run_id": self.run_id}
+        values["raw"] = with_filter(message_id, sender, max(1, lamport), self.chance.getrandbits(64))
         if odd < 0.02:
             values |= {"damage": "its row in the log was altered"}
             lamport += 4_000

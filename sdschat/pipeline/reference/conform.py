@@ -22,6 +22,7 @@ DELIVERED: Final = "delivered"
 @dataclass(slots=True)
 class Silver:
     journal: list[Journal]  # of each node in the order in which it was written
+    messages: list[Message]  # of the latest readings
     copies: list[Copy]
     presences: list[Presence]
     declared: list[Declared]
@@ -33,8 +34,9 @@ def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
     nodes = _latest(taken.nodes, lambda row: (row.run_id, row.channel, row.node))
     newest = {(row.run_id, row.channel, row.node): (row.as_of, row.read_ms) for row in nodes}
     declared = {row for row in taken.declared if newest.get(_member(row)) == (row.as_of, row.read_ms)}
-    copies = _copies(taken.messages, journal, newest.keys())
-    return Silver(journal, copies, presences(nodes, journal, copies, rules), sorted(declared), nodes)
+    messages = _latest(taken.messages, lambda row: (row.run_id, row.channel, row.node, row.message_id))
+    copies = _copies(messages, journal, newest.keys())
+    return Silver(journal, messages, copies, presences(nodes, journal, copies, rules), sorted(declared), nodes)
 
 
 def in_order(rows: Iterable[Journal]) -> list[Journal]:
@@ -72,7 +74,7 @@ def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[
             row.run_id, row.channel, row.node, row.message_id, row.lamport, row.sender, row.deps, row.digest, row.own,
             row.via, row.received_ms, "log", row.damage,
         )
-        for row in _latest(messages, lambda row: (row.run_id, row.channel, row.node, row.message_id))
+        for row in messages
         if not row.gone
     ]  # fmt: skip
     delivered: dict[tuple[Member, str], Journal] = {}

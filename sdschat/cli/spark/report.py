@@ -1,0 +1,52 @@
+"""`sdschat pipeline report`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sdschat.cli.options import say
+from sdschat.cli.problem import Problem
+from sdschat.cli.spark.common import lake_option, open_lake, step
+from sdschat.cli.where import where_options
+
+if TYPE_CHECKING:
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.session import Where
+
+output_option: Final = click.option(
+    "-o", "--output", metavar="FILE", default="report.html", type=click.Path(path_type=Path), help="Where it goes."
+)
+
+
+@click.command("report")
+@lake_option
+@output_option
+@where_options
+def command(lake: str, output: Path, where: Where) -> None:
+    """Make one HTML file of what audit and metrics found last: verdict, pictures, figures.
+
+    \b
+    Example:
+      sdschat pipeline report --lake lake -o report.html
+
+    It needs nothing else, so it can be sent on. `sdschat pipeline run` makes everything anew first.
+    """
+    with open_lake(where, lake) as there:
+        write_report(there, output)
+
+
+def write_report(lake: Lake, output: Path) -> None:
+    from sdschat.pipeline.report.from_lake import report_data
+    from sdschat.pipeline.report.page import page
+
+    with step("report"):
+        made = page(report_data(lake, time.time_ns() // 1_000_000))
+    try:
+        output.write_text(made, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{output} cannot be written: {error.strerror}. Choose another --output.") from error
+    say(f"written to {output}")

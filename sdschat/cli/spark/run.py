@@ -1,0 +1,67 @@
+"""`sdschat pipeline run`: all stages, in one session."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.spark.audit import tell
+from sdschat.cli.spark.common import lake_option, milliseconds, open_lake, settle_option, step
+from sdschat.cli.spark.report import output_option, write_report
+from sdschat.cli.where import where_options
+from sdschat.pipeline.schemas import FIELD
+
+if TYPE_CHECKING:
+    from sdschat.pipeline.session import Where
+
+
+@click.command("run")
+@click.argument("sources", nargs=-1, metavar="[SOURCE…]", type=click.Path(path_type=Path))
+@lake_option
+@output_option
+@settle_option
+@click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
+@click.option("--json", "as_json", is_flag=True, help="The verdict as one JSON object.")
+@where_options
+def command(
+    sources: tuple[Path, ...], lake: str, output: Path, settle: str, run_id: str, as_json: bool, where: Where
+) -> int:
+    """Ingest what is named, consolidate, audit, figures, report: one after the other.
+
+    \b
+    Examples:
+      sdschat pipeline run ~/.local/share/sdschat/profiles --lake lake -o report.html
+      sdschat pipeline run --lake lake
+
+    Exit code 0: the nodes agree; 1: they do not.
+    """
+    from sdschat.pipeline import stages
+    from sdschat.pipeline.ingest import ingest
+    from sdschat.pipeline.results import audit_of
+    from sdschat.pipeline.rules import DEFAULT
+    from sdschat.pipeline.sources.files import files
+
+    rules = DEFAULT._replace(settle=milliseconds(settle))
+    try:
+        paths = files(sources)
+    except FileNotFoundError as error:
+        raise Problem(f"There is no {error}. Name databases, journals, captures, or folders.", WRONG_USE) from error
+    with open_lake(where, lake) as there:
+        if paths:
+            with step(f"ingest of {len(paths)} files"):
+                ingest(there, paths, run_id, time.time_ns() // 1_000_000)
+        with step("silver"):
+            stages.refine(there, rules)
+        with step("log"):
+            stages.consolidate(there)
+        with step("audit"):
+            stages.audit(there, rules)
+        with step("metrics"):
+            stages.metrics(there)
+        write_report(there, output)
+        found = audit_of(there)
+    return tell(found, as_json)

@@ -1,0 +1,75 @@
+"""What a report shows. The same from a lake and from a handful of databases."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from sdschat.pipeline.reference.audit import Audit
+from sdschat.pipeline.reference.latency import Passage, corrected, offsets
+from sdschat.pipeline.reference.metrics import Metrics
+from sdschat.pipeline.reference.spread import percentile
+from sdschat.pipeline.rules import LOST
+from sdschat.pipeline.schemas import AuditMissing
+
+Channel = tuple[str, str]
+COLUMNS: Final = 60  # of the convergence map
+SHARES: Final = tuple(step / 40 for step in range(41))  # points of a curve
+
+
+class Cell(NamedTuple):
+    """A stretch of the canonical log, at one node."""
+
+    channel: Channel
+    node: str
+    column: int
+    lost: int
+    excused: int
+
+
+class Curve(NamedTuple):
+    """How long deliveries took: `times` at `SHARES`."""
+
+    channel: Channel
+    via: str
+    n: int
+    times: tuple[float, ...]
+
+
+class ReportData(NamedTuple):
+    audit: Audit
+    metrics: Metrics
+    cells: list[Cell]
+    curves: list[Curve]
+    provenance: Mapping[str, str]
+    commands: Mapping[str, str]  # node: options that name its profile, where they are known
+
+
+def column_of(position: int, messages: int) -> int:
+    return (position - 1) * min(COLUMNS, messages) // messages
+
+
+def cells_of(missing: Iterable[AuditMissing], messages: Mapping[Channel, int]) -> list[Cell]:
+    lost: Counter[tuple[Channel, str, int]] = Counter()
+    every: Counter[tuple[Channel, str, int]] = Counter()
+    for row in missing:
+        channel = (row.run_id, row.channel)
+        key = (channel, row.node, column_of(row.position, messages[channel]))
+        every[key] += 1
+        lost[key] += row.reason == LOST
+    return [Cell(*key, lost[key], count - lost[key]) for key, count in sorted(every.items())]
+
+
+def curves_of(passages: Iterable[Passage], metrics: Metrics) -> list[Curve]:
+    known = offsets(metrics.clock)
+    times: dict[tuple[Channel, str], list[float]] = defaultdict(list)
+    for passage in passages:
+        time = corrected(passage, known)
+        times[passage.channel, passage.via].append(passage.raw if time is None else time)
+    found = []
+    for (channel, via), each in sorted(times.items()):
+        ordered = sorted(each)
+        points = tuple(percentile(ordered, share) or 0.0 for share in SHARES)
+        found.append(Curve(channel, via, len(each), points))
+    return found

@@ -1,0 +1,92 @@
+"""The report of a lake: only sums and the first rows of lists come here, however much lies there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pyspark.sql import functions as F
+
+import sdschat
+from sdschat.pipeline import schemas as tables
+from sdschat.pipeline.lake import Lake
+from sdschat.pipeline.reference.metrics import Metrics
+from sdschat.pipeline.report.commands import commands
+from sdschat.pipeline.report.data import COLUMNS, SHARES, Cell, Curve, ReportData
+from sdschat.pipeline.report.tables import moment
+from sdschat.pipeline.results import MOST, audit_of, bring
+from sdschat.pipeline.rules import LOST
+from sdschat.pipeline.transforms.conform import latest_nodes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+R = TypeVar("R")
+_CHANNEL: Final = ("run_id", "channel")
+_NODES: Final = 1_000
+
+
+def report_data(lake: Lake, made_ms: int) -> ReportData:
+    audit = audit_of(lake)
+    nodes = bring(latest_nodes(lake.read(tables.Node)), tables.Node, (*_CHANNEL, "node"), _NODES)
+    return ReportData(
+        audit, metrics_of(lake), cells(lake.read(tables.AuditMissing), lake.read(tables.AuditChannel)),
+        curves(lake.read(tables.MetricsDelivery)), provenance(lake, nodes, made_ms), commands(nodes),
+    )  # fmt: skip
+
+
+def metrics_of(lake: Lake) -> Metrics:
+    def first(table: type[R], *order: str) -> list[R]:
+        return bring(lake.read(table), table, (*_CHANNEL, *order), MOST)
+
+    return Metrics(
+        first(tables.MetricsClock, "node", "peer"),
+        first(tables.MetricsDelivery, "via", "hour_ms"),
+        first(tables.MetricsAck, "node"),
+        first(tables.MetricsRepair, "node"),
+        first(tables.MetricsTraffic, "node", "cause"),
+        first(tables.MetricsRejected, "node", "reason"),
+        first(tables.MetricsParts, "source", "kind"),
+        first(tables.MetricsFilter, "node"),
+    )
+
+
+def cells(missing: DataFrame, channels: DataFrame) -> list[Cell]:
+    """AuditMissing, AuditChannel -> the cells of the convergence map that are not whole."""
+    sizes = channels.select(*_CHANNEL, "messages")
+    wide = F.least(F.lit(COLUMNS), F.col("messages"))
+    column = F.floor((F.col("position") - 1) * wide / F.col("messages")).alias("column")
+    placed = missing.join(F.broadcast(sizes), list(_CHANNEL)).select(*_CHANNEL, "node", column, "reason")
+    sums = placed.groupBy(*_CHANNEL, "node", "column").agg(
+        F.count_if(F.col("reason") == LOST).alias("lost"), F.count_if(F.col("reason") != LOST).alias("excused")
+    )
+    rows = sums.orderBy(F.col("lost").desc(), *_CHANNEL, "node", "column").limit(MOST).collect()
+    return [Cell((r["run_id"], r["channel"]), r["node"], r["column"], r["lost"], r["excused"]) for r in rows]
+
+
+def curves(deliveries: DataFrame) -> list[Curve]:
+    """MetricsDelivery -> a curve for each way: the sketches of all hours merged."""
+    timed = deliveries.where(F.col("corrected") > 0)
+    merged = timed.groupBy(*_CHANNEL, "via").agg(
+        F.kll_merge_agg_double("sketch").alias("sketch"), F.sum("corrected").alias("n")
+    )
+    shares = F.array(*map(F.lit, SHARES))
+    rows = merged.select(*_CHANNEL, "via", "n", F.kll_sketch_get_quantile_double("sketch", shares).alias("times"))
+    return [
+        Curve((row["run_id"], row["channel"]), row["via"], row["n"], tuple(row["times"]))
+        for row in rows.orderBy(*_CHANNEL, "via").limit(MOST).collect()
+    ]
+
+
+def provenance(lake: Lake, nodes: list[tables.Node], made_ms: int) -> dict[str, str]:
+    counted = {
+        table.__name__.lower(): lake.read(table).count()
+        for table in (tables.Journal, tables.Message, tables.Packet, tables.Quarantine)
+    }
+    bad = bring(lake.read(tables.Quarantine), tables.Quarantine, ("source", "place"), 20)
+    return {
+        "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__} on Spark {lake.spark.version}",
+        "Lake": f"{lake.root}, tables of version {tables.VERSION}",
+        "Rows": ", ".join(f"{count:,} {name}" for name, count in counted.items()),
+        "Databases": ", ".join(sorted({node.source for node in nodes})) or "none",
+        "Not taken": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in bad) or "nothing",
+    }

@@ -1,0 +1,145 @@
+"""The page: verdict first, then what it rests on, channel by channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import Final
+
+from sdschat.pipeline.report import charts, tables
+from sdschat.pipeline.report.data import Channel, ReportData
+from sdschat.pipeline.report.style import CSS
+from sdschat.pipeline.report.svg import NOTHING, duration, size
+from sdschat.pipeline.schemas import FAULTS, FIELD, AuditChannel
+from sdschat.pipeline.verdict import channel_sentence, sentence
+
+_MOST_CHANNELS: Final = 12
+
+
+def page(data: ReportData) -> str:
+    """One file that needs nothing else."""
+    audit = data.audit
+    bad = "" if audit.agreed else " bad"
+    worst = sorted(audit.channels, key=lambda row: (row.converged, -row.missing - row.faults, row.run_id, row.channel))
+    body = [
+        '<p class="kicker">sdschat · report</p>',
+        f'<div class="verdict{bad}"><h1>{escape(sentence(audit.channels))}</h1>'
+        f'<span class="pill">{"agreed" if audit.agreed else "not agreed"}</span></div>',
+    ]
+    for channel in worst[:_MOST_CHANNELS]:
+        body += _channel(data, channel, alone=len(worst) == 1)
+    if len(worst) > _MOST_CHANNELS:
+        body.append(f'<p class="note">{len(worst) - _MOST_CHANNELS} more channels are in the tables of the lake.</p>')
+    body.append(section("Where this comes from", "", tables.provenance(data)))
+    title = "sdschat report: " + ("agreed" if audit.agreed else "not agreed")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<style>{CSS}</style></head>\n<body><main>{''.join(body)}</main></body></html>\n"
+    )
+
+
+def section(heading: str, note: str, inner: str) -> str:
+    said = f'<p class="note">{escape(note)}</p>' if note else ""
+    return f"<section><h2>{escape(heading)}</h2>{said}{inner}</section>\n" if inner else ""
+
+
+def _channel(data: ReportData, channel: AuditChannel, alone: bool) -> Iterator[str]:
+    key = (channel.run_id, channel.channel)
+    name = channel.channel if channel.run_id == FIELD else f"{channel.channel} of {channel.run_id}"
+    if not alone:
+        yield f'<h3>{escape(name)}</h3><p class="note">{escape(channel_sentence(channel))}</p>'
+    yield _tiles(data, channel)
+    yield from _agreement(data, channel, key)
+    yield from _figures(data, key)
+
+
+def of(rows: Iterable[tables.R], key: Channel) -> list[tables.R]:
+    return [row for row in rows if (row.run_id, row.channel) == key]
+
+
+def _tiles(data: ReportData, channel: AuditChannel) -> str:
+    key = (channel.run_id, channel.channel)
+    figures = data.metrics
+    curves = [curve for curve in data.curves if curve.channel == key]
+    live = max(curves, key=lambda curve: curve.n, default=None)
+    repair, sent = of(figures.repair, key), of(figures.traffic, key)
+    messages, deliveries = channel.messages or 1, sum(curve.n for curve in curves)
+    heal = [row.heal_p95 for row in repair if row.heal_p95 is not None]
+    tiles = [
+        (f"{channel.nodes:,}", "nodes"),
+        (f"{channel.messages:,}", "messages"),
+        (f"{channel.missing:,}", "missing"),
+        (duration(live.times[20]) if live else NOTHING, "half of the deliveries"),
+        (duration(max(heal, default=None)), "95 % healed, slowest node"),
+        (size(sum(row.bytes for row in sent) / messages), "sent for each message"),
+        (f"{sum(row.duplicates for row in repair) / max(1, deliveries):.2f}", "duplicates for each delivery"),
+    ]
+    return '<div class="tiles">' + "".join(
+        f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>' for value, what in tiles
+    ) + "</div>"  # fmt: skip
+
+
+def _agreement(data: ReportData, channel: AuditChannel, key: Channel) -> Iterator[str]:
+    named = tables.naming(data)
+    nodes, missing = of(data.audit.nodes, key), of(data.audit.missing, key)
+    findings = of(data.audit.findings, key)
+    faults = [row for row in findings if row.kind in FAULTS]
+    cells = [cell for cell in data.cells if cell.channel == key]
+    if nodes and channel.messages:
+        yield section(
+            "Who has what",
+            "Each row is a node, each cell a stretch of the canonical log. Dots are faults.",
+            charts.convergence(nodes, channel.messages, cells, faults, named) + _LEGEND,
+        )
+    yield section("Missing", "What a node should have and has not.", tables.missing(data, missing, named))
+    yield section("Faults", "What breaks a promise.", tables.findings(data, faults, named))
+    told = [row for row in findings if row.kind not in FAULTS]
+    yield section(
+        "Declared gaps", "What nodes say themselves that they do not have.", tables.findings(data, told, named)
+    )
+    yield section("Nodes", "", tables.nodes(nodes, missing, findings, named))
+
+
+_LEGEND: Final = (
+    '<p class="legend"><span><i style="background:var(--held)"></i>has all</span>'
+    '<span><i style="background:var(--lost1)"></i>lacks some</span>'
+    '<span><i style="background:var(--lost2)"></i>more than a tenth</span>'
+    '<span><i style="background:var(--lost3)"></i>more than half</span>'
+    '<span><i style="background:var(--excused)"></i>not owed</span></p>'
+)
+
+
+def _figures(data: ReportData, key: Channel) -> Iterator[str]:
+    named, figures = tables.naming(data), data.metrics
+    curves = [curve for curve in data.curves if curve.channel == key]
+    clocks = of(figures.clock, key)
+    if curves:
+        yield section("How long delivery took", tables.latency_note(of(figures.delivery, key)), charts.latency(curves))
+    acks = [row for row in of(figures.ack, key) if row.sent]
+    if any(row.acked or row.possibly_acked for row in acks):
+        note = "From the first sending, on the sender's own clock: half, 95 % (thick) and 99 % (thin) of its messages. "
+        yield section(
+            "How long until it was known",
+            note + "Green: possibly acknowledged; blue: acknowledged.",
+            charts.acknowledged(acks, named),
+        )
+    repair = of(figures.repair, key)
+    if any(row.wanted or row.pushed or row.duplicates for row in repair):
+        picture = charts.bars(tables.repair_bars(repair), "{:,.0f}".format, "repair, from wanting to healing")
+        yield section("Repair", tables.repair_note(repair), picture)
+    traffic = of(figures.traffic, key)
+    if traffic:
+        picture = charts.bars(tables.traffic_bars(traffic), size, "bytes sent, by cause")
+        yield section("What was sent", "By all nodes, by why it was sent.", picture)
+    if of(figures.parts, key):
+        yield section("What packets are made of", "An average packet.", charts.bandwidth(of(figures.parts, key)))
+    checked = [row for row in of(figures.filter, key) if row.checks or row.claims]
+    if checked:
+        yield section("Filters against the truth", tables.filter_note(checked), charts.filters(checked, named))
+    yield section("Refused packets", "", tables.rejected(of(figures.rejected, key), named))
+    yield section(
+        "Clocks",
+        "How far the second clock is ahead of the first, from the fastest messages each way, and how sure that is.",
+        tables.clocks(clocks, named),
+    )

@@ -1,0 +1,209 @@
+"""Lists and sentences of a report."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import Final, Protocol, TypeVar
+
+from sdschat.pipeline.report.data import ReportData
+from sdschat.pipeline.report.svg import NOTHING, duration
+from sdschat.pipeline.rules import LOST
+from sdschat.pipeline.schemas import (
+    AuditFinding,
+    AuditMissing,
+    AuditNode,
+    MetricsClock,
+    MetricsDelivery,
+    MetricsFilter,
+    MetricsRejected,
+    MetricsRepair,
+    MetricsTraffic,
+)
+from sdschat.pipeline.verdict import counted, first_rows, node_words
+
+Named = Callable[[str], str]
+_SHOWN: Final = 50
+
+
+class InChannel(Protocol):
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def channel(self) -> str: ...
+
+
+R = TypeVar("R", bound=InChannel)
+
+
+def naming(data: ReportData) -> Named:
+    nicks = {node.node: node.nick for node in data.audit.nodes if node.nick}
+    counts = Counter(nicks.values())
+
+    def named(node: str) -> str:
+        nick = nicks.get(node)
+        return nick if nick is not None and counts[nick] == 1 else node[:8]
+
+    return named
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Iterable[int] = ()) -> str:
+    """Cells are HTML already; columns in `numbers` are set to the right."""
+    if not rows:
+        return ""
+    right = set(numbers)
+    head = "".join(f"<th{_side(at, right)}>{escape(name)}</th>" for at, name in enumerate(headings))
+    body = "".join(
+        "<tr>" + "".join(f"<td{_side(at, right)}>{cell}</td>" for at, cell in enumerate(row)) + "</tr>"
+        for row in rows[:_SHOWN]
+    )
+    more = f'<p class="legend">{len(rows) - _SHOWN:,} more in the tables.</p>' if len(rows) > _SHOWN else ""
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}'
+
+
+def _side(at: int, right: set[int]) -> str:
+    return ' class="n"' if at in right else ""
+
+
+def moment(ms: int | None) -> str:
+    if not ms:
+        return NOTHING
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return f"@{ms}"
+
+
+def inspect(data: ReportData, channel: str, message_id: str | None, node: str) -> str:
+    """The command that shows a message, at this node where its profile is known."""
+    if message_id is None:
+        return ""
+    options = data.commands.get(node, "")
+    command = f"sdschat inspect {shlex.quote(channel)} {shlex.quote(message_id[:12])} {options}".strip()
+    return f"<code>{escape(command)}</code>"
+
+
+def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str:
+    holder = {row.node: row.node for row in data.audit.nodes if row.agrees}
+    found = []
+    for row in [row for row in first_rows(rows) if row.reason == LOST]:
+        look_at = row.sender if row.sender in holder else next(iter(holder), row.node)
+        found.append([
+            escape(named(row.node)), f"{row.position:,}", moment(row.lamport),
+            f"<code>{escape(row.message_id[:12])}</code>",
+            escape(named(row.sender)), escape(row.detail), inspect(data, row.channel, row.message_id, look_at),
+        ])  # fmt: skip
+    headings = ("Node", "Place", "Dated (UTC)", "Message", "Of", "What is known", "Look at it")
+    return table(headings, found, (1,))
+
+
+def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> str:
+    found = [
+        [
+            escape(named(row.node)), escape(row.kind), NOTHING if row.position is None else f"{row.position:,}",
+            moment(row.lamport), f"<code>{escape((row.message_id or NOTHING)[:12])}</code>",
+            escape(row.detail) + (f" <code>{escape(row.other[:12])}</code>" if row.other else ""),
+            inspect(data, row.channel, row.message_id, row.node),
+        ]
+        for row in rows
+    ]  # fmt: skip
+    return table(("Node", "What", "Place", "Dated (UTC)", "Message", "In detail", "Look at it"), found, (2,))
+
+
+def nodes(
+    rows: Sequence[AuditNode], lacking: Sequence[AuditMissing], found: Sequence[AuditFinding], named: Named
+) -> str:
+    told = []
+    for row in sorted(rows, key=lambda row: (row.agrees, named(row.node))):
+        pill = f'<span class="pill{"" if row.agrees else " bad"}">{escape(node_words(row, lacking, found))}</span>'
+        times = f"{moment(row.first_ms)} {NOTHING} {moment(row.last_ms)[11:]}"
+        told.append([escape(named(row.node)), f"{row.messages:,}", f"{row.owed:,}", times, pill])
+    return table(("Node", "Messages", "Owed", "Seen (UTC)", "Verdict"), told, (1, 2))
+
+
+def clocks(rows: Sequence[MetricsClock], named: Named) -> str:
+    found = [
+        [
+            escape(named(row.node)), escape(named(row.peer)), f"{row.out:,} / {row.back:,}",
+            "unknown" if row.offset_ms is None else f"{row.offset_ms:+,.1f} ms",
+            NOTHING if row.uncertainty_ms is None else f"± {abs(row.uncertainty_ms):,.1f} ms",
+        ]
+        for row in rows
+        if row.node < row.peer
+    ]  # fmt: skip
+    return table(("Clock of", "and of", "Messages there / back", "Ahead by", "Uncertainty"), found, (2, 3, 4))
+
+
+def rejected(rows: Sequence[MetricsRejected], named: Named) -> str:
+    told = sorted(rows, key=lambda row: -row.packets)
+    return table(
+        ("Node", "Reason", "Packets"), [[escape(named(r.node)), escape(r.reason), f"{r.packets:,}"] for r in told], (2,)
+    )
+
+
+def latency_note(rows: Sequence[MetricsDelivery]) -> str:
+    negative, after = sum(row.negative for row in rows), sum(row.corrected_negative for row in rows)
+    delivered, corrected = sum(row.delivered for row in rows), sum(row.corrected for row in rows)
+    return (
+        f"{counted(delivered, 'delivery', 'deliveries')}; {corrected:,} of them with clocks corrected. By the clocks "
+        f"as they stood {negative:,} arrived before they were sent, after correction {after:,}."
+    )
+
+
+def repair_note(rows: Sequence[MetricsRepair]) -> str:
+    useful, answered = sum(row.useful for row in rows), sum(row.answered for row in rows)
+    slow = [row.heal_p95 for row in rows if row.heal_p95 is not None]
+    said = f"{useful:,} of {answered:,} answers were of use" if answered else "Nobody answered a request"
+    return f"{said}. 95 % of what was wanted was there within {duration(max(slow, default=None))} at the slowest node."
+
+
+def repair_bars(rows: Sequence[MetricsRepair]) -> list[tuple[str, float, str]]:
+    def total(name: str) -> float:
+        return float(sum(getattr(row, name) for row in rows))
+
+    return [
+        ("had to wait for another", total("buffered"), "c5"), ("wanted", total("wanted"), "c2"),
+        ("requested", total("requested"), "c2"), ("answered", total("answered"), "c2"),
+        ("delivered by repair", total("useful"), "c3"), ("pushed by anti-entropy", total("pushed"), "c4"),
+        ("delivered by anti-entropy", total("synced"), "c3"), ("healed in the end", total("healed"), "c3"),
+        ("duplicates received", total("duplicates"), "c5"),
+    ]  # fmt: skip
+
+
+def traffic_bars(rows: Sequence[MetricsTraffic]) -> list[tuple[str, float, str]]:
+    sizes: Counter[str] = Counter()
+    packets: Counter[str] = Counter()
+    for row in rows:
+        sizes[row.cause] += row.bytes
+        packets[row.cause] += row.packets
+    colours = {"message": "c1", "resend": "c2", "repair": "c2", "push": "c4", "sync": "c3"}
+    return [
+        (f"{cause or 'other'} ({packets[cause]:,})", float(total), colours.get(cause, "c5"))
+        for cause, total in sizes.most_common()
+    ]
+
+
+def filter_note(rows: Sequence[MetricsFilter]) -> str:
+    checks, hits = sum(row.checks for row in rows), sum(row.hits for row in rows)
+    expected, claims = sum(row.expected for row in rows), sum(row.claims for row in rows)
+    wrong, undecided = sum(row.wrong for row in rows), sum(row.undecided for row in rows)
+    return (
+        f"Each filter that was sent was asked for ids that its sender cannot have had: {checks:,} times, {hits:,} were "
+        f"there by chance, {expected:.2f} are expected. Whiskers span what chance allows. Of {claims:,} acknowledge"
+        f"ments drawn from filters {wrong:,} were wrong, and {undecided:,} too close for the clocks to tell."
+    )
+
+
+def provenance(data: ReportData) -> str:
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in data.provenance.items())
+    lost = [row for row in data.audit.journals if row.lost]
+    named = naming(data)
+    told = [
+        [escape(named(row.node)), f"<code>{escape(row.boot[:8])}</code>", f"{row.rows:,}", f"{row.lost:,}"]
+        for row in lost
+    ]
+    gaps = table(("Journal of", "Boot", "Events", "Lost"), told, (2, 3))
+    return f"<dl>{listed}</dl>{gaps}"

@@ -1,0 +1,40 @@
+"""Filters as they were sent, asked for what their senders cannot have had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from sdschat.pipeline.sources.packets import CODEC
+from sdschat.sds.bloom.compact import CompactFilter
+from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.bloom.waku import HASHES
+from sdschat.sds.values import Message
+
+LATER: Final = 50  # so many of what its sender delivered next are asked of each filter
+
+
+class Trial(NamedTuple):
+    filters: int
+    checks: int
+    hits: int
+    expected: float
+
+
+def tried(packets: Iterable[tuple[bytes, Sequence[str]]]) -> Trial:
+    """Packets with ids that are not in their filters, but for chance."""
+    filters = checks = hits = 0
+    expected = 0.0
+    for raw, ids in packets:
+        message = CODEC.decode(raw)
+        if not isinstance(message, Message) or not message.bloom_filter or not ids:
+            continue
+        found = read_filter(message.bloom_filter)
+        if isinstance(found, str):
+            continue
+        filters += 1
+        checks += len(ids)
+        hits += sum(map(found.holds, ids))
+        hashes = found.hashes if isinstance(found, CompactFilter) else HASHES
+        expected += len(ids) * found.fill**hashes
+    return Trial(filters, checks, hits, expected)

@@ -1,0 +1,121 @@
+"""The page, as a browser has it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from sdschat.pipeline.compare import compare, databases
+from sdschat.pipeline.report.from_databases import report_data
+from sdschat.pipeline.report.page import page
+from sdschat.pipeline.rules import DEFAULT
+from tests.needs import needs_program
+from tests.pipeline.field import NAMES, WORDS, change, nth, talk
+
+START = 1_760_000_000_000
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return talk(tmp_path_factory.mktemp("field"))
+
+
+@pytest.fixture(scope="module")
+def tampered(untouched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(shutil.copytree(untouched, tmp_path_factory.mktemp("tampered") / "field"))
+    change(folder, "bob", "DELETE FROM log WHERE place = ?", nth(folder, "bob", 4)[0])
+    change(
+        folder, "cleo", "UPDATE text SET text = '<script>alert(1)</script>' WHERE place = ?", nth(folder, "cleo", 2)[0]
+    )
+    return folder
+
+
+def made(folder: Path) -> str:
+    return page(report_data(compare(databases([folder]), START, DEFAULT), DEFAULT, START))
+
+
+def test_it_opens_with_the_verdict(untouched: Path, tampered: Path) -> None:
+    said = f"lobby: 3 nodes and {len(WORDS)} messages; "
+    assert re.search(r"<h1>(.*?)</h1>", made(untouched))[1] == (  # type: ignore[index]
+        f"{said}everybody has everything they should have, in the same order."
+    )
+    assert re.search(r"<h1>(.*?)</h1>", made(tampered))[1] == (  # type: ignore[index]
+        f"{said}the nodes do not agree: 1 message is missing and 2 faults were found."
+    )
+
+
+def test_what_is_missing_is_listed_with_the_command_that_shows_it(tampered: Path) -> None:
+    message_id = nth(tampered, "cleo", 4)[1]
+    assert f"sdschat inspect lobby {message_id[:12]} --profile" in made(tampered)
+
+
+def test_it_needs_nothing_from_elsewhere(tampered: Path) -> None:
+    class Outside(HTMLParser):
+        found: list[str] = []  # noqa: RUF012
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            if tag in ("script", "link", "img", "iframe") or any(name in ("src", "href") for name, _ in attrs):
+                self.found.append(tag)
+
+    html = made(tampered)
+    Outside().feed(html)
+    assert Outside.found == []
+    assert "url(" not in html
+    assert "@import" not in html
+
+
+def test_a_channel_of_which_there_is_nothing_makes_a_page_too(tmp_path: Path) -> None:
+    empty = compare([], START, DEFAULT)
+    assert "There is nothing to compare." in page(report_data(empty, DEFAULT, START))
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    return needs_program("chromium")
+
+
+def ask_browser(browser: str, profile: Path, *arguments: str) -> str:
+    """`--headless` for tests; a profile of its own, so that two runs do not meet."""
+    done = subprocess.run(
+        [
+            browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            f"--user-data-dir={profile}", *arguments,
+        ],
+        capture_output=True, timeout=110, check=True,
+    )  # fmt: skip
+    return done.stdout.decode()
+
+
+def test_a_browser_shows_every_picture(browser: str, tampered: Path, tmp_path: Path) -> None:
+    """A script at the end measures what the browser made of the page."""
+    measure = (
+        "<script>document.body.setAttribute('data-found', JSON.stringify({"
+        "svg: [...document.querySelectorAll('svg')].filter(e => e.getBoundingClientRect().height > 20).length,"
+        "all: document.querySelectorAll('svg').length,"
+        "wide: document.documentElement.scrollWidth <= window.innerWidth,"
+        "h1: document.querySelector('h1').getBoundingClientRect().top < 200,"
+        "odd: document.body.innerText.includes('undefined') || document.body.innerText.includes('None')}))</script>"
+    )
+    file = tmp_path / "report.html"
+    file.write_text(made(tampered).replace("</body>", f"{measure}</body>"), encoding="utf-8")
+    shown = ask_browser(browser, tmp_path / "profile", "--window-size=1100,900", "--dump-dom", file.as_uri())
+    found = re.search(r"data-found=\"(.*?)\"", shown)
+    assert found is not None
+    said = found[1].replace("&quot;", '"')
+    assert '"wide":true' in said
+    assert '"h1":true' in said
+    assert '"odd":false' in said
+    svg, every = re.search(r'"svg":(\d+),"all":(\d+)', said).groups()  # type: ignore[union-attr]
+    assert svg == every
+    assert int(svg) >= 4
+
+
+def test_every_node_is_on_the_map(tampered: Path) -> None:
+    picture = re.search(r"Who has what.*?</svg>", made(tampered), re.DOTALL)
+    assert picture is not None
+    assert all(f">{name}</text>" in picture[0] for name in NAMES)
