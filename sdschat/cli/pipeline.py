@@ -16,6 +16,13 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "Whether everybody has everything, in the same order.",
     "metrics": "How long it took, and what it cost.",
     "report": "One HTML file with verdict, pictures and figures.",
+    "stream": "Take segments in as they arrive.",
+    "archive": "Sort the canonical log, to be read without Spark.",
+    "get": "Messages out of the archive, by id or range.",
+    "doctor": "Which Java, what is installed, what would fail.",
+    "warmup": "Make Spark start in about half the time.",
+    "submit-args": "Print the command for spark-submit.",
+    "init-sdp": "A project for Spark Declarative Pipelines.",
 }
 EXAMPLES: Final = """\b
 Examples:

@@ -26,6 +26,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+            if "spark" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
+                item.add_marker(
+                    pytest.mark.timeout(600)
+                )  # the first of them starts Spark, on a machine that may be busy
 
 
 @pytest.fixture(scope="session")
@@ -45,3 +49,16 @@ def spark(where: Where) -> Iterator[SparkSession]:
     needs_module("pyarrow")
     with open_spark(where) as session:
         yield session
+    _end_java()
+
+
+def _end_java() -> None:
+    """Spark leaves its Java to the end of the process, where Python complains of it."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    if gateway is not None and getattr(gateway, "proc", None) is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(60)
+        SparkContext._gateway = None

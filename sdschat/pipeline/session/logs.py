@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sys
 from collections.abc import Iterator
@@ -23,8 +24,12 @@ appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
 
 def write_log4j(folder: Path, log: Path) -> Path:
     """Where the configuration of Spark's logging is now."""
-    path = folder / f"log4j2-{os.getpid()}.properties"
-    path.write_text(_LOG4J.format(file=log), encoding="utf-8")
+    text = _LOG4J.format(file=log)
+    path = folder / f"log4j2-{hashlib.sha256(text.encode()).hexdigest()[:8]}.properties"
+    if not path.exists():
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
     return path
 
 

@@ -1,0 +1,38 @@
+"""`sdschat pipeline archive`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sdschat.cli.options import say
+from sdschat.cli.problem import Problem
+from sdschat.cli.spark.common import lake_option, open_lake, step
+from sdschat.cli.where import where_options
+
+if TYPE_CHECKING:
+    from sdschat.pipeline.session import Where
+
+
+@click.command("archive")
+@lake_option
+@where_options
+def command(lake: str, where: Where) -> None:
+    """Sort the canonical log by id and by place, to be read from without Spark.
+
+    \b
+    Examples:
+      sdschat pipeline archive --lake lake
+      sdschat pipeline get --lake lake 3fa9…    a message, in milliseconds
+    """
+    from sdschat.pipeline.archive.write import write_archive
+    from sdschat.pipeline.schemas import Log, Message
+
+    with open_lake(where, lake) as there, step("archive"):
+        log = there.read(Log)
+        if log.isEmpty():
+            raise Problem(f"There is no canonical log in {lake}: `sdschat pipeline consolidate` makes it.")
+        packets = there.read(Message).where("raw IS NOT NULL").select("run_id", "channel", "message_id", "raw")
+        count = write_archive(log, packets.dropDuplicates(["run_id", "channel", "message_id"]), there.root)
+    say(f"{count:,} messages")

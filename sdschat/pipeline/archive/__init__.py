@@ -1,0 +1,1 @@
+"""The canonical log for reading: sorted by place and by id, answered from without a JVM."""

@@ -1,0 +1,108 @@
+"""Answers from the archive, with pyarrow alone: a Store node asks this, and `sdschat pipeline get`.
+
+The statistics of all row groups are read once; a look-up then reads the few groups that can have what it looks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
+from sdschat.pipeline.problem import PipelineProblem
+
+MOST: Final = 1_000  # rows in one answer
+_BOUNDED: Final = ("run_id", "channel", "message_id", "position", "lamport")
+_END: Final = 1 << 62
+
+Row = dict[str, Any]
+Bounds = Mapping[str, tuple[Any, Any]]  # column: the least and the greatest, both included
+
+
+class _Group(NamedTuple):
+    file: int
+    at: int
+    bounds: Bounds
+
+    def may_have(self, wanted: Bounds) -> bool:
+        return all(self.bounds[name][0] <= high and low <= self.bounds[name][1] for name, (low, high) in wanted.items())
+
+
+class _Sorted:
+    """Parquet files in one order, opened once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = [pq.ParquetFile(path, memory_map=True) for path in sorted(folder.glob("*.parquet"))]
+        self._groups = [group for number, file in enumerate(self._files) for group in _groups(file, number)]
+
+    def find(self, wanted: Bounds) -> Iterator[Row]:
+        for group in self._groups:
+            if group.may_have(wanted):
+                table = self._files[group.file].read_row_group(group.at)
+                yield from table.filter(_within(table, wanted)).to_pylist()
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+def _within(table: pa.Table, wanted: Bounds) -> Any:
+    mask = None
+    for name, (low, high) in wanted.items():
+        column = table[name]
+        inside = pc.equal(column, low) if low == high else pc.and_(
+            pc.greater_equal(column, low), pc.less_equal(column, high)
+        )  # fmt: skip
+        mask = inside if mask is None else pc.and_(mask, inside)
+    return mask
+
+
+def _groups(file: pq.ParquetFile, number: int) -> Iterator[_Group]:
+    schema = file.metadata.schema
+    leaves = {schema.column(at).path: at for at in range(file.metadata.num_columns)}
+    for at in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(at)
+        found = {name: group.column(leaves[name]).statistics for name in _BOUNDED}
+        if group.num_rows:
+            yield _Group(number, at, {name: (each.min, each.max) for name, each in found.items()})
+
+
+class Archive:
+    """Open it once and keep it: reading the statistics takes longer than a look-up."""
+
+    def __init__(self, lake: Path) -> None:
+        """Raises PipelineProblem where there is no archive."""
+        for folder in (lake / BY_ID, lake / BY_PLACE):
+            if not any(folder.glob("*.parquet")):
+                raise PipelineProblem(f"There is no archive in {lake}: `sdschat pipeline archive` makes it.", 2)
+        self._by_id, self._by_place = _Sorted(lake / BY_ID), _Sorted(lake / BY_PLACE)
+
+    def get(self, message_id: str) -> list[Row]:
+        """The message with this id, in every channel and run that has one."""
+        return list(self._by_id.find({"message_id": (message_id, message_id)}))
+
+    def positions(self, channel: str, first: int, last: int, run_id: str = "field") -> list[Row]:
+        """Messages of a channel by position, both ends included, the first `MOST` of them."""
+        return self._range(channel, run_id, {"position": (first, min(last, first + MOST - 1))}, MOST)
+
+    def dated(self, channel: str, first: int, last: int = _END, run_id: str = "field", count: int = MOST) -> list[Row]:
+        """Messages of a channel by Lamport time, both ends included, the first `count` of them."""
+        return self._range(channel, run_id, {"lamport": (first, last)}, min(count, MOST))
+
+    def _range(self, channel: str, run_id: str, wanted: Bounds, count: int) -> list[Row]:
+        bounds = {"run_id": (run_id, run_id), "channel": (channel, channel), **wanted}
+        found: list[Row] = []
+        for row in self._by_place.find(bounds):
+            found.append(row)
+            if len(found) == count:
+                break
+        return found
+
+    def close(self) -> None:
+        self._by_id.close()
+        self._by_place.close()

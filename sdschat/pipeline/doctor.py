@@ -1,0 +1,93 @@
+"""Whether Spark can run here: which Java and why, what is installed, and what would fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sdschat.pipeline.session.java import ADVICE, MODULE, find_java
+from sdschat.pipeline.session.warm import archive_path
+from sdschat.pipeline.session.where import Kind, Where
+
+GOOD, NOTE, BAD = "ok", "note", "fails"
+_NEEDED: Final = ("pyspark", "pyarrow", "pandas", "numpy", "duckdb")
+_FOR_CONNECT: Final = ("grpcio", "grpcio-status", "googleapis-common-protos", "zstandard")
+_ROOM: Final = 1 << 30
+
+
+class Finding(NamedTuple):
+    state: str
+    what: str
+    says: str
+
+
+def examine(where: Where) -> list[Finding]:
+    """Without starting anything: it takes no second."""
+    chosen = where.resolved()
+    found = [_place(chosen), *_java(chosen), *_packages(chosen), *_folders(chosen)]
+    return found
+
+
+def _place(where: Where) -> Finding:
+    kind = where.kind
+    if kind is Kind.GIVEN:
+        return Finding(GOOD, "where", "the session that spark-submit gave")
+    return Finding(GOOD, "where", f"{where.remote or where.master} ({kind.value})")
+
+
+def _java(where: Where) -> list[Finding]:
+    if where.kind is Kind.CONNECT:
+        return [Finding(GOOD, "Java", "not needed: a Connect server has its own")]
+    search = find_java()
+    found = [Finding(NOTE, "Java", f"passed over: {reason}") for reason in search.passed_over]
+    java = search.java
+    if java is None:
+        return [*found, Finding(BAD, "Java", f"none of version 17 or later. {ADVICE}")]
+    through = "" if java.complete else f", through a front of two lines since it lacks {MODULE}"
+    found.append(Finding(GOOD, "Java", f"{java.version} from {java.source}, {java.home}{through}"))
+    if not java.complete and os.name == "nt":
+        found.append(Finding(BAD, "Java", f"it lacks {MODULE}, which needs a whole Java on Windows. Set JAVA_HOME."))
+    if where.cache is not None:
+        archive = archive_path(where.cache, java)
+        if archive.exists():
+            found.append(Finding(GOOD, "class archive", f"{archive} ({archive.stat().st_size >> 20} MiB)"))
+        else:
+            found.append(Finding(NOTE, "class archive", "none; `sdschat pipeline warmup` makes one, for faster starts"))
+    return found
+
+
+def _packages(where: Where) -> list[Finding]:
+    found = [Finding(GOOD, "Python", sys.version.split()[0])]
+    for name in (*_NEEDED, *(_FOR_CONNECT if where.kind is Kind.CONNECT else ())):
+        try:
+            found.append(Finding(GOOD, name, version(name)))
+        except PackageNotFoundError:
+            instead = _client() if name == "pyspark" else ""
+            state = GOOD if instead and where.kind is Kind.CONNECT else BAD
+            says = instead or f"is not installed: pip install 'sdschat[pipeline]' or pip install {name}"
+            found.append(Finding(state, name, says))
+    return found
+
+
+def _client() -> str:
+    try:
+        return f"the thin client alone, {version('pyspark-client')}: only for --remote sc://"
+    except PackageNotFoundError:
+        return ""
+
+
+def _folders(where: Where) -> list[Finding]:
+    scratch = Path(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir())
+    free = shutil.disk_usage(scratch).free if scratch.exists() else 0
+    enough = free >= _ROOM
+    found = [
+        Finding(GOOD if enough else BAD, "scratch", f"{scratch}, {free >> 30} GiB free; SPARK_LOCAL_DIRS moves it")
+    ]
+    if where.log is not None:
+        found.append(Finding(GOOD, "log", f"Spark's own words go to {where.log}"))
+    return found

@@ -1,0 +1,31 @@
+"""The streaming query: segments in a folder, in the order in which they came."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Final
+
+from sdschat.pipeline.stream.batches import FOLDER, do_batch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FILE: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+_GLOB: Final = "*.{jsonl,ndjson,json,parquet}"
+
+
+def start(
+    spark: SparkSession, segments: str, lake: str, run_id: str, every: str = "2 seconds", once: bool = False,
+    most: int = 200,
+) -> Any:  # fmt: skip
+    """The query. Which files belong to which batch is written down before the batch is begun, so that a batch that is
+    done again has the same files. `once`: take in what is there, and end. Only names are read here."""
+    files = (
+        spark.readStream.format("binaryFile").schema(_FILE).option("pathGlobFilter", _GLOB)
+        .option("recursiveFileLookup", "true").option("maxFilesPerTrigger", str(most)).load(segments).select("path")
+    )  # fmt: skip
+    writer = (
+        files.writeStream.foreachBatch(functools.partial(do_batch, lake=lake, run_id=run_id))
+        .option("checkpointLocation", f"{lake.rstrip('/')}/{FOLDER}/_checkpoint").queryName("segments")
+    )  # fmt: skip
+    return (writer.trigger(availableNow=True) if once else writer.trigger(processingTime=every)).start()

@@ -1,0 +1,136 @@
+"""The stream, killed at random while segments arrive, against everything taken in at once.
+
+    python -m tests.pipeline.kills --kills 20
+
+Every life of the stream is a process group of its own, Java included, that SIGKILL ends at a moment drawn at random.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sdschat.pipeline.grid.engine import EngineGroup
+from sdschat.pipeline.grid.setting import Setting
+from sdschat.store.journal import json_lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OVERLAP = 7  # rows that a segment repeats of the one before
+
+
+class Arriving:
+    """Segments of the journals of a simulated group, that come into a folder one by one, as a tap would put them."""
+
+    def __init__(self, folder: Path, count: int, seed: int) -> None:
+        group = EngineGroup(Setting(by="engine", participants=5, messages=6, loss=0.2, journal=True), seed)
+        group.run()
+        rows = group.journal
+        size = -(-len(rows) // count)
+        self.folder = folder
+        self._bodies = [
+            "\n".join(json_lines(rows[max(0, at - _OVERLAP) : at + size])) + "\n" for at in range(0, len(rows), size)
+        ]
+        self._put = 0
+
+    def more(self, count: int) -> None:
+        for _ in range(min(count, len(self._bodies) - self._put)):
+            fresh = self.folder / f".segment-{self._put:04}.jsonl"
+            fresh.write_text(self._bodies[self._put], encoding="utf-8")
+            fresh.rename(self.folder / fresh.name[1:])
+            self._put += 1
+
+    def rest(self) -> None:
+        self.more(len(self._bodies))
+
+
+def live(segments: Path, lake: Path, kill_after: float | None) -> int | None:
+    """One life of the stream. Gives its exit code, or nothing where it was killed."""
+    command = [
+        sys.executable, "-m", "sdschat", "pipeline", "stream", str(segments), "--lake", str(lake), "--once",
+        "--most", "3", "--master", "local[2]", "--conf", "spark.driver.memory=1g",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        _, said = process.communicate(timeout=kill_after)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None
+    if process.returncode:
+        raise RuntimeError(f"the stream ended by itself: {said.decode(errors='replace')[-500:]}")
+    return process.returncode
+
+
+def begun(lake: Path) -> int:
+    """How many batches were begun and not finished at this moment, or finished."""
+    return len(list((lake / "stream" / "_checkpoint" / "offsets").glob("[0-9]*")))
+
+
+def kill_often(folder: Path, kills: int, seed: int) -> list[int]:
+    """How many batches had begun at each kill; then one life to the end."""
+    draw = random.Random(seed)
+    segments, lake = folder / "segments", folder / "lake"
+    segments.mkdir(parents=True)
+    arriving = Arriving(segments, 2 * kills + 4, seed)
+    arriving.more(2)
+    began = time.monotonic()
+    live(segments, lake, None)  # how long a life takes here and now
+    length = time.monotonic() - began
+    seen = []
+    for _ in range(kills):
+        arriving.more(2)
+        live(segments, lake, draw.uniform(0.4, 1.1) * length)
+        seen.append(begun(lake))
+    arriving.rest()
+    live(segments, lake, None)
+    return seen
+
+
+def differences(spark: SparkSession, folder: Path) -> list[str]:
+    """What the stream's tables have, and those of all segments at once do not, or the other way round."""
+    from sdschat.pipeline.stream.batches import Parts, at_once
+    from sdschat.pipeline.stream.tables import merged
+
+    parts = Parts(spark, str(folder / "lake"))
+    paths = [str(path) for path in sorted((folder / "segments").glob("*.jsonl"))]
+    found = []
+    for of, whole in at_once(spark, paths, "field").items():
+        came = {tuple(row) for row in merged(parts.before(of), of).collect()}
+        ought = {tuple(row) for row in whole.collect()}
+        found += [f"{of.__name__}: {row} is only in the stream" for row in came - ought]
+        found += [f"{of.__name__}: {row} is not in the stream" for row in ought - came]
+        if of.__name__ != "Traffic" and not ought:
+            found.append(f"{of.__name__} is empty: nothing was compared")
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    from sdschat.pipeline.session import Where, spark
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    options = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "kills"
+        seen = kill_often(folder, options.kills, options.seed)
+        with spark(Where("local[2]")) as session:
+            wrong = differences(session, folder)
+    print(f"{options.kills} kills (seed {options.seed}), with {seen} batches begun: {len(wrong)} rows differ")
+    print(*wrong[:10], sep="\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""The stream: batches that are done twice, segments that come twice, and processes that die."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.needs import needs_module
+
+needs_module("pyspark")
+needs_module("pyarrow")
+needs_module("numpy")
+
+from sdschat.pipeline.schemas import Fingerprint  # noqa: E402
+from sdschat.pipeline.stream.batches import Parts, local_path, take_in  # noqa: E402
+from sdschat.pipeline.stream.live import channels_now  # noqa: E402
+from sdschat.pipeline.stream.tables import Activity, merged  # noqa: E402
+from tests.pipeline.kills import Arriving, differences, kill_often  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four segments in two batches, of which the first was done twice, the first time with less in it."""
+    folder = tmp_path_factory.mktemp("stream")
+    (folder / "segments").mkdir()
+    Arriving(folder / "segments", 4, 1).rest()
+    paths = [str(path) for path in sorted((folder / "segments").glob("*.jsonl"))]
+    lake = str(folder / "lake")
+    take_in(spark, paths[:1], 0, lake, "field")
+    take_in(spark, paths[:2], 0, lake, "field")
+    take_in(spark, paths[1:], 1, lake, "field")  # the second segment comes once more
+    return folder
+
+
+def test_batches_come_to_what_everything_at_once_comes_to(spark: SparkSession, folder: Path) -> None:
+    assert differences(spark, folder) == []
+
+
+def test_a_row_too_many_would_be_seen(spark: SparkSession, folder: Path) -> None:
+    parts = Parts(spark, str(folder / "lake"))
+    whole = merged(parts.before(Activity), Activity)
+    assert whole.count() > 0
+    doubled = merged(parts.before(Activity).unionByName(parts.before(Activity)), Activity)
+    assert doubled.exceptAll(whole).count() == whole.count()
+
+
+def test_fingerprints_of_parts_merge_to_that_of_the_whole(spark: SparkSession, folder: Path) -> None:
+    rows = merged(Parts(spark, str(folder / "lake")).before(Fingerprint), Fingerprint).collect()
+    assert len({row.node for row in rows}) == 5
+    assert len({(row.n, row.x1) for row in rows if row.bucket == rows[0].bucket}) == 1
+
+
+def test_the_live_table_says_whether_logs_are_alike(spark: SparkSession, folder: Path) -> None:
+    (channel,) = channels_now(spark, str(folder / "lake"))
+    assert (channel.channel, channel.nodes, channel.fewest, channel.most, channel.alike) == ("lobby", 5, 6, 6, True)
+
+
+def test_an_empty_lake_has_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
+    assert channels_now(spark, str(tmp_path)) == []
+
+
+def test_paths_come_as_uris() -> None:
+    assert local_path("file:///tmp/a%20b.jsonl") == "/tmp/a b.jsonl"
+    assert local_path("s3a://bucket/a%20b") == "s3a://bucket/a%20b"
+
+
+@pytest.mark.timeout(600)
+def test_killed_twice_it_comes_to_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """`python -m tests.pipeline.kills --kills 20` does it twenty times."""
+    kill_often(tmp_path / "kills", 2, 7)
+    assert differences(spark, tmp_path / "kills") == []
