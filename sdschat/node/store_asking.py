@@ -9,6 +9,7 @@ from sdschat.identity.keys import Identity
 from sdschat.node.part import Post
 from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreFact, StoreLeft, StoreSilent
 from sdschat.node.store_judge import Checked, Judged, Lie, judge
+from sdschat.node.store_promises import Promises
 from sdschat.node.store_seal import ANSWER, QUERY, seal, unseal
 from sdschat.node.store_standing import Standing
 from sdschat.sds.values import Codec, Now, Refusal
@@ -93,6 +94,7 @@ class Asking:
         self.patience = patience
         self._queue: list[_Open] = []
         self._open: dict[bytes, _Open] = {}
+        self.promises = Promises()
         self._thin: dict[str, int] = {}
 
     def stores(self) -> list[str]:
@@ -159,6 +161,8 @@ class Asking:
             judged = self._note_thin(query.store, judged)
         elif query.range is not None:
             self._thin.pop(query.store, None)
+        if isinstance(judged, Judged):
+            judged = self._keep_to_word(query, answer, judged)
         if isinstance(judged, Lie):
             self.leave(query.store, judged.why)
             self._go_on(question, now)
@@ -171,6 +175,15 @@ class Asking:
             query.store, judged.fetched, judged.doubtful, answer.unknown, items, answer.more, answer.floor, answer.last
         )
         question.done(reply, now)
+
+    def _keep_to_word(self, query: Query, answer: Answer, judged: Judged) -> Judged | Lie:
+        """Hold a page against what this Store said to have, and remember what it says to have now."""
+        keys = [(one.message.lamport_timestamp or 0, one.message.message_id) for one in judged.fetched]
+        given = {message_id for _, message_id in keys}.union(judged.doubtful)
+        if query.range is not None and self.promises.left_out(query.store, query.range, answer, given) is not None:
+            return Lie("it left out of a page what it had said to have")
+        self.promises.note(query.store, keys)
+        return judged
 
     def _note_thin(self, store: str, judged: Judged) -> Judged | Lie:
         self._thin[store] = self._thin.get(store, 0) + 1

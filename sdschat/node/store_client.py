@@ -221,9 +221,13 @@ class StoreClient:
             self._room.stir()
 
     def _hints_came(self, reply: Reply, now: Now) -> None:
+        state = self._room.channel.state
         for item in reply.confirmed:
             if item.hint:
                 self._room.channel.learn_hint(item.message_id, item.hint)
+            entry = state.delivered(item.message_id)
+            if entry is not None:
+                self._asking.promises.note(reply.store, [(entry.lamport, entry.message_id)])
         if reply.unknown and self._hints_at is None:
             self._hints_at = now.mono + HINTS_EVERY
         self._room.stir()

@@ -15,15 +15,16 @@ from tests.storenode.test_fetching import SLOW
 from tests.storenode.worlds import Stores, keeper_of, silence, stores, transport_of, twist
 
 DAY = 24 * 3600 * 1000
+CALM = SLOW | {"sds.sync_interval": 2_000}
 CODEC = SdsCodec()
 
 
 async def _chat_of_yesterday(w: Stores, count: int) -> tuple[Member, list[str]]:
     """Ann and Bob talk, a Store hears it, and both leave. Gives the texts in the order of the log."""
-    keeper, _ = w.start_store("keeper", "hall", changes=SLOW)
+    keeper, _ = w.start_store("keeper", "hall", changes=CALM)
     keeper.node.clock.skew = -DAY
     keeper.node.join("lobby")
-    ann, bob = (w.start_late(name, skew=-DAY, changes=SLOW) for name in ("ann", "bob"))
+    ann, bob = (w.start_late(name, skew=-DAY, changes=CALM) for name in ("ann", "bob"))
     await ann.until(PresenceChanged, lambda p: p.nick == "bob")
     for number in range(count):
         (ann, bob)[number % 2].node.send("lobby", f"number {number}")
@@ -44,8 +45,8 @@ def _log(w: Stores, name: str) -> list[str]:
 def test_who_comes_a_day_later_sees_all_of_it_from_the_store(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            _, texts = await _chat_of_yesterday(w, 150)
-            carol = w.start_late("carol", changes=SLOW)
+            _, texts = await _chat_of_yesterday(w, 60)
+            carol = w.start_late("carol", changes=CALM)
             await carol.until_texts(*texts)
             assert _log(w, "carol") == texts
             told = carol.of(MessageDelivered)
@@ -60,8 +61,8 @@ def test_who_comes_a_day_later_sees_all_of_it_from_the_store(tmp_path: Path) -> 
 def test_a_store_that_falls_silent_half_way_is_left_for_a_peer_and_nothing_comes_twice(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, texts = await _chat_of_yesterday(w, 300)
-            dora = w.start_late("dora", changes=SLOW)
+            keeper, texts = await _chat_of_yesterday(w, 60)
+            dora = w.start_late("dora", changes=CALM)
             await dora.until_texts(*texts)
             answered = 0
 
@@ -74,13 +75,32 @@ def test_a_store_that_falls_silent_half_way_is_left_for_a_peer_and_nothing_comes
                 return answer
 
             twist(keeper, few)
-            keeper_of(keeper)._answers.page_bytes = 8000
-            carol = w.start_late("carol", changes=SLOW)
+            keeper_of(keeper)._answers.page_bytes = 3000
+            carol = w.start_late("carol", changes=CALM)
             await carol.until_texts(*texts)
             assert _log(w, "carol") == texts
             told = [one.said.message.message_id for one in carol.of(MessageDelivered)]
-            assert len(told) == len(set(told)) == 300
+            assert len(told) == len(set(told)) == 60
             assert answered > 2
             assert {one.via for one in carol.of(MessageDelivered)} == {"store", "sync"}
+
+    asyncio.run(story())
+
+
+def test_a_store_that_hides_pages_is_noticed_and_what_it_hides_comes_from_a_peer(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, texts = await _chat_of_yesterday(w, 60)
+            dora = w.start_late("dora", changes=CALM)
+            await dora.until_texts(*texts)
+
+            def hides(query: Query, answer: Answer) -> Answer:
+                kept = tuple(item for at, item in enumerate(answer.items) if query.range is None or at % 3)
+                return answer._replace(items=kept)
+
+            twist(keeper, hides)
+            carol = w.start_late("carol", changes=CALM)
+            await carol.until_texts(*texts)
+            assert _log(w, "carol") == texts
 
     asyncio.run(story())

@@ -60,6 +60,9 @@ class Stores(World):
         extend(member.node)
         for channel in channels or ("lobby",):
             member.node.join(channel)
+            for part in member.node.rooms[channel].parts:
+                if isinstance(part, store_client.StoreClient):
+                    part._asking.patience = 60_000  # a machine that is busy is not a Store that is silent
         return member
 
 
