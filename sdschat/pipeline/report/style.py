@@ -27,7 +27,7 @@ p.note { color:var(--soft); margin:0 0 16px; max-width:78ch }
 .pill { display:inline-block; border-radius:99px; padding:2px 12px; font-size:13px; font-weight:600;
   background:var(--good-soft); color:var(--good) }
 .bad .pill, .pill.bad { background:var(--bad-soft); color:var(--bad) }
-.tiles { display:grid; grid-template-columns:repeat(auto-fit,minmax(150px,1fr)); gap:12px; margin:0 0 24px }
+.tiles { display:grid; grid-template-columns:repeat(auto-fit,minmax(124px,1fr)); gap:12px; margin:0 0 24px }
 .tile, section { background:var(--card); border:1px solid var(--line); border-radius:12px }
 .tile { padding:14px 16px } .tile b { display:block; font-size:23px; font-weight:620; line-height:1.3 }
 .tile span { color:var(--soft); font-size:13px }
@@ -54,6 +54,7 @@ th { text-align:left; color:var(--soft); font-weight:500; border-bottom:1px soli
 td { border-bottom:1px solid var(--line); padding:6px 14px 6px 0; vertical-align:top }
 td.n, th.n { text-align:right } tr:last-child td { border-bottom:0 }
 code { font:12.5px ui-monospace,SFMono-Regular,Menlo,monospace; overflow-wrap:anywhere }
+td code.id { white-space:nowrap }
 dl { display:grid; grid-template-columns:max-content 1fr; gap:4px 20px; margin:0; font-size:13.5px }
 dt { color:var(--soft) } dd { margin:0; overflow-wrap:anywhere }
 footer { color:var(--soft); font-size:13px; margin-top:28px }

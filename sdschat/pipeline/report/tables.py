@@ -93,7 +93,7 @@ def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str
         look_at = row.sender if row.sender in holder else next(iter(holder), row.node)
         found.append([
             escape(named(row.node)), f"{row.position:,}", moment(row.lamport),
-            f"<code>{escape(row.message_id[:12])}</code>",
+            f'<code class="id">{escape(row.message_id[:12])}</code>',
             escape(named(row.sender)), escape(row.detail), inspect(data, row.channel, row.message_id, look_at),
         ])  # fmt: skip
     headings = ("Node", "Place", "Dated (UTC)", "Message", "Of", "What is known", "Look at it")
@@ -104,7 +104,7 @@ def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> st
     found = [
         [
             escape(named(row.node)), escape(row.kind), NOTHING if row.position is None else f"{row.position:,}",
-            moment(row.lamport), f"<code>{escape((row.message_id or NOTHING)[:12])}</code>",
+            moment(row.lamport), f'<code class="id">{escape((row.message_id or NOTHING)[:12])}</code>',
             escape(row.detail) + (f" <code>{escape(row.other[:12])}</code>" if row.other else ""),
             inspect(data, row.channel, row.message_id, row.node),
         ]
