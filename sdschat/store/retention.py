@@ -18,6 +18,7 @@ from sdschat.store.sums import row_sum
 _NEXT: Final = (
     "SELECT lamport FROM log WHERE channel = ? AND lamport >= ? ORDER BY lamport, message_id LIMIT 1 OFFSET ?"
 )
+_NEWEST: Final = "SELECT max(lamport) FROM log WHERE channel = ?"
 _STALE: Final = (
     "SELECT place FROM body WHERE place IN "
     "(SELECT place FROM log WHERE channel = ? AND lamport >= ? AND lamport < ? AND own = 0)"
@@ -41,7 +42,9 @@ def drop_oldest(store: Store, channel: str, before: int, most: int, now: int, la
     """
     floor = floor_of(store, channel)
     beyond = _dated(store, channel, floor.lamport, most)
-    bound = max(floor.lamport, before if beyond is None else min(before, beyond))
+    if beyond is None:  # all of them, but nothing that is still to come
+        beyond = _newest(store, channel) + 1
+    bound = max(floor.lamport, min(before, beyond))
     if beyond == floor.lamport:  # more messages than that are of the same millisecond
         bound = min(before, floor.lamport + 1)
     if bound == floor.lamport and not late:
@@ -84,6 +87,12 @@ def _dated(store: Store, channel: str, low: int, offset: int) -> int | None:
     with told_plainly(store.path):
         rows: list[Any] = store.connection.execute(_NEXT, (number, low, offset)).fetchall()
     return rows[0][0] if rows else None
+
+
+def _newest(store: Store, channel: str) -> int:
+    with told_plainly(store.path):
+        rows: list[Any] = store.connection.execute(_NEWEST, (store.number(channel),)).fetchall()
+    return rows[0][0] or 0
 
 
 class Space(NamedTuple):

@@ -66,6 +66,16 @@ def test_many_messages_of_one_millisecond_do_not_stop_it(tmp_path: Path) -> None
         assert floor.packets == 6
 
 
+def test_what_is_said_after_everything_was_dropped_is_kept(tmp_path: Path) -> None:
+    with _open(tmp_path) as store:
+        for number in range(3):
+            _say(store, number)
+        assert drop_oldest(store, "lobby", 2**43, 100, 0) == Floor(START + 3, 3, 0)
+        _say(store, 3)
+        assert _kept(store) == [3]
+        assert drop_oldest(store, "lobby", START + 3, 100, 0).packets == 3
+
+
 def test_own_messages_stay(tmp_path: Path) -> None:
     with _open(tmp_path) as store:
         for number in range(4):
