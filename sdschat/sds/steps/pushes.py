@@ -142,9 +142,10 @@ def heard_again(s: ChannelState, message_id: str) -> None:
 
 
 def _back_off(s: ChannelState, push: Push) -> int:
-    """How long the same message is not pushed again: half a sync interval, doubled up to four of them."""
+    """How long the same message is not pushed again: half a sync interval, which is when a newer filter may come, and
+    after the first two times twice as long each, up to four intervals. The budget is what bounds a flood."""
     interval = s.config.sync_interval
-    return min((interval // 2) << min(push.pushes, 8), 4 * interval)
+    return min((interval // 2) << max(0, min(push.pushes, 8) - 2), 4 * interval)
 
 
 def push_sweep(s: ChannelState) -> None:

@@ -73,7 +73,7 @@ def eligible_requests(s: ChannelState) -> tuple[HistoryEntry, ...]:
 
 
 def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier: str) -> None:
-    """The request goes out. If nothing comes of it, ask again, T_max later and twice as long each time."""
+    """The request goes out. If nothing comes of it, ask again T_max later; after three times, twice as long each."""
     if not requests:
         return
     ids = tuple(entry.message_id for entry in requests)
@@ -85,4 +85,4 @@ def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier:
         missing = s.requests.missing[message_id]
         missing.attempts += 1
         missing.suppressed = False
-        _new_entry(s, missing, s.now.mono + (s.config.t_max << min(missing.attempts - 1, 4)))
+        _new_entry(s, missing, s.now.mono + (s.config.t_max << min(max(0, missing.attempts - 3), 4)))

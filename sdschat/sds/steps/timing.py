@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sdschat.sds.events import ClockAhead
 from sdschat.sds.state import ChannelState
+
+HURRIED_FOR: Final = 10  # sync intervals
 
 
 def traffic_heard(s: ChannelState) -> None:
@@ -24,6 +28,11 @@ def traffic_sent(s: ChannelState) -> None:
     sync.spoke_at = mono
     sync.due = mono + _jittered(s)
     sync.latest = mono + s.config.sync_interval + _jittered(s)
+    if _lacks_something(s):
+        # What just went out may be lost, and nothing else makes the others send what we lack: the next one comes
+        # sooner, and nobody's traffic puts it off.
+        interval = s.config.sync_interval
+        sync.due = sync.latest = mono + interval // 2 + s.chance.below(max(1, interval // 4), "lack", sync.count)
 
 
 def hurry(s: ChannelState, within: int) -> None:
@@ -33,6 +42,12 @@ def hurry(s: ChannelState, within: int) -> None:
     due = max(due, sync.spoke_at + s.config.sync_interval // 2)
     sync.due = min(sync.due, due)
     sync.latest = min(sync.latest, sync.due)  # nobody's traffic puts this off
+
+
+def _lacks_something(s: ChannelState) -> bool:
+    """Some dependency is missing, and not for so long that hurrying has shown to be of no use."""
+    youngest = next(reversed(s.requests.missing.values()), None)
+    return youngest is not None and s.now.mono - youngest.since < HURRIED_FOR * s.config.sync_interval
 
 
 def _jittered(s: ChannelState) -> int:

@@ -1,0 +1,66 @@
+"""Who lacks something says so soon, again and again: any one packet may be lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sdschat.sds.config import SPEC
+from sdschat.sds.push import Push
+from sdschat.sds.steps.pushes import _back_off
+from sdschat.sds.steps.timing import HURRIED_FOR
+from tests.sds.group import START, Group, forge
+
+INTERVAL = 20_000
+CONFIG = replace(SPEC, sync_interval=INTERVAL, repair_enabled=False, push_enabled=False, lost_after=100 * INTERVAL)
+
+
+def syncs(group: Group) -> int:
+    return len(group["a"].messages("sync"))
+
+
+def lacking() -> Group:
+    """A node a that lacks m1, with its first sync message behind it."""
+    group = Group("a", config=CONFIG, settle=2000)
+    group.give("a", forge("b", "after-m1", START + 2, "m1"))
+    for _ in range(2 * INTERVAL // 1000):  # until a sync message that was due before is out
+        group.tick(1000)
+    return group
+
+
+def test_the_next_sync_comes_sooner_whatever_others_say() -> None:
+    group = lacking()
+    before = syncs(group)
+    for place in range(3 * INTERVAL // 1000):
+        group.give("a", forge("b", f"m{place + 2}", group.now.wall))
+        group.tick(1000)
+    assert syncs(group) - before >= 3
+
+
+def test_not_once_it_has_come() -> None:
+    group = lacking()
+    group.give("a", forge("b", "m1", START + 1))
+    group.tick(INTERVAL)
+    before = syncs(group)
+    for place in range(INTERVAL // 1000):
+        group.give("a", forge("b", f"m{place + 2}", group.now.wall))
+        group.tick(1000)
+    assert syncs(group) - before <= 1
+
+
+def test_not_for_as_long_as_it_is_missing() -> None:
+    group = lacking()
+    for _ in range(HURRIED_FOR * INTERVAL // 1000):
+        group.tick(1000)
+    before = syncs(group)
+    for _ in range(10 * INTERVAL // 1000):
+        group.tick(1000)
+    assert syncs(group) - before <= 15  # half an interval apart it would be 16 to 20
+
+
+def test_what_a_peer_still_lacks_is_pushed_twice_before_the_pauses_grow() -> None:
+    state = Group("a", config=CONFIG)["a"].channel.state
+    push = Push("m1", START)
+    pauses = []
+    for push.pushes in range(1, 8):
+        pauses.append(_back_off(state, push) / INTERVAL)
+    assert pauses == [0.5, 0.5, 1, 2, 4, 4, 4]
