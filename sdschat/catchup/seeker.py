@@ -148,7 +148,10 @@ class Seeker:
     def next_wake(self) -> int | None:
         if self._deadline is not None:
             return self._deadline
-        return min(self._failed.values(), default=None) if self.state is State.WAITING else None
+        if self.state is not State.WAITING:
+            return None
+        resting = (self._failed.get(name) for name in self._candidates if name not in self._compared)
+        return min((until for until in resting if until is not None), default=None)
 
     # What comes.
 

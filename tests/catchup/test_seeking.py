@@ -138,6 +138,18 @@ def test_alone_it_waits_for_somebody() -> None:
     assert world.keys("bob") == keys
 
 
+def test_offline_it_asks_for_no_waking_though_a_source_failed_before() -> None:
+    world = World({"mute": [], "bob": []})
+    world.kill("mute")
+    world.begin("bob")
+    world.present("mute", "bob")
+    world.run(15_000)
+    bob = world.peers["bob"]
+    assert bob.exchange.seeker.next_wake() is not None
+    bob.exchange.offline()
+    assert bob.exchange.seeker.next_wake() is None
+
+
 def test_progress_counts_up_to_all() -> None:
     keys = some_keys(2000)
     world = World({"ann": keys, "bob": keys[:500]})

@@ -1,0 +1,165 @@
+"""Runs with joiners and month-long absences: whoever comes late ends up with everything that was ever said.
+
+A run is a scenario as any other, in which one participant is away from early on. When its faults are over, a month
+passes in which all machines are off; the others talk again; another month passes, and then everyone is there, the one
+who was away and somebody who was never there before among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from sdschat.sim.acts import act
+from sdschat.sim.finals import check_finals, check_quiet, check_replay, quiet_begins
+from sdschat.sim.generate import config_for, generate
+from sdschat.sim.history import HistoryWorld
+from sdschat.sim.phases import Outcome, _lacking, _where, patience
+from sdschat.sim.scenario import Action, Plan, Scenario, Violation
+from sdschat.sim.tight import limits
+from sdschat.sim.trace import Trace
+from sdschat.sim.world import ACTION
+
+MONTH = 30 * 24 * 3600 * 1000
+_MORE = 20  # messages that are sent between the two months, at most
+_CATCHING_UP = 300_000  # what a comparison may take beside anti-entropy, over a network that is whole
+
+
+@dataclass(slots=True)
+class Summary:
+    seeds: int = 0
+    delivered: int = 0
+    fetched: int = 0  # of these, by catching up
+    failures: list[Outcome] = field(default_factory=list)
+
+
+def scenario_for(seed: int) -> Scenario:
+    """As `generate` makes it, with somebody more who joins at the very end, and without what takes messages along:
+    who leaves for good may have the only copy of them."""
+    made = generate(seed)
+    kept = tuple(action for action in made.actions if action.verb not in ("leave", "flood", "jump"))
+    plans = tuple(replace(plan, skew=0) for plan in made.plans)
+    return replace(made, actions=kept, plans=(*plans, Plan("newcomer", joins=True)), limits=())
+
+
+def run(seed: int, full_trace: bool = False) -> tuple[Outcome, int]:
+    """The outcome, and how many messages came by catching up."""
+    scenario = scenario_for(seed)
+    trace = Trace(full_trace)
+    outcome = Outcome(seed, timing=scenario.timing)
+    world = None
+    try:
+        with limits(scenario.limits):
+            configs = [config_for(scenario.config, plan.layout) for plan in scenario.plans]
+            world = HistoryWorld(scenario, configs, trace)
+            _live(world, Random(seed))
+    except Violation as violation:
+        outcome.rule, outcome.what = violation.rule, violation.what
+    except Exception as error:
+        outcome.rule, outcome.what = "I13", _where(error)
+    if world is not None:
+        outcome.delivered, outcome.frames = world.ledger.delivered, world.frames
+    outcome.trace, outcome.steps = trace.digest(), trace.steps
+    return outcome, 0 if world is None else world.fetched
+
+
+def run_seeds(seeds: Iterable[int]) -> Summary:
+    summary = Summary()
+    for seed in seeds:
+        outcome, fetched = run(seed)
+        summary.seeds += 1
+        summary.delivered += outcome.delivered
+        summary.fetched += fetched
+        if not outcome.good:
+            summary.failures.append(outcome)
+    return summary
+
+
+def main() -> int:
+    """`python -m sdschat.sim.history_run --seeds N`: 0 where every invariant held."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=200, help="how many (default 200)")
+    parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
+    options = parser.parse_args()
+    summary = run_seeds(range(options.first, options.first + options.seeds))
+    print(f"{summary.seeds} seeds, {len(summary.failures)} failed; {summary.delivered} deliveries, of which", end=" ")
+    print(f"{summary.fetched} by catching up")
+    for outcome in summary.failures:
+        print(f"seed {outcome.seed} breaks {outcome.rule}: {outcome.what}")
+    return 1 if summary.failures else 0
+
+
+def _live(world: HistoryWorld, draw: Random) -> None:
+    scenario = world.scenario
+    away = draw.randrange(len(world.nodes) - 1)
+    newcomer = len(world.nodes) - 1
+    for node in world.nodes:
+        if not node.gone:
+            world.boot(node)
+    for action in scenario.actions:
+        if action.verb != "join" or action.node != newcomer:
+            world.schedule(action.at, ACTION, -1, action)
+    leaves_at = draw.randint(0, scenario.heal_at // 2)
+    world.schedule(leaves_at, ACTION, -1, Action(leaves_at, "gone for long", away))
+    world.run(scenario.heal_at, _act)
+    _month(world, except_for={away, newcomer})
+    turn = scenario.config.sync_interval
+    for number in range(draw.randint(0, _MORE)):
+        at = world.time + draw.randint(1, 2 * turn)
+        others = [node.index for node in world.nodes if node.index not in (away, newcomer)]
+        world.schedule(at, ACTION, -1, Action(at, "send", draw.choice(others), 10_000 + number))
+    world.run(world.time + 3 * turn, _act)
+    _month(world, except_for=set())
+    _heal(world)
+    world.until_settled = True
+    began = world.time
+    world.run(began + patience(scenario) + _CATCHING_UP, _act)
+    if world.ledger.convergence.outstanding:
+        raise Violation("I5", _lacking(world))
+    world.until_settled = False
+    world.run(world.time + 2 * turn + scenario.rates.tail_ms, _act)
+    check_finals(world)
+    quiet = quiet_begins(world)
+    world.run(world.time + 3 * turn, _act)
+    check_quiet(world, quiet, 3)
+    check_replay(world)
+
+
+def _act(world: HistoryWorld, action: Action) -> None:
+    if action.verb == "gone for long":
+        node = world.nodes[action.node]
+        node.kill()
+        node.gone = True
+    else:
+        act(world, action)
+    for index in [index for index in world.companions if world.nodes[index].channel is None]:
+        del world.companions[index]
+    if action.verb in ("crash", "leave", "join", "restart", "online", "offline", "gone for long"):
+        world.people_changed()
+
+
+def _month(world: HistoryWorld, except_for: set[int]) -> None:
+    """All machines are off for a month; then they are switched on, but for some."""
+    for node in world.nodes:
+        node.kill()
+    world.companions.clear()
+    world.run(world.time + MONTH, _act)
+    for node in world.nodes:
+        node.armed = ""
+        node.gone = node.index in except_for or (node.gone and not node.boots and bool(except_for))
+        if not node.gone:
+            node.online = True
+            world.boot(node)
+
+
+def _heal(world: HistoryWorld) -> None:
+    """Everyone is there, the network is whole, and everything that was ever said is owed to everyone."""
+    world.network.calm = True
+    world.network.blocked = frozenset()
+    world.ledger.convergence.begin(world.time, {node.index: 0 for node in world.nodes})
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
