@@ -48,18 +48,23 @@ def _into_log(
 
 
 def release(s: ChannelState, ready: list[Held]) -> None:
-    """Deliver held messages whose dependencies are met, and go on with those that waited for them."""
+    """Deliver held messages whose dependencies are met, and go on with those that waited for them.
+
+    One that turns out not to be above its parent is dropped, which may free others in turn: they join the same queue,
+    since a chain of them is as long as whoever forged it likes.
+    """
     heap = [(held.lamport, held.message.message_id, held) for held in ready]
     heapify(heap)
     while heap:
         _, message_id, held = heappop(heap)
         s.incoming.take(message_id)
-        if not _above_parents(s, held):
-            abandon(s, message_id, held.message.sender_id)
+        if _above_parents(s, held):
+            _into_log(s, held.message, held.raw, held.via, _gap_left(s, held), held.generation, held.received_at)
+            freed = s.incoming.meet(message_id, gap=False)
+        else:
+            freed = _left_behind(s, message_id, held.message.sender_id)
             spoil_filter(s)
-            continue
-        _into_log(s, held.message, held.raw, held.via, _gap_left(s, held), held.generation, held.received_at)
-        for waiter in s.incoming.meet(message_id, gap=False):
+        for waiter in freed:
             heappush(heap, (waiter.lamport, waiter.message.message_id, waiter))
 
 
@@ -82,13 +87,19 @@ def _above_parents(s: ChannelState, held: Held) -> bool:
 
 def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
     """A held message was dropped. Those that wait for it now wait for something unknown, and not for ever."""
+    release(s, _left_behind(s, message_id, sender_id))
+
+
+def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[Held]:
+    """Those that waited for a message that was dropped, and can wait no more: there is no room to ask for it."""
     s.fresh.pop(message_id, None)
     waiting = s.incoming.waiting_for.get(message_id)
     if not waiting:
-        return
+        return []
     blamed = s.incoming.held[next(iter(waiting))].message.sender_id
-    if not note_missing(s, HistoryEntry(message_id, None, sender_id), blamed):
-        release(s, s.incoming.meet(message_id, gap=True))
+    if note_missing(s, HistoryEntry(message_id, None, sender_id), blamed):
+        return []
+    return s.incoming.meet(message_id, gap=True)
 
 
 def give_up(s: ChannelState) -> None:
