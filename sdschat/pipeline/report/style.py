@@ -29,13 +29,13 @@ p.note { color:var(--soft); margin:0 0 16px; max-width:78ch }
 .bad .pill, .pill.bad { background:var(--bad-soft); color:var(--bad) }
 .tiles { display:grid; grid-template-columns:repeat(auto-fit,minmax(124px,1fr)); gap:12px; margin:0 0 24px }
 .tile, section { background:var(--card); border:1px solid var(--line); border-radius:12px }
-.tile { padding:14px 16px } .tile b { display:block; font-size:23px; font-weight:620; line-height:1.3 }
+.tile { padding:14px 16px } .tile b { display:block; font-size:21px; font-weight:620; line-height:1.3; white-space:nowrap }
 .tile span { color:var(--soft); font-size:13px }
 section { padding:22px 24px; margin:0 0 18px; break-inside:avoid }
 svg { width:100%; height:auto; display:block }
 svg text { font:12.5px system-ui,sans-serif; fill:var(--ink) }
 svg .tick { fill:var(--soft); font-size:11.5px } svg .bad { fill:var(--bad); font-weight:600 }
-svg .name { font-weight:600; stroke:none }
+svg .name { font-weight:600; stroke:var(--card); stroke-width:5px; paint-order:stroke }
 .grid { stroke:var(--line) } .held { fill:var(--held) } .excused { fill:var(--excused) }
 .lost1 { fill:var(--lost1) } .lost2 { fill:var(--lost2) } .lost3 { fill:var(--lost3) }
 .fault { fill:var(--bad); stroke:var(--card); stroke-width:1.5 }
@@ -54,7 +54,7 @@ th { text-align:left; color:var(--soft); font-weight:500; border-bottom:1px soli
 td { border-bottom:1px solid var(--line); padding:6px 14px 6px 0; vertical-align:top }
 td.n, th.n { text-align:right } tr:last-child td { border-bottom:0 }
 code { font:12.5px ui-monospace,SFMono-Regular,Menlo,monospace; overflow-wrap:anywhere }
-td code.id { white-space:nowrap }
+td .t, td code.id { white-space:nowrap }
 dl { display:grid; grid-template-columns:max-content 1fr; gap:4px 20px; margin:0; font-size:13.5px }
 dt { color:var(--soft) } dd { margin:0; overflow-wrap:anywhere }
 footer { color:var(--soft); font-size:13px; margin-top:28px }

@@ -120,7 +120,8 @@ def nodes(
     for row in sorted(rows, key=lambda row: (row.agrees, named(row.node))):
         pill = f'<span class="pill{"" if row.agrees else " bad"}">{escape(node_words(row, lacking, found))}</span>'
         times = f"{moment(row.first_ms)} {NOTHING} {moment(row.last_ms)[11:]}"
-        told.append([escape(named(row.node)), f"{row.messages:,}", f"{row.owed:,}", times, pill])
+        seen = f'<span class="t">{times}</span>'
+        told.append([escape(named(row.node)), f"{row.messages:,}", f"{row.owed:,}", seen, pill])
     return table(("Node", "Messages", "Owed", "Seen (UTC)", "Verdict"), told, (1, 2))
 
 
