@@ -72,6 +72,9 @@ async def prepare(home: Path, messages: int, different: int, where: str) -> int:
     bob = profile_path(home, "bob").parent
     settings = make_settings({})
     open_profile(profile_path(home, "bob"), settings).store.close()  # a key of its own
+    with Store.open(profile_path(home, "ann"), CODEC) as store, store.transaction() as transaction:
+        # As in a profile that has caught up on everything before.
+        transaction.set_value(f"catchup/{CHANNEL}", b'{"since": 0, "complete": 0}')
     shutil.copy(profile_path(home, "ann"), bob / "sdschat.db")
     theirs = [every[at] for at in sorted(chosen)]
     mine: list[LogRow] = []
