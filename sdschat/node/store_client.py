@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sdschat.node.room import Room
 
 GRACE: Final = 500  # milliseconds in which what is missing may come by itself: packets overtake each other
+SHORTEST_GRACE: Final = 20
 ASK_AGAIN: Final = 30_000  # a Store that had it not may have it later; doubles
 HINTS_AFTER: Final = 1_000  # the Store needs a moment to hear and save what was just said
 HINTS_EVERY: Final = 10_000
@@ -127,7 +128,7 @@ class StoreClient:
         if not self._online or not self._asking.stores():
             return
         if self._look_at <= now.mono:
-            self._look_at = now.mono + min(GRACE, self._room.channel.state.config.t_min // 4)
+            self._look_at = now.mono + self._grace()
             self._ask_for_missing(now)
         if self._hints_at is not None and self._hints_at <= now.mono:
             self._ask_for_hints(now)
@@ -161,7 +162,7 @@ class StoreClient:
     def _ask_for_missing(self, now: Now) -> None:
         """Before T_req, which is half a minute away: what a Store has, nobody need be asked to rebroadcast."""
         state = self._room.channel.state
-        missing, grace = state.requests.missing, min(GRACE, state.config.t_min // 4)
+        missing, grace = state.requests.missing, self._grace()
         self._wishes = {message_id: wish for message_id, wish in self._wishes.items() if message_id in missing}
         by_store: dict[str, list[Wanted]] = {}
         for message_id, entry in missing.items():
@@ -181,6 +182,10 @@ class StoreClient:
                 wish.next_at = now.mono + (ASK_AGAIN << min(wish.times, 6))
                 wish.times += 1
         self._room.stir()
+
+    def _grace(self) -> int:
+        """Well before T_req, which is at least `t_min` away."""
+        return max(SHORTEST_GRACE, min(GRACE, self._room.channel.state.config.t_min // 4))
 
     def _missing_came(self, wanted: list[Wanted]) -> Callable[[Reply, Now], None]:
         def came(reply: Reply, now: Now) -> None:
