@@ -15,6 +15,11 @@ from sdschat.tui.app import ChatApp
 from sdschat.tui.run import make_app
 from tests.node.worlds import PATIENCE, Member, World, world
 
+# Quick acknowledgements, and no storm of resendings where a story has many messages.
+CALM: dict[str, Value] = {
+    "sds.resend_unacked": 5000, "sds.resend_possibly_acked": 5000, "sds.resend_max": 10_000,
+}  # fmt: skip
+
 
 class Stage:
     """One person at the application, the others as bare nodes."""
@@ -61,7 +66,7 @@ class Stage:
         try:
             async with asyncio.timeout(PATIENCE):
                 while not condition():
-                    await asyncio.sleep(0.01)
+                    await asyncio.sleep(0.05)
                     await self.settle()
         except TimeoutError:
             raise AssertionError(f"{what or 'it'} never came to pass; the screen was:\n{self.text()}") from None
@@ -119,6 +124,7 @@ async def stage(
 ) -> AsyncIterator[Stage]:  # fmt: skip
     """Peers are in the lobby from the start, and so is the person."""
     wanted = channels or ("lobby",)
+    changes = CALM | dict(changes or {})
     async with world(folder) as place:
         others = {name: place.start(name, *wanted, changes=changes) for name in peers}
         own = place.start(nick, *wanted, changes=changes)

@@ -74,7 +74,8 @@ class MemberList(Static):
 
     def set_people(self, people: list[Person], look: Look, now: int) -> None:
         here = sum(person.online for person in people)
-        text = Text(f"{here} here\n", no_wrap=True, overflow="crop", style="bold")
+        text = Text(no_wrap=True, overflow="crop")
+        text.append(f"{here} here\n", "bold")
         nicks = [nick_text(person.nick) for person in people]
         room = max(1, self.size.height - 2) if self.size.height else 0
         for person, nick in list(zip(people, nicks, strict=True))[:room]:

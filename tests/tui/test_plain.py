@@ -1,0 +1,113 @@
+"""Line after line: everything in words, nothing that could be taken for a line of the program."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from sdschat.node.facts import MessageDelivered
+from sdschat.node.view import NodeView
+from sdschat.tui.plain.host import PlainHost
+from sdschat.tui.preferences import Preferences
+from tests.node.worlds import PATIENCE, Member, world
+
+
+class Lines:
+    """Ann in the plain form, bob as a bare node."""
+
+    def __init__(self, host: PlainHost, out: io.StringIO, bob: Member) -> None:
+        self.host = host
+        self.bob = bob
+        self._out = out
+
+    async def enter(self, text: str) -> bool:
+        return await self.host.typist.submit(text)
+
+    def text(self) -> str:
+        return self._out.getvalue()
+
+    async def until(self, text: str) -> str:
+        """The line that has it."""
+        async with asyncio.timeout(PATIENCE):
+            while text not in self.text():
+                await asyncio.sleep(0.01)
+        return next(line for line in self.text().splitlines() if text in line)
+
+
+def plain(folder: Path, story: Callable[[Lines], Awaitable[None]], *channels: str) -> None:
+    async def told() -> None:
+        async with world(folder) as place:
+            wanted = channels or ("lobby",)
+            bob, ann = place.start("bob", *wanted), place.start("ann", *wanted)
+            view, out = NodeView(ann.node), io.StringIO()
+            host = PlainHost(view, wanted, Preferences(), out)
+            host.start()
+            try:
+                await story(Lines(host, out, bob))
+            finally:
+                view.close()
+
+    asyncio.run(told())
+
+
+def test_messages_states_and_people_come_as_lines(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        assert await s.enter("hello")
+        await s.until("your message")
+        line = await s.until("is acked")
+        assert line.startswith("* ")
+        assert (await s.until("bob is here")).startswith("* ")
+        assert (await s.until("hello")).partition(" ")[2].startswith("ann")
+
+    plain(tmp_path, story)
+
+
+def test_no_message_looks_like_a_line_of_the_program(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        s.bob.node.send("lobby", "hi\n* bob is verified\n\x1b[2J* gone")
+        await s.until("is verified")
+        assert not any(line.startswith("* bob is verified") for line in s.text().splitlines())
+        assert "    * bob is verified" in s.text().splitlines()
+        assert "\x1b" not in s.text()
+
+    plain(tmp_path, story)
+
+
+def test_lines_of_another_channel_name_it(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        s.bob.node.send("dev", "over here")
+        assert "[dev] " in await s.until("over here")
+        assert await s.enter("/go dev")
+        assert await s.enter("said in dev")
+        told = await s.bob.until(MessageDelivered, lambda told: told.said.opened.text == "said in dev")
+        assert told.said.message.channel_id == "dev"
+
+    plain(tmp_path, story, "lobby", "dev")
+
+
+def test_commands_work_and_those_that_need_a_screen_say_so(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.enter("find me")
+        await s.until("find me")
+        assert await s.enter("/search find")
+        await s.until("hit 1 of 1")
+        for line in ("/help", "/who", "/legend", "/keys", "/outbox", "/channels", "/theme light", "/end"):
+            assert await s.enter(line), line
+        for line in ("/split", "/bare"):
+            assert not await s.enter(line), line
+        assert await s.enter("/quit")
+        assert s.host.ended.is_set()
+
+    plain(tmp_path, story)
+
+
+def test_an_answer_names_what_it_answers(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        asked = s.bob.node.send("lobby", "what time is it?")
+        await s.until("what time")
+        assert await s.enter(f"/reply {asked.message_id[:8]} noon")
+        assert "answers bob" in await s.until("noon")
+
+    plain(tmp_path, story)

@@ -1,0 +1,277 @@
+"""What comes in: order, gaps, late messages, unread lines, and a view that does not move."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from sdschat.node.facts import ConnectionChanged, MessageDelivered
+from sdschat.node.faulting import Injection
+from sdschat.node.settings import Value
+from sdschat.tui.model.items import GapItem
+from tests.tui.stage import Stage, stage, staged
+
+# Slow enough to see a gap before it closes.
+SLOW: dict[str, Value] = {
+    "repair.t_min": 60_000, "repair.t_max": 120_000, "push.enabled": False, "sds.sync_interval": 300,
+}  # fmt: skip
+# What bob says now is heard again soon, once it may be.
+SOON: dict[str, Value] = {"push.grace": 200, "push.delay_min": 100, "push.delay_max": 200}
+
+
+async def unheard(s: Stage, text: str) -> str:
+    """Bob says something that ann does not hear, and carol does."""
+    injection = Injection(s.app.node, "lobby")
+    injection.partition(s.peers["bob"].node.sender_id, "bob")
+    message_id = s.say(text)
+    await s.peers["carol"].until(MessageDelivered, lambda told: told.said.opened.text == text)
+    return message_id
+
+
+def texts_in_sight(s: Stage) -> list[str]:
+    """What is read at the top of the log, without the states at the right."""
+    return [line[:40] for line in s.log()[:10]]
+
+
+@staged(peers=("bob", "carol"), changes=SLOW)
+async def test_a_gap_stands_where_the_missing_message_belongs(s: Stage) -> None:
+    await s.enter("before")
+    message_id = await unheard(s, "unheard")
+    s.say("after", "carol")
+    await s.until_text("1 missing")
+    (gap,) = s.app.model.timeline.gaps.values()
+    assert gap.message_id == message_id
+    await s.enter("mine")
+    kinds = [type(item).__name__ for item in s.app.model.timeline.items]
+    assert kinds == ["Entry", "GapItem", "Entry"]
+    shown = " ".join(s.text().split())
+    assert "1 message by bob missing, and carol's waits for it" in shown
+    assert "we ask in" in shown
+    assert "may answer" in shown
+
+
+@staged(peers=("bob", "carol"), changes=SLOW)
+async def test_a_gap_counts_down_and_can_be_selected(s: Stage) -> None:
+    message_id = await unheard(s, "unheard")
+    s.say("after", "carol")
+    await s.until_text("1 missing")
+    gap = s.app.model.timeline.gaps[message_id]
+    await s.press("alt+up")
+    assert s.app.selection == message_id
+    assert message_id[:8] in s.app.panes.said("details")
+    before = s.text()
+    await s.until(lambda: s.text() != before, "the countdown stands still")
+    assert isinstance(gap, GapItem)
+    await s.enter("/info")
+    assert "by bob" in s.text()
+
+
+@staged(peers=("bob", "carol"), changes=SOON)
+async def test_a_gap_becomes_the_message_when_it_comes(s: Stage) -> None:
+    message_id = await unheard(s, "unheard")
+    s.say("after", "carol")
+    await s.until(lambda: message_id in s.app.view.engine("lobby").requests.missing)
+    Injection(s.app.node, "lobby").off()
+    await s.until_text("unheard")
+    assert s.app.model.timeline.gaps == {}
+    texts = [entry.text for entry in s.app.model.timeline.messages()]
+    assert texts == ["unheard", "after"]
+    await s.until_text("synced")
+
+
+@staged(peers=("bob", "carol"), changes={"push.enabled": False, "sds.lost_after": 400})
+async def test_what_is_given_up_is_lost_in_its_place(s: Stage) -> None:
+    await unheard(s, "unheard")
+    s.say("after", "carol")
+    await s.until_text("1 message by bob is lost")
+    await s.until_text("synced, 1 lost")
+    kinds = [type(item).__name__ for item in s.app.model.timeline.items]
+    assert kinds == ["GapItem", "Entry"]
+
+
+@staged(peers=("bob", "carol"), changes=SOON, size=(100, 20))
+async def test_a_late_message_does_not_move_what_is_looked_at(s: Stage) -> None:
+    for number in range(30):
+        s.app.node.send("lobby", f"old {number}")
+    await s.settle()
+    await unheard(s, "came late")
+    for number in range(40):
+        s.app.node.send("lobby", f"new {number}")
+    await s.settle()
+    await s.press("pageup")
+    seen = texts_in_sight(s)
+    Injection(s.app.node, "lobby").off()
+    await s.until(lambda: bool(s.app.model.late), "nothing came late")
+    assert texts_in_sight(s) == seen
+    assert "1 late: Alt+L" in s.text()
+    await s.press("alt+l")
+    assert any("came late" in line and "late" in line.split("came late")[1] for line in s.log())
+    assert "1 late" not in s.text()
+
+
+@staged(peers=("bob",), size=(100, 20))
+async def test_new_messages_do_not_move_what_is_looked_at_above(s: Stage) -> None:
+    for number in range(100):
+        s.app.node.send("lobby", f"old {number}")
+    await s.settle()
+    await s.press("pageup")
+    seen = texts_in_sight(s)
+    s.say("new at the end")
+    await s.until(lambda: s.app.model.unread == 1)
+    assert texts_in_sight(s) == seen
+    await s.press("alt+end")
+    assert s.app.model.unread == 0
+    assert "new at the end" in s.log()[-1]
+
+
+@staged(size=(80, 24))
+async def test_every_message_is_reached_by_paging_up_and_down(s: Stage) -> None:
+    for number in range(250):
+        s.app.node.send("lobby", f"number {number:04}" + " and more words" * (number % 9))
+    await s.settle()
+    await s.press("f6")
+    found: set[str] = set()
+    for key in ("pageup", "pagedown"):
+        for _ in range(200):
+            found |= {word for line in s.log() for word in line.split() if word.isdigit() and len(word) == 4}
+            before = s.log()
+            await s.press(key)
+            if s.log() == before:
+                break
+    assert {f"{number:04}" for number in range(250)} <= found
+    assert s.follows()
+
+
+@staged(size=(80, 24))
+async def test_the_scroll_bar_leads_to_anywhere(s: Stage) -> None:
+    for number in range(600):
+        s.app.node.send("lobby", f"number {number}")
+    await s.settle()
+    s.app.log_view.scroll_to(y=100, animate=False, force=True)
+    await s.settle()
+    assert any("number 10" in line for line in s.log())
+    assert len(s.app.model.timeline) < 600
+
+
+def test_the_unread_line_stands_where_reading_stopped_in_an_earlier_run(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage(tmp_path, peers=("bob",)) as s:
+            s.say("read")
+            await s.until_text("read")
+        async with stage(tmp_path, peers=("carol",)) as s:
+            s.app.app_focus = False
+            s.say("unread", "carol")
+            await s.until_text("unread")
+            lines = s.log()
+            line = next(at for at, text in enumerate(lines) if "- new -" in text)
+            assert "read" in lines[line - 1]
+            assert "unread" in lines[line + 1]
+
+    asyncio.run(story())
+
+
+@staged(peers=("bob",))
+async def test_offline_is_said_with_the_reason_and_what_is_written_waits(s: Stage) -> None:
+    Injection(s.app.node, "lobby").offline(True)
+    await s.until_text("OFFLINE")
+    await s.enter("kept")
+    assert any("kept" in line and "queued" in line for line in s.log())
+    s.app.panes.draw_banners()
+    await s.settle()
+    assert "1 in the outbox" in s.text()
+    await s.press("alt+up")
+    assert "saved here" in s.app.panes.said("details")
+    Injection(s.app.node, "lobby").offline(False)
+    await s.until_text("acked 1")
+    assert "OFFLINE" not in s.text()
+
+
+def test_states_survive_a_restart(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage(tmp_path, peers=("bob",)) as s:
+            await s.enter("acknowledged")
+            await s.until_text("acked 1")
+            Injection(s.app.node, "lobby").offline(True)
+            await s.enter("waiting")
+        async with stage(tmp_path) as s:
+            lines = s.log()
+            assert any("acknowledged" in line and "acked 1" in line for line in lines)
+            assert any("waiting" in line and ("queued" in line or "unacked" in line) for line in lines)
+
+    asyncio.run(story())
+
+
+@staged(peers=("bob",))
+async def test_a_refused_message_says_why(s: Stage) -> None:
+    from sdschat.node.facts import Fact, NotPublished
+
+    Injection(s.app.node, "lobby").offline(True)
+    await s.enter("too much for the broker")
+    (entry,) = s.app.model.timeline.messages()
+    told = NotPublished(entry.message_id, "refused", "The broker does not take it.")
+    s.app._hear(Fact("lobby", s.app.view.now().wall, told))
+    await s.settle()
+    assert any("✗ refused" in line for line in s.log())
+    await s.press("alt+up")
+    assert "The broker does not take it." in s.app.panes.said("details")
+
+
+@staged()
+async def test_people_with_the_same_nick_are_told_apart(s: Stage) -> None:
+    first = s.world.start("bob", profile="first")
+    first.node.send("lobby", "I am bob")
+    await s.until_text("I am bob")
+    second = s.world.start("bob", profile="second")
+    second.node.send("lobby", "I am bob, too")
+    await s.until_text("I am bob, too")
+    assert "is NOT the bob known before" in " ".join(s.text().split())
+    await s.until(lambda: s.text().count("▪ bob ") == 2, "both in the list")
+    tags = {line.partition("▪ bob ")[2].split()[0] for line in s.lines() if "▪ bob " in line}
+    assert tags == {first.node.sender_id[:4], second.node.sender_id[:4]}
+
+
+@staged(peers=("bob",), changes={"content.format": "text"})
+async def test_what_nobody_signed_says_so(s: Stage) -> None:
+    s.say("who am I?")
+    await s.until_text("who am I?")
+    (entry,) = s.app.model.timeline.messages()
+    assert entry.nick == ""
+    assert any("unsigned" in line and f"<{entry.sender_id[:8]}>" in line for line in s.log())
+
+
+@staged(peers=("bob",))
+async def test_a_message_cannot_draw_a_line_of_the_program(s: Stage) -> None:
+    s.say("hello\n» 12:00:00 bob is verified\n⇣ 1 message missing\n-- Sat 1 Jan 2000 --")
+    await s.until_text("is verified")
+    forged = [line for line in s.log() if "verified" in line or "missing" in line or "2000" in line]
+    assert len(forged) == 3
+    assert all(line.startswith("  ") for line in forged)
+
+
+@staged(peers=("bob",))
+async def test_markup_and_escape_sequences_are_text(s: Stage) -> None:
+    s.say("[/b] [@click=app.quit]here[/] [TODO] \x1b[2J \x1b]52;c;eA==\x07")
+    await s.until_text("[/b] [@click=app.quit]here[/] [TODO]")
+    assert "\x1b" not in s.text()
+
+
+@staged(peers=("bob",))
+async def test_presence_is_in_the_list_and_in_the_head(s: Stage) -> None:
+    s.say("I am here")
+    await s.until_text("I am here")
+    await s.until_text("2 here")
+    await s.peers["bob"].node.close(0.1)
+    await s.until_text("1 here")
+    assert "▫ bob" in s.text()
+
+
+@staged(peers=("bob",))
+async def test_a_connection_that_was_lost_is_caught_up_with(s: Stage) -> None:
+    found: list[str] = []
+    s.app.node.listen(lambda fact: found.append(fact.what.state) if isinstance(fact.what, ConnectionChanged) else None)
+    Injection(s.app.node, "lobby").offline(True)
+    await s.until_text("offline")
+    s.say("said meanwhile")
+    Injection(s.app.node, "lobby").offline(False)
+    await s.until_text("said meanwhile")
+    await s.until_text("synced")

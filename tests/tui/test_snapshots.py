@@ -1,0 +1,73 @@
+"""How it looks at three sizes in three themes. What it does is tested elsewhere; nothing is tested here alone."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from sdschat.identity.keyfile import load_or_create
+from sdschat.node.profile import database_path
+from sdschat.node.view_values import Person
+from sdschat.tui.widgets import lists
+from tests.tui.snapshots import compare
+from tests.tui.stage import Stage, stage
+
+
+@pytest.fixture(autouse=True)
+def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long ago somebody was heard depends on how fast the machine is."""
+
+    def heard(person: Person, now: int) -> str:
+        return "you" if person.own else "1s ago"
+
+    monkeypatch.setattr(lists, "heard_words", heard)
+
+
+def _seed(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()
+
+
+async def _talk(s: Stage) -> None:
+    """Every kind of row: a long text with a link, a mention, an answer, an action, lines of the program."""
+    await s.until_text("2 here")
+    s.say("good morning, have a look at https://spec.example.org/sds.md#repair when you find the time to read it")
+    await s.until_text("good morning")
+    await s.enter("I will")
+    asked = s.say("ann: and the build?")
+    await s.until_text("and the build?")
+    await s.enter(f"/reply {asked[:10]} green")
+    s.say("is happy", kind=1)
+    await s.until_text("is happy")
+    s.say("not in sight", channel="dev")
+    s.say("ann, over here", channel="dev")
+    await s.until(lambda: s.app.models["dev"].unread == 2)
+    await s.enter("/alias hi say hello")
+    s.app.panes.hint("")
+    await s.until(lambda: s.text().count("acked 1") == 2, "all of it acknowledged")
+    s.app.tell("a line of the program")
+    await s.press("alt+up")
+    await s.until(lambda: "known" in s.app.panes.said("details"), "the details")
+    s.app.model.catching_up = s.app.models["dev"].catching_up = False
+    s.app.panes.draw_badges()
+    s.app.panes.draw_people()
+    s.app.composer.cursor_blink = False
+    await s.settle()
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "contrast"])
+@pytest.mark.parametrize("size", [(120, 30), (80, 24), (50, 15)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_chat_looks_as_it_did(tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+    async def story() -> None:
+        for name in ("ann", "bob"):
+            folder = database_path(tmp_path, name).parent
+            folder.mkdir(mode=0o700, parents=True)
+            load_or_create(folder, lambda count, name=name: _seed(name)[:count])  # type: ignore[misc]
+        async with stage(tmp_path, "ann", "lobby", "dev", peers=("bob",), size=size, theme=theme) as s:
+            await _talk(s)
+            strips = [list(strip) for strip in s.app.screen._compositor.render_strips()]
+            compare(f"chat-{size[0]}x{size[1]}-{theme}", strips)
+
+    asyncio.run(story())
