@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sdschat.sds.bloom.waku import BYTES as WAKU_FILTER_BYTES
+from sdschat.sds.bloom import compact, waku
+from sdschat.sds.limits import ENTRY_BYTES, ENVELOPE_BYTES
 
 SECOND = 1000
 MINUTE = 60 * SECOND
-ENVELOPE_BYTES = 6 * 1024  # ids, history and requests at their longest, and a message of some length
+SHORT_MESSAGE_BYTES = 256  # what must fit in any case
 
 Layout = Literal["auto", "compact", "waku"]
 IdRule = Literal["content", "text"]
@@ -77,6 +78,16 @@ class Config:
         within("push.delay_max", self.push_delay_max, self.push_delay_min, day)
         return found + self._contradictions()
 
+    def _smallest_packet(self) -> int:
+        """The size at which a short message fits in, with everything else at its longest."""
+        entries = self.causal_history + self.max_requests
+        return self._filter_bytes() + ENTRY_BYTES * entries + ENVELOPE_BYTES + SHORT_MESSAGE_BYTES
+
+    def _filter_bytes(self) -> int:
+        if self.bloom_layout != "compact":
+            return waku.BYTES
+        return compact.WINDOW_HEAD_BYTES + (compact.shape_for(self.bloom_capacity, self.bloom_error_rate).bits >> 3)
+
     def _contradictions(self) -> list[str]:
         """Values that are right each by itself, and not together."""
         found: list[str] = []
@@ -85,12 +96,12 @@ class Config:
                 f"sds.lost_after is {self.lost_after}, and must be more than repair.t_max, which is {self.t_max}: "
                 "otherwise messages are given up before they are asked for"
             )
-        room = WAKU_FILTER_BYTES + ENVELOPE_BYTES
-        if self.bloom_layout != "compact" and self.max_message_bytes < room:
+        if self.max_message_bytes < self._smallest_packet():
+            least, own = self._smallest_packet(), self._filter_bytes()
+            advice = "" if self.bloom_layout == "compact" else ". A smaller limit needs bloom.layout compact"
             found.append(
-                f"sds.max_message_bytes is {self.max_message_bytes}, and must be at least {room} with bloom.layout "
-                f"{self.bloom_layout}: a filter of the waku layout alone takes {WAKU_FILTER_BYTES}. "
-                "A smaller limit needs bloom.layout compact"
+                f"sds.max_message_bytes is {self.max_message_bytes}, and must be at least {least} with bloom.layout "
+                f"{self.bloom_layout}: its filter alone takes {own}{advice}"
             )
         return found
 

@@ -12,6 +12,8 @@ MAX_CHANNEL_BYTES = 400  # 100 characters of four bytes
 MAX_CAUSAL_HISTORY = 256  # other implementations send up to 200
 MAX_REPAIR_ENTRIES = 256  # decoded; only `repair.max_requests` of them are looked at
 MAX_HINT_BYTES = 64  # a longer hint is dropped, the entry is kept
+ENTRY_BYTES = MAX_ID_BYTES + MAX_SENDER_BYTES + MAX_HINT_BYTES + 16  # a history entry at its longest, with its tags
+ENVELOPE_BYTES = MAX_ID_BYTES + MAX_SENDER_BYTES + MAX_CHANNEL_BYTES + 64  # what stands once in a packet
 MAX_UNKNOWN_BYTES = 512
 MAX_FILTER_BYTES = 32 * KIB
 

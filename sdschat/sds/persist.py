@@ -162,7 +162,7 @@ def collect_writes(s: ChannelState) -> None:
     if s.peers.changed:
         _collect(s, Table.PEER, s.peers.changed, s.peers.known, lambda item: s.peers.row(item, now))
     if s.hints_changed:
-        rows = {key: HintRow(key, hint) for key, hint in s.hints.items()}
+        rows = {key: HintRow(key, s.hints[key]) for key in s.hints_changed if key in s.hints}
         _collect(s, Table.HINT, s.hints_changed, rows, lambda hint: hint)
     row = _channel_row(s)
     if row != s.saved_channel:

@@ -147,12 +147,14 @@ def parse_floor(messages: list[Message]) -> float:
 
 def insert_floor(messages: list[Message], layout: Layout) -> float:
     """Putting these ids into the filter alone, a second."""
-    own = OwnFilter(layout, 1 << 20 if layout == "waku" else 4096, 0.0001, 0)
+    own = OwnFilter(layout, 256, 0.0001, 0)  # as the engine's, which rolls over when it is full
     ids = [f"{message.message_id}{layout}" for message in messages]  # not seen before: nothing is remembered of them
 
     def work() -> None:
         for message_id in ids:
             own.add(message_id, START)
+            if own.full:
+                own.roll()
 
     return len(ids) / seconds(work)
 

@@ -187,3 +187,37 @@ def test_compare_tells_who_has_more() -> None:
 
 def test_filters_of_other_shapes_do_not_compare() -> None:
     assert own_filter(["m1"]).compare(received(own_filter(["m1"], 64, 0.1))) is None
+
+
+def test_filters_of_ever_other_shapes_leave_nothing_in_memory() -> None:
+    before = compact.mask.cache_info().currsize
+    for hashes in range(1, compact.MAX_HASHES + 1):
+        found = compact.decode(strange_window(hashes, compact.MAX_BITS - 8 * hashes))
+        assert not isinstance(found, str)
+        assert not any(found.holds(item) for item in numbered("held", 50))
+    assert compact.mask.cache_info().currsize == before
+
+
+def test_a_filter_of_a_strange_shape_holds_what_was_put_in() -> None:
+    ids = numbered("held", 300)
+    body = compact.body_of(ids, 20, 1 << 15, 0)
+    found = compact.decode(strange_window(20, 1 << 15, body))
+    assert not isinstance(found, str)
+    assert all(found.holds(item) for item in ids)
+    assert not any(found.holds(item) for item in numbered("other", 300))
+
+
+def test_more_hashes_than_any_error_rate_needs_are_refused() -> None:
+    assert compact.decode(strange_window(32, 1 << 15)) == "impossible shape: 32 hashes, 32768 bits"
+
+
+def test_a_range_filter_of_half_a_byte_is_refused() -> None:
+    good = own_filter(["m1"]).to_bytes()
+    answer = bytearray(compact.encode_range(["m1"], 5, 9, 0.0001, 77))
+    answer[3] |= 1  # the lowest bits of the bit count
+    assert compact.decode(good + bytes(answer)) == "range filter of an impossible shape"
+
+
+def strange_window(hashes: int, bits: int, body: bytes = b"") -> bytes:
+    head = bytes([compact.WINDOW, hashes]) + bits.to_bytes(3, "big") + (5).to_bytes(6, "big")
+    return head + (body or bytes(bits >> 3))

@@ -24,7 +24,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("t_min", -1, "repair.t_min is -1"),
     ("t_max", 30_000, "repair.t_max is 30000, and must be more than repair.t_min, which is 30000"),
     ("lost_after", 120_000, "sds.lost_after is 120000, and must be more than repair.t_max, which is 120000"),
-    ("max_message_bytes", 20_000, "sds.max_message_bytes is 20000, and must be at least 24896 with bloom.layout auto"),
+    ("max_message_bytes", 20_000, "sds.max_message_bytes is 20000, and must be at least 21408 with bloom.layout auto"),
     ("max_requests", 17, "repair.max_requests is 17, and must be from 1 to 16"),
     ("num_response_groups", 0, "repair.num_response_groups is 0"),
     ("push_delay_max", 999, "push.delay_max is 999, and must be from 1000"),
@@ -44,6 +44,12 @@ def test_the_presets_are_right(config: Config) -> None:
 
 def test_small_packets_need_the_compact_layout() -> None:
     assert replace(SPEC, bloom_layout="compact", max_message_bytes=4096).problems() == []
+
+
+def test_the_compact_layout_needs_room_for_its_filter_too() -> None:
+    small = replace(SPEC, bloom_layout="compact", max_message_bytes=4096)
+    with pytest.raises(ValueError, match=r"must be at least 17395 with bloom\.layout compact: its filter"):
+        replace(small, bloom_capacity=4096, bloom_error_rate=1e-6)
 
 
 def test_without_repair_there_is_nothing_to_wait_for() -> None:

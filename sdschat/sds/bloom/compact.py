@@ -26,7 +26,10 @@ import mmh3
 
 WINDOW, PRINT, RANGE = 0xC1, 0xC2, 0xC3
 MAX_BITS = 1 << 18
-MAX_HASHES = 32
+MAX_HASHES = 20  # an error rate of one in a million
+# The numbers of ids are remembered for filters up to this shape, which a capacity of 256 is well within. Others are
+# looked into bit by bit: who sends filters of ever other shapes shall cost neither memory nor much time.
+USUAL_BITS, USUAL_HASHES = 1 << 13, 16
 _WINDOW_HEAD = struct.Struct(">BBBHHI")  # u24 as u8+u16, u48 as u16+u32
 _PRINT = struct.Struct(">BHIHIHQ")
 _RANGE_HEAD = struct.Struct(">BBBHHIHII")
@@ -56,11 +59,14 @@ class RangeFilter(NamedTuple):
     hashes: int
     bits: int
     seed: int
-    value: int
+    body: bytes
 
     def holds(self, item: str) -> bool:
-        bits = mask(item, self.hashes, self.bits, self.seed)
-        return self.value & bits == bits
+        return _holds(self.body, item, self.hashes, self.bits, self.seed)
+
+    def made_of(self, ids: list[str]) -> bytes:
+        """What this filter would be if these were its ids."""
+        return body_of(ids, self.hashes, self.bits, self.seed)
 
 
 @lru_cache(maxsize=64)
@@ -73,16 +79,41 @@ def shape_for(capacity: int, error_rate: float) -> Shape:
     return Shape(hashes, bits)
 
 
-@lru_cache(maxsize=4096)  # 700 bytes each
-def mask(item: str, hashes: int, bits: int, seed: int = 0) -> int:
-    """The bits of an id, as one number."""
-    first, second = mmh3.hash64(item, seed, True, False)
+@lru_cache(maxsize=4096)  # 700 bytes each, for our own shape
+def mask(item: str, hashes: int, bits: int) -> int:
+    """The bits of an id, as one number. Not for a shape that somebody else chose, unless it is a usual one."""
+    first, second = mmh3.hash64(item, 0, True, False)
     second |= 1
     value = 0
     for _ in range(hashes):
         value |= 1 << (first % bits)
         first += second
     return value
+
+
+def _holds(body: bytes, item: str, hashes: int, bits: int, seed: int = 0) -> bool:
+    """Whether all bits of an id are set. Most often the first or second one says no."""
+    first, second = mmh3.hash64(item, seed, True, False)
+    second |= 1
+    for _ in range(hashes):
+        at = first % bits
+        if not body[at >> 3] >> (at & 7) & 1:
+            return False
+        first += second
+    return True
+
+
+def body_of(ids: list[str], hashes: int, bits: int, seed: int) -> bytes:
+    """The filter of these ids."""
+    body = bytearray(bits >> 3)
+    for item in ids:
+        first, second = mmh3.hash64(item, seed, True, False)
+        second |= 1
+        for _ in range(hashes):
+            at = first % bits
+            body[at >> 3] |= 1 << (at & 7)
+            first += second
+    return bytes(body)
 
 
 def fold(value: int, bits: int, to: int) -> int:
@@ -123,14 +154,11 @@ def encode_print(what: RangePrint) -> bytes:
 
 def encode_range(ids: list[str], low: int, high: int, error_rate: float, seed: int) -> bytes:
     shape = shape_for(max(8, len(ids)), error_rate)
-    value = 0
-    for item in ids:
-        value |= mask(item, shape.hashes, shape.bits, seed)
     head = _RANGE_HEAD.pack(
         RANGE, shape.hashes, shape.bits >> 16, shape.bits & 0xFFFF,
         low >> 32, low & 0xFFFFFFFF, high >> 32, high & 0xFFFFFFFF, seed,
     )  # fmt: skip
-    return head + value.to_bytes(shape.bits >> 3, "little")
+    return head + body_of(ids, shape.hashes, shape.bits, seed)
 
 
 @lru_cache(maxsize=16_384)
@@ -146,7 +174,7 @@ def fingerprint(ids: list[str]) -> int:
 class CompactFilter:
     """A received filter of this layout."""
 
-    __slots__ = ("_fill", "bits", "floor", "hashes", "range_filter", "range_print", "value")
+    __slots__ = ("_body", "_fill", "bits", "floor", "hashes", "range_filter", "range_print", "value")
 
     def __init__(self, hashes: int, bits: int, floor: int, value: int) -> None:
         self.hashes = hashes
@@ -156,8 +184,12 @@ class CompactFilter:
         self.range_print: RangePrint | None = None
         self.range_filter: RangeFilter | None = None
         self._fill = -1.0
+        usual = bits <= USUAL_BITS and hashes <= USUAL_HASHES
+        self._body = b"" if usual else value.to_bytes(bits >> 3, "little")
 
     def holds(self, item: str) -> bool:
+        if self._body:
+            return _holds(self._body, item, self.hashes, self.bits)
         bits = mask(item, self.hashes, self.bits)
         return self.value & bits == bits
 
@@ -201,10 +233,11 @@ def _decode_section(found: CompactFilter, packet: bytes, at: int) -> str:
             packet, at
         )
         bits = (bits_high << 16) | bits_low
-        if not (1 <= hashes <= MAX_HASHES and 8 <= bits <= MAX_BITS) or left != _RANGE_HEAD.size + (bits >> 3):
+        possible = 1 <= hashes <= MAX_HASHES and 8 <= bits <= MAX_BITS and bits % 8 == 0
+        if not possible or left != _RANGE_HEAD.size + (bits >> 3):
             return "range filter of an impossible shape"
-        value = int.from_bytes(packet[at + _RANGE_HEAD.size :], "little")
+        body = packet[at + _RANGE_HEAD.size :]
         found.range_filter = RangeFilter(
-            (low_high << 32) | low_low, (high_high << 32) | high_low, hashes, bits, seed, value
+            (low_high << 32) | low_low, (high_high << 32) | high_low, hashes, bits, seed, body
         )
     return ""

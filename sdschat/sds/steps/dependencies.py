@@ -41,8 +41,6 @@ def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Depe
         if parent is not None:
             if parent.lamport >= lamport:
                 found.parent_too_new = message_id
-            if entry.retrieval_hint is not None:
-                s.learn_hint(message_id, entry.retrieval_hint)
         elif message_id in held and not (held[message_id].release_at and held[message_id].lamport >= lamport):
             if held[message_id].lamport >= lamport:
                 found.parent_too_new = message_id
@@ -52,6 +50,13 @@ def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Depe
         else:
             found.unknown.append(entry)
     return found
+
+
+def learn_hints(s: ChannelState, message: Message) -> None:
+    """Where a Store has what this message names. Only once the message is accepted: a refused one changes nothing."""
+    for entry in message.causal_history:
+        if entry.retrieval_hint is not None:
+            s.learn_hint(entry.message_id, entry.retrieval_hint)
 
 
 def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> bool:

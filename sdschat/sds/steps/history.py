@@ -19,7 +19,7 @@ from __future__ import annotations
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_message
-from sdschat.sds.steps.dependencies import verify_dependencies
+from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import include_received
 from sdschat.sds.steps.parked import make_parking_room, park
 from sdschat.sds.steps.receive import conflicts
@@ -47,6 +47,7 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
         return False
     received(s, message.message_id)
+    learn_hints(s, message)
     covered = lamport >= s.filter.floor
     generation = s.filter.generation if covered else OUTSIDE_THE_FILTER
     gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)

@@ -99,22 +99,25 @@ def review_range(s: ChannelState, peer: Peer, received: CompactFilter) -> None:
 
 
 def _review_range_filter(s: ChannelState, peer: Peer, theirs: RangeFilter) -> None:
-    ours = 0
     found = 0
     ids = _held_ids(s, theirs.low, theirs.high)
     for message_id in ids:
-        bits = compact.mask(message_id, theirs.hashes, theirs.bits, theirs.seed)
-        ours |= bits
-        if theirs.value & bits != bits and found < PUSHES_PER_REVIEW:
+        if found >= PUSHES_PER_REVIEW:
+            break
+        if not theirs.holds(message_id):
             entry = s.delivered(message_id)
             if entry is not None:
                 found += want_push(s, message_id, entry.lamport, entry.sender_id, peer.sender_id)
-    if theirs.value & ~ours and s.horizon <= theirs.low and len(ids) < _most(theirs.low, theirs.high):
+    ours = theirs.made_of(ids)
+    if ours == theirs.body:
+        if s.ranges.wanted == (theirs.low, theirs.high):
+            s.ranges.wanted = None  # it said just what we would have said
+            calm(s)
+        return
+    theirs_only = int.from_bytes(theirs.body, "little") & ~int.from_bytes(ours, "little")
+    if theirs_only and s.horizon <= theirs.low and len(ids) < _most(theirs.low, theirs.high):
         s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
         _owe(s, theirs.low, theirs.high)
-    elif theirs.value == ours and s.ranges.wanted == (theirs.low, theirs.high):
-        s.ranges.wanted = None  # it said just what we would have said
-        calm(s)
 
 
 def _owe(s: ChannelState, low: int, high: int) -> None:

@@ -13,7 +13,14 @@ from sdschat.sds.limits import EPHEMERAL_SEEN
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.answers import answered_by_other, review_repair_request
 from sdschat.sds.steps.deliver import deliver_message
-from sdschat.sds.steps.dependencies import buffer_message, make_room, name_gap, verify_dependencies, wait_for_none
+from sdschat.sds.steps.dependencies import (
+    buffer_message,
+    learn_hints,
+    make_room,
+    name_gap,
+    verify_dependencies,
+    wait_for_none,
+)
 from sdschat.sds.steps.evidence import review_evidence
 from sdschat.sds.steps.filters import include_received, note_layout
 from sdschat.sds.steps.parked import make_parking_room, park
@@ -146,6 +153,7 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
     dated = min(lamport, s.now.wall + s.config.max_skew)  # a forged date must not make all later packets look old
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)
     note_layout(s, message.bloom_filter)
+    learn_hints(s, message)
     review_evidence(s, message, peer, lamport)
     if message.repair_request and not stale:
         # A message with content may be a rebroadcast, and its requests long answered.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdschat.sds.events import Delivered, StateChanged
 from sdschat.sds.ids import message_id_for
-from sdschat.sds.limits import MAX_CHANNEL_BYTES, MAX_HINT_BYTES, MAX_ID_BYTES, MAX_SENDER_BYTES
+from sdschat.sds.limits import ENTRY_BYTES, ENVELOPE_BYTES
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState, Packet
@@ -13,9 +13,6 @@ from sdschat.sds.steps.outgoing_sweep import schedule_resend
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.steps.timing import traffic_sent
 from sdschat.sds.values import HistoryEntry, Message
-
-_ENTRY_BYTES = MAX_ID_BYTES + MAX_SENDER_BYTES + MAX_HINT_BYTES + 16  # of one history entry, with its tags
-_ENVELOPE_BYTES = MAX_ID_BYTES + MAX_SENDER_BYTES + MAX_CHANNEL_BYTES + 64
 
 
 class MessageTooLarge(ValueError):
@@ -54,7 +51,7 @@ def send_message(s: ChannelState, content: bytes) -> Message:
 def check_size(s: ChannelState, content: bytes) -> None:
     """Before anything changes: the packet, with the largest envelope it can have, must not be refused elsewhere."""
     entries = s.config.causal_history + s.config.max_requests
-    room = s.config.max_message_bytes - s.filter.size - _ENTRY_BYTES * entries - _ENVELOPE_BYTES
+    room = s.config.max_message_bytes - s.filter.size - ENTRY_BYTES * entries - ENVELOPE_BYTES
     if len(content) > room:
         raise MessageTooLarge(f"the message has {len(content)} bytes; at most {max(room, 0)} fit into a packet")
 
