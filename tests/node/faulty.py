@@ -31,7 +31,7 @@ def converse(home: Path, messages: int, patience: float, settings: Sequence[str]
     pipes = [Pipe(home, "lobby", "--name", name, *options) for name in NAMES]
     try:
         for pipe in pipes:
-            pipe.until_event("connection", state="connected")
+            pipe.until(lambda lines: any(map(_connected, lines)), "not connected", patience)
         began = time.monotonic()
         for number in range(messages):
             for name, pipe in zip(NAMES, pipes, strict=True):
@@ -45,6 +45,10 @@ def converse(home: Path, messages: int, patience: float, settings: Sequence[str]
             pipe.kill(signal.SIGTERM)
     logs = [run(home, "log", "lobby", "--json", "--name", name).stdout.splitlines() for name in NAMES]
     return took, [[json.loads(line)["message"]["message_id"] for line in log] for log in logs]
+
+
+def _connected(line: Line) -> bool:
+    return line["event"] == "connection" and line["state"] == "connected"
 
 
 def delivered(lines: list[Line]) -> int:

@@ -62,6 +62,8 @@ class Member:
 
     def _count(self, stream: IO[bytes]) -> None:
         for line in stream:
+            if not line.endswith(b"\n"):
+                return  # cut off by a kill
             fact = json.loads(line)
             self.events[fact["event"]] += 1
             if fact["event"] in ("trouble", "identity_used_elsewhere", "saving_failed", "lost"):
