@@ -48,7 +48,7 @@ def converse(home: Path, messages: int, patience: float, settings: Sequence[str]
 
 
 def _connected(line: Line) -> bool:
-    return line["event"] == "connection" and line["state"] == "connected"
+    return bool(line["event"] == "connection" and line["state"] == "connected")
 
 
 def delivered(lines: list[Line]) -> int:

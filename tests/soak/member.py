@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 from tests.cli.processes import command, environment
 
 _EXPECTED = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
-_PATIENCE = 30.0
+_PATIENCE = 120.0  # seconds; the machine may be busy with other things
 _SAID_KEPT = 20
 
 
