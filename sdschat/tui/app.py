@@ -205,6 +205,9 @@ class ChatApp(KeyedHost):
         self.action_channel(message.number + 1)
 
     def on_resize(self, event: events.Resize) -> None:
+        self.call_later(self._fit)  # the handler of Textual, which comes after this one, takes note of the size
+
+    def _fit(self) -> None:
         if self.is_running and self.desktop.shown:
             self.panes.fit()
             self.lens.fit()

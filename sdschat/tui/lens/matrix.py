@@ -20,10 +20,13 @@ def view(sight: Sight) -> list[Line]:
     peers = [peer.sender_id for peer in sight.peek.peers][:room]
     glyphs = sight.glyphs
     lines = [heading("who is known to hold what")]
-    lines += paragraph(
-        f"{glyphs.acked} proven: wrote it, named it, or has an equal log. {glyphs.maybe} possible: in a filter. "
-        ". unknown. All of these are here.", sight.width, "note", 2,
-    )  # fmt: skip
+    for sign, style, meaning in (
+        (glyphs.acked, "acked", "proven: wrote it, named it, or has an equal log"),
+        (glyphs.maybe, "maybe", "possible: seems to be in a filter"),
+        (".", "time", "unknown. All of these are here"),
+    ):
+        first, *rest = paragraph(meaning, sight.width, "note", 4)
+        lines += [line("  ", (sign, style), (f" {first[0][0][4:]}", "note")), *rest]
     if not peers or not entries:
         return [*lines, line(("  nobody else was heard here yet" if entries else "  no messages yet", "note"))]
     widths = (5, 7, *(_CELL for _ in peers))

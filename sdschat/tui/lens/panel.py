@@ -71,7 +71,8 @@ class LensTabs(Widget):
 
     def render_line(self, y: int) -> Strip:
         rows = self._laid_out(self.size.width)
-        return Strip(rows[y] if y < len(rows) else []).extend_cell_length(self.size.width, self.rich_style)
+        strip = Strip(rows[y] if y < len(rows) else [])
+        return strip.extend_cell_length(self.size.width).apply_style(self.rich_style)
 
     def on_click(self, event: events.Click) -> None:
         for row, start, end, name in self._places:

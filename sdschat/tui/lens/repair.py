@@ -11,7 +11,7 @@ from sdschat.sds import events as ev
 from sdschat.tui.lens.lines import Line, bar, heading, line, paragraph, seconds
 from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import Told
-from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock, countdown, duration
 
 _BAR: Final = 16
@@ -22,6 +22,10 @@ _OUTCOMES: Final = {
     "lost": ("given up", "lost"), "answered_by_other": ("stood down: another answered", "note"),
     "requested_by_other": ("stood down: another asked", "note"), "no_body": ("not answered: not kept any more", "lost"),
 }  # fmt: skip
+
+
+def _outcome(why: str) -> tuple[str, str]:
+    return _OUTCOMES.get(why) or (clean(why, limit=40), "note")
 
 
 def view(sight: Sight) -> list[Line]:
@@ -111,13 +115,13 @@ def _steps(sight: Sight, message_id: str) -> list[Line]:
 def _step(sight: Sight, told: Told) -> str:
     match told.what:
         case ev.DependenciesMissing(message_id=by):
-            return f"{short(by)} names it"
+            return f"{sight.packet(by)} names it"
         case ev.RepairWanted(due=due):
             return f"to be asked for at {clock(due)}"
         case ev.RepairRequested(carrier=carrier):
             return f"asked, carried by {sight.packet(carrier)}"
         case ev.RepairCancelled(why=why):
-            return _OUTCOMES.get(why, (why, ""))[0]
+            return _outcome(why)[0]
     return ""
 
 
@@ -152,7 +156,7 @@ def _ended(sight: Sight, told: Told) -> tuple[str, str] | None:
         case ev.RepairResponded(message_id=answered):
             return f"{short(answered)} answered by us", "acked"
         case ev.RepairCancelled(message_id=ended, why=why):
-            text, style = _OUTCOMES.get(why, (why, "note"))
+            text, style = _outcome(why)
             return f"{short(ended)} {text}", style
         case ev.Pushed(message_id=pushed):
             return f"{short(pushed)} sent again for a filter that lacked it", "note"

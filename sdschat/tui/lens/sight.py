@@ -45,4 +45,4 @@ class Sight(NamedTuple):
         shown = self.message(message_id)
         if shown is None:
             return ""
-        return clean(shown.text or "", limit=limit)
+        return clean(" ".join((shown.text or "")[: 2 * limit].split()), limit=limit)

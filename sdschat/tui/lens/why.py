@@ -118,7 +118,7 @@ def _step(sight: Sight, told: Told) -> tuple[str, str] | None:
         case ev.RepairResponded():
             return "sent again, as the answer", "gap"
         case ev.RepairCancelled(why=why):
-            return f"no answer needed: {_CAUSES.get(why, why)}", "note"
+            return f"no answer needed: {_CAUSES.get(why) or clean(why, limit=40)}", "note"
         case ev.PushScheduled(wanted_by=peer):
             return f"the filter of {sight.who(peer)} lacks it", "gap"
         case ev.Pushed():
@@ -177,7 +177,7 @@ def _arrival(sight: Sight, message_id: str, told: Told) -> tuple[str, str] | Non
         case ev.DependenciesMissing(message_id=by):
             if by == message_id:
                 return "waits: what it names is not here", "gap"
-            return f"{short(by)} names it, and it is not here", "gap"
+            return f"{sight.packet(by)} names it, and it is not here", "gap"
         case ev.DependenciesLost():
             return "given up", "lost"
         case ev.GapClosed():

@@ -93,6 +93,22 @@ def test_the_panel_takes_the_whole_of_a_small_terminal(tmp_path: Path) -> None:
     play(tmp_path, story, size=(80, 24))
 
 
+def test_everything_follows_the_size_of_the_terminal(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.until_text("1 here")
+        await s.press("f2")
+        assert not s.app.lens.panel.has_class("-full")
+        await s.pilot.resize_terminal(60, 20)
+        await s.until(lambda: bool(s.app.lens.panel.has_class("-full")))
+        await s.press("f2")
+        await s.until(lambda: s.app.log_view.size.width >= 58)
+        await s.pilot.resize_terminal(120, 30)
+        await s.press("f2")
+        await s.until(lambda: not s.app.lens.panel.has_class("-full"))
+
+    play(tmp_path, story)
+
+
 def test_the_panel_follows_the_selection(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.enter("first")

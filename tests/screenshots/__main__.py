@@ -1,0 +1,26 @@
+"""Writes all pictures anew into screenshots/, or into the folder that is named."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from tests.screenshots.pictures import write
+from tests.screenshots.scenes import take_all
+
+FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as profiles:
+        asyncio.run(take_all(Path(profiles), partial(write, folder)))
+    print("\n".join(str(path) for path in sorted(folder.iterdir())))
+
+
+if __name__ == "__main__":
+    main()

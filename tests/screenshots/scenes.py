@@ -1,0 +1,201 @@
+"""What is on the pictures. The conversation, the keys of the participants and the faults are the same every time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from textual.pilot import Pilot
+
+from sdschat.identity.keyfile import load_or_create
+from sdschat.node.company import Company
+from sdschat.node.connect import MqttNetwork
+from sdschat.node.node import Node
+from sdschat.node.profile import database_path, open_profile
+from sdschat.node.settings import Settings, Value, make_settings
+from sdschat.node.view import NodeView
+from sdschat.transport.address import LOCAL, Address
+from sdschat.transport.options import MqttOptions
+from sdschat.tui.app import ChatApp
+from sdschat.tui.preferences import Preferences
+
+CHANNEL: Final = "harbour"
+PEERS: Final = ("bob", "carol", "dave")
+PATIENCE: Final = 60.0
+TALK: Final = (
+    ("bob", "good morning! the ferry is late again"),
+    ("carol", "the timetable says 07:40, the sea says otherwise"),
+    ("ann", "who has the keys to the boathouse?"),
+    ("dave", "I do. They are with me until noon, see https://harbour.example/keys"),
+    ("ann", "thanks dave, I will be there at ten"),
+    ("carol", "@ann could you bring the long rope?"),
+    ("bob", "wind 5 from the west,\ngusts of 7 in the afternoon,\nso better before lunch"),
+    ("ann", "will do"),
+)
+
+
+class Scene(NamedTuple):
+    """One picture, and what must stand on it."""
+
+    name: str
+    title: str
+    size: tuple[int, int]
+    expected: tuple[str, ...]
+
+
+SCENES: Final[Mapping[str, Scene]] = {
+    scene.name: scene
+    for scene in (
+        Scene("chat", "sdschat join harbour", (110, 26), ("ferry is late", "acked", "boathouse", "4 here", "rope")),
+        Scene("repair", "a gap, and its repair under way", (132, 30), ("missing", "T_req", "what we miss", "T_resp")),
+        Scene("graph", "/graph", (132, 30), ("who wrote knowing of what", "* ", "? ", "wind 5", "missing")),
+        Scene("why", "/why", (132, 26), ("acked:", "written: saved here", "handed to the broker")),
+        Scene("small", "50 columns", (50, 15), ("will do",)),
+        Scene("light", "the light theme, and /matrix", (132, 30), ("who is known to hold what", "bob", "proven")),
+        Scene("offline", "no broker", (110, 20), ("OFFLINE", "queued", "outbox")),
+    )
+}
+Shot = Callable[[str, ChatApp], None]
+
+
+class Camera:
+    """An application that is driven, and photographed."""
+
+    def __init__(self, app: ChatApp, pilot: Pilot[Any], shoot: Shot) -> None:
+        self.app = app
+        self.pilot = pilot
+        self._shoot = shoot
+
+    def text(self) -> str:
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not condition():
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise AssertionError(f"{what} never came to pass; the screen was:\n{self.text()}") from None
+
+    async def until_text(self, *texts: str) -> None:
+        for text in texts:
+            await self.until(lambda text=text: text in self.text(), repr(text))  # type: ignore[misc]
+
+    async def enter(self, line: str) -> None:
+        self.app.composer.put(line)
+        await self.pilot.press("enter")
+        await self.pilot.pause()
+
+    async def shoot(self, name: str) -> None:
+        """Once everything that is to be on the picture is there."""
+        scene = SCENES[name]
+        await self.pilot.resize_terminal(*scene.size)
+        await self.pilot.pause()
+        await self.until(lambda: all(text in self.text() for text in scene.expected), str(scene.expected))
+        self._shoot(name, self.app)
+
+
+@contextlib.asynccontextmanager
+async def camera(node: Node, shoot: Shot, name: str, theme: str | None = None) -> AsyncIterator[Camera]:
+    view = NodeView(node)
+    app = ChatApp(view, [CHANNEL], Preferences(bell=False), theme_now=theme)
+    try:
+        async with app.run_test(size=SCENES[name].size) as pilot:
+            yield Camera(app, pilot, shoot)
+    finally:
+        view.close()
+
+
+def settings() -> Settings:
+    """Acknowledgements come soon, and a repair takes its time: it is to be seen while it is under way."""
+    timers: dict[str, Value] = {"sds.sync_interval": 1500, "repair.t_min": 60_000, "repair.t_max": 120_000}
+    return make_settings({**timers, "sds.lost_after": 600_000, "push.enabled": False, "fault.seed": 1}, "demo")
+
+
+def prepare_key(folder: Path, nick: str) -> None:
+    """The same participant every time, and so the same colour."""
+    profile = database_path(folder, nick).parent
+    profile.mkdir(parents=True, mode=0o700)
+    load_or_create(profile, lambda size: hashlib.sha256(f"picture of {nick}".encode()).digest()[:size])
+
+
+async def take_all(folder: Path, shoot: Shot) -> None:
+    """All pictures, in one run."""
+    for nick in (*PEERS, "ann"):
+        prepare_key(folder, nick)
+    company = Company(folder, settings(), CHANNEL)
+    await company.admit(PEERS)
+    ann = company.open("ann")
+    try:
+        async with camera(ann, shoot, "chat") as shown:
+            await _talk(company, shown)
+            await _repair(company, shown)
+            await _look(shown)
+        async with camera(ann, shoot, "light", "light") as shown:
+            await shown.enter("/lens matrix")
+            await shown.shoot("light")
+    finally:
+        await company.close()
+    await _offline(folder, company.port, shoot)
+
+
+async def _talk(company: Company, shown: Camera) -> None:
+    await shown.until_text("4 here")
+    for nick, text in TALK:
+        if nick == "ann":
+            shown.app.send(text)
+        else:
+            company.nodes[nick].send(CHANNEL, text)
+        await shown.until_text(text.split("\n")[-1][:30])
+        await _heard_by_all(company)
+    await shown.until(lambda: shown.text().count("acked") >= 3, "acknowledgements")
+    await shown.shoot("chat")
+    await shown.shoot("small")
+    await shown.pilot.resize_terminal(*SCENES["chat"].size)
+
+
+async def _heard_by_all(company: Company) -> None:
+    """So that each message names the one before it, and the graph is the same every time."""
+    async with asyncio.timeout(PATIENCE):
+        while not company.equal_logs():
+            await asyncio.sleep(0.02)
+
+
+async def _repair(company: Company, shown: Camera) -> None:
+    """Bob says something that ann does not hear, and carol something that names it."""
+    await shown.enter("/fault partition bob")
+    company.nodes["bob"].send(CHANNEL, "the ferry is here, gate 3")
+    async with asyncio.timeout(PATIENCE):
+        while company.log_state("bob") != company.log_state("carol"):
+            await asyncio.sleep(0.02)
+    company.nodes["carol"].send(CHANNEL, "then I shall be on it in a minute")
+    await shown.pilot.resize_terminal(*SCENES["repair"].size)
+    await shown.enter("/lens repair")
+    await shown.shoot("repair")
+
+
+async def _look(shown: Camera) -> None:
+    await shown.enter("/graph")
+    await shown.shoot("graph")
+    own = next(shown_ for shown_ in shown.app.view.messages(CHANNEL) if shown_.own)
+    await shown.enter(f"/why {own.message_id[:8]}")
+    await shown.shoot("why")
+
+
+async def _offline(folder: Path, port: int, shoot: Shot) -> None:
+    """Ann again, when there is no broker any more."""
+    chosen = settings()
+    network = MqttNetwork(MqttOptions(Address(LOCAL.scheme, LOCAL.host, port)), chosen, embedded=False)
+    node = Node(open_profile(database_path(folder, "ann"), chosen), "ann", chosen, network)
+    try:
+        async with camera(node, shoot, "offline") as shown:
+            await shown.until_text("OFFLINE")
+            shown.app.send("nobody hears this yet, and it is not lost")
+            await shown.shoot("offline")
+    finally:
+        await node.close(0.1)

@@ -1,0 +1,46 @@
+"""The pictures can be made, and say what they are to show. Nobody compares their pixels."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from sdschat.tui.app import ChatApp
+from tests.needs import needs_module
+from tests.screenshots.__main__ import FOLDER
+from tests.screenshots.pictures import write
+from tests.screenshots.scenes import SCENES, take_all
+
+
+def words_of(svg: Path) -> str:
+    return "".join(ElementTree.parse(svg).getroot().itertext()).replace("\xa0", " ")
+
+
+@pytest.mark.timeout(300)
+def test_all_pictures_are_made_and_show_what_they_are_for(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    needs_module("cairosvg")
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+
+    def shoot(name: str, app: ChatApp) -> None:
+        write(folder, name, app)
+
+    asyncio.run(take_all(tmp_path / "profiles", shoot))
+    assert {path.stem for path in folder.glob("*.svg")} == set(SCENES)
+    for name, scene in SCENES.items():
+        words = words_of(folder / f"{name}.svg")
+        assert all(text in words for text in scene.expected), (name, scene.expected)
+        assert "@font-face" not in words
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_pictures_of_the_readme_are_there_and_fetch_nothing(name: str) -> None:
+    svg = FOLDER / f"{name}.svg"
+    assert all(text in words_of(svg) for text in SCENES[name].expected)
+    assert "url(http" not in svg.read_text(encoding="utf-8")
+    assert (FOLDER / f"{name}.png").stat().st_size > 10_000
