@@ -7,6 +7,7 @@ from dataclasses import replace
 from sdschat.sds.bloom.compact import shape_for
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
+from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import Kind, Message
 from sdschat.wire.sds_pb2 import HistoryEntry as PbEntry
@@ -182,8 +183,24 @@ def test_s_016_the_log_has_all_ids_in_the_order_of_their_clocks() -> None:
     assert group["a"].log == ["m1", "m2", "m3"]
 
 
-def test_s_017_there_are_three_acknowledgement_states_and_they_only_grow() -> None:
+def test_s_017_there_are_three_acknowledgement_states_in_this_order() -> None:
     assert sorted(AckState) == [AckState.UNACKED, AckState.POSSIBLY_ACKED, AckState.ACKED]
+
+
+def test_s_017_states_only_grow() -> None:
+    group = Group("a", "b", settle=2000)
+    message = group.send("a", "one")
+    hit, empty = (Group(name).nodes[name].channel.state.filter for name in ("x", "y"))
+    hit.add(message.message_id, START)
+    seen = []
+    for place, packed in enumerate((hit.to_bytes(), empty.to_bytes(), hit.to_bytes(), empty.to_bytes())):
+        group.tick(5000, delivering=False)
+        sync = forge("c", f"s{place}", group.now.wall, content=None, bloom_filter=packed)
+        group.give("a", sync)
+        seen.append(group["a"].channel.state.outgoing.open[message.message_id].state)
+    assert seen == [AckState.POSSIBLY_ACKED] * 4
+    group.give("a", forge("b", "s9", group.now.wall, message.message_id, content=None))
+    assert group["a"].of(StateChanged)[-1].state is AckState.ACKED
 
 
 def test_s_017_an_acknowledged_message_leaves_the_buffer() -> None:

@@ -107,12 +107,17 @@ def test_s_056_our_own_sync_ids_are_all_different() -> None:
 
 
 def test_s_057_others_traffic_puts_a_sync_off() -> None:
-    group = Group("a", config=CHATTY, settle=2000)
-    for place in range(15):
-        group.give("a", forge("b", f"m{place}", group.now.wall))
-        group.tick(1000)
-    # 15 s of the shortest interval of 15 s are over, and b has spoken all the time.
-    assert len(group["a"].messages("sync")) == 1
+    def syncs(spoken_to: bool) -> int:
+        group = Group("a", config=CHATTY, settle=2000)
+        wait = group["a"].channel.state.sync.due - group.now.mono
+        group.tick(wait - 1)
+        if spoken_to:
+            group.give("a", forge("b", "m1", group.now.wall))
+        group.tick(2)
+        return len(group["a"].messages("sync"))
+
+    assert syncs(spoken_to=False) == 2
+    assert syncs(spoken_to=True) == 1
 
 
 def test_s_057_but_not_for_ever() -> None:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from sdschat.sds.events import RepairCancelled, RepairRequested, RepairResponded, RepairScheduled, RepairWanted
 from sdschat.sds.repair import determine_t_req, in_response_group
 from sdschat.sds.values import HistoryEntry
-from tests.sds.group import QUIET, START, Group, forge
-from tests.spec.test_s_064_to_076_repair_asking import hash_of, missing, requests, t_req_offset, t_resp_offset
+from tests.sds.group import CODEC, QUIET, START, Group, forge
+from tests.spec.test_s_064_to_076_repair_asking import (
+    UNKNOWN_FIELD,
+    hash_of,
+    missing,
+    requests,
+    t_req_offset,
+    t_resp_offset,
+)
 
 
 def test_s_077_a_received_message_leaves_the_outgoing_buffer() -> None:
@@ -142,15 +149,14 @@ def test_s_085_due_answers_are_looked_for_as_time_passes() -> None:
 
 def test_s_086_the_original_bytes_are_broadcast_when_t_resp_is_over() -> None:
     group = Group("a", settle=2000)
-    packet = forge("b", "m1", START + 1)
-    packet.content = b"original"
-    group.give("a", packet)
+    raw = CODEC.encode(forge("b", "m1", START + 1, content=b"original")) + UNKNOWN_FIELD
+    group.give("a", raw)
     asked(group, "a")
     wait = t_resp_offset("a", "b", "m1")
     group.tick(wait - 1)
     assert group["a"].messages("answer") == []
     group.tick(1)
-    assert group["a"].messages("answer") == [packet]
+    assert [packet.raw for packet in group["a"].sent if packet.why == "answer"] == [raw]
 
 
 def test_s_087_own_due_requests_are_sent_however_much_others_say() -> None:
