@@ -32,6 +32,7 @@ def _seed(name: str) -> bytes:
 
 async def _talk(s: Stage) -> None:
     """Every kind of row: a long text with a link, a mention, an answer, an action, lines of the program."""
+    s.app.composer.cursor_blink = False
     await s.until_text("2 here")
     s.say("good morning, have a look at https://spec.example.org/sds.md#repair when you find the time to read it")
     await s.until_text("good morning")
@@ -53,7 +54,6 @@ async def _talk(s: Stage) -> None:
     s.app.model.catching_up = s.app.models["dev"].catching_up = False
     s.app.panes.draw_badges()
     s.app.panes.draw_people()
-    s.app.composer.cursor_blink = False
     await s.settle()
 
 
