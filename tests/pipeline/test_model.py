@@ -88,11 +88,17 @@ def test_without_suppression_answers_grow_with_the_group_and_response_groups_bou
 
 def test_rules_of_others_do_less() -> None:
     def unhealed(rules: str) -> float:
-        setting = Setting(participants=40, messages=3, loss=0.2, rules=rules, push=rules == "sdschat")
+        setting = Setting(participants=40, messages=3, loss=0.2, rules=rules)
         return float(np.isinf(run_model(setting, 4).held).mean())
 
     assert unhealed("sdschat") == 0
     assert unhealed("nim") > 0.05  # nobody asks again, and nobody sends again
+
+
+@pytest.mark.parametrize("rules", ["literal", "nim", "js"])
+def test_nobody_else_has_anti_entropy(rules: str) -> None:
+    record = run_model(Setting(participants=30, messages=2, loss=0.3, rules=rules, push=True), 1)
+    assert record.copies["push"].sum() == 0
 
 
 def test_t_resp_is_the_formula_of_the_spec() -> None:

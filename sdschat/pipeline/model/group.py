@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +29,8 @@ class Group:
     def __init__(self, setting: Setting, seed: int) -> None:
         self.setting = setting
         self.rules: Rules = rules_for(setting)
-        self.config: Config = setting.config()
+        config = setting.config()
+        self.config: Config = replace(config, push_enabled=config.push_enabled and self.rules.pushes)
         self.random = np.random.Generator(np.random.SFC64(seed))
         self.record: Record = empty_record(setting, seed)
         self.now = 0

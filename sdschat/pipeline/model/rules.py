@@ -12,6 +12,7 @@ NEVER: Final = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Rules:
+    pushes: bool = True  # anti-entropy, where the setting has it
     again: bool = True  # what was requested in vain, by us or by another, is requested again
     syncs: bool = True  # periodic sync messages; without them, requests wait for a message of one's own
     resends: bool = True
@@ -30,14 +31,14 @@ class Rules:
 OURS: Final = Rules()
 _RULES: Final = {
     "sdschat": OURS,
-    "literal": Rules(again=False, ranges=False, widens=False, rests=False),
+    "literal": Rules(pushes=False, again=False, ranges=False, widens=False, rests=False),
     "nim": Rules(
-        again=False, syncs=False, resends=False, ranges=False, first_due_stands=False, rests=False, widens=False,
-        witnesses=1, tick=5_000, causal=10, t_max=300_000, one_group=True, wide_filter=True,
+        pushes=False, again=False, syncs=False, resends=False, ranges=False, first_due_stands=False, rests=False,
+        widens=False, witnesses=1, tick=5_000, causal=10, t_max=300_000, one_group=True, wide_filter=True,
     ),
     "js": Rules(
-        again=False, ranges=False, widens=False, rests=False, witnesses=2, tick=10_000, causal=12, t_max=120_000,
-        wide_filter=True,
+        pushes=False, again=False, ranges=False, widens=False, rests=False, witnesses=2, tick=10_000, causal=12,
+        t_max=120_000, wide_filter=True,
     ),
 }  # fmt: skip
 
