@@ -91,7 +91,9 @@ class Exchange:
         match what:
             case Ask():
                 self._answer(peer, frame, what, now.mono)
+                self.seeker.asked_by(peer, now.mono)
             case Want():
+                self.seeker.asked_by(peer, now.mono)
                 declined = self.librarian.want(peer, frame, what)
                 if declined is not None:
                     self._send(peer, frame._replace(what=declined))
@@ -99,6 +101,7 @@ class Exchange:
                 self.seeker.heard(peer, frame, now.mono)
             case Nudge(lacking):
                 self.nudges[peer] = lacking
+                self.seeker.nudged(peer, now.mono)
         self.settle(now)
 
     def records(self, peer: str, payload: Any, now: Any) -> None:

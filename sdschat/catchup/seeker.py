@@ -16,7 +16,9 @@ from sdschat.catchup.asker import Asker
 from sdschat.catchup.needs import Needs
 from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Want
 
-PATIENCE: Final = 2_000  # milliseconds until a question is asked again
+PATIENCE: Final = 2_000  # milliseconds until the first question is asked again: it may be one who never answers
+PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more work
+AFTER_YOU: Final = 5_000  # who comes when we are here asks first; after it, equal logs cost next to nothing
 TRIES: Final = 5
 SILENCE: Final = 20_000  # without a page: the source is gone, whatever its presence says
 REST: Final = 3_000  # until a source that failed is tried again, doubled each time
@@ -81,6 +83,7 @@ class Seeker:
         self._deadline: int | None = None
         self._question: Frame | None = None  # to be sent again if nothing comes of it
         self._tries = self._rounds = 0
+        self._alone_since: int | None = None
         self._done = self._total = 0
         self._came = 0  # new messages since the last comparison
 
@@ -124,11 +127,26 @@ class Seeker:
 
     def sources(self, present: Sequence[Source], mono: int) -> None:
         """Who can be asked now, the best first."""
-        self._candidates = {source.name: source for source in present}
+        known, self._candidates = self._candidates, {source.name: source for source in present}
+        if self._alone_since is not None and mono - self._alone_since >= AFTER_YOU:
+            for name in self._candidates.keys() - known:
+                self._failed[name] = mono + AFTER_YOU
+        self._alone_since = None if self._candidates else (self._alone_since or mono)
         self._failed = {name: at for name, at in self._failed.items() if name in self._candidates}
         if self._source is not None and self._source.name not in self._candidates:
             self._drop_source()
             self.state = State.WAITING
+        self._next_source(mono)
+
+    def asked_by(self, peer: str, mono: int) -> None:
+        """It compares with us just now, and will say if we lack something: no need to do the same the other way."""
+        if self.state is State.WAITING and self._failed.get(peer, 0) > mono:
+            self._failed[peer] = mono + AFTER_YOU
+
+    def nudged(self, peer: str, mono: int) -> None:
+        """It has what we lack."""
+        self._compared.discard(peer)
+        self._failed.pop(peer, None)
         self._next_source(mono)
 
     def offline(self) -> None:
@@ -163,7 +181,7 @@ class Seeker:
             self._fail(mono)
         elif isinstance(frame.what, Answer) and self._asker is not None:
             if not frame.what.replies:
-                self._deadline = mono + PATIENCE  # too much asked for at once: the same again later
+                self._deadline = mono + PATIENCE_LATER  # too much asked for at once: the same again later
                 return
             try:
                 self._asker.answered(frame.what)
@@ -254,8 +272,7 @@ class Seeker:
         if self._question is None or self._tries >= TRIES:
             self._fail(mono)
             return
-        self.frames.append((self.source, self._question))
-        self._deadline = mono + PATIENCE
+        self._send_question(mono)
 
     # Comparing and wanting.
 
@@ -272,8 +289,12 @@ class Seeker:
     def _put(self, what: Ask | Want, mono: int) -> None:
         self._tries = 0
         self._question = Frame(self._session, self._number, what)
+        self._send_question(mono)
+
+    def _send_question(self, mono: int) -> None:
+        assert self._question is not None
         self.frames.append((self.source, self._question))
-        self._deadline = mono + PATIENCE
+        self._deadline = mono + (PATIENCE if self._number == 1 else PATIENCE_LATER)
 
     def _asked_all(self, asker: Asker, mono: int) -> None:
         """Everything is known of what this source has."""

@@ -15,7 +15,7 @@ from sdschat.mvds.pages import Pages
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import Delivered, Event, RepairCancelled
 from sdschat.sds.memory import MemoryStore
-from sdschat.sds.rows import Append, Write
+from sdschat.sds.rows import Append, ChannelRow, Put, Write
 from sdschat.sds.values import Codec, Kind, Message, Now
 from sdschat.sim.ledger import Seen
 from sdschat.sim.network import mix
@@ -120,6 +120,11 @@ class Companion:
         return TakenIn(found, new, False)
 
 
+def _lowers(writes: list[Write]) -> bool:
+    rows = (write.row for write in writes if isinstance(write, Put))
+    return any(isinstance(row, ChannelRow) and row.horizon == 0 for row in rows)
+
+
 class HistoryWorld(World):
     """`companions` by the index of their node, for as long as its process lives."""
 
@@ -163,6 +168,8 @@ class HistoryWorld(World):
             return
         ready = channel.take()
         posts, companion.exchange.posts = companion.exchange.posts, []
+        if companion.complete and node.armed != "before-writes" and _lowers(ready.writes):
+            self.ledger.seen[node.index].horizon = 0  # which is the one way in which it may move
         if node.armed and self._dies(node, ready):
             del self.companions[node.index]
             self.people_changed()
@@ -233,7 +240,6 @@ class HistoryWorld(World):
         if companion.seeker.state is State.DONE and companion.seeker.begun and not companion.complete:
             companion.complete = True
             channel.lower_horizon(now, 0)
-            self.ledger.seen[node.index].horizon = 0
         self.flush(node)
 
     # Time.

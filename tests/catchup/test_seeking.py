@@ -171,3 +171,32 @@ def test_whoever_lacks_something_is_told() -> None:
     world.run(MINUTE, ["ann"])
     world.run(world.mono + 100)
     assert world.peers["bob"].exchange.nudges == {"ann": 100}
+
+
+def test_who_was_there_first_lets_the_newcomer_compare_and_only_follows_when_told() -> None:
+    keys = some_keys(2000)
+    world = World({"ann": keys, "bob": keys[:1900]})
+    world.begin("ann")
+    world.present("ann")
+    world.run(MINUTE)
+    world.begin("bob")
+    world.present("ann", "bob")
+    ann = world.peers["ann"].exchange.seeker
+    assert ann.source == ""
+    world.run(2 * MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+    assert ann.state is State.WAITING
+    world.run(world.mono + MINUTE, ["ann"])
+    assert ann.state is State.DONE
+
+
+def test_who_was_there_first_and_lacks_something_gets_it_as_soon_as_the_newcomer_knows() -> None:
+    keys = some_keys(2000)
+    world = World({"ann": keys[:1900], "bob": keys})
+    world.begin("ann")
+    world.present("ann")
+    world.run(MINUTE)
+    world.begin("bob")
+    world.present("ann", "bob")
+    world.run(MINUTE + 3000)
+    assert world.keys("ann") == keys
