@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -54,7 +55,7 @@ def command(
     if seconds is not None and not 1 <= seconds <= 86_400:
         raise Problem(f"--seconds is {seconds:g}, and must be from 1 to 86400.", WRONG_USE)
     if headless:
-        return asyncio.run(_headless(peers, share, 30.0 if seconds is None else seconds, record))
+        return asyncio.run(_until_stopped(_headless(peers, share, 30.0 if seconds is None else seconds, record)))
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise Problem("demo needs a terminal. Use --headless for a summary as JSON.", WRONG_USE)
     no_color = bool(os.environ.pop("NO_COLOR", ""))
@@ -95,6 +96,25 @@ async def _company(
             yield director
         finally:
             await director.close()
+
+
+async def _until_stopped(body: Coroutine[Any, Any, int]) -> int:
+    """Where we are told to end, everything is taken away first. Gives the exit code."""
+    task = asyncio.ensure_future(body)
+    stopped: list[int] = []
+
+    def stop(number: int) -> None:
+        stopped.append(128 + number)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if stopped:
+            return stopped[0]
+        raise
 
 
 async def _headless(peers: int, loss: float, seconds: float, record: str | None) -> int:

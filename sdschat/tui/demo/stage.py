@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 
 from sdschat.node.view import NodeView
 from sdschat.tui.app import ChatApp
@@ -30,6 +31,8 @@ async def show(director: Director, seconds: float | None, *, ascii_only: bool, t
         app.call_later(app.tell, text)
 
     director.tell = tell
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
     play = asyncio.ensure_future(_play(director, app, seconds))
     try:
         await app.run_async()

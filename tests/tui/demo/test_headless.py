@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from sdschat.tui.demo.script import NAMES, OPENING, SCENES, Verb
-from tests.cli.processes import run
+from tests.cli.processes import PATIENCE, command, environment, run
 from tests.needs import needs_module
 
 
@@ -26,6 +28,25 @@ def test_it_ends_cleanly_with_equal_logs_and_says_so_in_json(tmp_path: Path) -> 
     assert sum(node["packets_lost"] for node in summary["nodes"].values()) > 0
     assert sum(node["hosted_broker"] for node in summary["nodes"].values()) >= 2
     assert list(tmp_path.glob("**/sdschat.db")) == []
+
+
+def test_told_to_end_it_leaves_nothing_behind(tmp_path: Path) -> None:
+    needs_module("iotcore")
+    kept = tmp_path / "temporary"
+    kept.mkdir()
+    process = subprocess.Popen(
+        command("demo", "--headless", "--seconds", "600"), cwd=tmp_path, stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE, env=environment(tmp_path, TMPDIR=str(kept)),
+    )  # fmt: skip
+    deadline = time.monotonic() + PATIENCE
+    while not list(kept.glob("**/sdschat.db")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert list(kept.glob("**/sdschat.db"))
+    process.terminate()
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143
+    assert output == b""
+    assert list(kept.iterdir()) == []
 
 
 @pytest.mark.parametrize(
