@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from sdschat.cli.options import say
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.text import safe
 
 if TYPE_CHECKING:
     from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.schemas import Quarantine
     from sdschat.pipeline.session import Where
 
 F = TypeVar("F", bound=Callable[..., Any])
+_SHOWN: Final = 10
 
 lake_option: Final = click.option("--lake", metavar="DIR", required=True, help="Where the tables are.")
 settle_option: Final = click.option(
@@ -24,8 +29,12 @@ settle_option: Final = click.option(
 
 
 @contextmanager
-def open_lake(where: Where, root: str) -> Iterator[Lake]:
-    """A session and the lake in it."""
+def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]:
+    """A session and the lake in it; a new lake only where `fresh` says so."""
+    if not fresh and "://" not in root and not Path(root).is_dir():
+        raise Problem(
+            f"There is no lake in {root}. Make one with `sdschat pipeline ingest SOURCE… --lake {root}`.", WRONG_USE
+        )
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import spark
 
@@ -39,6 +48,24 @@ def step(name: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     say(f"{name}: {time.monotonic() - began:.1f} s")
+
+
+def sources_in(sources: Sequence[Path]) -> list[Path]:
+    """The files to be read. Raises Problem for what is not there."""
+    from sdschat.pipeline.sources.files import files
+
+    try:
+        return files(sources)
+    except FileNotFoundError as error:
+        raise Problem(f"There is no {error}. Name databases, journals, captures, or folders.", WRONG_USE) from error
+
+
+def tell_refused(bad: Sequence[Quarantine]) -> None:
+    """What could not be taken, on standard error."""
+    for each in bad[:_SHOWN]:
+        say(f"not taken: {safe(each.source)} {each.place}: {safe(each.reason)}")
+    if len(bad) > _SHOWN:
+        say(f"… and {len(bad) - _SHOWN} more; the table quarantine has all of them")
 
 
 def milliseconds(text: str) -> int:

@@ -11,15 +11,12 @@ import click
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.spark.common import lake_option, open_lake
-from sdschat.cli.text import safe
+from sdschat.cli.spark.common import lake_option, open_lake, sources_in, tell_refused
 from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
-
-_SHOWN = 10
 
 
 @click.command("ingest")
@@ -40,16 +37,12 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool, wh
     goes to the quarantine, with the reason.
     """
     from sdschat.pipeline.ingest import ingest, quarantined
-    from sdschat.pipeline.sources.files import files
 
-    try:
-        paths = files(sources)
-    except FileNotFoundError as error:
-        raise Problem(f"There is no {error}. Name databases, journals, captures, or folders.", WRONG_USE) from error
+    paths = sources_in(sources)
     if not paths:
         raise Problem("There is nothing to take in these folders: no .db, .jsonl or .parquet file.", WRONG_USE)
     say(f"reading {len(paths)} files")
-    with open_lake(where, lake) as there:
+    with open_lake(where, lake, fresh=True) as there:
         found = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
         bad = quarantined(there, paths)
     if as_json:
@@ -59,7 +52,4 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool, wh
     for row in found:
         if row.read or row.added:
             click.echo(f"{row.table:10} {row.read:10,} read  {row.added:10,} added")
-    for each in bad[:_SHOWN]:
-        say(f"not taken: {safe(each.source)} {each.place}: {safe(each.reason)}")
-    if len(bad) > _SHOWN:
-        say(f"… and {len(bad) - _SHOWN} more; the table quarantine has all of them")
+    tell_refused(bad)

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.spark.audit import tell
-from sdschat.cli.spark.common import lake_option, milliseconds, open_lake, settle_option, step
+from sdschat.cli.spark.common import (
+    lake_option,
+    milliseconds,
+    open_lake,
+    settle_option,
+    sources_in,
+    step,
+    tell_refused,
+)
 from sdschat.cli.spark.report import output_option, write_report
 from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
@@ -40,20 +47,17 @@ def command(
     Exit code 0: the nodes agree; 1: they do not.
     """
     from sdschat.pipeline import stages
-    from sdschat.pipeline.ingest import ingest
+    from sdschat.pipeline.ingest import ingest, quarantined
     from sdschat.pipeline.results import audit_of
     from sdschat.pipeline.rules import DEFAULT
-    from sdschat.pipeline.sources.files import files
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
-    try:
-        paths = files(sources)
-    except FileNotFoundError as error:
-        raise Problem(f"There is no {error}. Name databases, journals, captures, or folders.", WRONG_USE) from error
-    with open_lake(where, lake) as there:
+    paths = sources_in(sources)
+    with open_lake(where, lake, fresh=bool(paths)) as there:
         if paths:
             with step(f"ingest of {len(paths)} files"):
                 ingest(there, paths, run_id, time.time_ns() // 1_000_000)
+            tell_refused(quarantined(there, paths))
         with step("silver"):
             stages.refine(there, rules)
         with step("log"):

@@ -1,0 +1,92 @@
+"""Stages on Spark, on rows that stand here; that they equal the reference on many is tested elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING
+
+from sdschat.pipeline.reference.consolidate import place_hash
+from sdschat.pipeline.schemas import Copy, Fingerprint, Log, Presence
+from tests.needs import needs_module
+from tests.pipeline.frames import frame, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+needs_module("pyspark")
+needs_module("pyarrow")
+
+
+def copy(node: str, message_id: str, lamport: int, digest: str = "d", damage: str | None = None) -> Copy:
+    return Copy(
+        "field",
+        "lobby",
+        node,
+        message_id,
+        lamport,
+        "ann",
+        (),
+        digest,
+        node == "ann",
+        "live",
+        lamport + 5,
+        "log",
+        damage,
+    )
+
+
+def presence(node: str) -> Presence:
+    return Presence("field", "lobby", node, node, "log", 0, 0, 1, 10**9)
+
+
+def test_the_log_is_in_the_order_of_lamport_time_and_id_across_buckets(spark: SparkSession) -> None:
+    from sdschat.pipeline.transforms.consolidate import consolidate
+
+    copies = [copy("ann", "b", 5_000), copy("ann", "c", 2**18), copy("bob", "a", 5_000), copy("bob", "b", 5_000)]
+    found = sorted(rows(consolidate(frame(spark, Copy, copies)), Log), key=lambda row: row.position)
+    assert [(row.position, row.message_id, row.copies) for row in found] == [(1, "a", 1), (2, "b", 2), (3, "c", 1)]
+    whole = place_hash(5_000, "a") ^ place_hash(5_000, "b") ^ place_hash(2**18, "c")
+    assert found[-1].running == f"{whole:032x}"
+
+
+def test_the_version_of_most_sound_copies_counts(spark: SparkSession) -> None:
+    from sdschat.pipeline.transforms.consolidate import consolidate
+
+    copies = [
+        copy("ann", "a", 9_000, damage="altered"), copy("bob", "a", 8_000), copy("cleo", "a", 7_000, "other"),
+        copy("dan", "a", 7_000, "other"),
+    ]  # fmt: skip
+    (row,) = rows(consolidate(frame(spark, Copy, copies)), Log)
+    assert (row.lamport, row.digest, row.copies) == (7_000, "other", 4)
+
+
+def test_only_the_bucket_that_differs_diverges(spark: SparkSession) -> None:
+    from sdschat.pipeline.transforms.fingerprint import divergent, fingerprints
+
+    copies = [copy(node, name, at) for node in ("ann", "bob") for name, at in (("a", 1), ("b", 2**18), ("c", 2**19))]
+    prints = fingerprints(frame(spark, Copy, [row for row in copies if (row.node, row.message_id) != ("bob", "b")]))
+    there = frame(spark, Presence, [presence("ann"), presence("bob")])
+    assert [row.bucket for row in divergent(prints, there).collect()] == [2]
+
+
+def test_fingerprints_need_one_shuffle_and_no_join(spark: SparkSession) -> None:
+    """What is read of every row must stay cheap: the plan says whether it does."""
+    from sdschat.pipeline.transforms.fingerprint import fingerprints
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        fingerprints(frame(spark, Copy, [copy("ann", "a", 1)])).explain()
+    plan = said.getvalue()
+    assert plan.count("Exchange") == 1
+    assert "Join" not in plan
+    assert "Window" not in plan
+
+
+def test_tables_of_plain_python_and_of_spark_have_the_same_columns(spark: SparkSession) -> None:
+    from sdschat.pipeline.lake import PLACES
+    from sdschat.pipeline.schemas import columns, ddl
+
+    for table in PLACES:
+        assert spark.createDataFrame([], ddl(table)).columns == list(columns(table))
+    assert ddl(Fingerprint).startswith("run_id STRING, channel STRING, node STRING, bucket BIGINT")
