@@ -70,12 +70,14 @@ class _Rescue:
         self.counts: dict[str, int] = {}
 
     def people(self) -> None:
-        """Whose key goes by which name."""
+        """Whose key goes by which name; and whatever else the node remembers, such as the dialect of a channel."""
         with self._profile.store.transaction() as transaction:
             for key in self._wreck.people():
                 transaction.put_key(*key)
             for nick in self._wreck.nicks():
                 transaction.put_nick(*nick)
+            for name, value in self._wreck.values():
+                transaction.set_value(name, value)
         self._desk = Desk(self._profile.identity, "", "chat", self._profile.store)
 
     def messages(self, batch: list[Found]) -> None:

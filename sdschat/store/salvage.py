@@ -101,6 +101,11 @@ class Wreck:
         for row in self._sound("nick_held", "skeleton, nick, public_key, since, sum"):
             yield row[0], row[1], row[2], row[3]
 
+    def values(self) -> Iterator[tuple[str, bytes]]:
+        """What the node and its interface kept for themselves."""
+        for row in self._sound("setting", "name, value, sum"):
+            yield row[0], row[1]
+
     def _sound(self, table: str, columns: str) -> Iterator[Any]:
         return (row for row in self._rows(table, columns) if row_sum(row[:-1]) == row[-1])
 

@@ -84,6 +84,8 @@ def has_dbstat() -> bool:
 
 def test_everything_comes_out_of_a_sound_one(folder: Path) -> None:
     ann, new = database(folder, "ann"), database(folder, "new")
+    with Store.open(ann, CODEC) as store, store.transaction() as transaction:
+        transaction.set_value("wire/hall", b"nim")
     rescued = salvage(ann, new, SETTINGS)
     assert rescued == ({"lobby": MESSAGES}, 0)
     assert texts(new) == texts(ann)
@@ -97,6 +99,7 @@ def test_everything_comes_out_of_a_sound_one(folder: Path) -> None:
                 theirs.raw, theirs.own, theirs.via, theirs.received_at,
             )  # fmt: skip
         assert before.keys() == after.keys()
+        assert after.value("wire/hall") == b"nim"
 
 
 @pytest.mark.skipif(not has_dbstat(), reason="this SQLite cannot tell which page is whose")
