@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.processes import command, environment
-from tests.transport.worlds import free_port
+from tests.transport.worlds import Mosquitto, free_port
 from tests.tui.terminal import Terminal
 
 # What goes wrong in here stands for any error of our own: a local variable holds what must not be shown.
@@ -31,6 +32,10 @@ def join(name: str, port: int, *more: str) -> list[str]:
     return command("join", "lobby", "--name", name, "--timing", "demo", "--set", f"embedded.port={port}", *more)
 
 
+def with_broker(name: str, broker: Mosquitto) -> list[str]:
+    return command("join", "lobby", "--name", name, "--timing", "demo", "--broker", broker.url)
+
+
 def test_two_terminals_talk_and_go_on_when_the_host_of_the_broker_is_killed(tmp_path: Path) -> None:
     port = free_port()
     with Terminal(join("ann", port), tmp_path) as ann:
@@ -47,6 +52,30 @@ def test_two_terminals_talk_and_go_on_when_the_host_of_the_broker_is_killed(tmp_
             with Terminal(join("ann", port), tmp_path) as again:
                 again.until_text("are you still there?", "hello from ann")
                 bob.until_text("acked 1")
+
+
+def test_the_same_over_mosquitto_which_is_stopped_and_started_again(tmp_path: Path) -> None:
+    broker = Mosquitto(tmp_path)
+    asyncio.run(broker.start())
+    try:
+        with (
+            Terminal(with_broker("ann", broker), tmp_path) as ann,
+            Terminal(with_broker("bob", broker), tmp_path) as bob,
+        ):
+            bob.until_text("2 here")
+            ann.enter("over mosquitto")
+            bob.until_text("over mosquitto")
+            broker.stop()
+            ann.until_text("OFFLINE", "retry in")
+            ann.enter("written meanwhile")
+            ann.until_text("queued", "1 in the outbox")
+            asyncio.run(broker.start())
+            ann.enter("/reconnect")
+            bob.enter("/reconnect")
+            bob.until_text("written meanwhile")
+            ann.until(lambda: ann.text().count("acked 1") == 2, "not all is acknowledged")
+    finally:
+        broker.stop()
 
 
 @pytest.mark.parametrize(
