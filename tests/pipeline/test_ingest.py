@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 needs_module("pyspark")
 needs_module("pyarrow")
+pytestmark = pytest.mark.timeout(600)  # the first test waits for Spark, and a busy machine makes it wait long
 
 
 @pytest.fixture(scope="module")
