@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, get_args
 
 from sdschat.node import facts
 from sdschat.sds import events as ev
@@ -29,12 +29,8 @@ _STYLES: Final[dict[type, str]] = {
     facts.TroubleMet: "refused",
     facts.ConnectionChanged: "late",
 }
-_ENGINE: Final = (
-    ev.StateChanged, ev.DependenciesMissing, ev.DependenciesLost, ev.GapClosed, ev.MessageParked,
-    ev.DuplicateReceived, ev.SyncSent, ev.SyncReceived, ev.MessageResent, ev.RepairWanted, ev.RepairRequested,
-    ev.RepairScheduled, ev.RepairResponded, ev.RepairCancelled, ev.PushScheduled, ev.Pushed, ev.PushCancelled,
-    ev.RangeDiffered, ev.FilterIgnored, ev.FilterRolled, ev.LayoutChanged, ev.Rejected,
-)  # fmt: skip
+# What the engine itself describes. Messages come as facts with their texts.
+_ENGINE: Final = tuple(kind for kind in get_args(ev.Event) if kind not in (ev.Delivered, ev.EphemeralReceived))
 
 
 def view(sight: Sight) -> list[Line]:

@@ -43,7 +43,7 @@ class PlainHost(BaseHost):
         self.desktop = Desktop(self.view, preferences.level)
         self.typist = Typist(self)
         self.log_view: Any = PlainLog(self)
-        self.lens: Any = PlainLens()
+        self.lens: Any = PlainLens(self)
         self.theme_now: str | None = None
         self.ended = asyncio.Event()
         self._out = out

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from sdschat.tui.plain.host import PlainHost
 
 _AROUND: Final = 10
-_NO_LENS: Final = "The Lens needs a screen. Leave out --plain to see it; /info and `sdschat inspect` work here."
+_FIRST_VIEW: Final = "repair"
+_OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
 
 
 class PlainLog:
@@ -43,11 +44,24 @@ class PlainLog:
 
 
 class PlainLens:
-    """There is no room for the Lens here."""
+    """Every view, as lines."""
 
     is_open = False
 
+    def __init__(self, host: PlainHost) -> None:
+        self._host = host
+
     def open(self, view: str = "", argument: str = "") -> None:
-        raise CommandError(
-            "The Lens needs a screen. Leave out --plain to see it; /info and `sdschat inspect` work here."
-        )
+        """Raises CommandError for a view that there is not."""
+        from sdschat.tui.lens.text import view_text
+
+        host, chosen = self._host, self._host.selection
+        if argument and view in _OF_A_MESSAGE and not argument.isdigit():
+            chosen, argument = argument, ""
+        try:
+            host.tell(view_text(host.view, view or _FIRST_VIEW, host.channel, chosen, argument))
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+
+    def toggle(self) -> None:
+        self.open()
