@@ -10,11 +10,11 @@ import click
 from sdschat.cli.lines import state_name
 from sdschat.cli.local import codec_of, open_reader, require_channel
 from sdschat.cli.options import channel_name, local_options
-from sdschat.node.packet import packet_report
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.render import print_report
 from sdschat.cli.sources import Chosen
-from sdschat.sds.rows import AckState, Evidence, OutgoingRow, Snapshot
+from sdschat.node.packet import packet_report
+from sdschat.sds.rows import Evidence, OutgoingRow, Snapshot
 from sdschat.store.reader import Reader
 from sdschat.store.shown import Ancestor, StoredMessage
 
@@ -68,7 +68,7 @@ def _buffers(snapshot: Snapshot) -> dict[str, Any]:
         "joined_after": row.horizon,
         "filter": {"layout": row.layout, "generation": row.generation, "complete_since": row.floor},
         "next_sync": row.sync_due,
-        "outgoing": [_outgoing(found) for found in snapshot.outgoing if found.state is not AckState.ACKED],
+        "outgoing": [_outgoing(found) for found in snapshot.outgoing if found.resent],
         "waiting": [
             {
                 "message_id": held.message.message_id, "sender_id": held.message.sender_id,
@@ -97,7 +97,7 @@ def _buffers(snapshot: Snapshot) -> dict[str, Any]:
 def _outgoing(row: OutgoingRow) -> dict[str, Any]:
     return {
         "message_id": row.message_id, "lamport": row.lamport, "state": state_name(row.state), "sends": row.sends,
-        "next_send": row.due, "evidence": [_evidence(found) for found in row.evidence],
+        "next_send": row.due if row.resent else 0, "evidence": [_evidence(found) for found in row.evidence],
     }  # fmt: skip
 
 

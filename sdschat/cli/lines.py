@@ -41,6 +41,7 @@ _NAMES: Final[Mapping[type, str]] = {
     NickChanged: "nick_changed",
     NickClaimed: "nick_claimed",
     ev.StateChanged: "state",
+    ev.LeftOutgoing: "left_outgoing",
     ev.DependenciesMissing: "missing",
     ev.DependenciesLost: "lost",
     ev.GapClosed: "gap_closed",

@@ -113,6 +113,7 @@ class HostingChanged(NamedTuple):
 
 What = (
     ev.StateChanged
+    | ev.LeftOutgoing
     | ev.DependenciesMissing
     | ev.DependenciesLost
     | ev.GapClosed

@@ -153,6 +153,11 @@ def _state_changed(event: ev.StateChanged, view: _View) -> str:
 
 
 @_line.register
+def _left_outgoing(event: ev.LeftOutgoing, view: _View) -> str:
+    return f"{view.name(event.message_id)} is no longer resent, so many newer ones are possibly acknowledged"
+
+
+@_line.register
 def _dependencies_missing(event: ev.DependenciesMissing, view: _View) -> str:
     return f"missing {view.names(event.dependencies)}, named by {view.name(event.message_id)}"
 

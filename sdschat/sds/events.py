@@ -35,6 +35,13 @@ class StateChanged(NamedTuple):
     evidence: Evidence | None
 
 
+class LeftOutgoing(NamedTuple):
+    """An own message is possibly acknowledged, and so many newer ones are that it is no longer resent on our own
+    account: only when somebody asks for it or turns out to lack it."""
+
+    message_id: str
+
+
 class DependenciesMissing(NamedTuple):
     """A message waits; `message_id` is the one that named them (a sync message may be the one)."""
 
@@ -172,6 +179,7 @@ Event = (
     Delivered
     | EphemeralReceived
     | StateChanged
+    | LeftOutgoing
     | DependenciesMissing
     | DependenciesLost
     | GapClosed

@@ -56,6 +56,7 @@ RECENT_WINDOW = 1024  # newest messages of the log that the engine keeps at hand
 MAX_PEERS = 1024
 FILTER_REVIEW = 2048  # own unacknowledged messages that one received filter is held against
 POSSIBLY_ACKED_KEPT = 2048  # own messages possibly acknowledged that stay in the outgoing buffer
+LEFT_KEPT = 2048  # own messages that left it possibly acknowledged, which a mention still acknowledges
 SETTLED_KEPT = 64  # acknowledged own messages whose further evidence is still recorded
 EPHEMERAL_SEEN = 256
 MAX_EVIDENCE = 128  # peers remembered for each own message

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TypeVar, cast
 
 from sdschat.sds.history import MemoryHistory
-from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
+from sdschat.sds.limits import LEFT_KEPT, POSSIBLY_ACKED_KEPT, SETTLED_KEPT
 from sdschat.sds.rows import (
     AckState,
     AnswerRow,
@@ -72,10 +72,16 @@ class MemoryStore:
         return tuple(row for row in self.tables[table].values() if isinstance(row, kind))
 
 
+def possibly_acked_wanted() -> int:
+    """How many of the newest rows of possibly acknowledged messages an engine wants back: those that it resends, those
+    that left the buffer and are remembered, and one more, which says up to where they are forgotten."""
+    return POSSIBLY_ACKED_KEPT + LEFT_KEPT + 1
+
+
 def keep_outgoing(rows: Iterable[OutgoingRow]) -> tuple[OutgoingRow, ...]:
     """What of the outgoing table an engine wants back: all that is unacknowledged, and the newest of the rest."""
     every = sorted(rows, key=lambda row: (row.lamport, row.message_id))
     settled = [row for row in every if row.state is AckState.ACKED][-SETTLED_KEPT:]
-    possibly = [row for row in every if row.state is AckState.POSSIBLY_ACKED][-POSSIBLY_ACKED_KEPT:]
+    possibly = [row for row in every if row.state is AckState.POSSIBLY_ACKED][-possibly_acked_wanted() :]
     unacked = [row for row in every if row.state is AckState.UNACKED]
     return tuple(sorted(settled + possibly + unacked, key=lambda row: (row.lamport, row.message_id)))

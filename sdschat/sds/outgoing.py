@@ -1,7 +1,8 @@
 """The buffer of unacknowledged outgoing messages (spec: Participant state, Review ACK Status).
 
 A message leaves the buffer when it is acknowledged. The newest that did are still remembered, because evidence goes
-on coming in and people ask who has a message.
+on coming in and people ask who has a message. Where too many are possibly acknowledged, the oldest of these leave too
+(see left.py).
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
+from sdschat.sds.left import LeftBuffer
 from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
-from sdschat.sds.rows import AckState, Evidence, OutgoingRow
+from sdschat.sds.rows import FORGOTTEN, LEFT, AckState, Evidence, OutgoingRow
 from sdschat.sds.timers import Deadlines, to_mono, to_wall
 from sdschat.sds.values import Now
 
@@ -33,11 +35,12 @@ class Outgoing:
 class OutgoingBuffer:
     """Open messages by age, those to be resent by time, and the last that were acknowledged."""
 
-    __slots__ = ("_ages", "_possible", "_possibly", "changed", "open", "settled", "timers")
+    __slots__ = ("_ages", "_possible", "_possibly", "changed", "left", "open", "settled", "timers")
 
     def __init__(self) -> None:
         self.open: dict[str, Outgoing] = {}
         self.settled: dict[str, Outgoing] = {}
+        self.left: LeftBuffer[Outgoing] = LeftBuffer()
         self.timers = Deadlines()
         self.changed: dict[str, Outgoing] = {}
         self._ages: list[tuple[int, str]] = []  # (Lamport, id), also of messages no longer open
@@ -65,36 +68,54 @@ class OutgoingBuffer:
             if message is not None:
                 yield message
 
-    def possibly(self, message: Outgoing) -> None:
+    def find(self, message_id: str) -> Outgoing | None:
+        """An own message of which more evidence still counts."""
+        return self.open.get(message_id) or self.settled.get(message_id) or self.left.get(message_id)
+
+    def possibly(self, message: Outgoing) -> list[str]:
         """Possibly acknowledged. Of these only the newest stay in the buffer: with one peer that never says more than
-        its filter does, all that was ever written would. What leaves stays possibly acknowledged, and is sent again
-        like any message that somebody turns out to lack."""
+        its filter does, all that was ever written would. Tells what leaves for it, which may be this one."""
         message.state = AckState.POSSIBLY_ACKED
         self.changed[message.message_id] = message
-        heappush(self._possibly, (message.lamport, message.message_id))
         self._possible += 1
+        if self.left.is_newer((message.lamport, message.message_id)):
+            self._leave(message)
+            return [message.message_id]
+        heappush(self._possibly, (message.lamport, message.message_id))
+        gone: list[str] = []
         while self._possible > POSSIBLY_ACKED_KEPT:
-            self._leave(heappop(self._possibly)[1])
+            oldest = self.open.get(heappop(self._possibly)[1])
+            if oldest is not None:  # otherwise it was acknowledged meanwhile
+                self._leave(oldest)
+                gone.append(oldest.message_id)
+        return gone
 
-    def _leave(self, message_id: str) -> None:
-        message = self.open.get(message_id)
-        if message is not None:  # otherwise it was acknowledged meanwhile
-            self._possible -= 1
-            del self.open[message_id]
-            message.due = 0
-            self.timers.discard(message_id)
-            self.changed[message_id] = message
+    def _leave(self, message: Outgoing) -> None:
+        self._possible -= 1
+        del self.open[message.message_id]
+        self.timers.discard(message.message_id)
+        self._put_left(message)
+
+    def _put_left(self, message: Outgoing) -> None:
+        message.due = LEFT
+        self.changed[message.message_id] = message
+        forgotten = self.left.add(message)
+        if forgotten is not None:
+            forgotten.due = FORGOTTEN
+            self.changed[forgotten.message_id] = forgotten
 
     def settle(self, message: Outgoing) -> None:
         """Acknowledged: out of the buffer."""
-        if message.state is AckState.POSSIBLY_ACKED:
+        if self.left.take(message):
+            pass  # no longer resent, and not counted
+        elif message.state is AckState.POSSIBLY_ACKED:
             self._possible -= 1
             if len(self._possibly) > 64 + 2 * self._possible:
                 self._possibly = [age for age in self._possibly if age[1] in self.open and age[1] != message.message_id]
                 heapify(self._possibly)
         message.state = AckState.ACKED
         message.due = 0
-        del self.open[message.message_id]
+        self.open.pop(message.message_id, None)
         self.timers.discard(message.message_id)
         self.changed[message.message_id] = message
         self._remember(message)
@@ -106,7 +127,7 @@ class OutgoingBuffer:
             del self.settled[oldest.message_id]
 
     def row(self, message: Outgoing, now: Now) -> OutgoingRow:
-        due = to_wall(now, message.due) if message.message_id in self.open else 0
+        due = to_wall(now, message.due) if message.message_id in self.open else message.due
         evidence = tuple(message.evidence.values())
         return OutgoingRow(message.message_id, message.lamport, message.state, message.sends, due, evidence)
 
@@ -118,9 +139,18 @@ class OutgoingBuffer:
         if row.state is AckState.ACKED:
             self._remember(message)
             return
+        if not row.resent:
+            self._restore_left(message, row.due)
+            return
         message.due = to_mono(now, row.due, within)
         self.open[message.message_id] = message
         self._ages.append((message.lamport, message.message_id))
         self.timers.set(message.message_id, message.due)
         if row.state is AckState.POSSIBLY_ACKED:
             self.possibly(message)
+
+    def _restore_left(self, message: Outgoing, due: int) -> None:
+        if due == LEFT:
+            self._put_left(message)
+        else:
+            self.left.forgot(message)

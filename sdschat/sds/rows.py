@@ -90,6 +90,12 @@ class HeldRow(NamedTuple):
     gap: tuple[str, ...]  # dependencies that it no longer waits for
 
 
+# In the place of the moment at which an own message is sent again: acknowledged, or possibly so and out of the buffer;
+# and too old for a mention to count any more.
+LEFT = 0
+FORGOTTEN = -1
+
+
 class OutgoingRow(NamedTuple):
     """An own message in the outgoing buffer, or lately out of it."""
 
@@ -97,8 +103,13 @@ class OutgoingRow(NamedTuple):
     lamport: int
     state: AckState
     sends: int
-    due: int
+    due: int  # when it is sent again; LEFT or FORGOTTEN where that is never
     evidence: tuple[Evidence, ...]
+
+    @property
+    def resent(self) -> bool:
+        """Whether it is in the buffer, and so sent again of our own accord."""
+        return self.state is AckState.UNACKED or (self.state is AckState.POSSIBLY_ACKED and self.due > 0)
 
 
 class MissingRow(NamedTuple):

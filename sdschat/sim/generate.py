@@ -26,6 +26,8 @@ _TIGHT = (
     ("PUSHES_PER_CHANNEL", 8),
     ("PUSHES_PER_REVIEW", 4),
     ("SETTLED_KEPT", 4),
+    ("POSSIBLY_ACKED_KEPT", 3),
+    ("LEFT_KEPT", 3),
     ("RESENDS_PER_SWEEP", 2),
 )
 # With a filter of 16 ids these are to one another what 256, 1024 and 256 are.

@@ -9,6 +9,7 @@ from sdschat.sds import limits
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import Rejected
 from sdschat.sds.rows import AckState
+from sdschat.sds.state import ChannelState
 from sdschat.sds.values import Message
 from sdschat.sim.ledger import Origin, Seen
 from sdschat.sim.scenario import Violation
@@ -52,12 +53,18 @@ def check_sizes(seen: Seen) -> None:
         ("pushes for one peer", max(Counter(wanted).values(), default=0), limits.PUSHES_PER_SENDER),
         ("peers", len(s.peers.known), limits.MAX_PEERS),
         ("acknowledged messages kept", len(s.outgoing.settled), limits.SETTLED_KEPT),
+        ("possibly acknowledged messages resent", _possibly_acked(s), limits.POSSIBLY_ACKED_KEPT),
+        ("possibly acknowledged messages remembered", len(s.outgoing.left), limits.LEFT_KEPT),
         ("entries in the recent window", len(s.window.order), limits.RECENT_WINDOW),
         ("ephemeral ids", len(s.ephemeral_seen), limits.EPHEMERAL_SEEN),
     )
     for what, size, bound in bounds:
         if size > bound:
             raise Violation("I8", f"{seen.name} has {size} {what}; {bound} are allowed")
+
+
+def _possibly_acked(s: ChannelState) -> int:
+    return sum(known.state is AckState.POSSIBLY_ACKED for known in s.outgoing.open.values())
 
 
 def check_waiting(seen: Seen) -> None:
@@ -98,8 +105,9 @@ def check_restored(seen: Seen, channel: Channel) -> None:
         raise Violation("I6", f"{seen.name} came back with another join horizon")
     for message_id, row in seen.outgoing.items():
         known = message_id in s.outgoing.open and message_id in s.outgoing.timers
-        if row.state is not AckState.ACKED and not known:
-            raise Violation("I6", f"{seen.name} came back without {message_id[:8]} in its outgoing buffer")
+        if known != row.resent:
+            how = "without" if row.resent else "with"
+            raise Violation("I6", f"{seen.name} came back {how} {message_id[:8]} in its outgoing buffer")
     if s.clock.value < seen.last_own:
         raise Violation("I9", f"the clock of {seen.name} went back over a restart")
 

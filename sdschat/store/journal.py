@@ -68,6 +68,7 @@ class JournalRow(NamedTuple):
 
 # What is told of a message in its own words: name in the journal, and the fields of the event that go into columns.
 EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
+    ev.LeftOutgoing: ("left_outgoing", {"message_id": "message_id"}),
     ev.DependenciesMissing: ("missing", {"message_id": "message_id", "dependencies": "deps"}),
     ev.DependenciesLost: ("lost", {"dependencies": "deps"}),
     ev.GapClosed: ("gap_closed", {"message_id": "message_id"}),

@@ -6,7 +6,7 @@ import sqlite3
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from sdschat.sds.limits import SETTLED_KEPT
-from sdschat.sds.memory import keep_outgoing
+from sdschat.sds.memory import keep_outgoing, possibly_acked_wanted
 from sdschat.sds.rows import (
     AckState,
     AnswerRow,
@@ -28,8 +28,8 @@ from sdschat.store.sums import body_sum, row_sum
 
 RowType = TypeVar("RowType", bound=Row)
 
-_OPEN: Final = "WHERE channel = ? AND state < ? ORDER BY lamport, message_id"
-_SETTLED: Final = "WHERE channel = ? AND state = ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
+_UNACKED: Final = "WHERE channel = ? AND state = ? ORDER BY lamport, message_id"
+_NEWEST: Final = "WHERE channel = ? AND state = ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
 _PACKET: Final = (
     "SELECT body.raw, body.sum FROM log JOIN body USING (place) WHERE log.channel = ? AND log.message_id = ?"
 )
@@ -87,16 +87,17 @@ class Loader:
         return cast(tuple[RowType, ...], tuple(self._read(table, query, self._number)))
 
     def _outgoing(self) -> tuple[OutgoingRow, ...]:
-        """Rows of acknowledged messages stay for good; only the newest of them are wanted here."""
+        """Rows stay for good. Those of unacknowledged messages are wanted here, and only the newest of the others."""
         select = SHAPES[Table.OUTGOING].select
         before = len(self._altered)
-        rows = self._read(Table.OUTGOING, f"{select} {_OPEN}", self._number, AckState.ACKED)
-        rows += self._read(Table.OUTGOING, f"{select} {_SETTLED}", self._number, AckState.ACKED, SETTLED_KEPT)
+        rows = self._read(Table.OUTGOING, f"{select} {_UNACKED}", self._number, AckState.UNACKED)
+        for state, count in ((AckState.POSSIBLY_ACKED, possibly_acked_wanted()), (AckState.ACKED, SETTLED_KEPT)):
+            rows += self._read(Table.OUTGOING, f"{select} {_NEWEST}", self._number, state, count)
         if len(self._altered) > before:
             del self._altered[before:], self.losses[before:]
             rows = self._rebuild_outgoing()
         kept = keep_outgoing(cast(list[OutgoingRow], rows))
-        return tuple(row for row in kept if row.state is AckState.ACKED or self._has_packet(row.message_id))
+        return tuple(row for row in kept if not row.resent or self._has_packet(row.message_id))
 
     def _rebuild_outgoing(self) -> list[Row]:
         """A row was altered, and what it said of which message is gone. So an own message that no sound row speaks

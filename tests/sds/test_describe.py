@@ -24,6 +24,7 @@ LINES: list[tuple[ev.Event, str]] = [
     (ev.StateChanged("m1", AckState.UNACKED, (), 0, None), "m1 is unacknowledged"),
     (ev.StateChanged("m1", AckState.ACKED, ("b",), 2, Evidence("b", "filter", "s1", 5, 0.0004)),
      "m1 is acknowledged: filter by b in s1, wrong with 4e-04"),
+    (ev.LeftOutgoing("m1"), "m1 is no longer resent, so many newer ones are possibly acknowledged"),
     (ev.DependenciesMissing("m3", ("m1", "m2")), "missing m1 m2, named by m3"),
     (ev.DependenciesLost(("m1",)), "lost m1"),
     (ev.GapClosed("m1"), "gap m1 closed"),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sdschat.sds.events import StateChanged
+from sdschat.sds.events import LeftOutgoing, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, POSSIBLY_ACKED_KEPT, REMEMBERED_MISSES, SETTLED_KEPT
 from sdschat.sds.outgoing import Outgoing, OutgoingBuffer
-from sdschat.sds.rows import AckState, Evidence
-from sdschat.sds.steps.acks import acknowledged
+from sdschat.sds.rows import AckState, Evidence, OutgoingRow, Table
+from sdschat.sds.steps.acks import acknowledged, review_equal_range
+from sdschat.sim.tight import limits
 from tests.sds.group import Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
@@ -102,6 +104,71 @@ def test_with_one_peer_that_never_mentions_anything_the_buffer_stays_bounded() -
     outgoing = group["a"].channel.state.outgoing
     assert len(outgoing.open) == POSSIBLY_ACKED_KEPT
     assert {message.state for message in outgoing.open.values()} == {AckState.POSSIBLY_ACKED}
+
+
+def left_behind(group: Group) -> list[str]:
+    return [event.message_id for event in group["a"].of(LeftOutgoing)]
+
+
+def test_what_leaves_the_buffer_is_told_and_does_not_come_back_with_a_restart() -> None:
+    with limits((("POSSIBLY_ACKED_KEPT", 4),)):
+        group = channel_with_one_peer(10)
+        ids = group["a"].log
+        assert left_behind(group) == ids[:6]
+        group.crash("a")
+        assert list(group["a"].channel.state.outgoing.open) == ids[6:]
+        before = len(group["a"].sent)
+        group.tick(1)
+        assert [packet.message_id for packet in group["a"].sent[before:] if packet.why == "resend"] == []
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_mention_acknowledges_what_has_left_the_buffer(restarted: bool) -> None:
+    with limits((("POSSIBLY_ACKED_KEPT", 4),)):
+        group = channel_with_one_peer(10)
+        if restarted:
+            group.crash("a")
+        old = group["a"].log[2]
+        group.give("a", forge("b", "says", group.now.wall + 1000, old))
+        told = [(event.message_id, event.state) for event in group["a"].of(StateChanged)]
+        assert told[-1] == (old, AckState.ACKED)
+        assert row_of(group, old).state is AckState.ACKED
+
+
+def row_of(group: Group, message_id: str) -> OutgoingRow:
+    row = group["a"].store.tables[Table.OUTGOING][message_id]
+    assert isinstance(row, OutgoingRow)
+    return row
+
+
+def test_an_equal_range_acknowledges_what_has_left_the_buffer() -> None:
+    with limits((("POSSIBLY_ACKED_KEPT", 4),)):
+        group = channel_with_one_peer(10)
+        review_equal_range(group["a"].channel.state, "b", group["a"].log)
+        group.collect("a")
+        assert {row_of(group, message_id).state for message_id in group["a"].log} == {AckState.ACKED}
+
+
+def test_of_what_has_left_only_the_newest_are_remembered_over_a_restart_too() -> None:
+    with limits((("POSSIBLY_ACKED_KEPT", 3), ("LEFT_KEPT", 2))):
+        group = channel_with_one_peer(10)
+        ids = group["a"].log
+        group.give("a", forge("b", "says", group.now.wall + 1000, ids[5]))  # makes room for none of the forgotten
+        for restarted in (False, True):
+            left = group["a"].channel.state.outgoing.left
+            assert [message_id in left for message_id in ids] == [place == 6 for place in range(10)], restarted
+            group.crash("a")
+
+
+def test_what_becomes_possibly_acknowledged_after_a_newer_one_left_leaves_at_once() -> None:
+    with limits((("POSSIBLY_ACKED_KEPT", 2),)):
+        group = Group("a", settle=2000)
+        ids = [group.send("a", f"message {place}").message_id for place in range(5)]
+        for name, told in (("s1", ids[1:]), ("s2", ids[:1])):
+            packed = filter_of(*told)
+            group.give("a", forge("b" + name, name, group.now.wall, content=None, bloom_filter=packed))
+        assert left_behind(group) == [*ids[1:3], ids[0]]
+        assert list(group["a"].channel.state.outgoing.open) == ids[3:]
 
 
 def test_a_filter_is_held_against_what_its_sender_did_not_yet_witness() -> None:

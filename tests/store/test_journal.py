@@ -35,6 +35,7 @@ EVENTS: list[tuple[ev.Event, dict[str, object] | None]] = [
     (ev.StateChanged("m1", AckState.POSSIBLY_ACKED, ("bert",), 2, PROOF),
      {"event": "possibly_acked", "message_id": "m1", "peer": "bert", "attempt": 2, "cause": "filter"}),
     (ev.StateChanged("m1", AckState.UNACKED, (), 0, None), None),
+    (ev.LeftOutgoing("m1"), {"event": "left_outgoing", "message_id": "m1"}),
     (ev.DependenciesMissing("m1", ("m0",)), {"event": "missing", "message_id": "m1", "deps": ("m0",)}),
     (ev.DependenciesLost(("m0",)), {"event": "lost", "deps": ("m0",)}),
     (ev.GapClosed("m0"), {"event": "gap_closed", "message_id": "m0"}),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
-from sdschat.sds.events import FilterIgnored, StateChanged
+from sdschat.sds.events import FilterIgnored, LeftOutgoing, StateChanged
 from sdschat.sds.limits import FILTER_REVIEW, MAX_EVIDENCE, REMEMBERED_MISSES
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState, Evidence
@@ -22,9 +22,8 @@ WITNESSES = 2  # and the number of distinct participants it takes: one peer's fi
 
 def review_causal_history(s: ChannelState, message: Message) -> None:
     """All messages in the received `causal_history` are acknowledged: its sender has delivered them."""
-    outgoing = s.outgoing
     for entry in message.causal_history:
-        known = outgoing.open.get(entry.message_id) or outgoing.settled.get(entry.message_id)
+        known = s.outgoing.find(entry.message_id)
         if known is not None:
             _witness(s, known, Evidence(message.sender_id, "mention", message.message_id, s.now.wall, 0.0))
 
@@ -71,7 +70,7 @@ def review_equal_range(s: ChannelState, sender_id: str, ids: list[str]) -> None:
     does. In a channel of two, where there is no second participant, nothing else ever settles what was not mentioned.
     """
     for message_id in ids:
-        known = s.outgoing.open.get(message_id)
+        known = s.outgoing.open.get(message_id) or s.outgoing.left.get(message_id)
         if known is not None:
             _witness(s, known, Evidence(sender_id, "range", "", s.now.wall, COLLISION))
 
@@ -86,14 +85,16 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     known.evidence[evidence.sender_id] = evidence
     s.outgoing.changed[known.message_id] = known
     before = known.state
+    left: list[str] = []
     if before is not AckState.ACKED and acknowledged(known):
         s.outgoing.settle(known)
     elif before is AckState.UNACKED:
-        s.outgoing.possibly(known)
+        left = s.outgoing.possibly(known)
         if known.message_id in s.outgoing.open:
             schedule_resend(s, known)
     by = tuple(known.evidence)
     s.events.append(StateChanged(known.message_id, known.state, by, max(0, known.sends - 1), evidence))
+    s.events += [LeftOutgoing(message_id) for message_id in left]
 
 
 def acknowledged(known: Outgoing) -> bool:

@@ -20,7 +20,7 @@ def review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int)
     What a filter *lacks* only counts in the newest packet of its sender, since rebroadcasts carry old filters.
     """
     outgoing = s.outgoing
-    if outgoing.open or outgoing.settled:
+    if outgoing.open or outgoing.settled or len(outgoing.left):
         review_causal_history(s, message)
     packed = message.bloom_filter
     if packed is None:
