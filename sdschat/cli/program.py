@@ -40,7 +40,8 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 EXAMPLES: Final = """\b
 Examples:
-  sdschat pipe lobby --name ann          talk in the channel lobby, headless
+  sdschat join lobby --name ann          chat in the channel lobby
+  sdschat pipe lobby --name ann          the same for programs: lines in, JSON lines out
   sdschat send lobby "hello" --name bob  send one message
   sdschat log lobby --name ann           read the history, without a network
 
