@@ -14,26 +14,17 @@ from typing import Final, NamedTuple
 
 from sdschat.catchup.asker import Asker
 from sdschat.catchup.needs import Needs
+from sdschat.catchup.sources import Source, Sources
 from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Want
 
 PATIENCE: Final = 2_000  # milliseconds until the first question is asked again: it may be one who never answers
 PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more work
-AFTER_YOU: Final = 5_000  # who comes when we are here asks first; after it, equal logs cost next to nothing
 TRIES: Final = 5
 SILENCE: Final = 20_000  # without a page: the source is gone, whatever its presence says
-REST: Final = 3_000  # until a source that failed is tried again, doubled each time
-REST_MOST: Final = 60_000
 LIAR_REST: Final = 3_600_000
 SOURCES: Final = 3  # to be compared with before everything counts as found
 ROUNDS: Final = 16  # comparisons with one source that bring something new
 _PAGES_AHEAD: Final = 64  # pages kept that came before an earlier one
-
-
-class Source(NamedTuple):
-    """Who may be asked. `store`: it gives pages of the log in its own way (see `Seeker.ranges`)."""
-
-    name: str
-    store: bool = False
 
 
 class State(StrEnum):
@@ -68,10 +59,7 @@ class Seeker:
         self.ranges: tuple[str, Want] | None = None  # to be asked of a Store in its own way
         self.lacked_by: dict[str, int] = {}  # sources that lack messages of ours, and how many
         self.low = self._high = Key(0, "")
-        self._candidates: dict[str, Source] = {}
-        self._failed: dict[str, int] = {}  # when each may be asked again
-        self._failures: dict[str, int] = {}  # how often each failed since it last gave something
-        self._compared: set[str] = set()
+        self._sources = Sources()
         self._source: Source | None = None
         self._last_source = ""
         self._asker: Asker | None = None
@@ -83,7 +71,6 @@ class Seeker:
         self._deadline: int | None = None
         self._question: Frame | None = None  # to be sent again if nothing comes of it
         self._tries = self._rounds = 0
-        self._alone_since: int | None = None
         self._done = self._total = 0
         self._came = 0  # new messages since the last comparison
 
@@ -106,9 +93,7 @@ class Seeker:
         self._drop_source()
         self.begun = True
         self.low, self._high = low, high
-        self._compared.clear()
-        self._failed.clear()
-        self._failures.clear()
+        self._sources.restart()
         self._done = self._total = 0
         self._needs = Needs()
         if self.state is not State.PAUSED:
@@ -127,31 +112,25 @@ class Seeker:
 
     def sources(self, present: Sequence[Source], mono: int) -> None:
         """Who can be asked now, the best first."""
-        known, self._candidates = self._candidates, {source.name: source for source in present}
-        if self._alone_since is not None and mono - self._alone_since >= AFTER_YOU:
-            for name in self._candidates.keys() - known:
-                self._failed[name] = mono + AFTER_YOU
-        self._alone_since = None if self._candidates else (self._alone_since or mono)
-        self._failed = {name: at for name, at in self._failed.items() if name in self._candidates}
-        if self._source is not None and self._source.name not in self._candidates:
+        self._sources.replace(present, mono)
+        if self._source is not None and self._source.name not in self._sources:
             self._drop_source()
             self.state = State.WAITING
         self._next_source(mono)
 
     def asked_by(self, peer: str, mono: int) -> None:
-        """It compares with us just now, and will say if we lack something: no need to do the same the other way."""
-        if self.state is State.WAITING and self._failed.get(peer, 0) > mono:
-            self._failed[peer] = mono + AFTER_YOU
+        """It compares with us just now."""
+        if self.state is State.WAITING:
+            self._sources.asks_us(peer, mono)
 
     def nudged(self, peer: str, mono: int) -> None:
         """It has what we lack."""
-        self._compared.discard(peer)
-        self._failed.pop(peer, None)
+        self._sources.has_more(peer)
         self._next_source(mono)
 
     def offline(self) -> None:
         """There is no connection: nobody can be asked, and nobody is to blame."""
-        self._candidates = {}
+        self._sources.clear()
         self._drop_source()
         self.frames.clear()
         if self.state in (State.COMPARING, State.LOADING):
@@ -166,10 +145,7 @@ class Seeker:
     def next_wake(self) -> int | None:
         if self._deadline is not None:
             return self._deadline
-        if self.state is not State.WAITING:
-            return None
-        resting = (self._failed.get(name) for name in self._candidates if name not in self._compared)
-        return min((until for until in resting if until is not None), default=None)
+        return self._sources.next_wake() if self.state is State.WAITING else None
 
     # What comes.
 
@@ -217,7 +193,7 @@ class Seeker:
         if self.state is not State.LOADING or self._source is None:
             return
         self._question, self._deadline = None, mono + SILENCE
-        self._failures.pop(self.source, None)
+        self._sources.gave(self.source)
         self._done += len(keys)
         self._came += new
         if keys:
@@ -236,12 +212,11 @@ class Seeker:
     def _next_source(self, mono: int) -> None:
         if self.state is not State.WAITING or self._source is not None:
             return
-        for source in self._candidates.values():
-            if source.name not in self._compared and self._failed.get(source.name, 0) <= mono:
-                self._rounds = 0
-                self._compare_with(source, mono)
-                return
-        if self._compared:
+        source = self._sources.next(mono)
+        if source is not None:
+            self._rounds = 0
+            self._compare_with(source, mono)
+        elif self._sources.compared:
             self.state = State.DONE
 
     def _compare_with(self, source: Source, mono: int) -> None:
@@ -261,8 +236,7 @@ class Seeker:
         self._needs.replace(())
 
     def _fail(self, mono: int, rest: int = 0) -> None:
-        times = self._failures[self.source] = self._failures.get(self.source, 0) + 1
-        self._failed[self.source] = mono + (rest or min(REST_MOST, REST << min(times, 8)))
+        self._sources.failed(self.source, mono, rest)
         self._drop_source()
         self.state = State.WAITING
         self._next_source(mono)
@@ -303,9 +277,9 @@ class Seeker:
             self.lacked_by[self.source] = asker.lacking
         self._rounds += 1
         if not asker.needs or (self._rounds > 1 and not self._came) or self._rounds > ROUNDS:
-            self._compared.add(self.source)
+            self._sources.compared.add(self.source)
             self._source = None
-            self.state = State.DONE if len(self._compared) >= SOURCES else State.WAITING
+            self.state = State.DONE if len(self._sources.compared) >= SOURCES else State.WAITING
             self._next_source(mono)
             return
         self._came = 0

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.seeker import Seeker, Source, State
+from sdschat.catchup.seeker import Seeker, State
+from sdschat.catchup.sources import Source
 from sdschat.catchup.values import Frame, Key, Summary
 from sdschat.mvds.pages import Pages
 from sdschat.sds.channel import Channel

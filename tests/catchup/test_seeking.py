@@ -185,9 +185,9 @@ def test_who_was_there_first_lets_the_newcomer_compare_and_only_follows_when_tol
     assert ann.source == ""
     world.run(2 * MINUTE, ["bob"])
     assert world.keys("bob") == keys
-    assert ann.state is State.WAITING
+    assert ann.active
     world.run(world.mono + MINUTE, ["ann"])
-    assert ann.state is State.DONE
+    assert not ann.active
 
 
 def test_who_was_there_first_and_lacks_something_gets_it_as_soon_as_the_newcomer_knows() -> None:
@@ -200,3 +200,16 @@ def test_who_was_there_first_and_lacks_something_gets_it_as_soon_as_the_newcomer
     world.present("ann", "bob")
     world.run(MINUTE + 3000)
     assert world.keys("ann") == keys
+
+
+def test_who_comes_back_asks_at_once() -> None:
+    keys = some_keys(2000)
+    world = World({"ann": keys, "bob": keys[:1900]})
+    world.begin("bob")
+    world.present("bob")
+    world.run(MINUTE)
+    world.peers["bob"].exchange.offline()
+    world.run(2 * MINUTE)
+    world.begin("bob")
+    world.present("ann", "bob")
+    assert world.peers["bob"].exchange.seeker.source == "ann"

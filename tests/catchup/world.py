@@ -11,7 +11,8 @@ from sdschat.catchup import HIGHEST, LOWEST, Key
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.seeker import Seeker, Source
+from sdschat.catchup.seeker import Seeker
+from sdschat.catchup.sources import Source
 from sdschat.catchup.values import Frame
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Now

@@ -1,0 +1,80 @@
+"""Who can be asked, whose turn it is, and who is left alone for a while. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+# Who comes when we are here asks first: that shows what both lack, and after it equal logs cost next to nothing.
+AFTER_YOU: Final = 5_000  # milliseconds
+ALONE: Final = 1_000  # so long we must have been here before it
+REST: Final = 3_000  # until a source that failed is tried again, doubled each time
+REST_MOST: Final = 60_000
+
+
+class Source(NamedTuple):
+    """Who may be asked. `store`: it gives pages of the log in its own way (see `Seeker.ranges`)."""
+
+    name: str
+    store: bool = False
+
+
+class Sources:
+    """Those that are present, the best first. `compared`: whoever nothing more is to be had from."""
+
+    def __init__(self) -> None:
+        self.compared: set[str] = set()
+        self._present: dict[str, Source] = {}
+        self._resting: dict[str, int] = {}  # until when
+        self._failures: dict[str, int] = {}  # how often each failed since it last gave something
+        self._alone_since: int | None = None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._present
+
+    def restart(self) -> None:
+        """Everybody may be asked again."""
+        self.compared.clear()
+        self._resting.clear()
+        self._failures.clear()
+        self._alone_since = None
+
+    def clear(self) -> None:
+        """Nobody can be seen, which does not mean that nobody is here."""
+        self._present = {}
+
+    def replace(self, present: Sequence[Source], mono: int) -> None:
+        known, self._present = self._present, {source.name: source for source in present}
+        if self._alone_since is not None and mono - self._alone_since >= ALONE:
+            for name in self._present.keys() - known:
+                self._resting[name] = mono + AFTER_YOU
+        self._alone_since = None if self._present else (self._alone_since or mono)
+        self._resting = {name: until for name, until in self._resting.items() if name in self._present}
+
+    def next(self, mono: int) -> Source | None:
+        for source in self._present.values():
+            if source.name not in self.compared and self._resting.get(source.name, 0) <= mono:
+                return source
+        return None
+
+    def next_wake(self) -> int | None:
+        """When the first of those that rest may be asked."""
+        resting = (self._resting.get(name) for name in self._present if name not in self.compared)
+        return min((until for until in resting if until is not None), default=None)
+
+    def failed(self, name: str, mono: int, rest: int = 0) -> None:
+        times = self._failures[name] = self._failures.get(name, 0) + 1
+        self._resting[name] = mono + (rest or min(REST_MOST, REST << min(times, 8)))
+
+    def gave(self, name: str) -> None:
+        self._failures.pop(name, None)
+
+    def asks_us(self, name: str, mono: int) -> None:
+        """It compares with us just now, and will say if we lack something: no need to do the same the other way."""
+        if self._resting.get(name, 0) > mono:
+            self._resting[name] = mono + AFTER_YOU
+
+    def has_more(self, name: str) -> None:
+        """It says that it has what we lack."""
+        self.compared.discard(name)
+        self._resting.pop(name, None)
