@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from sdschat.catchup.seeker import State
+from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.facts import MessageDelivered, PresenceChanged
 from sdschat.sds.events import RepairRequested
 from sdschat.store.reader import Reader
@@ -64,6 +66,7 @@ def test_a_store_that_falls_silent_half_way_is_left_for_a_peer_and_nothing_comes
             keeper, texts = await _chat_of_yesterday(w, 60)
             dora = w.start_late("dora", changes=CALM)
             await dora.until_texts(*texts)
+            await dora.until(CatchingUp, lambda told: told.state == State.DONE)
             answered = 0
 
             def few(query: Query, answer: Answer) -> Answer:
@@ -93,6 +96,7 @@ def test_a_store_that_hides_pages_is_noticed_and_what_it_hides_comes_from_a_peer
             keeper, texts = await _chat_of_yesterday(w, 60)
             dora = w.start_late("dora", changes=CALM)
             await dora.until_texts(*texts)
+            await dora.until(CatchingUp, lambda told: told.state == State.DONE)
 
             def hides(query: Query, answer: Answer) -> Answer:
                 kept = tuple(item for at, item in enumerate(answer.items) if query.range is None or at % 3)
