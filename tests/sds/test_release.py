@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from sdschat.sds.events import RepairCancelled
 from sdschat.sds.limits import MISSING_PER_SENDER
 from sdschat.sds.values import Reason
+from sdschat.sim.tight import limits
 from tests.sds.group import START, Group, forge
 
 LENGTH = 1500
@@ -44,3 +46,18 @@ def test_giving_up_what_a_long_chain_of_forgeries_waits_for_drops_it_too() -> No
     group.tick(group.config.lost_after // 2 + 1000)
     assert group["a"].refused().count(Reason.CLOCK_NOT_ABOVE_PARENT) == LENGTH
     assert not any(message_id.startswith("m") for message_id in group["a"].channel.state.incoming.held)
+
+
+def test_our_answer_for_what_was_dropped_is_called_off_when_it_is_heard_again() -> None:
+    with limits((("BUFFERED_PER_SENDER", 2),)):
+        group = Group("a", settle=2000)
+        group.give("a", forge("x", "root", START + 1))
+        for place in (90, 80):
+            group.give("a", forge("b", f"m{place}", START + place, "nowhere"))
+        group.give("a", forge("c", "ask", START + 100, content=None, requests=("m90",)))
+        assert "m90" in group["a"].channel.state.answers.timers
+        group.give("a", forge("b", "m70", START + 70, "nowhere"))  # for which m90 is dropped
+        group.give("a", forge("d", "nowhere", START + 50))
+        group.give("a", forge("b", "m90", START + 90, "nowhere"))
+        assert group["a"].of(RepairCancelled)[-1] == RepairCancelled("m90", "answered_by_other")
+        assert "m90" not in group["a"].channel.state.answers.timers

@@ -49,6 +49,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         return
     if lamport > s.now.wall + s.config.max_skew:
         if make_parking_room(s, message, len(raw)):
+            _sent_by_other(s, message_id)
             _review(s, message, lamport, stale=False)
             park(s, message, raw, via, lamport)
         return
@@ -72,6 +73,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
 
 def _review_content(s: ChannelState, message: Message, lamport: int, via: str) -> str:
     """What else a message with content tells, and by which way it came."""
+    _sent_by_other(s, message.message_id)
     missing = received(s, message.message_id)
     repaired = missing is not None and (missing.attempts > 0 or missing.suppressed)
     if via == "live" and repaired:
@@ -95,10 +97,16 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
     if conflicts(s, message, raw):
         s.reject(Reason.ID_CONFLICT, message.sender_id, message_id)
         return True
-    answered_by_other(s, message_id)
-    heard_again(s, message_id)
+    _sent_by_other(s, message_id)
     s.events.append(DuplicateReceived(message_id, message.sender_id))
     return True
+
+
+def _sent_by_other(s: ChannelState, message_id: str) -> None:
+    """Nobody needs from us what somebody has just sent, even if it is new here: it was held once, so that we meant to
+    send it, and was dropped for want of room."""
+    answered_by_other(s, message_id)
+    heard_again(s, message_id)
 
 
 def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
