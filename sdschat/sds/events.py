@@ -54,7 +54,11 @@ class DependenciesLost(NamedTuple):
 
 
 class GapClosed(NamedTuple):
-    """Something we had stopped waiting for came after all."""
+    """Something we had stopped waiting for came after all.
+
+    Told of what was given up, and of what a message among the newest `RECENT_WINDOW` went without. A gap that an older
+    message was told with closes without a word: see whether its ids are in the log by now.
+    """
 
     message_id: str
 
