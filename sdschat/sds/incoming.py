@@ -6,6 +6,8 @@ log). Only *delivered* meets a dependency; only *unknown* is asked for.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+
 from sdschat.sds.limits import (
     BUFFERED_BYTES_PER_CHANNEL,
     BUFFERED_BYTES_PER_SENDER,
@@ -65,10 +67,11 @@ _NOTHING = _Use()
 class IncomingBuffer:
     """Held messages, and for each dependency who waits for it."""
 
-    __slots__ = ("_total", "_use", "changed", "held", "parked", "waiting_for")
+    __slots__ = ("_order", "_total", "_use", "changed", "held", "parked", "waiting_for")
 
     def __init__(self) -> None:
         self.held: dict[str, Held] = {}
+        self._order: list[tuple[int, str]] = []  # everything held, as it would stand in the log
         self.waiting_for: dict[str, dict[str, None]] = {}
         self.parked = Deadlines()
         self.changed: dict[str, None] = {}
@@ -150,12 +153,24 @@ class IncomingBuffer:
 
     def in_order(self) -> list[Held]:
         """All that is held, as it would stand in the log."""
-        return sorted(self.held.values(), key=lambda held: (held.lamport, held.message.message_id)) if self.held else []
+        return [self.held[message_id] for _, message_id in self._order]
+
+    def newest_waiting(self, most: int) -> list[tuple[int, str]]:
+        """The newest of what waits for dependencies, newest first, as (Lamport, id)."""
+        found: list[tuple[int, str]] = []
+        for item in reversed(self._order):
+            if len(found) >= most:
+                break
+            if not self.held[item[1]].release_at:
+                found.append(item)
+        return found
 
     def put(self, held: Held) -> None:
         message = held.message
         message_id = message.message_id
+        assert message_id not in self.held
         self.held[message_id] = held
+        insort(self._order, (held.lamport, message_id))
         self.changed[message_id] = None
         for dependency in held.unmet:
             self.waiting_for.setdefault(dependency, {})[message_id] = None
@@ -165,6 +180,7 @@ class IncomingBuffer:
         held = self.held.pop(message_id, None)
         if held is None:
             return None
+        del self._order[bisect_left(self._order, (held.lamport, message_id))]
         self.changed[message_id] = None
         self.parked.discard(message_id)
         for dependency in held.unmet:

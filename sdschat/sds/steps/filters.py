@@ -57,7 +57,7 @@ def remake_filter(s: ChannelState) -> None:
     s.filter_stale = False
     keep = own.capacity // 2
     log = s.newest(keep + 1)
-    waiting = [(held.lamport, message_id) for message_id, held in s.incoming.held.items() if not held.release_at]
+    waiting = s.incoming.newest_waiting(keep + 1)
     ids = sorted([(entry.lamport, entry.message_id) for entry in log] + waiting)
     floor = s.horizon
     if len(ids) > keep:
