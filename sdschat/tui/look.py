@@ -12,7 +12,7 @@ from rich.style import Style
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
-from sdschat.tui.model.intake import links_in
+from sdschat.tui.model.intake import link_spans
 from sdschat.tui.model.items import Entry, Fate, GapItem, Item, NoteItem, Phase, Tone
 from sdschat.tui.model.words import clock, day
 from sdschat.tui.model.wrapping import fitted, wrapped
@@ -110,16 +110,12 @@ def _linked(text: str, low: int, high: int, style: Style, look: Look) -> Line:
         return [Segment(text[low:high], style)]
     found: Line = []
     at = low
-    for link in links_in(text):
-        start = text.find(link)
-        while start >= 0:
-            end = start + len(link)
-            if start < high and end > at:
-                found.append(Segment(text[at : max(at, start)], style))
-                marked = style + look.style("link") + (Style(link=link) if look.links else _NOTHING)
-                found.append(Segment(text[max(at, start) : min(end, high)], marked))
-                at = min(end, high)
-            start = text.find(link, end)
+    for start, end in link_spans(text):
+        if start < high and end > at:
+            found.append(Segment(text[at : max(at, start)], style))
+            link = Style(link=text[start:end]) if look.links else _NOTHING
+            found.append(Segment(text[max(at, start) : min(end, high)], style + look.style("link") + link))
+            at = min(end, high)
     found.append(Segment(text[at:high], style))
     return [segment for segment in found if segment.text]
 

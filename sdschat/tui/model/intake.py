@@ -62,15 +62,20 @@ def verdict_words(verdict: str, own: bool = False) -> str:
     return "" if own else _VERDICTS.get(Verdict(verdict), "") if verdict in set(Verdict) else ""
 
 
-def links_in(text: str) -> list[str]:
-    """What can be opened: http and https only, of printable ASCII, without the sentence's own punctuation."""
+def link_spans(text: str) -> list[tuple[int, int]]:
+    """Where a text can be opened: http and https only, of printable ASCII, without the sentence's own punctuation."""
     found = []
     for match in _LINK.finditer(text):
         link = match.group().rstrip(_TRAILING)
         while link.endswith((")", "]", ">")) and link.count(link[-1]) > link.count(_OPENING[link[-1]]):
             link = link[:-1].rstrip(_TRAILING)
-        found.append(link)
-    return list(dict.fromkeys(found))
+        found.append((match.start(), match.start() + len(link)))
+    return found
+
+
+def links_in(text: str) -> list[str]:
+    """Each of them once."""
+    return list(dict.fromkeys(text[start:end] for start, end in link_spans(text)))
 
 
 _OPENING: Final = {")": "(", "]": "[", ">": "<"}

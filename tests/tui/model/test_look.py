@@ -107,6 +107,15 @@ def test_a_wrapped_link_stays_whole_in_every_part() -> None:
     assert {segment.style.link for segment in found if segment.style} == {item.text}
 
 
+def test_a_link_that_begins_like_another_is_one_of_its_own() -> None:
+    item = entry(1, "https://a.example/b https://a.example/b/c")
+    (line,) = item_lines(item, 120, Look(), NOON)
+    links = [segment for segment in line if segment.style and segment.style.link]
+    assert [(segment.text, segment.style.link) for segment in links if segment.style] == [
+        ("https://a.example/b", "https://a.example/b"), ("https://a.example/b/c", "https://a.example/b/c"),
+    ]  # fmt: skip
+
+
 def test_a_nick_has_one_colour_everywhere() -> None:
     look = Look()
     assert look.nick_style(BOB) == look.nick_style(BOB)
