@@ -30,6 +30,7 @@ from tests.transport.worlds import free_port
 
 _DAY = 24 * 3600 * 1000
 _BATCH = 2000
+_THERE = 3.0  # seconds for which one was there before the other came
 
 
 def rows(count: int, newest: int) -> Iterable[LogRow]:
@@ -93,6 +94,7 @@ async def measure(home: Path, messages: int, different: int, where: str) -> None
     processes = [start(home, "ann", "--broker", url)]
     while "who" not in tap.packets:
         await asyncio.sleep(0.1)
+    await asyncio.sleep(_THERE)
     began_at = dict(tap.bytes)
     processes.append(start(home, "bob", "--broker", url))
     while tap.packets["who"] < 2:
