@@ -11,6 +11,15 @@ from typing import Generic, TypeVar
 from sdschat.sds.timers import Deadlines
 
 
+def may_take(own: int, taken: int, per_sender: int, per_channel: int) -> bool:
+    """Whether somebody who has `own` of what is `taken` may have one more: never more than would be left for others.
+
+    So a few who take all they can leave room for whoever comes, and what was promised to one is not taken back for the
+    sake of another.
+    """
+    return own < min(per_sender, per_channel - taken)
+
+
 class OwedEntry:
     """One message that is owed to somebody. `due` is None where it only is remembered."""
 
@@ -46,7 +55,7 @@ class OwedBuffer(Generic[EntryType]):
 
     def make_room(self, owner: str, message_id: str, per_sender: int, per_channel: int) -> bool:
         """Whether `owner` may be owed one more. Where the buffer is full, the oldest memory goes for it."""
-        if self.share(owner) >= per_sender:
+        if not may_take(self.share(owner), len(self._charged), per_sender, per_channel):
             return False
         if message_id in self.entries or len(self.entries) < per_channel:
             return True

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from sdschat.sds.config import Config
 from sdschat.sds.limits import ANSWERS_PER_CHANNEL, ANSWERS_PER_SENDER, MISSING_PER_CHANNEL, MISSING_PER_SENDER
-from sdschat.sds.owed import OwedBuffer, OwedEntry
+from sdschat.sds.owed import OwedBuffer, OwedEntry, may_take
 from sdschat.sds.rows import AnswerRow, MissingRow
 from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
 from sdschat.sds.values import Now
@@ -73,7 +73,7 @@ class RequestBuffer:
         self._blamed: dict[str, int] = {}
 
     def has_room(self, blamed: str) -> bool:
-        return len(self.missing) < MISSING_PER_CHANNEL and self._blamed.get(blamed, 0) < MISSING_PER_SENDER
+        return may_take(self._blamed.get(blamed, 0), len(self.missing), MISSING_PER_SENDER, MISSING_PER_CHANNEL)
 
     def put(self, entry: Missing) -> None:
         message_id = entry.message_id
