@@ -29,7 +29,8 @@ p.note { color:var(--soft); margin:0 0 16px; max-width:78ch }
 .bad .pill, .pill.bad { background:var(--bad-soft); color:var(--bad) }
 .tiles { display:grid; grid-template-columns:repeat(auto-fit,minmax(124px,1fr)); gap:12px; margin:0 0 24px }
 .tile, section { background:var(--card); border:1px solid var(--line); border-radius:12px }
-.tile { padding:14px 16px } .tile b { display:block; font-size:21px; font-weight:620; line-height:1.3; white-space:nowrap }
+.tile { padding:14px 16px }
+.tile b { display:block; font-size:21px; font-weight:620; line-height:1.3; white-space:nowrap }
 .tile span { color:var(--soft); font-size:13px }
 section { padding:22px 24px; margin:0 0 18px; break-inside:avoid }
 svg { width:100%; height:auto; display:block }

@@ -1,0 +1,75 @@
+"""Silver: each event once, one row for each copy of a message, and what may be expected of whom."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.pipeline.tables.kinds import Ids
+
+
+class Event(NamedTuple):
+    """An event in the journal of a node. Those of a node are ordered by (began, boot, seq)."""
+
+    run_id: str
+    channel: str
+    node: str
+    began: int  # when the first event of the boot was
+    boot: str
+    seq: int
+    ts_ms: int
+    event: str
+    message_id: str | None
+    sender: str | None
+    lamport: int | None
+    peer: str | None
+    bytes: int | None
+    payload_bytes: int | None
+    overhead_bytes: int | None
+    deps: Ids | None
+    attempt: int | None
+    cause: str | None
+
+
+class Copy(NamedTuple):
+    """A message that a node has. Where there is a database its log decides, else the journal's deliveries."""
+
+    run_id: str
+    channel: str
+    node: str
+    message_id: str
+    lamport: int
+    sender: str
+    deps: Ids
+    digest: str
+    own: bool
+    via: str | None
+    received_ms: int
+    origin: str  # log or journal
+    damage: str | None
+
+
+class Presence(NamedTuple):
+    """A node in a channel: since when it owes messages, and until when it was seen."""
+
+    run_id: str
+    channel: str
+    node: str
+    nick: str | None
+    origin: str  # log or journal
+    horizon: int
+    retained_from: int  # its journal was cut: what is older may have been there; 0: nothing was cut
+    first_ms: int
+    last_ms: int
+
+
+class Fingerprint(NamedTuple):
+    """The messages of a node in one stretch of Lamport time. Equal sets have equal rows."""
+
+    run_id: str
+    channel: str
+    node: str
+    bucket: int  # lamport >> k
+    k: int
+    n: int
+    x1: int  # exclusive or of 64-bit hashes of (Lamport, id, digest)
+    x2: int  # the same, under another seed
