@@ -12,7 +12,7 @@ from typing import TypeVar
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.incoming import Held
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import ChannelRow, Drop, HeldRow, HintRow, PeerRow, Put, Row, Snapshot, Table
+from sdschat.sds.rows import FROM_STORE, ChannelRow, Drop, HeldRow, HintRow, LogRow, PeerRow, Put, Row, Snapshot, Table
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
 from sdschat.sds.steps.filters import choose_layout, restore_filter
@@ -108,12 +108,17 @@ def _do_not_count(s: ChannelState, away: int) -> None:
 
 def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
     since = s.now.wall - s.config.push_grace
-    came = [(row.received_at, row.message.message_id) for row in rows if row.received_at > since]
+    came = [(row.received_at, row.message.message_id) for row in rows if _may_be_fresh(row, since)]
     for entry in s.history.recently_added(RECENT_WINDOW):
         found = s.history.row(entry.message_id)
-        if found is not None and found.received_at > since:
+        if found is not None and _may_be_fresh(found, since):
             came.append((found.received_at, entry.message_id))
     s.fresh = OrderedDict((message_id, past_mono(s.now, at)) for at, message_id in sorted(came))
+
+
+def _may_be_fresh(row: HeldRow | LogRow, since: int) -> bool:
+    """It came in lately, and not as history."""
+    return row.received_at > since and row.via != FROM_STORE
 
 
 def _restore_held(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:

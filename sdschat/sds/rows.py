@@ -26,6 +26,9 @@ class Entry(NamedTuple):
     generation: int = 0  # of the filter, when the message was put into it
 
 
+FROM_STORE = "store"  # the way by which nothing comes that is at the same time on its way to others
+
+
 class LogRow(NamedTuple):
     """One delivered message: its place, and the packet as it came, for answers to repair requests."""
 

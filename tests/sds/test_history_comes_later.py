@@ -55,6 +55,25 @@ def test_many_at_once_are_as_many_one_by_one() -> None:
     assert group["a"].log == [message.message_id for message in messages]
 
 
+def test_history_counts_no_more_as_on_its_way_to_others_after_a_restart() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "live", group.now.wall))
+    take_in(group, forge("b", "history", group.now.wall - 1))
+    for _ in range(2):
+        assert list(group["a"].channel.state.fresh) == ["live"]
+        group.crash("a")
+
+
+def test_what_a_store_gave_for_the_asking_is_on_its_way_to_nobody() -> None:
+    group = Group("a", settle=2000)
+    given = forge("b", "given", group.now.wall)
+    group["a"].channel.receive(group.now, CODEC.encode(given), "store")
+    group.collect("a")
+    for _ in range(2):
+        assert list(group["a"].channel.state.fresh) == []
+        group.crash("a")
+
+
 def test_history_closes_the_gap_it_fills() -> None:
     group = Group("a")
     take_in(group, old(2, "m00001"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sdschat.sds.events import MessageParked
 from sdschat.sds.incoming import Held
+from sdschat.sds.rows import FROM_STORE
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import abandon, deliver_message
 from sdschat.sds.steps.dependencies import buffer_message, make_room, name_gap, verify_dependencies
@@ -24,7 +25,8 @@ def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) 
     held.release_at = lamport - s.config.max_skew
     s.incoming.put(held)
     s.incoming.parked.set(message.message_id, s.now.mono + held.release_at - s.now.wall)
-    s.note_fresh(message.message_id)
+    if via != FROM_STORE:
+        s.note_fresh(message.message_id)
     s.events.append(MessageParked(message.message_id, message.sender_id, held.release_at))
 
 

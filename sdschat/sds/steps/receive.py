@@ -10,6 +10,7 @@ from __future__ import annotations
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.events import DependenciesMissing, DuplicateReceived, EphemeralReceived, SyncReceived
 from sdschat.sds.limits import EPHEMERAL_SEEN
+from sdschat.sds.rows import FROM_STORE
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.answers import answered_by_other, review_repair_request
 from sdschat.sds.steps.deliver import deliver_message
@@ -68,7 +69,8 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
     else:
         deliver_message(s, message, raw, via, name_gap(message, found), s.filter.generation, s.now.wall)
     include_received(s, message_id, lamport)
-    s.note_fresh(message_id)
+    if via != FROM_STORE:
+        s.note_fresh(message_id)
 
 
 def _review_content(s: ChannelState, message: Message, lamport: int, via: str) -> str:
