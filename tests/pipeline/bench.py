@@ -45,6 +45,7 @@ def timed(rows: list[tuple[str, str, float]], what: str, engine: str) -> Iterato
     began = time.perf_counter()
     yield
     rows.append((what, engine, time.perf_counter() - began))
+    print(f"{what}, {engine}", file=sys.stderr)
 
 
 def make_copies(path: Path, count: int) -> int:

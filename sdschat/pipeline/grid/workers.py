@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from sdschat.pipeline.grid.gridfile import Run, cost
 from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of
@@ -81,12 +81,13 @@ def _wave(session: SparkSession, runs: Sequence[Run], journal: Path | None) -> l
     if not runs:
         return []
     task = functools.partial(_task, texts=[text_of(run) for run in runs], journal=journal)
-    schema = ", ".join(f"{name} {_SQL[SimRun.__annotations__[name]]}" for name in SimRun._fields)
+    hints = get_type_hints(SimRun)
+    schema = ", ".join(f"{name} {_SQL[hints[name]]}" for name in SimRun._fields)
     rows = session.range(0, len(runs), 1, len(runs)).mapInArrow(task, schema).toArrow()
     return [SimRun(**row) for row in rows.to_pylist()]
 
 
-_SQL: Final = {"str": "STRING", "int": "BIGINT", "float": "DOUBLE"}
+_SQL: Final = {str: "STRING", int: "BIGINT", float: "DOUBLE"}
 
 
 def _task(batches: Iterator[Any], texts: list[str], journal: Path | None) -> Iterator[Any]:
