@@ -1,0 +1,92 @@
+"""Packets and facts with hostile texts in every place that can hold one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from sdschat.identity.content import OpenedContent, Verdict
+from sdschat.identity.keys import Identity
+from sdschat.identity.signing import CONTENT_DOMAIN, signed_bytes
+from sdschat.node import facts
+from sdschat.node.facts import What
+from sdschat.node.node import Node
+from sdschat.sds import events as ev
+from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.wire.chat_codec import Envelope, encode_envelope
+from sdschat.wire.sds_codec import SdsCodec
+
+CODEC = SdsCodec()
+
+
+def _sendable(text: str, most: int) -> str:
+    """As UTF-8 of at most so many bytes: nothing else gets through the decoder."""
+    return text.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore")
+
+
+def signed(channel: str, text: str, nick: str, number: int, reply_to: str = "") -> tuple[bytes, Identity]:
+    """Content that is really signed, whatever our own side would refuse to seal."""
+    identity = Identity(hashlib.sha256(f"hostile {number}".encode()).digest())
+    nick = _sendable(nick, 60) or "x"
+    bare = Envelope(identity.public_key, bytes(16), nick, 1, 0, _sendable(text, 6_000), _sendable(reply_to, 100), b"")
+    signature = identity.sign(signed_bytes(CONTENT_DOMAIN, (channel, *bare[:-1])))
+    return encode_envelope(bare._replace(signature=signature)), identity
+
+
+def packets(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
+    """Messages: signed ones with the text in text, nick and reply; and foreign ones with it in every id."""
+    for number, text in enumerate(texts):
+        content, identity = signed(channel, text, text, number, reply_to=text)
+        message_id = hashlib.sha256(content).hexdigest()
+        yield CODEC.encode(Message(identity.sender_id, message_id, channel, now + number, (), None, (), content))
+        name = _sendable(text, 100) or "x"
+        foreign = Message(
+            f"s{number}{name}", f"{name}{number}", channel, now + number, (), None, (), text.encode("utf-8", "ignore")
+        )
+        yield CODEC.encode(foreign)
+
+
+def waiting(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
+    """Messages that name what nobody has: ids and senders of gaps."""
+    for number, text in enumerate(texts):
+        name = _sendable(text, 100) or "x"
+        entry = HistoryEntry(f"gone{name}{number}", None, f"g{number}{name}")
+        sender, message_id = f"w{number}{name}", f"w{name}{number}"
+        yield CODEC.encode(Message(sender, message_id, channel, now + number, (entry,), None, (), b"waits"))
+
+
+def told(text: str) -> Iterator[What]:
+    """Facts whose words come from outside."""
+    message = Message(f"e{text}", f"e{text}", "lobby")
+    yield facts.EphemeralSaid(facts.Said(message, OpenedContent(Verdict.KNOWN, text, 0, text), text, False))
+    yield facts.ConnectionChanged("disconnected", text, "unreachable", text, 0, True)
+    yield facts.NotPublished("", text, text)
+    yield facts.NotPublished(text, text, text)
+    yield facts.TroubleMet(text)
+    yield facts.PresenceChanged(text, text, True)
+    yield facts.SavingFailed(text)
+    yield facts.SavingResumed()
+    yield ev.Rejected(Reason.UNREADABLE, text, text, text)
+    yield ev.DependenciesMissing(text, (text,))
+    yield ev.DependenciesLost((text,))
+    yield ev.RepairWanted(text, 1)
+    yield ev.RepairRequested((text,), text)
+    yield ev.RepairScheduled(text, 1, text)
+    yield ev.RepairCancelled(text, text)
+    yield ev.SyncReceived(text)
+    yield ev.FilterIgnored(text, text)
+    yield ev.LayoutChanged(text)
+    yield facts.IdentityUsedElsewhere(text)
+
+
+def tell(node: Node, channel: str, what: What) -> None:
+    node._tell(channel, what)
+
+
+def send_all(node: Node, channel: str, texts: tuple[str, ...]) -> None:
+    room = node.rooms[channel]
+    now = node.clock.now().wall - len(texts) - 1000
+    for packet in packets(channel, texts, now):
+        room.receive(packet, "live")
+    for packet in waiting(channel, texts[::5], now):
+        room.receive(packet, "live")
