@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from sdschat.node.packet import packet_report
 from sdschat.cli.text import parse_moment, safe
 from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
 from sdschat.node.connect import InMemory
 from sdschat.node.node import Node
+from sdschat.node.packet import packet_report
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
 from sdschat.sds.ids import content_id
