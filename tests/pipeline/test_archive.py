@@ -42,7 +42,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     raw = spark.createDataFrame(
         [("field", "lobby", ROWS[0].message_id, b"packet")],
         "run_id STRING, channel STRING, message_id STRING, raw BINARY",
-    )  # noqa: E501
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write, "ROWS_A_GROUP", 50)
         assert write.write_archive(log, raw, str(folder)) == len(ROWS)
