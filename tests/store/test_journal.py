@@ -107,6 +107,10 @@ def test_what_an_engine_did_can_be_read_from_its_journal(tmp_path: Path) -> None
         for step in range(40):
             group.send("abc"[step % 3], f"message {step}")
             group.tick(500)
+        group.passes = lambda flight: False  # nobody hears anybody, so that the last one is sent again
+        group.send("a", "unheard")
+        group.tick(20_000)
+        group.passes = lambda flight: next(lost)
         group.tick(60_000)
         with Store.open_read_only(store.path, CODEC) as reader:
             saved = [row for row in reader.journal() if row.event != "checkpoint"]
