@@ -322,9 +322,9 @@ def test_an_eye_that_is_closed_sees_no_more_packets(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
             room = look.own.node.rooms[ROOM]
-            assert len(room.watchers) == 1
+            watching = len(room.watchers)
             look.eye.close()
-            assert room.watchers == []
+            assert len(room.watchers) == watching - 1
 
     asyncio.run(story())
 
@@ -333,7 +333,7 @@ def test_a_channel_that_is_joined_later_is_seen_too(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path) as look:
             look.own.node.join("attic")
-            assert len(look.own.node.rooms["attic"].watchers) == 1
+            assert len(look.own.node.rooms["attic"].watchers) == len(look.own.node.rooms[ROOM].watchers)
             assert look.eye.lines("peers", "attic")
 
     asyncio.run(story())
