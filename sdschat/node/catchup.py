@@ -62,6 +62,7 @@ class CatchUp:
         self._kept = self._load(on_join)
         self._saved: Kept | None = None
         self._begin_at: int | None = None
+        self._connected_at = 0  # by the wall clock
         self._away_since = -ABSENCE
         self._nudged_at = -NUDGED_AGAIN
         self._told: Progress | None = None
@@ -85,9 +86,11 @@ class CatchUp:
         self.begin()
 
     def begin(self) -> None:
-        """Compare with whoever is here, now."""
+        """Compare with whoever is here, now. What was sent a moment ago may still be on its way to us, unless that was
+        before we were there."""
         now = self._clock.now()
-        high = max(now.wall - self._room.channel.state.config.push_grace, self._kept.since + 1)
+        grace = self._room.channel.state.config.push_grace
+        high = max(now.wall - grace, min(self._connected_at, now.wall), self._kept.since + 1)
         self.seeker.begin(Key(self._kept.since, ""), Key(high, ""), now.mono)
         if self._kept.paused:
             self.seeker.pause()
@@ -111,6 +114,7 @@ class CatchUp:
     # What the channel tells.
 
     def connected(self, now: Now) -> None:
+        self._connected_at = now.wall
         if self._asks and now.mono - self._away_since >= ABSENCE:
             self._begin_at = now.mono + SETTLE
 
