@@ -40,6 +40,8 @@ NUDGED_AGAIN: Final = 30_000
 TELL_EVERY: Final = 250
 _GROUP_TAG: Final = b"sdschat/history/v1\0"
 
+AHEAD: Final = 5_000  # milliseconds by which a burst of messages, one a millisecond, may be dated ahead
+
 
 class Kept(NamedTuple):
     """What is remembered over restarts. `since`: how far back the person wants it; `complete`: how far back it is."""
@@ -90,7 +92,7 @@ class CatchUp:
         before we were there."""
         now = self._clock.now()
         grace = self._room.channel.state.config.push_grace
-        high = max(now.wall - grace, min(self._connected_at, now.wall), self._kept.since + 1)
+        high = max(now.wall - grace, min(self._connected_at, now.wall) + AHEAD, self._kept.since + 1)
         self.seeker.begin(Key(self._kept.since, ""), Key(high, ""), now.mono)
         if self._kept.paused:
             self.seeker.pause()
