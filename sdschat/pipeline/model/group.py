@@ -143,6 +143,11 @@ class Group:
         self.spoke[who] = self.now
         self.latest[who] = soon + self.config.sync_interval
         self.due[who] = self.latest[who] if self.busy else soon
+        if self.rules.again:  # who lacks something says so sooner, and nobody's traffic puts that off
+            lacking = who[self.missing[who] != 0]
+            interval = self.config.sync_interval
+            turn = interval // 2 + self.random.integers(0, max(1, interval // 4), len(lacking))
+            self.due[lacking] = self.latest[lacking] = self.now + turn
         self.watch(who)
 
     def hurry(self, who: Indices) -> None:

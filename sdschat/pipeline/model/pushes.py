@@ -38,7 +38,7 @@ def heard_again(g: Group, message: int, who: Indices) -> None:
 
 def _settle(g: Group, message: int, who: Indices) -> None:
     interval = g.config.sync_interval
-    back_off = (interval // 2) << np.minimum(g.pushes[message, who].astype(np.int64), 8)
+    back_off = (interval // 2) << np.clip(g.pushes[message, who].astype(np.int64) - 2, 0, 6)
     g.not_before[message, who] = g.now + np.minimum(back_off, 4 * interval)
     g.pushes[message, who] = np.minimum(g.pushes[message, who] + 1, 100)
     g.push_due[message, who] = NEVER

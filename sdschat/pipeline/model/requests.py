@@ -49,7 +49,7 @@ def eligible(g: Group, who: Indices) -> Array:
 
 
 def mark_requested(g: Group, who: Indices, requested: Array) -> None:
-    """If nothing comes of it, ask again, T_max later and twice as long each time, where the rules say so."""
+    """If nothing comes of it, ask again T_max later, after three times twice as long each, where the rules say so."""
     if not requested.any():
         return
     for message in range(g.sent):
@@ -61,7 +61,7 @@ def mark_requested(g: Group, who: Indices, requested: Array) -> None:
         if g.rules.again:
             g.attempts[message, asking] += 1
             g.suppressed[message, asking] = False
-            back_off = g.t_max << np.minimum(g.attempts[message, asking].astype(np.int64) - 1, 4)
+            back_off = g.t_max << np.clip(g.attempts[message, asking].astype(np.int64) - 3, 0, 4)
             arm(g, message, asking, g.now + back_off)
 
 
