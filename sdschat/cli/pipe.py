@@ -12,8 +12,9 @@ from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.problem import DONE, WRONG_USE, Problem
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.sources import Chosen
-from sdschat.cli.streams import LineWriter, lines
+from sdschat.cli.streams import LineWriter
 from sdschat.node.facts import Fact, HandedOver, NotPublished
+from sdschat.node.input import lines
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Final
 
 import click
+
+from sdschat.cli.lazy import LazyGroup
 
 # Name: its short description. `sdschat.cli.spark.<name>` has it as `command`, with - as _.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -32,25 +33,8 @@ Examples:
 """
 
 
-class _Commands(click.Group):
-    """Imports a command when it is used; listing them imports none."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"sdschat.cli.spark.{cmd_name.replace('-', '_')}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
 @click.group(
-    "pipeline", cls=_Commands, invoke_without_command=True,
+    "pipeline", cls=LazyGroup, package="sdschat.cli.spark", summaries=COMMANDS, invoke_without_command=True,
     help=f"The data pipeline on Spark: from what many nodes logged to a verdict, figures and pictures.\n\n{EXAMPLES}",
 )  # fmt: skip
 @click.pass_context

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ import click
 
 from sdschat import __version__
 from sdschat.cli import problem as codes
+from sdschat.cli.lazy import LazyGroup
 from sdschat.cli.options import say
 
 # Name: its short description. The module has the same name, and is imported when the command is used.
@@ -50,17 +50,8 @@ With no broker given, and none on this machine, sdschat starts one itself.
 """
 
 
-class _Commands(click.Group):
-    """Imports a command when it is used; listing them imports none."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"sdschat.cli.{cmd_name}").command
-        return command
+class _Commands(LazyGroup):
+    """A name that is none may be a slip of the finger."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -73,13 +64,10 @@ class _Commands(click.Group):
             ctx.fail(f"There is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
 
 @click.group(
-    cls=_Commands, invoke_without_command=True, help=f"Group chat that does not lose messages.\n\n{EXAMPLES}",
+    cls=_Commands, package="sdschat.cli", summaries=COMMANDS, invoke_without_command=True,
+    help=f"Group chat that does not lose messages.\n\n{EXAMPLES}",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
 @click.version_option(__version__, prog_name="sdschat")

@@ -1,4 +1,4 @@
-"""Standard input by lines without blocking the loop, and standard output by whole lines."""
+"""Standard input by bursts, and standard output by whole lines, without blocking the loop."""
 
 from __future__ import annotations
 
@@ -8,44 +8,10 @@ import os
 import select
 from collections.abc import AsyncIterator, Callable
 
-_CHUNK = 65536
+from sdschat.node.input import chunks
+
 _MOST, _LEAST = 4 * 1024 * 1024, 1024 * 1024  # bytes that wait for the reader of our output
 _PATIENCE = 2.0  # seconds, at the end
-_LONGEST = 1024 * 1024  # of a line: nothing that long fits into a packet
-
-
-async def chunks(descriptor: int) -> AsyncIterator[bytes]:
-    """What comes in, as it comes. The descriptor is not made non-blocking, because the terminal behind it may be
-    that of standard output as well; it is only read when there is something."""
-    loop = asyncio.get_running_loop()
-    while True:
-        ready = asyncio.Event()
-        try:
-            loop.add_reader(descriptor, ready.set)
-        except PermissionError:  # a file, or /dev/null: always ready
-            await asyncio.sleep(0)
-        else:
-            try:
-                await ready.wait()
-            finally:
-                loop.remove_reader(descriptor)
-        chunk = os.read(descriptor, _CHUNK)
-        if not chunk:
-            return
-        yield chunk
-
-
-async def lines(descriptor: int) -> AsyncIterator[list[bytes]]:
-    """Whole lines, as many at a time as came together; the last one may lack its end."""
-    rest = b""
-    async for chunk in chunks(descriptor):
-        *whole, rest = (rest + chunk).split(b"\n")
-        if len(rest) > _LONGEST:
-            whole, rest = [*whole, rest], b""
-        if whole:
-            yield whole
-    if rest:
-        yield [rest]
 
 
 async def bursts(descriptor: int, limit: int, pause: float) -> AsyncIterator[bytes]:

@@ -90,11 +90,6 @@ class StoreClient:
         """Messages by their ids from this Store."""
         self._ask_for(done, store, wanted=[Wanted(message_id) for message_id in ids[:MAX_WANTED]])
 
-    def distrust(self, store: str, why: str) -> None:
-        """Somebody who knows more than we do found that this Store lied."""
-        self._asking.leave(store, why)
-        self._room.stir()
-
     def _ask_for(self, done: Done, store: str, wanted: Sequence[Wanted] = (), asked: Range | None = None) -> None:
         def came(reply: Reply, now: Now) -> None:
             if reply.store:

@@ -35,11 +35,6 @@ class Standing:
         awake = [store for store in self.trusted(stores) if not self._rests_at(store, now)]
         return sorted(awake, key=lambda store: (store != first, _weight(store, question)))
 
-    def next_awake(self, stores: Iterable[str]) -> int | None:
-        """When the first of those that rest may be asked again."""
-        due = [self._rests[store].until for store in self.trusted(stores) if store in self._rests]
-        return min(due, default=None)
-
     def answered(self, store: str) -> None:
         self._rests.pop(store, None)
 

@@ -15,7 +15,9 @@ from sdschat.cli.where import where_options
 from sdschat.pipeline.verdict import sentence
 
 if TYPE_CHECKING:
+    from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.reference.audit import Audit
+    from sdschat.pipeline.rules import Rules
     from sdschat.pipeline.session import Where
 
 _SHOWN = 20
@@ -36,20 +38,26 @@ def command(lake: str, settle: str, as_json: bool, where: Where) -> int:
 
     Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log.
     """
-    from sdschat.pipeline import stages
     from sdschat.pipeline.results import audit_of
     from sdschat.pipeline.rules import DEFAULT
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     with open_lake(where, lake) as there:
-        with step("silver"):
-            stages.refine(there, rules)
-        with step("log"):
-            stages.consolidate(there)
-        with step("audit"):
-            stages.audit(there, rules)
+        judge(there, rules)
         found = audit_of(there)
     return tell(found, as_json)
+
+
+def judge(there: Lake, rules: Rules) -> None:
+    """All stages between what was taken in and the verdict."""
+    from sdschat.pipeline import stages
+
+    with step("silver"):
+        stages.refine(there, rules)
+    with step("log"):
+        stages.consolidate(there)
+    with step("audit"):
+        stages.audit(there, rules)
 
 
 def tell(found: Audit, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.spark.audit import tell
+from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.common import (
     lake_option,
     milliseconds,
@@ -58,12 +58,7 @@ def command(
             with step(f"ingest of {len(paths)} files"):
                 ingest(there, paths, run_id, time.time_ns() // 1_000_000)
             tell_refused(quarantined(there, paths))
-        with step("silver"):
-            stages.refine(there, rules)
-        with step("log"):
-            stages.consolidate(there)
-        with step("audit"):
-            stages.audit(there, rules)
+        judge(there, rules)
         with step("metrics"):
             stages.metrics(there)
         write_report(there, output)

@@ -6,7 +6,7 @@ from typing import Final
 
 from sdschat.node.facts import ConnectionChanged
 from sdschat.node.view_values import OwnFate, Person, Sync
-from sdschat.sds.rows import AckState, Evidence
+from sdschat.sds.rows import Evidence
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.items import Entry, Fate, Phase
 from sdschat.tui.model.words import clock, count, countdown, duration, listed, stamp
@@ -121,7 +121,3 @@ STATES: Final = (
     (Phase.MAYBE, "at least one filter of a peer seems to have it, which may be chance"),
     (Phase.ACKED, "so many peers are known to have it; not that anybody read it"),
 )
-
-
-def ack_name(state: AckState) -> str:
-    return state.name.lower().replace("_", " ")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TextIO
 
+from sdschat.node.input import lines
 from sdschat.node.node import Node
 from sdschat.node.view import NodeView
 from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
-
-_LONGEST: Final = 1 << 20  # of a line: nothing that long fits into a message
 
 
 async def run_plain(
@@ -46,33 +44,8 @@ async def run_plain(
 
 async def _read(host: PlainHost, descriptor: int) -> None:
     """Every line is a message or a command."""
-    async for line in _lines(descriptor):
-        text = line.decode(errors="replace").rstrip("\r\n")
-        if text.strip() and await host.typist.submit(text) and host.ended.is_set():
-            return
-
-
-async def _lines(descriptor: int) -> AsyncIterator[bytes]:
-    """Lines as they come, without making the descriptor non-blocking: the terminal behind it is ours to write, too."""
-    loop, rest = asyncio.get_running_loop(), b""
-    while True:
-        ready = asyncio.Event()
-        try:
-            loop.add_reader(descriptor, ready.set)
-        except PermissionError:  # a file: always ready
-            await asyncio.sleep(0)
-        else:
-            try:
-                await ready.wait()
-            finally:
-                loop.remove_reader(descriptor)
-        chunk = os.read(descriptor, 65536)
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line
-        if not chunk or len(rest) > _LONGEST:
-            if rest:
-                yield rest
-            rest = b""
-        if not chunk:
-            return
+    async for found in lines(descriptor):
+        for line in found:
+            text = line.decode(errors="replace").rstrip("\r\n")
+            if text.strip() and await host.typist.submit(text) and host.ended.is_set():
+                return

@@ -1,0 +1,31 @@
+"""A group of commands that imports each of them when it is used; listing them imports none."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """`summaries`: name to short description. The module `<package>.<name>`, with - as _, has it as `command`."""
+
+    def __init__(self, *arguments: Any, package: str, summaries: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._package = package
+        self._summaries = summaries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._summaries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self._summaries:
+            return None
+        command: click.Command = importlib.import_module(f"{self._package}.{cmd_name.replace('-', '_')}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._summaries.items()))

@@ -1,0 +1,45 @@
+"""Reading what a person or a program types, from the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from typing import Final
+
+_CHUNK: Final = 65536
+_LONGEST: Final = 1024 * 1024  # of a line: nothing that long fits into a packet
+
+
+async def chunks(descriptor: int) -> AsyncIterator[bytes]:
+    """What comes in, as it comes. The descriptor is not made non-blocking, because the terminal behind it may be
+    that of standard output as well; it is only read when there is something."""
+    loop = asyncio.get_running_loop()
+    while True:
+        ready = asyncio.Event()
+        try:
+            loop.add_reader(descriptor, ready.set)
+        except PermissionError:  # a file, or /dev/null: always ready
+            await asyncio.sleep(0)
+        else:
+            try:
+                await ready.wait()
+            finally:
+                loop.remove_reader(descriptor)
+        chunk = os.read(descriptor, _CHUNK)
+        if not chunk:
+            return
+        yield chunk
+
+
+async def lines(descriptor: int) -> AsyncIterator[list[bytes]]:
+    """Whole lines, as many at a time as came together; the last one may lack its end."""
+    rest = b""
+    async for chunk in chunks(descriptor):
+        *whole, rest = (rest + chunk).split(b"\n")
+        if len(rest) > _LONGEST:
+            whole, rest = [*whole, rest], b""
+        if whole:
+            yield whole
+    if rest:
+        yield [rest]
