@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from tests.cli.processes import command, environment
+from tests.soak.account import Account, Run
 
 _EXPECTED = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
 _PATIENCE = 120.0  # seconds; the machine may be busy with other things
 _SAID_KEPT = 20
+_WRONG = ("trouble", "identity_used_elsewhere", "saving_failed")  # what no node of a soak should tell
 
 
 class Use(NamedTuple):
@@ -26,11 +28,12 @@ class Use(NamedTuple):
 
 
 class Member:
-    """Counts what it hears; keeps no message, so that the soak itself stays small."""
+    """Counts what it hears, and keeps the account of its own lines."""
 
     def __init__(self, home: Path, name: str, options: list[str]) -> None:
         self.name = name
-        self.said = self.restarts = 0
+        self.restarts = 0
+        self.account = Account(name)
         self.events: collections.Counter[str] = collections.Counter()
         self.problems: list[str] = []
         self._home = home
@@ -48,25 +51,36 @@ class Member:
         """It runs, and is past its beginning: a signal before that ends it as it ends any program."""
         return self.running and self.events["joined"] > self.restarts
 
+    @property
+    def caught_up(self) -> bool:
+        """It has shown every line that this process was given."""
+        return self.account.runs[-1].caught_up
+
     def start(self) -> None:
+        self.account.runs.append(Run())
         self.process = subprocess.Popen(
             command("pipe", "soak", "--name", self.name, "--linger", "forever", *self._options), cwd=self._home,
             env=environment(self._home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         self._threads = [
-            threading.Thread(target=self._count, args=(self.process.stdout,), daemon=True),
+            threading.Thread(target=self._count, args=(self.process.stdout, self.account.runs[-1]), daemon=True),
             threading.Thread(target=self._note, args=(self.process.stderr,), daemon=True),
         ]
         for thread in self._threads:
             thread.start()
 
-    def _count(self, stream: IO[bytes]) -> None:
+    def _count(self, stream: IO[bytes], run: Run) -> None:
         for line in stream:
             if not line.endswith(b"\n"):
                 return  # cut off by a kill
             fact = json.loads(line)
-            self.events[fact["event"]] += 1
-            if fact["event"] in ("trouble", "identity_used_elsewhere", "saving_failed", "lost"):
+            event = fact["event"]
+            self.events[event] += 1
+            if event == "delivered" and fact["message"]["own"]:
+                run.shown[fact["message"]["message_id"]] = fact["message"]["text"]
+            elif event == "lost":
+                self.account.given_up.update(fact["dependencies"])
+            elif event in _WRONG:
                 self.problems.append(f"{self.name}: {line.decode().strip()}")
 
     def _note(self, stream: IO[bytes]) -> None:
@@ -76,10 +90,10 @@ class Member:
     def say(self, text: str) -> None:
         if self.process is None or self.process.stdin is None:
             return
+        self.account.runs[-1].written.append(text)
         try:
             self.process.stdin.write(f"{text}\n".encode())
             self.process.stdin.flush()
-            self.said += 1
         except BrokenPipeError:
             self.problems.append(f"{self.name} ended by itself")
 
@@ -100,6 +114,7 @@ class Member:
         process, self.process = self.process, None
         if process is None:
             return
+        self.account.runs[-1].ended = True
         process.send_signal(how)
         code = process.wait(_PATIENCE)
         if code != _EXPECTED[how]:
