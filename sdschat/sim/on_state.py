@@ -1,4 +1,4 @@
-"""Invariants of an engine's state, looked at now and then."""
+"""Invariants of an engine's state, looked at after every step."""
 
 from __future__ import annotations
 

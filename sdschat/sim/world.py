@@ -116,9 +116,8 @@ class World:
             check_events(ledger, seen, ready.events)
         self.trace.step(self.time, node.index, ready)
         self._steps += 1
-        if not self._steps & 31:
-            check_sizes(seen)
-            check_waiting(seen)
+        check_sizes(seen)
+        check_waiting(seen)
         if self._replace_every and self._steps % self._replace_every == 0:
             channel = node.channel = node.open(self.time, self.codec)
         self._set_wake(node, channel)
