@@ -16,7 +16,6 @@ after all, and lines that nobody had read when their process was killed, are cou
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import tempfile
@@ -24,8 +23,7 @@ import time
 from pathlib import Path
 from random import Random
 
-from tests.cli.processes import run
-from tests.soak.account import Entry, Log, judge
+from tests.soak.account import Log, judge
 from tests.soak.member import Member, Use
 from tests.transport.worlds import free_port
 
@@ -103,11 +101,13 @@ class Soak:
         heard = [member.events["delivered"] for member in self._steady]
         said = sum(member.account.written for member in self.members)
         restarts = sum(member.restarts for member in self.members)
-        memory = [use.memory for use in uses]
-        size = max(path.stat().st_size for path in self._home.glob("data/sdschat/profiles/*/sdschat.db")) / 2**20
+        memory = [use.memory for use in uses] or [0.0]
+        descriptors = max((use.descriptors for use in uses), default=0)
+        files = self._home.glob("data/sdschat/profiles/*/sdschat.db")
+        size = max((path.stat().st_size for path in files), default=0) / 2**20
         print(
             f"{elapsed / 60:>6.1f} {said:>6} {said - min(heard):>6} {restarts:>8} "
-            f"{min(memory):>5.1f}-{max(memory):>5.1f} {max(use.descriptors for use in uses):>11} {size:>7.1f}",
+            f"{min(memory):>5.1f}-{max(memory):>5.1f} {descriptors:>11} {size:>7.1f}",
             flush=True,
         )
 
@@ -116,16 +116,11 @@ class Soak:
         began = time.monotonic()
         while True:
             read = all(member.caught_up for member in self.members)
-            logs = [self._log(member) for member in self.members]
+            logs = [member.log() for member in self.members]
             seconds = time.monotonic() - began
             if (read and all(log == logs[0] for log in logs)) or seconds > SETTLE:
                 return seconds, logs
             time.sleep(1.0)
-
-    def _log(self, member: Member) -> Log:
-        printed = run(self._home, "log", "soak", "--json", "--name", member.name).stdout
-        messages = [json.loads(line)["message"] for line in printed.splitlines()]
-        return [Entry(message["message_id"], message["text"]) for message in messages]
 
     def _judge(self, seconds: float, logs: list[Log]) -> list[str]:
         accounts = [member.account for member in self.members]
@@ -143,8 +138,8 @@ class Soak:
         if not early:
             return []
         wrong = []
-        memory = [max(use.memory for _, uses in part for use in uses) for part in (early, late)]
-        files = [max(use.descriptors for _, uses in part for use in uses) for part in (early, late)]
+        memory = [max((use.memory for _, uses in part for use in uses), default=0.0) for part in (early, late)]
+        files = [max((use.descriptors for _, uses in part for use in uses), default=0) for part in (early, late)]
         print(f"memory {memory[0]:.1f} -> {memory[1]:.1f} MiB, descriptors {files[0]} -> {files[1]}")
         if memory[1] > memory[0] * GROWTH:
             wrong.append(f"memory grew from {memory[0]:.1f} to {memory[1]:.1f} MiB")

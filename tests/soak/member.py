@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from tests.cli.processes import command, environment
-from tests.soak.account import Account, Run
+from tests.soak.account import Account, Entry, Log, Run
 
 _EXPECTED = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
 _PATIENCE = 120.0  # seconds; the machine may be busy with other things
+_LONG_LOG = 600.0
 _SAID_KEPT = 20
 _WRONG = ("trouble", "identity_used_elsewhere", "saving_failed")  # what no node of a soak should tell
 
@@ -108,6 +109,15 @@ class Member:
         except (OSError, StopIteration):
             self.problems.append(f"{self.name} ended by itself: {' | '.join(self._errors)}")
             return None
+
+    def log(self) -> Log:
+        """As it is on disk now."""
+        printed = subprocess.run(
+            command("log", "soak", "--json", "--name", self.name), cwd=self._home, env=environment(self._home),
+            capture_output=True, timeout=_LONG_LOG, check=True,
+        ).stdout  # fmt: skip
+        messages = [json.loads(line)["message"] for line in printed.splitlines()]
+        return [Entry(message["message_id"], message["text"]) for message in messages]
 
     def end(self, how: signal.Signals) -> None:
         """End it, and see that it ends as it should."""
