@@ -67,7 +67,8 @@ class PeerTrace:
         self.signed = False  # content of our make
 
     def prove(self, message_id: str, how: str) -> None:
-        if message_id not in self.proven:
+        """The first proof stands, except that who wrote a message needs no other: what names it may come first."""
+        if message_id not in self.proven or how == "author":
             self.proven[message_id] = how
             if len(self.proven) > PROVEN:
                 self.proven.popitem(last=False)

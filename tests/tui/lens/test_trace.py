@@ -45,6 +45,14 @@ def test_who_names_a_message_is_proven_to_hold_it() -> None:
     assert dict(trace.peer(BOB).proven) == {"m1": "mention", "m2": "author", "m3": "range"}
 
 
+def test_who_wrote_a_message_wrote_it_whatever_came_first() -> None:
+    trace = Trace(ME)
+    trace.see(1, "live", b"x", sync(1, names=("m1",)))
+    trace.add(LogLine(2, "m1", BOB, (), False, "live", False))
+    trace.see(3, "live", b"x", sync(3, names=("m1",)))
+    assert dict(trace.peer(BOB).proven) == {"m1": "author"}
+
+
 def test_a_filter_proves_nothing() -> None:
     trace = Trace(ME)
     found = Evidence(BOB, "filter", "p", 3, 0.0001)
