@@ -78,8 +78,11 @@ def spoken(count: int, layout: Layout, senders: int = 2) -> Iterable[Message]:
         yield message
 
 
-def receive_rate(messages: Iterable[Message], history: int, measured: int, layout: Layout) -> Timed:
-    """Receiving `measured` messages after `history` of them, by two engines that hear the same."""
+def receive_rate(
+    messages: Iterable[Message], history: int, measured: int, layout: Layout, own: int = 0
+) -> Timed:  # fmt: skip
+    """Receiving `measured` messages after `history` of them, by two engines that hear the same. All the while, `own`
+    messages of theirs wait for an acknowledgement, which is looked for in every filter."""
     packed, decoded = Peer(layout), Peer(layout)
     stream = iter(messages)
     for message in islice(stream, history):
@@ -87,6 +90,9 @@ def receive_rate(messages: Iterable[Message], history: int, measured: int, layou
         packed.receive(message, raw)
         decoded.receive(message, raw)
     rest = [(message, CODEC.encode(message)) for message in islice(stream, measured)]
+    for peer in (packed, decoded):
+        for number in range(own):
+            peer.send((rest[0][0].lamport_timestamp or START) - 1, b"own message %d" % number)
 
     def with_decoding() -> None:
         for message, raw in rest:
@@ -98,7 +104,7 @@ def receive_rate(messages: Iterable[Message], history: int, measured: int, layou
 
     result = Timed(len(rest) / seconds(with_decoding), len(rest) / seconds(without))
     for peer in (packed, decoded):
-        assert len(peer.store.history) == history + measured, "every message is delivered"
+        assert len(peer.store.history) == history + own + measured, "every message is delivered"
     return result
 
 
@@ -116,11 +122,11 @@ def send_rate(history: int, measured: int, layout: Layout) -> float:
     return measured / seconds(work)
 
 
-def peer_receive_rate(folder: Path, history: int, measured: int) -> Timed:
+def peer_receive_rate(folder: Path, messages: Iterable[Message], history: int, measured: int, own: int = 0) -> Timed:
     """The same packets, the npm package."""
     file = folder / f"{history}.packets"
-    write_packets(file, (CODEC.encode(message) for message in conversation(history + measured)))
-    found = run_script("bench_receive.mjs", file, history)
+    write_packets(file, (CODEC.encode(message) for message in messages))
+    found = run_script("bench_receive.mjs", file, history, own)
     file.unlink()
     assert found["delivered"] == measured, found
     return Timed(measured / found["seconds"], measured / found["seconds_decoded"])
@@ -143,6 +149,17 @@ def parse_floor(messages: list[Message]) -> float:
             sds_pb2.Message.FromString(raw)
 
     return len(raws) / seconds(work)
+
+
+def serialise_floor(messages: list[Message]) -> float:
+    """Protobuf's writing of these packets alone, a second."""
+    parsed = [sds_pb2.Message.FromString(CODEC.encode(message)) for message in messages]
+
+    def work() -> None:
+        for packet in parsed:
+            packet.SerializeToString()
+
+    return len(parsed) / seconds(work)
 
 
 def insert_floor(messages: list[Message], layout: Layout) -> float:

@@ -1,8 +1,9 @@
 // Receives the packets of a file after the first HISTORY of them, and prints how long that took as one JSON line.
 // Twice, on two channels: `seconds` with the decoding inside the timed part, `seconds_decoded` with it before.
-import { decode, newChannel, parameters, readPackets, receive, timed } from "./packets.mjs";
+// OPEN own messages, none unless given, wait for an acknowledgement all the while.
+import { decode, newChannel, parameters, readPackets, receive, sendOwn, timed } from "./packets.mjs";
 
-const [file, history] = parameters("bench_receive.mjs FILE HISTORY", 2);
+const [file, history, open = 0] = parameters("bench_receive.mjs FILE HISTORY [OPEN]", 2);
 const packets = readPackets(file);
 if (history >= packets.length) throw new Error(`${packets.length} packets are too few for a history of ${history}`);
 const channelId = decode(packets[0]).channelId;
@@ -10,6 +11,7 @@ const channelId = decode(packets[0]).channelId;
 async function preloaded() {
   const made = newChannel(channelId);
   await receive(made.channel, packets.slice(0, history).map(decode));
+  await sendOwn(made.channel, open);
   return made;
 }
 

@@ -1,6 +1,6 @@
 // Receives the first HISTORY packets of a file, then sends COUNT messages, encoded as a transport would need them,
 // and prints how long the sending took as one JSON line.
-import { decode, newChannel, parameters, readPackets, receive, timed } from "./packets.mjs";
+import { decode, newChannel, parameters, readPackets, receive, sendOwn, timed } from "./packets.mjs";
 
 const [file, history, count] = parameters("bench_send.mjs FILE HISTORY COUNT", 3);
 const packets = readPackets(file).slice(0, history);
@@ -8,15 +8,8 @@ if (packets.length < history) throw new Error(`${packets.length} packets are too
 const { channel, counts } = newChannel(packets.length ? decode(packets[0]).channelId : "bench");
 await receive(channel, packets.map(decode));
 
-const payloads = Array.from({ length: count }, (_, n) => new TextEncoder().encode(`message ${n}`.padEnd(32, ".")));
 let bytes = 0;
 const seconds = await timed(async () => {
-  for (const payload of payloads) {
-    channel.pushOutgoingMessage(payload, async (message) => {
-      bytes += message.encode().length;
-      return { success: true };
-    });
-    await channel.processTasks();
-  }
+  bytes = await sendOwn(channel, count);
 });
 console.log(JSON.stringify({ history, preloaded: counts.delivered, sent: counts.sent, errors: counts.errors, bytes, seconds }));

@@ -40,6 +40,19 @@ export async function receive(channel, messages) {
   }
 }
 
+/** Sends messages of its own, encoded as a transport would need them. Gives how many bytes that came to. */
+export async function sendOwn(channel, count) {
+  let bytes = 0;
+  for (let number = 0; number < count; number += 1) {
+    channel.pushOutgoingMessage(new TextEncoder().encode(`message ${number}`.padEnd(32, ".")), async (message) => {
+      bytes += message.encode().length;
+      return { success: true };
+    });
+    await channel.processTasks();
+  }
+  return bytes;
+}
+
 /** Seconds that an action takes. */
 export async function timed(action) {
   const start = process.hrtime.bigint();
