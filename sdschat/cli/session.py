@@ -17,7 +17,7 @@ from sdschat.cli.sources import Chosen
 from sdschat.cli.text import safe
 from sdschat.identity.book import NickClaimed
 from sdschat.identity.content import problems_with
-from sdschat.node import facts, mvds, store_client
+from sdschat.node import facts
 from sdschat.node.connect import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
@@ -27,7 +27,6 @@ from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.tls import TlsOptions
-from sdschat.wire.nim_codec import CANNOT
 
 Body = Callable[[Node], Awaitable[int]]
 ATTEMPTS_EMBEDDED = 10  # a broker on this machine may change hosts just now
@@ -82,8 +81,7 @@ async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) 
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     node = Node(profile, chosen.nick, chosen.settings, network)
-    store_client.install(node)
-    mvds.install(node, asks=catches_up)
+    node.prepare(lambda: _install(node, catches_up))
     if narrate:
         node.listen(Narrator(chosen.verbose))
     stopped = _listen_to_signals()
@@ -99,6 +97,14 @@ async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) 
         with contextlib.suppress(asyncio.CancelledError, Exception):
             await task
         await node.close(_GRACE)
+
+
+def _install(node: Node, catches_up: bool) -> None:
+    """What every channel has beside its engine. Slow to import, so with the first channel and not before."""
+    from sdschat.node import mvds, store_client
+
+    store_client.install(node)
+    mvds.install(node, asks=catches_up)
 
 
 def _listen_to_signals() -> asyncio.Future[int]:
@@ -136,6 +142,8 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
 
     node.listen(hear)
     if node.join(channel).dialect == "nim":
+        from sdschat.wire.nim_codec import CANNOT
+
         say(f"{channel}: the bytes of nim-sds (sds.wire=nim). What cannot work: {'; '.join(CANNOT)}")
     await connected
 

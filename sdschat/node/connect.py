@@ -1,20 +1,23 @@
-"""The way to the broker: which transport a channel gets, and who hosts the broker."""
+"""The way to the broker: which transport a channel gets, and who hosts the broker.
+
+The clients of MQTT are imported with the first transport: nobody needs them before that.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sdschat.node.settings import Settings
 from sdschat.transport.base import Transport
-from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.client import MqttTransport
-from sdschat.transport.faults import FaultyTransport, Scheduler
-from sdschat.transport.hosting import Hosting
-from sdschat.transport.memory import MemoryNetwork
-from sdschat.transport.options import MqttOptions
+
+if TYPE_CHECKING:
+    from sdschat.transport.hosting import Hosting
+    from sdschat.transport.lanes import Scheduler
+    from sdschat.transport.memory import MemoryNetwork
+    from sdschat.transport.options import MqttOptions
 
 Hosts = Callable[[bool], None]
 
@@ -34,6 +37,8 @@ def with_faults(transport: Transport, settings: Settings, clock: Scheduler, lane
     """The faults that the settings ask for, from a seed of their own for each channel."""
     if not settings.faults.active:
         return transport
+    from sdschat.transport.faults import FaultyTransport
+
     seed = int.from_bytes(f"{settings.fault_seed}/{lane}".encode(), "big")
     return FaultyTransport(transport, clock, settings.faults, seed)
 
@@ -45,13 +50,9 @@ class MqttNetwork:
         self._settings = settings
         self._hosts: Hosts | None = None
         limit = max(options.max_payload, settings.config.max_message_bytes)
-        options = replace(options, prefix=settings.topic_prefix, max_payload=limit)
+        self._options = replace(options, prefix=settings.topic_prefix, max_payload=limit)
+        self._embedded = embedded
         self._hosting: Hosting | None = None
-        if embedded:
-            broker = BrokerConfig(options.address.host, options.address.port)
-            self._hosting = Hosting(broker, self._told)
-            options = self._hosting.options(options)
-        self._options = options
 
     def listen(self, hosts: Hosts) -> None:
         self._hosts = hosts
@@ -59,6 +60,15 @@ class MqttNetwork:
     def _told(self, hosting: bool) -> None:
         if self._hosts is not None:
             self._hosts(hosting)
+
+    def _host(self) -> None:
+        """Be ready to start the embedded broker whenever there is none."""
+        from sdschat.transport.broker import BrokerConfig
+        from sdschat.transport.hosting import Hosting
+
+        address = self._options.address
+        self._hosting = Hosting(BrokerConfig(address.host, address.port), self._told)
+        self._options = self._hosting.options(self._options)
 
     @property
     def hosting(self) -> bool:
@@ -71,6 +81,10 @@ class MqttNetwork:
             await self._hosting.close()
 
     def transport(self, presence_topic: str) -> Transport:
+        from sdschat.transport.client import MqttTransport
+
+        if self._embedded and self._hosting is None:
+            self._host()
         inner = MqttTransport(replace(self._options, presence_topic=presence_topic))
         return with_faults(inner, self._settings, asyncio.get_running_loop(), presence_topic)
 

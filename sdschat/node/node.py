@@ -7,23 +7,23 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.content import ContentKind, problems_with
 from sdschat.node.clock import Clock
-from sdschat.node.connect import Network
-from sdschat.node.dialect import choose_dialect, codec_for, keep_dialect
 from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
-from sdschat.node.part import Part
 from sdschat.node.profile import Profile
 from sdschat.node.reading import Desk
-from sdschat.node.restoring import Restoring
-from sdschat.node.room import Room, open_engine
-from sdschat.node.saving import Batch, gather, read_again, save
 from sdschat.node.settings import Settings
 from sdschat.sds.values import Message
 from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
 from sdschat.transport.topics import Topics
+
+if TYPE_CHECKING:
+    from sdschat.node.connect import Network
+    from sdschat.node.part import Part
+    from sdschat.node.room import Room
+    from sdschat.node.saving import Batch
 
 RECENT: Final = 300
 RETRY: Final = 2.0  # seconds until saving is tried again
@@ -34,11 +34,15 @@ _PAUSE: Final = 0.004  # seconds
 _log = logging.getLogger("sdschat.node")
 
 Consumer = Callable[[Fact], None]
-PartMaker = Callable[[Room], Part]
+PartMaker = Callable[["Room"], "Part"]
 
 
 class Node:
-    """Feed, save, send, tell. All of it on the loop's thread; nothing here blocks but the disk."""
+    """Feed, save, send, tell. All of it on the loop's thread; nothing here blocks but the disk.
+
+    The engine, the transport and what else only a channel needs is imported with the first channel: an interface that
+    reads the history and joins a moment later shows it sooner (`sdschat.node.late`).
+    """
 
     def __init__(
         self, profile: Profile, nick: str, settings: Settings, network: Network, clock: Clock | None = None
@@ -55,7 +59,8 @@ class Node:
         self._loop = asyncio.get_running_loop()
         self.recent: deque[Fact] = deque(maxlen=RECENT)  # for who begins to listen late
         self._consumers: list[Consumer] = []
-        self._makers: list[PartMaker] = [lambda _: Restoring(profile.store, self.desk)]
+        self._prepare: list[Callable[[], object]] = []
+        self._makers: list[PartMaker] = [self._restoring]
         self._stirred: dict[str, Room] = {}
         self._unsaved: list[Batch] = []
         self._turn_due = self._busy = False
@@ -88,12 +93,27 @@ class Node:
         """Every channel that is joined from now on gets this part as well."""
         self._makers.append(make)
 
+    def prepare(self, install: Callable[[], object]) -> None:
+        """Called once, before the first channel is joined: the place to `extend` with what is slow to import."""
+        self._prepare.append(install)
+
+    def _restoring(self, _: Room) -> Part:
+        from sdschat.node.restoring import Restoring
+
+        return Restoring(self._store, self.desk)
+
     def join(self, name: str) -> Room:
         """Open a channel and connect it. Raises ValueError for a name that is none or was used
         with another dialect, and StoreError."""
         topics = Topics(name, self.settings.topic_prefix)
         if topics.channel in self.rooms:
             return self.rooms[topics.channel]
+        from sdschat.node.dialect import choose_dialect, codec_for, keep_dialect
+        from sdschat.node.room import Room, open_engine
+
+        prepare, self._prepare = self._prepare, []
+        for install in prepare:
+            install()
         profile, name = self._profile, topics.channel
         dialect = choose_dialect(profile.store, name, self.settings)
         codec = codec_for(dialect, self.settings)
@@ -160,6 +180,8 @@ class Node:
         for loss in losses:
             self._tell(name, TroubleMet(f"{loss.what} {loss.message_id}".rstrip()))
         if losses:
+            from sdschat.node.saving import read_again
+
             read_again(name, self._profile, self.desk)
 
     # A turn of the loop.
@@ -175,6 +197,8 @@ class Node:
                 self._loop.call_soon(self._turn)
 
     def _turn(self) -> None:
+        from sdschat.node.saving import gather
+
         self._turn_due = False
         stirred, self._stirred = self._stirred, {}
         try:
@@ -188,6 +212,8 @@ class Node:
         self._set_alarm()
 
     def _commit(self) -> None:
+        from sdschat.node.saving import save
+
         batches = self._unsaved
         try:
             save(self._store, batches)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from sdschat.sds.config import DEMO, SPEC, Config, response_groups
-from sdschat.transport.faults import NONE, Faults
+from sdschat.transport.lanes import NONE, Faults
 from sdschat.transport.topics import DEFAULT_PREFIX, normal_prefix
 
 Timing = Literal["spec", "demo"]

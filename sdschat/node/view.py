@@ -7,12 +7,11 @@ same however long the history is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from sdschat.node import view_live as live
 from sdschat.node.node import Node
-from sdschat.node.room import Room
 from sdschat.node.view_values import Key, Lost, Missing, OwnFate, Person, Shown, Sync
-from sdschat.sds.state import ChannelState
 from sdschat.sds.values import Message, Now
 from sdschat.store.errors import StoreError
 from sdschat.store.local import ReadMark
@@ -21,6 +20,10 @@ from sdschat.store.shown import StoredMessage
 from sdschat.store.transaction import Transaction
 from sdschat.transport.topics import normal_channel
 from sdschat.wire.chat_codec import decode_envelope
+
+if TYPE_CHECKING:
+    from sdschat.node.room import Room
+    from sdschat.sds.state import ChannelState
 
 
 class NodeView:

@@ -3,14 +3,18 @@ buffers, which are bounded; nothing looks at the history."""
 
 from __future__ import annotations
 
-from sdschat.node.room import Room
+from typing import TYPE_CHECKING
+
 from sdschat.node.view_values import Asking, Lost, Missing, OwnFate, Person, Sync, Waiting
-from sdschat.sds.incoming import Held
-from sdschat.sds.repair import Missing as MissingEntry
 from sdschat.sds.repair import in_response_group
 from sdschat.sds.rows import AckState
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import Now
+
+if TYPE_CHECKING:
+    from sdschat.node.room import Room
+    from sdschat.sds.incoming import Held
+    from sdschat.sds.repair import Missing as MissingEntry
 
 _GIVEN_UP = "lost"
 

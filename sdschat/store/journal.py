@@ -27,12 +27,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState, Append
-from sdschat.sds.state import Ready
 from sdschat.sds.values import Message, Now
+
+if TYPE_CHECKING:
+    from sdschat.sds.state import Ready
 
 VERSION: Final = 1
 KEEP_MS: Final = 30 * 24 * 3600 * 1000  # journal.keep
