@@ -17,6 +17,7 @@ ContentFormat = Literal["chat", "text"]
 Value = str | int | float | bool
 TIMINGS: Final[Mapping[str, Config]] = {"spec": SPEC, "demo": DEMO}
 _UNITS: Final = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LONGEST: Final = 36525 * _UNITS["d"]  # durations are added to times that a database holds in 64 bits
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
 
 
@@ -29,7 +30,10 @@ def duration(text: Value) -> int:
     found = _DURATION.fullmatch(str(text).strip())
     if found is None or isinstance(text, bool):
         raise ValueError("must be a duration such as 500ms, 30s or 10m")
-    return round(float(found[1]) * _UNITS[found[2]])
+    length = float(found[1]) * _UNITS[found[2]]
+    if length > _LONGEST:
+        raise ValueError("must not be longer than a hundred years")
+    return round(length)
 
 
 def _integer(text: Value) -> int:
@@ -165,11 +169,12 @@ def parse(name: str, text: Value) -> Value:
 
 
 def make_settings(values: Mapping[str, Value], timing: str = "spec") -> Settings:
-    """From parsed values by name. Raises SettingError for what does not go together."""
+    """From values by name, parsed or as written. Raises SettingError, as well for what does not go together."""
     if timing not in TIMINGS:
         raise SettingError(f"timing is {timing!r}, and must be one of {', '.join(TIMINGS)}.")
     groups: dict[str, dict[str, Any]] = {"config": {}, "faults": {}, "node": {}}
-    for name, value in values.items():
+    for name, text in values.items():
+        value = parse(name, text)
         setting = SETTINGS[name]
         groups[setting.group][setting.target] = value / 1000 if name == "fault.delay" else value  # type: ignore[operator]
     config, node = groups["config"], groups["node"]

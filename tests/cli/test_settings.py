@@ -126,6 +126,24 @@ def test_content_format_decides_how_ids_are_made() -> None:
     assert make_settings({}).config.id_rule == "content"
 
 
+def test_values_as_they_are_written_are_parsed() -> None:
+    settings = make_settings({"fault.delay": "300ms", "sds.lost_after": "1m", "repair.enabled": "off"})
+    assert settings.faults.delay == 0.3
+    assert settings.config.lost_after == 60_000
+    assert settings.config.repair_enabled is False
+
+
+@pytest.mark.parametrize(("name", "value"), [("fault.delay", "soon"), ("fault.dealy", 300), ("mqtt.qos", "high")])
+def test_what_cannot_be_a_setting_is_named(name: str, value: str | int) -> None:
+    with pytest.raises(SettingError, match=name):
+        make_settings({name: value})
+
+
+def test_a_duration_beyond_all_times_is_refused() -> None:
+    with pytest.raises(ValueError, match="hundred years"):
+        duration("9" * 400)
+
+
 @pytest.mark.parametrize(
     ("text", "milliseconds"),
     [("250", 250), (250, 250), ("250ms", 250), ("1.5s", 1500), ("10m", 600_000), ("2h", 7_200_000), (" 3 s ", 3000)],
