@@ -18,6 +18,7 @@ import click
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import DONE, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.terminal import require_screen
 
 if TYPE_CHECKING:
     from sdschat.tui.demo.director import Director
@@ -56,8 +57,7 @@ def command(
         raise Problem(f"--seconds is {seconds:g}, and must be from 1 to 86400.", WRONG_USE)
     if headless:
         return asyncio.run(_until_stopped(_headless(peers, share, 30.0 if seconds is None else seconds, record)))
-    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise Problem("demo needs a terminal. Use --headless for a summary as JSON.", WRONG_USE)
+    require_screen("demo needs a terminal. Use --headless for a summary as JSON.")
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     return asyncio.run(_on_screen(peers, share, seconds, record, ascii_only, "plain" if no_color else theme))
 

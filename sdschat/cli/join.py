@@ -14,6 +14,7 @@ import click
 
 from sdschat.cli.options import channel_name, channel_options, say, user_file
 from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.terminal import require_screen
 
 if TYPE_CHECKING:
     from sdschat.cli.sources import Chosen
@@ -53,10 +54,7 @@ def command(
     names = list(dict.fromkeys(map(channel_name, channels)))
     if plain or os.environ.get("TERM") == "dumb":
         return run_node(chosen, lambda node: recorded(node, record, _plain(node, names)), narrate=False)
-    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
-        raise Problem(
-            "join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.", WRONG_USE
-        )
+    require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
     # Textual goes by the presence of this variable, and the convention by its being set and not empty.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme)

@@ -15,6 +15,7 @@ from sdschat import __version__
 from sdschat.cli import problem as codes
 from sdschat.cli.lazy import LazyGroup
 from sdschat.cli.options import say
+from sdschat.cli.terminal import replace_closed
 
 # Name: its short description. The module has the same name, and is imported when the command is used.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -79,6 +80,7 @@ def program(ctx: click.Context) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command. Gives its exit code; nothing is raised, and nobody sees a traceback."""
+    replace_closed()
     try:
         code = program.main(list(arguments), prog_name="sdschat", standalone_mode=False)
         sys.stdout.flush()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 import click
 
 from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.terminal import require_screen
 
 
 @click.command("replay")
@@ -43,8 +43,7 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
         raise Problem(f"{file} cannot be read: {error.strerror}.", WRONG_USE) from error
     if not recording.channels:
         raise Problem(f"{file} is a recording in which nothing happened.", WRONG_USE)
-    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise Problem("replay needs a terminal.", WRONG_USE)
+    require_screen("replay needs a terminal.")
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     from sdschat.tui.record.app import run_replay
 

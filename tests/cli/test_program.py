@@ -144,3 +144,10 @@ def test_a_closed_standard_input_is_wrong_use(tmp_path: Path, arguments: tuple[s
     done = subprocess.run(shell, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_standard_error_leaves_standard_output_alone(tmp_path: Path) -> None:
+    shell = ["sh", "-c", 'exec "$0" -m sdschat "$@" 2>&-', sys.executable, "sned", "lobby"]
+    done = subprocess.run(shell, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == b""

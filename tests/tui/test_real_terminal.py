@@ -154,6 +154,16 @@ def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
     assert done.stdout == b""
 
 
+def test_complaints_may_go_to_a_file(tmp_path: Path) -> None:
+    aside = ["sh", "-c", 'exec "$@" 2>complaints.txt', "sh"]
+    with Terminal([*aside, *join("ann", free_port())], tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        ann.enter("/quit")
+        assert ann.wait() == 0
+        assert ann.restored()
+    assert (tmp_path / "complaints.txt").read_text() == ""
+
+
 def test_a_profile_in_use_is_said_on_a_line_not_on_a_screen(tmp_path: Path) -> None:
     port = free_port()
     with Terminal(join("ann", port), tmp_path) as ann:
