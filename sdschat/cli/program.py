@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,9 @@ from sdschat import __version__
 from sdschat.cli import problem as codes
 from sdschat.cli.lazy import LazyGroup
 from sdschat.cli.options import say
-from sdschat.cli.terminal import replace_closed
+from sdschat.cli.terminal import reserve_closed
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 # Name: its short description. The module has the same name, and is imported when the command is used.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -80,10 +83,11 @@ def program(ctx: click.Context) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command. Gives its exit code; nothing is raised, and nobody sees a traceback."""
-    replace_closed()
+    reserve_closed()
     try:
         code = program.main(list(arguments), prog_name="sdschat", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code if isinstance(code, int) else codes.DONE
     except click.exceptions.Exit as ended:
         return ended.exit_code
@@ -106,6 +110,10 @@ def _ended_by(error: Exception) -> int:
     if code is not None:
         say(f"sdschat: {error}")
         return code
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+        _forget_output()
+        say(f"sdschat: the output cannot be written: {error.strerror}.")
+        return codes.UNEXPECTED
     kept = _keep_traceback(error)
     where = f"The details are in {kept}." if kept is not None else "The details could not be written to a file."
     say(f"sdschat: unexpected failure: {type(error).__name__}: {error}. {where}")

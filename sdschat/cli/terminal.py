@@ -7,6 +7,8 @@ import sys
 
 from sdschat.cli.problem import WRONG_USE, Problem
 
+_LAST_STANDARD = 2  # the number of standard error
+
 
 def require_screen(otherwise: str) -> None:
     """For whoever draws on the whole terminal. Raises Problem, with these words, where there is none.
@@ -21,8 +23,11 @@ def require_screen(otherwise: str) -> None:
         sys.__stderr__ = terminal  # type: ignore[misc]
 
 
-def replace_closed() -> None:
-    """A closed standard error would be the number of the next file or connection that is opened, and what is said to
-    the person would be printed among the results."""
+def reserve_closed() -> None:
+    """Where a standard stream is closed, its number would be that of the next file or connection that is opened. And
+    what is said to the person would be printed among the results."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _LAST_STANDARD:
+        pass
+    os.close(number)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
