@@ -16,6 +16,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -32,13 +33,13 @@ from sdschat.store.history import SqlHistory
 from sdschat.store.journal import JournalRow
 from sdschat.store.local import Local
 from sdschat.store.migrate import migrate
-from sdschat.store.ranges import Ranges, StoredLog
 from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.store.verify import mend_on_opening
 
 if TYPE_CHECKING:
+    from sdschat.store.ranges import Ranges, StoredLog
     from sdschat.store.reader import Reader
 
 
@@ -75,7 +76,6 @@ class Store(Local):
         self._lock = lock
         self._tallies: dict[str, Tally] = load_tallies(connection, path)
         self._book = Book(connection, journal)
-        self.ranges = Ranges(connection, path)
 
     @classmethod
     def open(
@@ -118,6 +118,13 @@ class Store(Local):
 
         return Reader.open(Path(path), codec)
 
+    @cached_property
+    def ranges(self) -> Ranges:
+        """Loaded with the first thing that is saved: whoever only shows the history needs none of it."""
+        from sdschat.store.ranges import Ranges
+
+        return Ranges(self._connection, self.path)
+
     @property
     def connection(self) -> sqlite3.Connection:
         return self._connection
@@ -131,6 +138,8 @@ class Store(Local):
 
     def log(self, channel_id: str) -> StoredLog:
         """What is committed of a channel's log, for comparing it with another's."""
+        from sdschat.store.ranges import StoredLog
+
         return StoredLog(self._connection, self.path, self.ranges, self.number(channel_id))
 
     def number(self, channel_id: str) -> int | None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sdschat.sds.rows import Append, ChannelRow, Drop, LogRow, Put, Row, Table, Write
 from sdschat.store.book import Book
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
 from sdschat.store.directory import CHANNEL_REPLACE, Tally
 from sdschat.store.journal import JournalRow
-from sdschat.store.ranges import Ranges
 from sdschat.store.sums import body_sum, row_sum
+
+if TYPE_CHECKING:
+    from sdschat.store.ranges import Ranges
 
 _LOCAL: Final = {
     "draft": "INSERT OR REPLACE INTO draft (channel, text, at, sum) VALUES (?, ?, ?, ?)",
