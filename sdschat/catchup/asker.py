@@ -1,7 +1,8 @@
 """The side that wants to know: compares stretch by stretch, and ends with what it lacks.
 
-First one question about everything. Where the fingerprints differ, the other side cuts the stretch into parts; those
-that differ are cut again, until a part is small enough to be looked at by short ids. The newest parts come first.
+First one question about everything. Where the fingerprints differ, the other side cuts the stretch into parts, and
+those that differ are cut again. Where they have one message more than we do, the fingerprints tell which, if nothing
+else differs; what is small, or differs in much, is looked at by short ids. The newest parts come first.
 """
 
 from __future__ import annotations
@@ -22,14 +23,21 @@ from sdschat.catchup.values import (
     Part,
     Question,
     Reply,
+    Summary,
     behind,
+    difference,
+    makes_up,
 )
 
-_FIRST_PARTS: Final = 64
+_MOST_PARTS: Final = 64
+_LEAST_PARTS: Final = 8
+_PARTS_EACH: Final = 1.5  # for each message that differs: most of them then are alone in their part, which shows them
+_SMALL: Final = limits.BUCKET_PART * 5 // 4  # messages: to cut what has no more would take reading it
+_DENSE: Final = 8  # one message of so many differs: short ids are shorter than parts
 _LISTED: Final = 3  # where this part of the messages may differ, short ids are listed one by one
 _ROUNDS: Final = 6  # with more cells each time, before all of a stretch is taken to be lacking
 _CELLS_A_PACKET: Final = 4096
-_PARTS_A_PACKET: Final = 256
+_PARTS_A_PACKET: Final = 512
 
 
 class _Open(NamedTuple):
@@ -43,12 +51,16 @@ class _Open(NamedTuple):
 class Asker:
     """`ask`, then `answered`, by turns, until `ask` gives nothing more. What is lacking is in `needs`, newest first."""
 
-    def __init__(self, log: Log, low: Key, high: Key, salt: int) -> None:
+    def __init__(self, log: Log, low: Key, high: Key, salt: int, *, guess: bool = True) -> None:
+        """`guess`: take it that nothing else differs where they have one message more. Whoever finds that what was
+        fetched has not made the logs equal compares again, without guessing."""
         self._log = log
         self._salt = salt
+        self._guess = guess
         self._shortener = Shortener(salt)
         own = log.summary(low, high)
-        first = Question(Kind.PARTS, low, high, _FIRST_PARTS, own.fingerprint(salt))
+        self.messages = own.messages
+        first = Question(Kind.PARTS, low, high, _MOST_PARTS, own.fingerprint(salt))
         self._open: deque[_Open] = deque([_Open(first, -1)])
         self._asked: list[_Open] = []
         self.needs: list[Need] = []
@@ -73,7 +85,7 @@ class Asker:
                     break
                 self._asked.append(self._open.popleft())
             self.questions += len(self._asked)
-        return Ask(self._salt, tuple(one.question for one in self._asked)) if self._asked else None
+        return Ask(self._salt, tuple(one.question for one in self._asked), self.messages) if self._asked else None
 
     def answered(self, answer: Answer) -> None:
         """Raises `BadAnswer`, and is of no use any more, for replies that do not fit their questions."""
@@ -120,12 +132,32 @@ class Asker:
         if not ours.messages:
             self.needs.append(Need(low, high, theirs))
             return None
-        if max(ours.messages, theirs) <= limits.LEAF or (whole and theirs <= 2 * limits.LEAF):
+        if self._sole(low, part, ours):
+            return None
+        most = max(ours.messages, theirs)
+        apart = max(abs(ours.messages - theirs), self._usual)
+        looked_at = most <= limits.LEAF and (most <= _SMALL or apart * _DENSE >= most)
+        if looked_at or (whole and theirs <= 2 * limits.LEAF):
             return _Open(Question(Kind.CELLS, low, high, self._cells_for(ours.messages, theirs)), theirs)
         if theirs <= limits.KEYS:
             return _Open(Question(Kind.KEYS, low, high, theirs), theirs)
-        parts = min(_FIRST_PARTS, max(2, -(-max(ours.messages, theirs) // limits.LEAF)))
+        parts = min(_MOST_PARTS, max(_LEAST_PARTS, int(apart * _PARTS_EACH)), max(2, most // limits.BUCKET_PART))
         return _Open(Question(Kind.PARTS, low, high, parts), theirs)
+
+    def _sole(self, low: Key, part: Part, ours: Summary) -> bool:
+        """Whether a single message is the difference, as far as the fingerprints tell."""
+        if max(ours.messages, part.messages) > limits.LEAF:
+            return False  # to find it takes reading all of the part
+        own = ours.fingerprint(self._salt)
+        if part.messages - ours.messages == 1 and self._guess:
+            self.needs.append(Need(low, part.high, 1, (difference(part.fingerprint, own),), True))
+            return True
+        if ours.messages - part.messages == 1:
+            keys = self._log.keys(low, part.high, -1)
+            found = makes_up(keys, difference(own, part.fingerprint), self._salt)
+            self.lacking += len(found)
+            return bool(found)
+        return False
 
     def _cells(self, one: _Open, reply: Reply) -> list[_Open]:
         _, low, high, number, _ = one.question

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from sdschat.catchup.answers import Effort, answer
 from sdschat.catchup.library import Librarian
-from sdschat.catchup.seeker import Seeker, State
+from sdschat.catchup.progress import State
+from sdschat.catchup.seeker import Seeker
 from sdschat.catchup.values import Answer, Ask, Declined, Frame, Key, Log, Nudge, Page, Refused, Want
 
 LINGER: Final = 10_000  # how long whoever we dealt with may still acknowledge, or be acknowledged
@@ -91,7 +92,7 @@ class Exchange:
         match what:
             case Ask():
                 self._answer(peer, frame, what, now.mono)
-                self.seeker.asked_by(peer, now.mono)
+                self.seeker.compared_by(peer, frame, what, now.mono)
             case Want():
                 self.seeker.asked_by(peer, now.mono)
                 declined = self.librarian.want(peer, frame, what)
@@ -157,6 +158,7 @@ class Exchange:
         for through in carried.through:
             if through.arrived:
                 self.librarian.arrived(through.peer, now.mono)
+                self.seeker.asked_by(through.peer, now.mono)  # it is not done with us
             else:
                 self.librarian.gave_up(through.peer)
         for came in carried.came:

@@ -16,6 +16,9 @@ from sdschat.catchup.values import HIGHEST, LOWEST, Key, Summary, bound_between,
 Keys = Sequence[tuple[int, str]]
 Read = Callable[[Key, Key, int], Keys]  # the first keys of a stretch, as they are once what is drafted is saved
 NO_LIMIT = -1
+# Messages by which a bucket may be cut earlier or later: so far that a power of two fits in between from one cut to the
+# next, however many messages come in a second.
+_SHIFT = BUCKET_PART // 2
 
 
 class Bucket(NamedTuple):
@@ -128,9 +131,29 @@ class RangeIndex:
 
 
 def split(start: Key, keys: Keys) -> list[Bucket]:
-    """One bucket as several. It keeps its start, and the others begin where their first message is."""
+    """One bucket as several. It keeps its start, and the others begin at the roundest date that there is about where
+    they should: so the buckets of two logs that are nearly the same begin at the same dates, and what one of them asks
+    of the other is had from whole buckets on both sides."""
     found: list[Bucket] = []
-    for at in range(0, len(keys), BUCKET_PART):
-        begin = bound_between(keys[at - 1], keys[at]) if at else start
-        found.append(Bucket(begin, summarise(keys[at : at + BUCKET_PART])))
-    return found or [Bucket(start, Summary())]
+    at = 0
+    while len(keys) - at > BUCKET_PART + _SHIFT:
+        end, bound = _cut(keys, at + BUCKET_PART)
+        found.append(Bucket(start, summarise(keys[at:end])))
+        at, start = end, bound
+    return [*found, Bucket(start, summarise(keys[at:]))]
+
+
+def _cut(keys: Keys, middle: int) -> tuple[int, Key]:
+    """Where to cut, not far from there, and the bound."""
+    places = range(middle - _SHIFT, min(middle + _SHIFT, len(keys)))
+    at = max(places, key=lambda at: (_roundness(keys[at - 1][0], keys[at][0]), -abs(at - middle)))
+    before, key = keys[at - 1], keys[at]
+    if before[0] == key[0]:
+        return at, bound_between(before, key)
+    zeros = _roundness(before[0], key[0])
+    return at, Key(key[0] >> zeros << zeros, "")
+
+
+def _roundness(before: int, lamport: int) -> int:
+    """How many zeros the roundest number ends in, in binary, that is above the one and not above the other."""
+    return (before ^ lamport).bit_length() - 1 if before < lamport else -1

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from sdschat.catchup import limits
 from sdschat.catchup.sketch import Shortener
-from sdschat.catchup.values import Declined, Frame, Key, Page, Stretch, Want, behind
+from sdschat.catchup.values import Declined, Frame, Key, Page, Stretch, Want, behind, makes_up
 
 PAGE_BYTES: Final = 32 * 1024
 PAGE_PACKETS: Final = 256
@@ -160,6 +160,8 @@ class Librarian:
 
     def _choose(self, stretch: Stretch, salt: int) -> list[str]:
         keys = self._library.keys(stretch.low, stretch.high, 2 * limits.LEAF)
+        if stretch.sole:
+            return [message_id for _, message_id in makes_up(keys, stretch.shorts[0], salt)]
         shortener, wanted = Shortener(salt), set(stretch.shorts)
         return [message_id for _, message_id in keys if shortener.short(message_id) in wanted]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,7 +18,8 @@ class Needs:
 
     def __init__(self) -> None:
         self._left: list[Need] = []  # newest first
-        self._asked: list[Need] = []
+        self._asked: list[Need] = []  # newest first
+        self._ascending: list[Need] = []  # the same
         self._partly = False
         self._read_first = True
         self.limit = 0
@@ -28,28 +30,31 @@ class Needs:
     def replace(self, needs: Sequence[Need]) -> None:
         """What a comparison found."""
         self._left = sorted(needs, key=lambda need: need.low, reverse=True)
-        self._asked = []
+        self._asked, self._ascending = [], []
 
     def choose(self) -> Want:
         """The next request."""
         total = sum(need.messages for need in self._left)
         self._partly = self._read_first and total > READ_FIRST
         self._asked = _newest(self._left) if self._partly else _oldest(self._left)
+        self._ascending = self._asked[::-1]
         self._read_first = False
         found = sum(need.messages for need in self._asked)
         # Messages that are told by short ids are asked for as a whole: what is left of them could not be told.
         cut = self._partly and not self._asked[-1].shorts
         limit = READ_FIRST if cut else 2 * found + _MORE
-        ordered = self._asked if self._partly else self._asked[::-1]
-        return Want(tuple(Stretch(need.low, need.high, need.shorts) for need in ordered), limit, self._partly)
+        ordered = self._asked if self._partly else self._ascending
+        stretches = tuple(Stretch(need.low, need.high, need.shorts, need.sole) for need in ordered)
+        return Want(stretches, limit, self._partly)
 
     def covers(self, key: Key) -> bool:
         """Whether a message is of what was asked for."""
-        return any(need.low <= key < need.high for need in self._asked)
+        at = bisect_right(self._ascending, key, key=lambda need: need.low) - 1
+        return at >= 0 and key < self._ascending[at].high
 
     def settle(self, lowest: Key | None) -> None:
         """What was asked for came, down to a lowest key."""
-        asked, self._asked = self._asked, []
+        asked, self._asked, self._ascending = self._asked, [], []
         self._left = [need for need in self._left if need not in asked]
         last = asked[-1] if asked else None
         over = sum(need.messages for need in asked) - READ_FIRST

@@ -9,11 +9,12 @@ anew: what came in the meantime is not lacking any more, so nothing comes twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from sdschat.catchup.asker import Asker
 from sdschat.catchup.needs import Needs
+from sdschat.catchup.progress import Progress, State
+from sdschat.catchup.sequence import Sequenced
 from sdschat.catchup.sources import Source, Sources
 from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Want
 
@@ -24,26 +25,6 @@ SILENCE: Final = 20_000  # without a page: the source is gone, whatever its pres
 LIAR_REST: Final = 3_600_000
 SOURCES: Final = 3  # to be compared with before everything counts as found
 ROUNDS: Final = 16  # comparisons with one source that bring something new
-_PAGES_AHEAD: Final = 64  # pages kept that came before an earlier one
-
-
-class State(StrEnum):
-    """Where catching up stands."""
-
-    WAITING = "waiting"  # for somebody to ask
-    COMPARING = "comparing"
-    LOADING = "loading"
-    PAUSED = "paused"
-    DONE = "done"
-
-
-class Progress(NamedTuple):
-    """`done` of `total` messages are here; `source` is who is asked now, or was asked last."""
-
-    state: State
-    done: int
-    total: int
-    source: str
 
 
 class Seeker:
@@ -65,8 +46,7 @@ class Seeker:
         self._asker: Asker | None = None
         self._session = self._number = 0
         self._needs = Needs()
-        self._pages: dict[int, Page] = {}
-        self._next_page = 0
+        self._pages = Sequenced()
         self._lowest: Key | None = None
         self._deadline: int | None = None
         self._question: Frame | None = None  # to be sent again if nothing comes of it
@@ -119,9 +99,21 @@ class Seeker:
         self._next_source(mono)
 
     def asked_by(self, peer: str, mono: int) -> None:
-        """It compares with us just now."""
+        """It fetches something from us just now."""
         if self.state is State.WAITING:
             self._sources.asks_us(peer, mono)
+
+    def compared_by(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
+        """It compares with us just now. Where we do the same with it, one leads and the other lets it: who got further;
+        of two that begin at once, who has fewer messages and so is more likely to lack some."""
+        if peer == self.source and self.state is State.COMPARING and not self._rounds and self._asker is not None:
+            ours = (-self._number, self._asker.messages, self._session)
+            if (-frame.number, ask.messages, frame.session) < ours:
+                self._sources.goes_first(peer, mono)
+                self._drop_source()
+                self.state = State.WAITING
+                self._next_source(mono)
+        self.asked_by(peer, mono)
 
     def nudged(self, peer: str, mono: int) -> None:
         """It has what we lack."""
@@ -168,21 +160,13 @@ class Seeker:
 
     def page(self, source: str, page: Page) -> bool:
         """A page came; false if nobody waits for it. What of it can be used now, `take_pages` gives."""
-        if source != self.source or self.state is not State.LOADING or len(self._pages) >= _PAGES_AHEAD:
+        if source != self.source or self.state is not State.LOADING:
             return False
-        if (page.session, page.want) != (self._session, self._number):
-            return False
-        if page.number >= self._next_page:
-            self._pages.setdefault(page.number, page)
-        return True
+        return (page.session, page.want) == (self._session, self._number) and self._pages.put(page)
 
     def take_pages(self) -> list[Page]:
         """Pages in their order. Call `took` for each of them."""
-        found: list[Page] = []
-        while self._next_page in self._pages:
-            found.append(self._pages.pop(self._next_page))
-            self._next_page += 1
-        return found
+        return self._pages.take()
 
     def wanted(self, key: Key) -> bool:
         """Whether a message was asked for: nothing else is taken from a source."""
@@ -223,7 +207,8 @@ class Seeker:
         self._source, self._last_source = source, source.name
         self.state = State.COMPARING
         self._session, self._number = self._draw(), 0
-        self._asker = Asker(self._log, self.low, self._high, self._session)
+        # The first comparison may guess; the second finds that the logs are equal, or else what was guessed wrong.
+        self._asker = Asker(self._log, self.low, self._high, self._session, guess=not self._rounds)
         self._ask(mono)
 
     def _drop_source(self) -> None:
@@ -276,7 +261,7 @@ class Seeker:
         if asker.lacking:
             self.lacked_by[self.source] = asker.lacking
         self._rounds += 1
-        if not asker.needs or (self._rounds > 1 and not self._came) or self._rounds > ROUNDS:
+        if not asker.needs or (self._rounds > 2 and not self._came) or self._rounds > ROUNDS:
             self._sources.compared.add(self.source)
             self._source = None
             self.state = State.DONE if len(self._sources.compared) >= SOURCES else State.WAITING
@@ -296,7 +281,7 @@ class Seeker:
             return
         want = self._needs.choose()
         self._number += 1
-        self._next_page, self._lowest = 0, None
+        self._lowest = None
         self._pages.clear()
         if self._source.store and not any(stretch.shorts for stretch in want.stretches):
             self._question, self._deadline = None, mono + SILENCE

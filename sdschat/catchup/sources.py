@@ -74,6 +74,10 @@ class Sources:
         if self._resting.get(name, 0) > mono:
             self._resting[name] = mono + AFTER_YOU
 
+    def goes_first(self, name: str, mono: int) -> None:
+        """We began to compare with it as it did with us."""
+        self._resting[name] = mono + AFTER_YOU
+
     def has_more(self, name: str) -> None:
         """It says that it has what we lack."""
         self.compared.discard(name)

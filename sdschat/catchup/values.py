@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple, Protocol
 
@@ -14,6 +15,7 @@ from sdschat.catchup.limits import FINGERPRINT_BYTES, MAX_LAMPORT
 
 _SUM_BYTES: Final = 32
 _SUM_MODULUS: Final = 1 << (8 * _SUM_BYTES)
+_SHOWN: Final = 8 * (_SUM_BYTES - FINGERPRINT_BYTES)  # bits of a sum that are not shown
 
 
 class Key(NamedTuple):
@@ -46,9 +48,27 @@ class Summary(NamedTuple):
         return Summary(self.messages + other.messages, (self.total + other.total) % _SUM_MODULUS)
 
     def fingerprint(self, salt: int) -> bytes:
-        """What is shown to others in place of the sum. Short, because nobody knows the salt before the comparison."""
-        text = self.total.to_bytes(_SUM_BYTES, "big") + self.messages.to_bytes(8, "big")
-        return blake2b(text, digest_size=FINGERPRINT_BYTES, key=salt.to_bytes(8, "big")).digest()
+        """What is shown to others in place of the sum. Short, because nobody knows the salt before the comparison: the
+        highest bits of the sum times a number drawn from it, of which any two sums have the same once in 2^62. It adds
+        up as sums do, so where one log has a message more, the difference tells which (see `makes_up`)."""
+        return (self.total * _factor(salt) % _SUM_MODULUS >> _SHOWN).to_bytes(FINGERPRINT_BYTES, "big")
+
+
+@lru_cache(maxsize=64)
+def _factor(salt: int) -> int:
+    return int.from_bytes(blake2b(salt.to_bytes(8, "big"), digest_size=_SUM_BYTES).digest(), "big") | 1
+
+
+def difference(one: bytes, other: bytes) -> int:
+    """Of two fingerprints with the same salt."""
+    return (int.from_bytes(one, "big") - int.from_bytes(other, "big")) % (1 << 8 * FINGERPRINT_BYTES)
+
+
+def makes_up(keys: Sequence[tuple[int, str]], differing: int, salt: int) -> list[tuple[int, str]]:
+    """Which of these messages, alone, is the difference of two fingerprints. Of the bits below those that are shown
+    one may have been carried."""
+    factor, either = _factor(salt), {differing, (differing - 1) % (1 << 8 * FINGERPRINT_BYTES)}
+    return [key for key in keys if digest(key) * factor % _SUM_MODULUS >> _SHOWN in either]
 
 
 def digest(key: tuple[int, str]) -> int:
@@ -106,6 +126,7 @@ class Question(NamedTuple):
 class Ask(NamedTuple):
     salt: int  # what fingerprints and short ids are made with: new in each comparison
     questions: tuple[Question, ...]
+    messages: int = 0  # of who asks, in all that is compared
 
 
 class Part(NamedTuple):
@@ -133,12 +154,14 @@ class Answer(NamedTuple):
 
 
 class Need(NamedTuple):
-    """What is lacking: all of a stretch, or of a stretch what these short ids are of."""
+    """What is lacking: all of a stretch, or of a stretch what these short ids are of. `sole`: the message that makes up
+    the difference of the fingerprints, which stands in the place of a short id."""
 
     low: Key
     high: Key
     messages: int
     shorts: tuple[int, ...] = ()
+    sole: bool = False
 
 
 class BadAnswer(ValueError):
@@ -149,11 +172,12 @@ class BadAnswer(ValueError):
 
 
 class Stretch(NamedTuple):
-    """What is wanted of a stretch: all of it, or those messages that these short ids are of."""
+    """What is wanted of a stretch, as in a `Need`."""
 
     low: Key
     high: Key
     shorts: tuple[int, ...] = ()
+    sole: bool = False
 
 
 class Want(NamedTuple):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.catchup.exchange import Exchange, Post
 from sdschat.catchup.library import Librarian
-from sdschat.catchup.seeker import Progress, Seeker, State
+from sdschat.catchup.progress import Progress, State
+from sdschat.catchup.seeker import Seeker
 from sdschat.catchup.sources import Source
 from sdschat.catchup.values import Frame, Key
 from sdschat.mvds.pages import Pages

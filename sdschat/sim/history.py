@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.seeker import Seeker, State
+from sdschat.catchup.progress import State
+from sdschat.catchup.seeker import Seeker
 from sdschat.catchup.sources import Source
 from sdschat.catchup.values import Frame, Key, Summary
 from sdschat.mvds.pages import Pages

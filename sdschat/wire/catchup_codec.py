@@ -126,6 +126,7 @@ def _frame(parsed: pb.Frame) -> Frame:
 def _encode_ask(ask: Ask) -> pb.Ask:
     questions = ask.questions
     made = pb.Ask(kinds=[one.kind for one in questions], numbers=[one.number for one in questions])
+    made.messages = ask.messages
     made.bounds.CopyFrom(_encode_bounds([bound for one in questions for bound in (one.low, one.high)]))
     if len(questions) == 1:  # only the first question of a comparison has one, and it is alone
         made.fingerprint = questions[0].fingerprint
@@ -146,7 +147,7 @@ def _ask(session: int, parsed: pb.Ask) -> Ask:
         raise _Bad("a stretch that ends before it begins")
     columns = zip(parsed.kinds, lows, highs, parsed.numbers, strict=True)
     questions = [Question(Kind(kind), low, high, number, parsed.fingerprint) for kind, low, high, number in columns]
-    return Ask(session, tuple(questions))
+    return Ask(session, tuple(questions), parsed.messages)
 
 
 def _encode_reply(reply: Reply) -> pb.Reply:
@@ -181,6 +182,7 @@ def _encode_want(want: Want) -> pb.Want:
     made.bounds.CopyFrom(_encode_bounds([bound for one in want.stretches for bound in (one.low, one.high)]))
     made.numbers.extend(len(one.shorts) for one in want.stretches)
     made.shorts = _pack([short for one in want.stretches for short in one.shorts])
+    made.sole.extend(at for at, one in enumerate(want.stretches) if one.sole)
     return made
 
 
@@ -190,10 +192,13 @@ def _want(parsed: pb.Want) -> Want:
     if count > limits.STRETCHES or sum(parsed.numbers) * limits.SHORT_BYTES != len(parsed.shorts):
         raise _Bad(f"{count} stretches with {len(parsed.shorts)} bytes of short ids")
     bounds = _bounds(parsed.bounds, 2 * count)
-    columns = zip(bounds[::2], bounds[1::2], parsed.numbers, strict=True)
-    found = tuple(Stretch(low, high, tuple(islice(shorts, number))) for low, high, number in columns)
+    sole = set(parsed.sole)
+    columns = zip(range(count), bounds[::2], bounds[1::2], parsed.numbers, strict=True)
+    found = tuple(Stretch(low, high, tuple(islice(shorts, number)), at in sole) for at, low, high, number in columns)
     if any(one.low >= one.high for one in found):
         raise _Bad("a stretch that ends before it begins")
+    if len(parsed.sole) > count or any(one.sole and len(one.shorts) != 1 for one in found):
+        raise _Bad("a difference of fingerprints that is not alone")
     return Want(found, parsed.limit, parsed.newest_first)
 
 

@@ -138,8 +138,11 @@ class Ask(_message.Message):
     NUMBERS_FIELD_NUMBER: _builtins.int
     BOUNDS_FIELD_NUMBER: _builtins.int
     FINGERPRINT_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
     fingerprint: _builtins.bytes
     """of a single question: nothing else is answered where ours is the same"""
+    messages: _builtins.int
+    """of who asks, in all that is compared"""
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """1 parts, 2 cells, 3 keys"""
@@ -159,10 +162,11 @@ class Ask(_message.Message):
         numbers: _abc.Iterable[_builtins.int] | None = ...,
         bounds: Global___Bounds | None = ...,
         fingerprint: _builtins.bytes = ...,
+        messages: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds", "fingerprint", b"fingerprint", "kinds", b"kinds", "numbers", b"numbers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds", "fingerprint", b"fingerprint", "kinds", b"kinds", "messages", b"messages", "numbers", b"numbers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -240,6 +244,7 @@ class Want(_message.Message):
     SHORTS_FIELD_NUMBER: _builtins.int
     NEWEST_FIRST_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    SOLE_FIELD_NUMBER: _builtins.int
     shorts: _builtins.bytes
     """one after the other, 8 bytes each"""
     newest_first: _builtins.bool
@@ -254,6 +259,10 @@ class Want(_message.Message):
     def numbers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """of short ids for each stretch; 0: all of it"""
 
+    @_builtins.property
+    def sole(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """positions of stretches whose short id is, instead, the difference of the fingerprints"""
+
     def __init__(
         self,
         *,
@@ -262,10 +271,11 @@ class Want(_message.Message):
         shorts: _builtins.bytes = ...,
         newest_first: _builtins.bool = ...,
         limit: _builtins.int = ...,
+        sole: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds", "limit", b"limit", "newest_first", b"newest_first", "numbers", b"numbers", "shorts", b"shorts"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bounds", b"bounds", "limit", b"limit", "newest_first", b"newest_first", "numbers", b"numbers", "shorts", b"shorts", "sole", b"sole"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -11,7 +11,7 @@ from sdschat.catchup import HIGHEST, LOWEST, Answer, Ask, Asker, Key, Need, answ
 from sdschat.catchup.answers import Effort
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.sketch import Shortener
-from sdschat.catchup.values import Frame
+from sdschat.catchup.values import Frame, makes_up
 from sdschat.wire.catchup_codec import decode_extension, encode_frame
 
 Keys = list[tuple[int, str]]
@@ -42,7 +42,9 @@ def fetched(needs: Iterable[Need], theirs: MemoryLog) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for need in needs:
         keys = theirs.keys(need.low, need.high)
-        if need.shorts:
+        if need.sole:
+            keys = makes_up(keys, need.shorts[0], 77)
+        elif need.shorts:
             shortener, wanted = Shortener(77), set(need.shorts)
             keys = [key for key in keys if shortener.short(key[1]) in wanted]
         found += keys
@@ -58,9 +60,20 @@ def _carried(what: Carried) -> tuple[Carried, int]:
 
 
 def compare(ours: Keys, theirs: Keys, *, low: Key = LOWEST, high: Key = HIGHEST, room: int = PLENTY) -> Found:
-    """`room`: how many messages may be read for one packet."""
+    """With another comparison after one that guessed. `room`: how many messages may be read for one packet."""
+    found = _once(ours, theirs, low, high, room, guess=True)
+    if not any(need.sole for need in found.needs):
+        return found
+    again = _once(sorted({*ours, *found.lacks}), theirs, low, high, room, guess=False)
+    return Found(
+        found.lacks | again.lacks, again.lacking, found.packets + again.packets, found.read + again.read,
+        [*found.needs, *again.needs], found.bytes + again.bytes,
+    )  # fmt: skip
+
+
+def _once(ours: Keys, theirs: Keys, low: Key, high: Key, room: int, guess: bool) -> Found:
     mine, other = MemoryLog(ours), MemoryLog(theirs)
-    asker = Asker(mine, low, high, salt=77)
+    asker = Asker(mine, low, high, salt=77, guess=guess)
     packets = read = size = 0
     while (ask := asker.ask()) is not None:
         effort = Effort(room, 0, 0)

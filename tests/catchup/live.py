@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import time
 from collections import Counter
 from pathlib import Path
 
+from sdschat.catchup.values import Frame, Refused
+from sdschat.mvds.values import Refusal
 from sdschat.node.clock import Clock
 from sdschat.node.connect import InMemory
 from sdschat.node.node import Node
@@ -19,11 +22,13 @@ from sdschat.transport.client import MqttTransport
 from sdschat.transport.memory import MemoryNetwork
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.topics import place
+from sdschat.wire.catchup_codec import SyncCodec
 from sdschat.wire.sds_codec import SdsCodec
 from tests.cli.processes import command, environment
 
 CHANNEL = "lobby"
 CODEC = SdsCodec()
+SYNC = SyncCodec()
 WEEK = 7 * 24 * 3600 * 1000
 
 
@@ -52,6 +57,7 @@ class Tap:
 
     def __init__(self, options: MqttOptions) -> None:
         self.bytes: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()  # bytes, by what is in the packets
         self.packets: Counter[str] = Counter()
         self.ready = asyncio.Event()
         self.transport = MqttTransport(options)
@@ -67,9 +73,29 @@ class Tap:
             what = "other" if found is None else found.what
             self.bytes[what] += len(event.payload)
             self.packets[what] += 1
+            self.kinds[_kind(event.payload) if what == "sync" else what] += len(event.payload)
 
     def total(self) -> int:
         return sum(self.bytes.values())
+
+
+def _kind(packet: bytes) -> str:
+    """Of a packet on sync."""
+    found = SYNC.decode(packet)
+    if isinstance(found, Frame):
+        return type(found.what).__name__.lower()
+    if isinstance(found, Refused) or isinstance(found.payload, Refusal):
+        return "unreadable"
+    return "pages" if found.payload.messages else "offers, requests, acknowledgements"
+
+
+def processor_time(process: subprocess.Popen[bytes]) -> float:
+    """Seconds so far; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def start(home: Path, name: str, *more: str) -> subprocess.Popen[bytes]:

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
+from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings
 from sdschat.sds.rows import Append, Entry, LogRow
@@ -25,7 +26,18 @@ from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.hosting import Hosting
 from sdschat.transport.options import MqttOptions
-from tests.catchup.live import CHANNEL, CODEC, Tap, profile_path, standing, start, stop, until_equal, write_alone
+from tests.catchup.live import (
+    CHANNEL,
+    CODEC,
+    Tap,
+    processor_time,
+    profile_path,
+    standing,
+    start,
+    stop,
+    until_equal,
+    write_alone,
+)
 from tests.transport.worlds import free_port
 
 _DAY = 24 * 3600 * 1000
@@ -77,6 +89,12 @@ async def prepare(home: Path, messages: int, different: int, where: str) -> int:
         # As in a profile that has caught up on everything before.
         transaction.set_value(f"catchup/{CHANNEL}", b'{"since": 0, "complete": 0}')
     shutil.copy(profile_path(home, "ann"), bob / "sdschat.db")
+    with Store.open(bob / "sdschat.db", CODEC) as store:
+        # As in a log that grew in another way: its buckets begin elsewhere.
+        store.connection.execute("DELETE FROM range_bucket")
+        number = store.number(CHANNEL)
+        assert number is not None
+        store.log(CHANNEL).summary(LOWEST, HIGHEST)
     theirs = [every[at] for at in sorted(chosen)]
     mine: list[LogRow] = []
     if where == "both":
@@ -95,15 +113,23 @@ async def measure(home: Path, messages: int, different: int, where: str) -> None
     while "who" not in tap.packets:
         await asyncio.sleep(0.1)
     await asyncio.sleep(_THERE)
-    began_at = dict(tap.bytes)
+    before = dict(tap.kinds)
+    began = time.monotonic()
     processes.append(start(home, "bob", "--broker", url))
     while tap.packets["who"] < 2:
         await asyncio.sleep(0.01)
+    opening = time.monotonic() - began
+    at_first = [processor_time(process) for process in processes]
     try:
         seconds = await until_equal(home, "ann", "bob", messages + different + 1)
-        over = tap.bytes["sync"] - began_at.get("sync", 0) - lacking
+        used = [processor_time(process) - first for process, first in zip(processes, at_first, strict=True)]
+        kinds = {kind: size - before.get(kind, 0) for kind, size in tap.kinds.items()}
+        over = sum(kinds.values()) - lacking
         print(f"{messages:,} in common, {different:,} different ({where}): {seconds:.1f} s from both being there")
-        print(f"  {lacking:,} bytes of what was lacking, {over:,} bytes beside it, in {tap.packets['sync']} packets")
+        print(f"  of processor time: {used[0]:.1f} s who was there, {used[1]:.1f} s who came", end="")
+        print(f" (which was there {opening:.1f} s after its process was started)")
+        print(f"  {lacking:,} bytes of what was lacking, {over:,} bytes beside it, everything counted:")
+        print("  " + ", ".join(f"{kind} {size:,}" for kind, size in sorted(kinds.items()) if size))
         assert standing(home, "ann") == standing(home, "bob")
     finally:
         stop(*processes)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sdschat.catchup import HIGHEST, LOWEST, Answer, Ask, Asker, BadAnswer, Key, answer
 from sdschat.catchup import values as v
 from sdschat.catchup.answers import Effort
+from sdschat.catchup.index import RangeIndex, split
 from sdschat.catchup.memory import MemoryLog
 from tests.catchup.compare import PLENTY, Keys, compare, some_keys
 
@@ -151,3 +152,39 @@ def test_questions_beyond_the_effort_are_left_unanswered() -> None:
     effort.refresh(50_000)
     assert effort.left == 1000
     assert len(answer(many, log, Effort(PLENTY, 0, 0)).replies) <= 17
+
+
+@given(
+    st.sets(st.tuples(st.integers(0, 2**62), st.text(max_size=9)), min_size=1, max_size=20), st.integers(0, 2**64 - 1)
+)
+def test_fingerprints_of_two_logs_that_differ_in_one_message_tell_which(keys: set[tuple[int, str]], salt: int) -> None:
+    whole = v.summarise(sorted(keys))
+    for key in keys:
+        fingerprint = whole.without_key(key).fingerprint(salt)
+        assert v.makes_up(sorted(keys), v.difference(whole.fingerprint(salt), fingerprint), salt) == [key]
+
+
+def test_a_message_that_is_alone_in_its_part_costs_neither_a_question_nor_reading() -> None:
+    keys = some_keys(60_000)
+    found = compare(keys[:30_000] + keys[30_001:], keys)
+    assert found.lacks == {keys[30_000]}
+    assert [need.sole for need in found.needs] == [True]
+    assert found.bytes < 2200
+
+
+def test_the_buckets_of_nearly_the_same_logs_begin_at_the_same_dates() -> None:
+    keys = some_keys(40_000)
+    one, other = split(LOWEST, keys), split(LOWEST, _without(keys, 40, 1)[300:])
+    shared = {bucket.start for bucket in one} & {bucket.start for bucket in other}
+    assert len(shared) > len(one) * 0.9
+    assert len({bucket.start for bucket in one} & set(_grown(keys).starts)) > len(one) * 0.9
+
+
+def _grown(keys: Keys) -> RangeIndex:
+    """As the messages come, some at a time."""
+    index = RangeIndex()
+    for end in range(100, len(keys) + 1, 100):
+        log = MemoryLog()
+        log._keys = keys[:end]
+        index.apply(index.draft(keys[end - 100 : end], (), log.keys))
+    return index

@@ -6,7 +6,7 @@ import pytest
 
 from sdschat.catchup import Key
 from sdschat.catchup.needs import READ_FIRST
-from sdschat.catchup.seeker import State
+from sdschat.catchup.progress import State
 from tests.catchup.compare import some_keys
 from tests.catchup.world import World
 
@@ -213,3 +213,58 @@ def test_who_comes_back_asks_at_once() -> None:
     world.begin("bob")
     world.present("ann", "bob")
     assert world.peers["bob"].exchange.seeker.source == "ann"
+
+
+def test_of_two_that_come_at_once_the_one_that_has_less_asks_and_the_other_answers() -> None:
+    keys = some_keys(2000)
+    world = World({"ann": keys, "bob": keys[:1900:2] + keys[1900:]})
+    for name in ("ann", "bob"):
+        world.begin(name)
+    world.present("ann", "bob")
+    ann, bob = (world.peers[name].exchange.seeker for name in ("ann", "bob"))
+    assert (ann.source, bob.source) == ("bob", "ann")
+    while not bob.progress().done:
+        world.run(world.mono + 1)
+    assert (ann.source, bob.source) == ("", "ann")
+    assert world.peers["ann"].asked == 1
+    world.run(MINUTE, ["ann", "bob"])
+    assert world.keys("bob") == keys
+    assert (ann.state, world.peers["ann"].asked) == (State.DONE, 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_two_that_come_at_once_with_as_many_messages_just_one_leads(seed: int) -> None:
+    keys = some_keys(2000)
+    world = World({"ann": keys[:-7], "bob": keys[7:]}, seed=seed)
+    for name in ("ann", "bob"):
+        world.begin(name)
+    world.present("ann", "bob")
+    peers = world.peers.values()
+    while all(peer.exchange.seeker.source for peer in peers):
+        world.run(world.mono + 1)
+    assert sorted(peer.asked for peer in peers) == [1, 1]
+    assert any(peer.exchange.seeker.source for peer in peers)
+    world.run(MINUTE, ["ann", "bob"])
+    assert world.keys("ann") == world.keys("bob") == keys
+
+
+def test_who_gives_pages_does_not_compare_as_long_as_they_are_fetched() -> None:
+    keys = some_keys(30_000)
+    world = World({"ann": keys, "bob": keys[:100]}, delay=1000)
+    world.begin("ann")
+    world.present("ann")
+    world.run(MINUTE)
+    world.begin("bob")
+    world.present("ann", "bob")
+    world.run(world.mono + 60 * MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+    assert world.peers["ann"].asked == 0
+
+
+def test_what_looked_like_one_message_and_is_more_is_found_by_the_next_comparison() -> None:
+    keys = some_keys(3000)
+    world = World({"ann": keys[:2000] + keys[2001:], "bob": keys[:2001] + keys[2003:]})
+    world.begin("bob")
+    world.present("ann", "bob")
+    world.run(MINUTE, ["bob"])
+    assert world.keys("bob") == keys

@@ -13,7 +13,7 @@ from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.seeker import Seeker
 from sdschat.catchup.sources import Source
-from sdschat.catchup.values import Frame
+from sdschat.catchup.values import Ask, Frame
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Now
 from sdschat.wire.catchup_codec import Records, SyncCodec
@@ -32,6 +32,7 @@ class Peer:
         self.order: list[tuple[int, str]] = []  # of what came, as it came
         self.twice = 0
         self.sent = 0
+        self.asked = 0  # questions of comparisons, and those asked again
         self.lies = False
         self.alive = True
         self.codec = SyncCodec()
@@ -138,6 +139,7 @@ class World:
         for peer in self.peers.values():
             for post in peer.exchange.posts:
                 peer.sent += len(post.payload)
+                peer.asked += _is_question(peer, post.payload)
                 if peer.alive and self._draw.random() >= self._loss:
                     self._order += 1
                     heappush(self._heap, (self.mono + self._delay, self._order, peer.name, post.peer, post.payload))
@@ -145,6 +147,11 @@ class World:
 
     def keys(self, name: str) -> Keys:
         return list(self.peers[name].log.keys(LOWEST, HIGHEST))
+
+
+def _is_question(peer: Peer, packet: bytes) -> bool:
+    found = peer.codec.decode(packet)
+    return isinstance(found, Frame) and isinstance(found.what, Ask)
 
 
 def digest_of(keys: Keys) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.catchup.seeker import State
+from sdschat.catchup.progress import State
 from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.facts import MessageDelivered, PresenceChanged
 from sdschat.sds.events import RepairRequested

@@ -33,12 +33,16 @@ _REPLY = st.one_of(
     st.tuples(_CELLS, st.booleans()).map(lambda two: v.Reply(cells=two[0], listed=two[1])),
     st.lists(_KEY, max_size=9).map(lambda keys: v.Reply(keys=tuple(keys))),
 )
-_WANTED = st.tuples(_STRETCH, _CELLS).map(lambda two: v.Stretch(two[0][0], two[0][1], two[1]))
+_WANTED = st.one_of(
+    st.tuples(_STRETCH, _CELLS).map(lambda two: v.Stretch(two[0][0], two[0][1], two[1])),
+    st.tuples(_STRETCH, _U64).map(lambda two: v.Stretch(two[0][0], two[0][1], (two[1],), True)),
+)
 _WANT = st.builds(v.Want, st.lists(_WANTED, max_size=4).map(tuple), _U32, st.booleans())
 
 
 def _asks(session: int) -> st.SearchStrategy[v.Ask]:
-    return st.lists(_QUESTION, min_size=1, max_size=9).map(lambda found: v.Ask(session, tuple(found)))
+    questions = st.lists(_QUESTION, min_size=1, max_size=9).map(tuple)
+    return st.builds(v.Ask, st.just(session), questions, _U64)
 
 
 _FRAME = _U64.flatmap(
@@ -102,6 +106,8 @@ def test_what_is_out_of_bounds_is_refused() -> None:
         v.Want((v.Stretch(high, low),), 1),
         v.Want((v.Stretch(low, high, (1,) * (limits.SHORTS + 1)),), 1),
         v.Want((v.Stretch(low, high),) * (limits.STRETCHES + 1), 1),
+        v.Want((v.Stretch(low, high, (), True),), 1),
+        v.Want((v.Stretch(low, high, (1, 2), True),), 1),
         v.Answer((v.Reply(keys=(low,) * (limits.KEYS + 1)),)),
         v.Answer((v.Reply(parts=(v.Part(high, 1, b"12345678"),) * (limits.PARTS + 1)),)),
         v.Answer((v.Reply(parts=(v.Part(high, 1, b"short"),)),)),
