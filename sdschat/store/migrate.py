@@ -81,15 +81,20 @@ def require_current(connection: sqlite3.Connection, path: Path, migrations: Sequ
         found = schema_version(connection, path)
         if found > known:
             raise SchemaNewer(path, found, known)
+        if found:
+            _require_digest(connection, path, migrations[found - 1])
         if found < known:
             raise SchemaOlder(path, found, known)
-        _require_digest(connection, path, migrations[-1])
 
 
 def _require_digest(connection: sqlite3.Connection, path: Path, migration: Migration) -> None:
     """A table, index, view or trigger that no migration made would run with our rights."""
     if schema_digest(connection) != migration.digest:
-        raise StoreDamaged(path, f"its tables are not those of schema {migration.number}")
+        raise StoreDamaged(
+            path,
+            f"its tables are not those of schema {migration.number}: an unfinished sdschat or another program made "
+            "them, or they were altered",
+        )
 
 
 def keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> Path:

@@ -150,6 +150,7 @@ def _integers(names: str) -> Columns:
     return dict.fromkeys(names.split(), int)
 
 
+# Of each of them `tests/store/schemas` has a database, and a test that it is still read (`tests.store.old_schemas`).
 MIGRATIONS: Final = (
     Migration(1, "the first tables", _first, 4206352333),
     Migration(2, "sums over stretches of the logs; what passes between two participants", second, 2733386952),

@@ -163,6 +163,15 @@ def test_an_older_schema_is_not_migrated_by_who_only_reads(path: Path) -> None:
     connection.close()
 
 
+def test_a_schema_of_an_unfinished_program_is_not_taken_for_an_older_one(path: Path) -> None:
+    connection = _connect(path)
+    connection.execute("CREATE TABLE spy (a)")
+    for open_it in (migrate, require_current):
+        with pytest.raises(StoreDamaged, match=r"an unfinished sdschat or another program.*doctor --salvage"):
+            open_it(connection, path, _next())
+    connection.close()
+
+
 @pytest.mark.parametrize(
     "trick",
     [
@@ -178,7 +187,7 @@ def test_tables_that_no_migration_made_are_refused(path: Path, trick: str) -> No
     connection.execute(trick)
     connection.close()
     for open_it in (Store.open, Store.open_read_only):
-        with pytest.raises(StoreDamaged, match=f"its tables are not those of schema {NEWEST}"):
+        with pytest.raises(StoreDamaged, match=f"its tables are not those of schema {NEWEST}:"):
             open_it(path, CODEC)
 
 

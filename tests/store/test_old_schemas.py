@@ -1,0 +1,63 @@
+"""Databases that earlier programs left behind: they are what they were, and today's program reads all of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sdschat.store.migrate import schema_digest
+from sdschat.store.schema import MIGRATIONS, Migration
+from sdschat.store.store import Store
+from tests.store.old_schemas import kept, unpack
+from tests.store.samples import CODEC
+
+_TEXTS = "SELECT channel.name, log.message_id, text.text FROM log JOIN text USING (place) JOIN channel ON id = channel"
+
+every_schema = pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda migration: f"schema {migration.number}")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "profile" / "sdschat.db"
+
+
+def _texts(path: Path) -> set[tuple[str, str, str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return set(connection.execute(_TEXTS))
+
+
+@every_schema
+def test_a_database_of_every_schema_is_kept(migration: Migration) -> None:
+    assert kept(migration.number).exists(), "run: python -m tests.store.old_schemas"
+
+
+@every_schema
+def test_no_migration_is_changed_once_databases_were_made_with_it(migration: Migration, path: Path) -> None:
+    with closing(sqlite3.connect(unpack(migration.number, path))) as connection:
+        assert schema_digest(connection) == migration.digest, "add a migration, and leave this one as it was"
+
+
+@every_schema
+def test_all_messages_of_an_old_database_are_there(migration: Migration, path: Path) -> None:
+    before = _texts(unpack(migration.number, path))
+    with Store.open(path, CODEC, thorough=True) as store:
+        assert store.losses == []
+        assert all(store.channel(name).snapshot() is not None for name in ("lobby", "attic"))
+    with Store.open_read_only(path, CODEC) as reader:
+        after = {
+            (name, message.message_id, message.text) for name in ("lobby", "attic") for message in reader.messages(name)
+        }
+    assert len(before) == 120
+    assert after == before
+
+
+@every_schema
+def test_an_old_database_is_searched_and_compared_like_a_new_one(migration: Migration, path: Path) -> None:
+    unpack(migration.number, path)
+    with Store.open(path, CODEC) as store:
+        assert store.ranges.load(store.number("lobby") or 0).whole().messages == 60
+    with Store.open_read_only(path, CODEC) as reader:
+        assert next(iter(reader.messages("lobby", search="lantern")), None) is not None
