@@ -7,6 +7,8 @@ import contextlib
 import secrets
 import signal
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +18,13 @@ from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.problem import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.sources import Chosen
+from sdschat.cli.tap_folder import TapFolder, tap_folder
 from sdschat.cli.text import safe
 from sdschat.node.settings import duration
 from sdschat.transport import base
 from sdschat.transport.base import Why
 from sdschat.transport.client import MqttTransport
+from sdschat.transport.redelivered import Known, known_in
 from sdschat.transport.segments import Recorded, Spool
 from sdschat.transport.topics import Topics, place
 
@@ -31,8 +35,9 @@ _FLUSH: Final = 0.05  # seconds: what is heard is on disk so soon
 @click.argument("channels", nargs=-1, required=True, metavar="CHANNEL…")
 @click.option("--to", "folder", metavar="DIR", required=True, type=click.Path(path_type=Path), help="For the segments.")
 @click.option("--every", default="5s", metavar="TIME", help="A segment after so long, or 4 MiB. Default: 5s.")
+@click.option("--keep", default="24h", metavar="TIME", help="So long the broker keeps what passes while no tap runs.")
 @channel_options
-def command(chosen: Chosen, channels: tuple[str, ...], folder: Path, every: str) -> int:
+def command(chosen: Chosen, channels: tuple[str, ...], folder: Path, every: str, keep: str) -> int:
     """Record everything that passes over the topics of channels, until it is interrupted.
 
     \b
@@ -41,35 +46,46 @@ def command(chosen: Chosen, channels: tuple[str, ...], folder: Path, every: str)
       sdschat tap lobby dev --to tap --every 1m
       sdschat pipeline ingest tap --lake lake
 
-    Takes no part in the channels. Segments are whole files that never change; what is heard is on disk within 50 ms,
-    and what a killed run had is taken over by the next one. Packets that pass while nobody records are not there:
-    their nodes' journals have them.
+    Takes no part in the channels. Segments are whole files that never change. A packet is on disk before the broker is
+    told that we have it, and what a killed run had is taken over by the next one. What passes while no tap records into
+    this folder the broker keeps, for --keep and as much as it has room for (mosquitto: max_queued_messages).
     """
+    longest, kept = _seconds("--every", every), int(_seconds("--keep", keep))
+    topics = [Topics(channel_name(name), chosen.settings.topic_prefix).everything for name in channels]
+    with tap_folder(folder) as here:
+        try:
+            spool = Spool(folder, secrets.token_hex(8))
+        except OSError as error:
+            raise Problem(f"{folder} cannot be written: {error.strerror}. Choose another --to.", WRONG_USE) from error
+        for path in spool.recovered:
+            say(f"{path.name}: taken over from a run that was killed")
+        return asyncio.run(_Tap(chosen, topics, spool, here, longest, kept).run())
+
+
+def _seconds(option: str, text: str) -> float:
     try:
-        longest = duration(every) / 1000
+        return duration(text) / 1000
     except ValueError as error:
-        raise Problem(f"--every is {every!r}, and {error}.", WRONG_USE) from error
-    topics = [Topics(channel_name(name), chosen.settings.topic_prefix) for name in channels]
-    try:
-        spool = Spool(folder, secrets.token_hex(8))
-    except OSError as error:
-        raise Problem(f"{folder} cannot be written: {error.strerror}. Choose another --to.", WRONG_USE) from error
-    for path in spool.recovered:
-        say(f"{path.name}: taken over from a run that was killed")
-    return asyncio.run(_Tap(chosen, topics, spool, longest).run())
+        raise Problem(f"{option} is {text!r}, and {error}.", WRONG_USE) from error
 
 
 class _Tap:
-    def __init__(self, chosen: Chosen, topics: list[Topics], spool: Spool, longest: float) -> None:
+    def __init__(
+        self, chosen: Chosen, topics: list[str], spool: Spool, folder: TapFolder, longest: float, kept: int
+    ) -> None:
         self._prefix = chosen.settings.topic_prefix
         self._spool = spool
+        self._folder = folder
         self._longest = longest
         self._ever = False
+        self._known: Known = known_in(spool.folder)
+        self._unsaid: list[Callable[[], None]] = []  # acknowledgements of what is not on disk yet
         options, _ = mqtt_options(chosen)
-        self._transport = MqttTransport(options)
+        self._session = folder.session(str(options.address), topics) if kept else ""
+        self._transport = MqttTransport(replace(options, session=self._session, session_kept=kept))
         self._transport.listen(self._hear)
         for each in topics:
-            self._transport.subscribe(each.everything)
+            self._transport.subscribe(each)
 
     async def run(self) -> int:
         loop = asyncio.get_running_loop()
@@ -87,6 +103,8 @@ class _Tap:
             keeping.cancel()
             with contextlib.suppress(asyncio.CancelledError, OSError):
                 await keeping
+            with contextlib.suppress(OSError):
+                self._flush()
             await self._transport.close()
             self._close()
         say(f"{self._spool.seq:,} packets in {self._spool.segments:,} segments in {self._spool.folder}")
@@ -102,6 +120,12 @@ class _Tap:
         except OSError as error:
             raise self._unwritable(error) from error
 
+    def _flush(self) -> None:
+        self._spool.flush()
+        unsaid, self._unsaid = self._unsaid, []
+        for acknowledge in unsaid:
+            acknowledge()
+
     def _unwritable(self, error: OSError) -> Problem:
         return Problem(f"{self._spool.folder} cannot be written: {error.strerror}. What was flushed before is there.")
 
@@ -111,7 +135,7 @@ class _Tap:
         while True:
             await asyncio.sleep(_FLUSH)
             try:
-                self._spool.flush()
+                self._flush()
                 if time.monotonic() - began >= self._longest:
                     self._spool.seal()
                     began = time.monotonic()
@@ -120,19 +144,31 @@ class _Tap:
 
     def _hear(self, event: base.Event) -> None:
         match event:
-            case base.Received(topic, payload, retained):
-                found = place(topic, self._prefix)
-                channel = "" if found is None else found.channel
-                self._spool.take(Recorded(time.time_ns() // 1_000_000, topic, channel, retained, payload))
-            case base.Connected(address):
+            case base.Received():
+                self._take(event)
+            case base.Connected(address, resumed=resumed):
                 self._ever = True
                 say(f"recording from {safe(address)}")
+                if self._session and self._folder.begin(self._session) and not resumed:
+                    say("the broker kept nothing of what passed meanwhile; the journals of the nodes have it")
             case base.Disconnected(why, detail):
                 self._lost(why, detail)
             case base.SubscribeRefused(topic_filter, detail):
                 say(f"the broker refused {safe(topic_filter)}: {safe(detail)}")
             case _:
                 pass
+
+    def _take(self, heard: base.Received) -> None:
+        topic, payload, retained, receipt = heard
+        number = 0 if receipt is None else receipt.packet_id
+        if receipt is not None:
+            self._unsaid.append(receipt.acknowledge)
+            if receipt.again and self._known.has(number, topic, payload):
+                return  # it did not hear before that we have it
+            self._known.add(number, topic, payload)
+        found = place(topic, self._prefix)
+        channel = "" if found is None else found.channel
+        self._spool.take(Recorded(time.time_ns() // 1_000_000, topic, channel, retained, payload, number))
 
     def _lost(self, why: Why, detail: str) -> None:
         if why is Why.CLOSED:

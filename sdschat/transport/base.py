@@ -50,6 +50,7 @@ class Connected(NamedTuple):
     protocol: str  # "MQTT 5", "MQTT 3.1.1", "memory"
     max_payload: int
     encrypted: bool
+    resumed: bool = False  # the broker had kept our session, and with it what passed meanwhile
 
 
 class Disconnected(NamedTuple):
@@ -60,10 +61,19 @@ class Disconnected(NamedTuple):
     retry_at: float | None  # on the loop's clock, in seconds; None: never
 
 
+class Receipt(NamedTuple):
+    """Of a packet that the broker sends again, to our next connection too, until it is acknowledged."""
+
+    packet_id: int
+    again: bool  # it may have been sent before, and we could not say any more that we have it
+    acknowledge: Callable[[], None]
+
+
 class Received(NamedTuple):
     topic: str
     payload: bytes
     retained: bool  # kept by the broker from earlier, not sent just now
+    receipt: Receipt | None = None  # only where the transport keeps a session
 
 
 class Published(NamedTuple):

@@ -55,7 +55,7 @@ class MqttTransport:
         # The same id for as long as we run: with it the broker ends a connection of ours that it still believes in,
         # last will included, before the new one says that we are here.
         self._short_lived = 0
-        self._client_id = f"sdschat-{secrets.token_hex(12)}"
+        self._client_id = self._options.session or f"sdschat-{secrets.token_hex(12)}"
         self._echo = echo_topic(self._client_id, self._options.prefix)
 
     # Verbs.
@@ -209,6 +209,7 @@ class MqttTransport:
             password=options.password,
             tls=self._tls,
             will_topic=options.presence_topic,
+            session_kept=options.session_kept,
         )
 
     def _forget(self, end: End) -> None:
@@ -232,14 +233,16 @@ class MqttTransport:
         assert self._session is not None
         limit = self._sender.connected(opened, self._session.publish)
         self._notifier.tell(
-            base.Connected(self.describe(), _NAMES[self._version], limit, self._options.address.encrypted)
+            base.Connected(
+                self.describe(), _NAMES[self._version], limit, self._options.address.encrypted, opened.resumed
+            )
         )
         if self._presence:
             self._announce(self._presence)
         self._sender.flush()
 
-    def session_received(self, topic: str, payload: bytes, retained: bool) -> None:
-        self._notifier.tell(base.Received(topic, payload, retained))
+    def session_received(self, topic: str, payload: bytes, retained: bool, receipt: base.Receipt | None) -> None:
+        self._notifier.tell(base.Received(topic, payload, retained, receipt))
 
     def session_answered(self, packet_id: int, refusal: str | None) -> None:
         self._sender.answered(packet_id, refusal)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from sdschat.transport.address import Address, Secret
-from sdschat.transport.base import Why
+from sdschat.transport.base import Receipt, Why
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class LinkOptions:
     password: Secret | None = None
     tls: ssl.SSLContext | None = None
     will_topic: str | None = None  # retained; the will clears it
+    session_kept: int = 0  # seconds that the broker keeps the session of this client id; 0: it does not
 
 
 class Opened(NamedTuple):
@@ -32,6 +33,7 @@ class Opened(NamedTuple):
 
     max_packet: int | None  # bytes
     window: int  # packets that it lets us have under way
+    resumed: bool = False  # it had kept our session
 
 
 class LinkEvents(Protocol):
@@ -42,7 +44,7 @@ class LinkEvents(Protocol):
     def link_closed(self, why: Why, detail: str) -> None:
         """Told exactly once, whether or not it was ever opened."""
 
-    def link_received(self, topic: str, payload: bytes, retained: bool) -> None: ...
+    def link_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None = None) -> None: ...
 
     def link_answered(self, packet_id: int, refusal: str | None) -> None: ...
 

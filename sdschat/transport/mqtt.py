@@ -12,6 +12,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import paho.mqtt.client as paho
@@ -21,7 +22,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from sdschat.transport.base import Why
+from sdschat.transport.base import Receipt, Why
 from sdschat.transport.link import LinkEvents, LinkOptions, Opened
 from sdschat.transport.reasons import (
     WebsocketRefusedError,
@@ -92,7 +93,8 @@ class PahoLink:
         self._loop = loop
         self._stream: Stream | None = None
         self._handled = 0
-        self._opened = self._closed = self._leaving = self._paused = self._inside = False
+        self._opened = self._closed = self._leaving = self._paused = self._inside = self._resumed = False
+        self._numbers: set[int] = set()  # of packets that are ours to acknowledge
         self._client = self._make_client()
 
     def _make_client(self) -> _Client:
@@ -101,7 +103,8 @@ class PahoLink:
         client = _Client(
             CallbackAPIVersion.VERSION2,
             client_id=options.client_id,
-            clean_session=None if five else True,
+            clean_session=None if five else not options.session_kept,
+            manual_ack=options.session_kept > 0,
             protocol=MQTTProtocolVersion.MQTTv5 if five else MQTTProtocolVersion.MQTTv311,
             transport="websockets" if options.address.websocket else "tcp",
             reconnect_on_failure=False,
@@ -197,7 +200,9 @@ class PahoLink:
             return {}
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         properties.MaximumPacketSize = self._options.max_incoming
-        return {"clean_start": True, "properties": properties}
+        if self._options.session_kept:
+            properties.SessionExpiryInterval = self._options.session_kept
+        return {"clean_start": not self._options.session_kept, "properties": properties}
 
     def _dialled(self, made: Stream | None, problem: Exception | None) -> None:
         if made is None:
@@ -255,7 +260,7 @@ class PahoLink:
         self._loop.remove_writer(sock.fileno())
 
     def _on_connect(
-        self, _client: Any, _data: Any, _flags: Any, reason: ReasonCode, properties: Properties | None
+        self, _client: Any, _data: Any, flags: Any, reason: ReasonCode, properties: Properties | None
     ) -> None:
         if reason.is_failure:
             self.abort(*explain_refusal(reason.value, str(reason)))
@@ -263,7 +268,9 @@ class PahoLink:
         self._opened = True
         # MQTT 5 only, and only where the broker sets a bound.
         max_packet = getattr(properties, "MaximumPacketSize", None)
-        self._events.link_opened(Opened(max_packet, getattr(properties, "ReceiveMaximum", None) or 65535))
+        window = getattr(properties, "ReceiveMaximum", None) or 65535
+        self._resumed = bool(flags.session_present)
+        self._events.link_opened(Opened(max_packet, window, self._resumed))
 
     def _on_disconnect(self, _client: Any, _data: Any, flags: Any, reason: ReasonCode, _properties: Any) -> None:
         if self._leaving:
@@ -279,7 +286,18 @@ class PahoLink:
             topic = message.topic
         except UnicodeDecodeError:
             return  # not a topic that anybody of ours uses
-        self._events.link_received(topic, bytes(message.payload), message.retain)
+        receipt = self._receipt(message) if self._options.session_kept and message.qos else None
+        self._events.link_received(topic, bytes(message.payload), message.retain, receipt)
+
+    def _receipt(self, message: paho.MQTTMessage) -> Receipt:
+        # Not every broker marks what it sends again; that comes first in a session that goes on, by its old number.
+        again = message.dup or (self._resumed and message.mid not in self._numbers)
+        self._numbers.add(message.mid)
+        return Receipt(message.mid, again, partial(self._acknowledge, message.mid))
+
+    def _acknowledge(self, packet_id: int) -> None:
+        if not self._closed:
+            self._guarded(lambda: self._client.ack(packet_id, _SUBSCRIBE_QOS))
 
     def _on_publish(self, _client: Any, _data: Any, packet_id: int, reason: ReasonCode, _properties: Any) -> None:
         self._handled += 1

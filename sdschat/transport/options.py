@@ -25,6 +25,10 @@ class MqttOptions:
     # A connection has one last will, so one presence topic: a node in several channels has a transport for each.
     presence_topic: str | None = None
     before_connect: Callable[[], Awaitable[None]] | None = None  # for the embedded broker: see that there is one
+    # A client id of which the broker keeps the session while we are away, and for how many seconds. What we hear is
+    # then ours to acknowledge. Empty: a new id each time, and no session.
+    session: str = ""
+    session_kept: int = 0
 
     keepalive: int = 20
     probe_every: float = 15.0

@@ -4,7 +4,8 @@ A segment is JSON lines, a packet a line, under a name that says whose it is, wh
 of its SHA-256. It appears under that name at once and never changes. The spool lies in a folder that starts with a
 dot; what a run before this one left there is sealed when the next one begins.
 
-    {"v":1,"tap":"…","seq":1,"ts_ms":…,"topic":"sds/1/lobby/msg","channel":"lobby","retained":false,"raw":"<base64>"}
+    {"v":1,"tap":"…","seq":1,"ts_ms":…,"topic":"sds/1/lobby/msg","channel":"lobby","retained":false,
+     "packet_id":7,"raw":"<base64>"}
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Recorded(NamedTuple):
     channel: str
     retained: bool
     payload: bytes
+    packet_id: int = 0  # as the broker numbered it, where it sends it until it is acknowledged
 
 
 class Spool:
@@ -57,7 +59,8 @@ class Spool:
         self.seq += 1
         line = {
             "v": _VERSION, "tap": self.tap, "seq": self.seq, "ts_ms": heard.ts_ms, "topic": heard.topic,
-            "channel": heard.channel, "retained": heard.retained, "raw": base64.b64encode(heard.payload).decode(),
+            "channel": heard.channel, "retained": heard.retained, "packet_id": heard.packet_id,
+            "raw": base64.b64encode(heard.payload).decode(),
         }  # fmt: skip
         self._waiting.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 

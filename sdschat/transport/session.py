@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from sdschat.transport.base import Why
+from sdschat.transport.base import Receipt, Why
 from sdschat.transport.link import Link, LinkEvents, LinkOptions, Opened
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.probe import Probe, Step
@@ -24,7 +24,7 @@ class SessionEvents(Protocol):
 
     def session_ready(self, opened: Opened) -> None: ...
 
-    def session_received(self, topic: str, payload: bytes, retained: bool) -> None: ...
+    def session_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None) -> None: ...
 
     def session_answered(self, packet_id: int, refusal: str | None) -> None: ...
 
@@ -160,13 +160,13 @@ class Session:
             self._probe = Probe(self._options.probe_every, self._options.probe_patience, now)
             self._events.session_ready(self._opened)
 
-    def link_received(self, topic: str, payload: bytes, retained: bool) -> None:
+    def link_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None = None) -> None:
         if self._probe is not None:
             self._probe.heard(self._loop.time())
             if topic == self._echo:
                 self._probe.answered(self._loop.time())
         if topic != self._echo:
-            self._events.session_received(topic, payload, retained)
+            self._events.session_received(topic, payload, retained, receipt)
 
     def link_answered(self, packet_id: int, refusal: str | None) -> None:
         self._events.session_answered(packet_id, refusal)

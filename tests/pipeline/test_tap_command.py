@@ -11,17 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.cli.tap_folder import tap_folder
 from sdschat.pipeline.schemas import FIELD, Packet
 from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import files, read_file
+from sdschat.transport.base import Published
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.segments import SPOOL
+from sdschat.transport.client import MqttTransport
+from sdschat.transport.redelivered import known_in
+from sdschat.transport.segments import SPOOL, Recorded, Spool
 from tests.cli.processes import command, environment
 from tests.cli.processes import run as run_process
 from tests.pipeline.worlds import with_filter
-from tests.transport.worlds import connected, embedded, free_port, quick
+from tests.transport.worlds import Mosquitto, Recorder, connected, embedded, free_port, quick
 
 PATIENCE = 60.0
+TOPIC = "sds/1/lobby/msg"
 
 
 @pytest.fixture
@@ -43,8 +48,10 @@ def tap(home: Path, url: str) -> subprocess.Popen[bytes]:
 async def line_with(process: subprocess.Popen[bytes], words: bytes) -> None:
     assert process.stderr is not None
     async with asyncio.timeout(PATIENCE):
-        while words not in await asyncio.to_thread(process.stderr.readline):
-            assert process.poll() is None
+        said = b""
+        while words not in (line := await asyncio.to_thread(process.stderr.readline)):
+            assert line, f"it ended with {process.wait()} and did not say {words!r} but {said!r}"
+            said += line
 
 
 async def size_of(folder: Path, more_than: int) -> int:
@@ -65,7 +72,7 @@ def test_what_passed_is_recorded_once_over_a_kill(tmp_path: Path, taps: list[sub
             await line_with(taps[0], b"recording from")
             size = 0
             for raw in packets[:2]:
-                client.publish("sds/1/lobby/msg", raw)
+                client.publish(TOPIC, raw)
                 size = await size_of(tmp_path / "tap" / SPOOL, size)
             taps[0].kill()
             await asyncio.to_thread(taps[0].wait)
@@ -75,7 +82,7 @@ def test_what_passed_is_recorded_once_over_a_kill(tmp_path: Path, taps: list[sub
             await line_with(taps[1], b"recording from")
             size = 0
             for raw in packets[2:]:
-                client.publish("sds/1/lobby/msg", raw)
+                client.publish(TOPIC, raw)
                 size = await size_of(tmp_path / "tap" / SPOOL, size)
             taps[1].send_signal(signal.SIGINT)
             await line_with(taps[1], b"2 packets in 1 segments")
@@ -92,3 +99,65 @@ def test_no_broker_ends_with_3(tmp_path: Path) -> None:
     url = f"mqtt://127.0.0.1:{free_port()}"
     done = run_process(tmp_path / "home", "tap", "lobby", "--to", "tap", "--broker", url)
     assert (done.returncode, "Nothing listens" in done.stderr) == (3, True)
+
+
+def heard(folder: Path) -> list[str]:
+    """Ids of the messages in the segments, as the pipeline takes them."""
+    memory = PacketMemory()
+    rows = [row for path in files([folder]) for row in read_file(Reading(FIELD, path, 1, memory))]
+    assert all(isinstance(row, Packet) for row in rows)
+    return sorted(row.message_id or "" for row in rows if isinstance(row, Packet) and row.kind == "message")
+
+
+def test_what_passes_while_no_tap_runs_is_recorded_once_by_the_next_one(
+    tmp_path: Path, taps: list[subprocess.Popen[bytes]]
+) -> None:
+    """m0 while one runs, m1 after it was killed, m2 while the next runs, m3 after that one was interrupted."""
+    folder = tmp_path / "tap"
+
+    async def one_run(client: MqttTransport, end: signal.Signals, *live: bytes) -> None:
+        taps.append(tap(tmp_path, broker.url))
+        await line_with(taps[-1], b"recording from")
+        size = await size_of(folder / SPOOL, 0) if len(taps) > 1 else 0
+        for raw in live:
+            client.publish(TOPIC, raw)
+            size = await size_of(folder / SPOOL, size)
+        taps[-1].send_signal(end)
+        await asyncio.to_thread(taps[-1].wait)
+
+    async def taken(client: MqttTransport, facts: Recorder, raw: bytes) -> None:
+        client.publish(TOPIC, raw, tag=raw)
+        await facts.until(Published, where=lambda fact: fact.tag == raw)
+
+    async def talk() -> None:
+        async with broker, connected(quick(broker.url)) as (client, facts):
+            await one_run(client, signal.SIGKILL, packets[0])
+            await taken(client, facts, packets[1])
+            await one_run(client, signal.SIGINT, packets[2])
+            await taken(client, facts, packets[3])
+            await one_run(client, signal.SIGINT)
+
+    names = [f"m{number}" for number in range(4)]
+    packets = [with_filter(name, "ann", 1_000 + number, number) for number, name in enumerate(names)]
+    broker = Mosquitto(tmp_path)
+    asyncio.run(talk())
+    assert heard(folder) == names
+
+
+def test_a_packet_that_the_broker_sends_again_is_known_by_its_number(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, "tap1")
+    spool.take(Recorded(1, TOPIC, "lobby", False, b"raw", packet_id=7))
+    spool.close()
+    (tmp_path / "other.jsonl").write_text("[1]\nno json\n")
+    known = known_in(tmp_path)
+    assert known.has(7, TOPIC, b"raw")
+    assert not known.has(8, TOPIC, b"raw")
+    assert not known.has(7, TOPIC, b"other")
+
+
+def test_a_second_tap_of_the_same_folder_is_told(tmp_path: Path) -> None:
+    with tap_folder(tmp_path / "tap"):
+        done = run_process(
+            tmp_path / "home", "tap", "lobby", "--to", str(tmp_path / "tap"), "--broker", "mqtt://[::1]:1"
+        )
+    assert (done.returncode, "Another tap records into" in done.stderr) == (2, True)
