@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sdschat.cli.text import moment, safe
+from sdschat.node.profile import profile_name
 from sdschat.pipeline.rules import LOST
 from sdschat.pipeline.schemas import (
     FAULTS,
@@ -114,7 +115,7 @@ def journal_lines(audit: Audit, named: Named) -> Iterator[str]:
 
 
 def _look_closer(found: Comparison) -> Iterator[str]:
-    """One command for each node that differs: it shows the first such message, where there is a copy of it."""
+    """The first message of each node that differs, where there is a copy of it; each command once."""
     holders = {(copy.channel, copy.message_id, copy.node) for copy in found.silver.copies}
     asked: list[str] = []
     for node in found.audit.nodes:
@@ -123,13 +124,13 @@ def _look_closer(found: Comparison) -> Iterator[str]:
         for holder in (node.node, *found.paths):
             path = found.paths.get(holder)
             if path is not None and path.name == "sdschat.db" and (node.channel, node.first_id, holder) in holders:
-                words = ("sdschat", "inspect", node.channel, node.first_id[:12], "--profile", path.parent.name)
+                words = ("sdschat", "inspect", node.channel, node.first_id[:12], "--profile", profile_name(path))
                 asked.append(f"  {safe(shlex.join([*words, '--data-dir', str(path.parent.parent.parent)]))}")
                 break
     if asked:
         yield ""
         yield "To look closer:"
-        yield from asked
+        yield from dict.fromkeys(asked)
 
 
 def _cut(rows: Sequence[str], most: int | None) -> Iterator[str]:

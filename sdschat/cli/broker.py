@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -73,6 +74,13 @@ def _users(address: Address, password_file: str | None) -> dict[str, Secret]:
     return {address.user: password}
 
 
+def places(config: BrokerConfig, address: Address) -> Iterator[Address]:
+    """What to give to --broker."""
+    yield address
+    if config.port_websocket is not None:
+        yield Address("wss" if config.tls else "ws", address.host, config.port_websocket, "/mqtt")
+
+
 async def _serve(config: BrokerConfig, address: Address) -> int:
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[int] = loop.create_future()
@@ -89,7 +97,7 @@ async def _serve(config: BrokerConfig, address: Address) -> int:
     except PortTakenError as error:
         raise Problem(str(error), WRONG_USE) from error
     try:
-        print(f"listening at {address}", flush=True)
+        print("\n".join(f"listening at {place}" for place in places(config, address)), flush=True)
         ended = asyncio.ensure_future(broker.wait())
         waiting: set[asyncio.Future[int] | asyncio.Future[None]] = {ended, stopped}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sdschat.cli.problem import PROFILE, WRONG_USE, Problem
 from sdschat.cli.sources import Chosen
-from sdschat.node.profile import database_path
+from sdschat.node.profile import database_path, profile_names
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.wire.nim_codec import EitherCodec
@@ -27,8 +27,10 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
     except PermissionError as error:
         raise Problem(f"{path} cannot be read: no permission. Is it another user's?", PROFILE) from error
     except OSError as error:
+        known = profile_names(chosen.data_dir)
+        there = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known[:8])}." if known else "It has none yet."
         raise Problem(
-            f"There is no profile {chosen.profile} in {chosen.data_dir}. Choose one with --profile or --name.",
+            f"There is no profile {chosen.profile} in {chosen.data_dir}. {there} Choose one with --profile or --name.",
             WRONG_USE,
         ) from error
     reader = Store.open_read_only(path, codec_of(chosen))

@@ -19,6 +19,7 @@ from sdschat.cli.options import say
 from sdschat.cli.terminal import reserve_closed
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_EXTRA: Final = frozenset({"numpy", "pandas", "pyarrow", "pyspark", "duckdb"})  # of sdschat[pipeline]
 
 # Name: its short description. The module has the same name, and is imported when the command is used.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -110,6 +111,9 @@ def _ended_by(error: Exception) -> int:
     if code is not None:
         say(f"sdschat: {error}")
         return code
+    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRA:
+        say(f"sdschat: This needs the package {error.name}, which is not installed: pip install 'sdschat[pipeline]'.")
+        return codes.WRONG_USE
     if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
         _forget_output()
         say(f"sdschat: the output cannot be written: {error.strerror}.")

@@ -71,9 +71,8 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
     except ValueError as error:
         raise Problem(f"--timeout is {timeout!r}, and {error}.", WRONG_USE) from error
     if to and (ephemeral or wait == "possibly-acked"):
-        raise Problem(
-            "With --to, a message is kept, and the other one acknowledges it or not. Leave that out.", WRONG_USE
-        )
+        what = "--ephemeral" if ephemeral else "--wait possibly-acked"
+        raise Problem(f"With --to, a message is kept, and acknowledged or not. Leave out {what}.", WRONG_USE)
     if ephemeral and wait != "sent":
         raise Problem("Nobody acknowledges an ephemeral message. Leave out --wait.", WRONG_USE)
     if not text:

@@ -151,7 +151,8 @@ def _environment(environ: Mapping[str, str]) -> Layer:
 def _files(config: Path | None, project: Path | None, user: Path | None, warnings: list[str]) -> Iterator[Layer]:
     if config is not None:
         if not config.is_file():
-            raise Problem(f"There is no configuration file {config}. Check the name after --config.", WRONG_USE)
+            wrong = f"{config} is no file." if config.exists() else f"There is no configuration file {config}."
+            raise Problem(f"{wrong} Check the name after --config.", WRONG_USE)
         yield _file(config, warnings)
         return
     for path in (project, user):
@@ -206,7 +207,7 @@ def written(name: str, value: Value | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if name in _DURATIONS and isinstance(value, int):
-        for unit, size in (("m", 60_000), ("s", 1000)):
+        for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
             if value and value % size == 0:
                 return f"{value // size}{unit}"
         return f"{value}ms"

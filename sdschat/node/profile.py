@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.keys import Identity
@@ -37,6 +37,16 @@ def database_path(data_dir: Path, profile: str) -> Path:
     if not profile.strip() or level in (".", "..") or len(level) > _MAX_NAME:
         raise ProfileError(f"{profile!r} cannot be a profile's name. Choose another one with --profile.")
     return data_dir / "profiles" / level / DATABASE
+
+
+def profile_name(path: Path) -> str:
+    """Whose database that is: what `database_path` was given."""
+    return unquote(path.parent.name)
+
+
+def profile_names(data_dir: Path) -> list[str]:
+    """The profiles that are there, whether this user may open them or not."""
+    return sorted(profile_name(path) for path in data_dir.glob(f"profiles/*/{DATABASE}"))
 
 
 class Profile(NamedTuple):

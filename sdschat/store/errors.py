@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Final
+from urllib.parse import unquote
 
 # Primary result codes of SQLite; the extended code keeps the primary one in its low byte.
 _PERM: Final = 3
@@ -17,9 +19,6 @@ _IOERR: Final = 10
 _FULL: Final = 13
 _CANTOPEN: Final = 14
 _AUTH: Final = 23
-
-
-SALVAGE: Final = "sdschat doctor --salvage NEW"
 
 
 class StoreError(Exception):
@@ -71,7 +70,16 @@ class StoreDamaged(StoreError):
 
     def __init__(self, path: Path, detail: str) -> None:
         self.detail = detail
-        super().__init__(f"{path} is damaged ({detail}); what can be read goes into a new profile with: {SALVAGE}")
+        super().__init__(f"{path} is damaged ({detail}){_salvage(path)}")
+
+
+def _salvage(path: Path) -> str:
+    """What to type, where the file stands as a profile's does; a copy elsewhere is copied anew."""
+    profiles = path.absolute().parent.parent
+    if profiles.name != "profiles":
+        return ""
+    words = ("--profile", unquote(path.parent.name), "--data-dir", str(profiles.parent), "--salvage", "NEW")
+    return f"; what can be read goes into a new profile with: sdschat doctor {shlex.join(words)}"
 
 
 class DiskFull(StoreError):

@@ -69,7 +69,8 @@ class BrokerConfig:
             found.append(f"The broker is to listen on {self.host!r}. Give an IP address, such as 127.0.0.1 or 0.0.0.0.")
         ports = [port for _, port in self.addresses]
         if not all(0 < port < 65536 for port in ports) or len(set(ports)) < len(ports):
-            found.append(f"The broker is to listen on ports {ports}. Give different ones from 1 to 65535.")
+            named = ", ".join(map(str, ports))
+            found.append(f"The broker cannot listen on port {named}. Ports go from 1 to 65535, and each has one use.")
         if not 1024 <= self.max_packet <= 256 * 1024 * 1024:
             found.append(f"The broker is to take packets of {self.max_packet} bytes. Give 1024 to 268435456.")
         for user, password in self.users.items():

@@ -62,7 +62,7 @@ def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
     or password with nothing else; they also do so at a newer version of MQTT, so that has to be tried first."""
     place = f"{options.address.host}:{options.address.port}"
     if heard:
-        return Why.PROTOCOL, f"{place} answers, but does not speak MQTT. Check the port."
+        return Why.PROTOCOL, f"{place} answers, but does not speak MQTT. Check the port; one for TLS wants mqtts://."
     if options.password is not None or options.address.user is not None:
         why = Why.NOT_AUTHORISED if options.version == _OLDEST else Why.PROTOCOL
         return why, (

@@ -49,7 +49,7 @@ def explain(error: ssl.SSLError | OSError, host: str) -> str:
         return f"{problem} {_advice(error.verify_code)}"
     text = reason(error)
     if "CERTIFICATE_REQUIRED" in text or "HANDSHAKE_FAILURE" in text:
-        return f"{host} wants a certificate from us. Give one with --tls-cert and --tls-key."
+        return f"{host} wants a certificate from us. Give one with --cert-file and --key-file."
     if "UNKNOWN_CA" in text or "BAD_CERTIFICATE" in text or "CERTIFICATE_UNKNOWN" in text:
         return f"{host} refused our certificate ({text}). Give one that its authority has signed."
     if "WRONG_VERSION_NUMBER" in text or "RECORD_LAYER_FAILURE" in text or "HTTP_REQUEST" in text:
@@ -65,7 +65,7 @@ def _advice(verify_code: int) -> str:
         case 9 | 10:
             return "It is not valid today: check this machine's clock, else the broker needs a new one."
         case 18 | 19 | 20 | 21:
-            return "Its authority is not trusted here: give that authority's certificate with --tls-ca."
+            return "Its authority is not trusted here: give that authority's certificate with --ca-file."
     return "Check that this is the right broker."
 
 

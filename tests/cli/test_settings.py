@@ -159,6 +159,11 @@ def test_no_value_makes_parsing_fail_otherwise_than_said(value: str | int | floa
             parse(name, value)
 
 
+def test_a_duration_is_written_in_the_largest_unit_that_fits() -> None:
+    times = {"30d": 30 * 86_400_000, "36h": 36 * 3_600_000, "10m": 600_000, "1500ms": 1500, "0ms": 0}
+    assert {written("journal.keep", value): value for value in times.values()} == times
+
+
 def test_what_config_prints_can_be_set_again() -> None:
     settings = make_settings({"repair.t_min": 2500, "repair.enabled": False}, "demo")
     values = {name: parse(name, written(name, settings.value(name))) for name in SETTINGS}

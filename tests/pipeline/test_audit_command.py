@@ -57,6 +57,14 @@ def test_a_deleted_message_is_told_with_node_message_and_place(field: Path) -> N
     assert "at place 5 (" in found.stdout
 
 
+def test_what_two_lack_is_looked_at_closer_once(field: Path) -> None:
+    place, message_id = nth(field, "bob", 4)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    change(field, "cleo", "DELETE FROM log WHERE place = ?", nth(field, "cleo", 4)[0])
+    found = ask(field)
+    assert found.stdout.count(f"sdschat inspect lobby {message_id[:12]}") == 1
+
+
 def test_the_last_message_deleted_is_told_too(field: Path) -> None:
     place, message_id = nth(field, "bob", len(WORDS) - 1)
     change(field, "bob", "DELETE FROM log WHERE place = ?", place)

@@ -48,7 +48,7 @@ def _half(database: Database) -> None:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A database of the newest schema with something in it."""
-    file = tmp_path / "p" / "sdschat.db"
+    file = tmp_path / "profiles" / "p" / "sdschat.db"
     talk = Talk()
     with Store.open(file, CODEC) as store:
         for _ in range(20):
@@ -167,7 +167,7 @@ def test_a_schema_of_an_unfinished_program_is_not_taken_for_an_older_one(path: P
     connection = _connect(path)
     connection.execute("CREATE TABLE spy (a)")
     for open_it in (migrate, require_current):
-        with pytest.raises(StoreDamaged, match=r"an unfinished sdschat or another program.*doctor --salvage"):
+        with pytest.raises(StoreDamaged, match=r"an unfinished sdschat or another program.*--profile p .*--salvage"):
             open_it(connection, path, _next())
     connection.close()
 
