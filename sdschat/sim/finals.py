@@ -54,13 +54,15 @@ class Quiet(NamedTuple):
 
 def quiet_begins(world: World) -> Quiet:
     ledger = world.ledger
-    return Quiet([seen.packets for seen in ledger.seen], [_unsure(seen) for seen in ledger.seen], len(ledger.asked_for))
+    unsure = [_unsure(seen) + _for_the_gone(world, seen) for seen in ledger.seen]
+    return Quiet([seen.packets for seen in ledger.seen], unsure, len(ledger.asked_for))
 
 
 def check_quiet(world: World, quiet: Quiet, turns: int) -> None:
     """I14: with nothing to say, nearly nothing is said: about one packet a sync interval, here two. Beyond that,
-    whatever of its own one is not sure of is still resent, ever more rarely; and what somebody asks for, though it is
-    from before that one's joining and so not owed, is asked for and answered."""
+    whatever of its own one is not sure of is still resent, ever more rarely; what somebody who has left seemed to lack
+    is still pushed, once; and what somebody asks for, though it is from before that one's joining and so not owed, is
+    asked for and answered."""
     ledger = world.ledger
     asked_for = len(ledger.asked_for) - quiet.asked_for
     for seen, before, unsure in zip(ledger.seen, quiet.packets, quiet.unsure, strict=True):
@@ -73,6 +75,16 @@ def _unsure(seen: Seen) -> int:
     """Own messages that nobody has acknowledged for certain are still resent, ever more rarely."""
     channel = seen.node.channel
     return 0 if channel is None else len(channel.state.outgoing.open)
+
+
+def _for_the_gone(world: World, seen: Seen) -> int:
+    """Pushes that are due for somebody who has left, and so will never say that they came."""
+    channel = seen.node.channel
+    if channel is None:
+        return 0
+    gone = {node.plan.name for node in world.nodes if node.gone}
+    pushes = channel.state.pushes.entries.values()
+    return sum(push.due is not None and not gone.isdisjoint(push.wanted_by) for push in pushes)
 
 
 def check_replay(world: World) -> None:
