@@ -33,7 +33,7 @@ from sdschat.transport.reasons import (
 )
 from sdschat.transport.stream import Stream
 
-_PACKETS_AT_A_TIME: Final = 64  # then the loop may do something else
+_PACKETS_AT_A_TIME: Final = 16  # then the loop may do something else, such as look at keys
 _SUBSCRIBE_QOS: Final = 1
 
 

@@ -1,0 +1,113 @@
+"""How much a turn of the node takes, and how long the loop is free in between: for whoever types meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sdschat.node import node as module
+from sdschat.node import saving
+from sdschat.node.facts import ConnectionChanged, MessageDelivered
+from tests.node.worlds import Member, World, world
+
+FEW = 16  # packets that the network hands over before the loop may do something else
+
+
+async def packets_of_bob(w: World, count: int) -> list[bytes]:
+    """What bob sends while nobody listens."""
+    sent: list[bytes] = []
+    bob = w.start("bob")
+    bob.node.rooms["lobby"].watchers.append(lambda _via, packet, message: sent.append(packet))
+    for number in range(count):
+        bob.node.send("lobby", f"number {number}")
+    await bob.until_texts(*(f"number {number}" for number in range(count)))
+    await bob.node.close(0.1)
+    return sent[:count]
+
+
+async def alone(w: World, monkeypatch: pytest.MonkeyPatch) -> Member:
+    """Somebody to whom nothing happens by itself."""
+    ann = w.start("ann")
+    await ann.until(ConnectionChanged, lambda what: what.state == "connected")
+    await step()
+    if ann.node._alarm is not None:
+        ann.node._alarm.cancel()
+    monkeypatch.setattr(ann.node, "_set_alarm", lambda: None)
+    return ann
+
+
+async def step() -> None:
+    """One turn of the loop, with whatever is due in it."""
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+def test_of_a_flood_a_turn_takes_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it would be put off otherwise: the number that waits ends that."""
+    monkeypatch.setattr(module, "_PAUSE", 3600.0)
+    monkeypatch.setattr(module, "_LONGEST", 3600.0)
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            packets = await packets_of_bob(w, 20 * FEW)
+            ann = await alone(w, monkeypatch)
+            room, taken = ann.node.rooms["lobby"], []
+            for at in range(0, len(packets), FEW):
+                before = len(ann.of(MessageDelivered))
+                for packet in packets[at : at + FEW]:
+                    room.receive(packet, "live")
+                await step()
+                taken.append(len(ann.of(MessageDelivered)) - before)
+            assert max(taken) <= module._MOST
+            assert sum(taken) >= len(packets) - module._MOST
+
+    asyncio.run(story())
+
+
+def test_after_a_turn_the_loop_is_free_for_as_long_as_it_was_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            first, second, third = await packets_of_bob(w, 3)
+            ann = await alone(w, monkeypatch)
+            clock = SlowDisk(monkeypatch, 0.02)
+            hand_over(ann, first)
+            await step()
+            assert len(ann.of(MessageDelivered)) == 1, "the first is not put off"
+            hand_over(ann, second)
+            clock.now += 0.019
+            await step()
+            assert len(ann.of(MessageDelivered)) == 1
+            hand_over(ann, third)
+            clock.now += 0.002
+            await step()
+            assert len(ann.of(MessageDelivered)) == 3
+            assert clock.savings == 2, "what waited is saved at once"
+
+    asyncio.run(story())
+
+
+def hand_over(member: Member, packet: bytes) -> None:
+    member.node.rooms["lobby"].receive(packet, "live")
+
+
+class SlowDisk:
+    """Stops the clock of the loop, which only saving moves."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self.now = loop.time() + 60.0  # what was due before is over
+        self.savings = 0
+        save: Callable[..., None] = saving.save
+
+        def slowly(*arguments: object) -> None:
+            save(*arguments)
+            self.savings += 1
+            self.now += seconds
+
+        monkeypatch.setattr(saving, "save", slowly)
+        monkeypatch.setattr(loop, "time", lambda: self.now)
