@@ -161,6 +161,13 @@ class Engine:
             receive_payload(core, known, payload)
             core.tell_refused(peer)
 
+    def sending(self, peer: str, mid: bytes) -> tuple[int, int] | None:
+        """How often a message was sent to a peer so far, and the monotonic time at which it is sent next unless the
+        peer acknowledges it; None: it does not wait for this peer, or not any more."""
+        known = self._core.peers.get(peer)
+        record = None if known is None else known.records.get(mid)
+        return None if record is None else (record.send_count, self._core.clock.begin(record.send_epoch))
+
     # Time, and what is ready
 
     def advance(self, now: Moment) -> None:
@@ -177,8 +184,10 @@ class Engine:
     def next_wake(self) -> int | None:
         """The monotonic time at which `advance` wants to be called, which may be past; None: not before a verb."""
         core = self._core
-        wakes = [wake_epoch(core, peer) for peer in core.peers.values()]
-        epochs = [epoch for epoch in (*wakes, core.waiting.next_epoch()) if epoch is not None]
+        epochs = [] if (waiting := core.waiting.next_epoch()) is None else [waiting]
+        for peer in core.peers.values():
+            if not peer.idle and (wake := wake_epoch(core, peer)) is not None:
+                epochs.append(wake)
         return core.clock.begin(min(epochs)) if epochs else None
 
     def take(self) -> Ready:

@@ -100,6 +100,11 @@ class Peer:
         A peer that does not answer gets these again and again, and the others when it does."""
         return OFFER_WINDOW - self.live[Lane.OFFERED] - max(0, self.live[Lane.MESSAGE] - sending)
 
+    @property
+    def idle(self) -> bool:
+        """Nothing waits for it."""
+        return not self.records and not self.acks and not self.ephemeral and self.row.cursor is None
+
     def next_epoch(self) -> int | None:
         """The least Send Epoch of all records that can go."""
         lanes = Lane if self.offer_room() > 0 else (Lane.REQUEST, Lane.MESSAGE, Lane.OFFERED)

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sdschat.identity.book import KeyRow, NickRow
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, problems_with
 from sdschat.identity.direct import check_link, open_direct, seal_direct, sign_link
 from sdschat.mvds import events as mvds
@@ -23,6 +24,7 @@ from sdschat.node.direct_people import People
 from sdschat.node.facts import What
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.rows import AckState
+from sdschat.sds.timers import to_wall
 from sdschat.sds.values import Now, Reason
 from sdschat.store.direct import DirectMessages, DirectRow
 from sdschat.store.mvds import MvdsStore
@@ -48,6 +50,7 @@ class Ready(NamedTuple):
 
     writes: tuple[Write, ...]
     rows: tuple[DirectRow, ...]
+    met: tuple[KeyRow | NickRow, ...]
     packets: tuple[Packet, ...]
     told: tuple[What, ...]
 
@@ -66,6 +69,7 @@ class Direct:
         self._codec = SyncCodec()
         self._rows: list[DirectRow] = []
         self._told: list[What] = []
+        self._met: list[KeyRow | NickRow] = []
 
     def send(self, to: str, text: str, kind: ContentKind = ContentKind.TEXT, reply_to: str = "") -> str:
         """Write to a participant, by nick or id; gives the message's id. Raises ValueError, with nothing changed, for
@@ -82,6 +86,8 @@ class Direct:
             identity, person.key, self._room.name, text, reader=person.sender_id, nick=nick, sent_time=now.wall,
             nonce=secrets.token_bytes(16), kind=kind, reply_to=reply_to,
         )  # fmt: skip
+        if person.nick:
+            self._learn(OpenedContent(Verdict.NEW, None, kind, person.nick, person.key), now)
         group = self._meet(person.sender_id)
         found = self._engine.send(group, body, now, mode=Mode.BATCH).hex()
         opened = OpenedContent(Verdict.KNOWN, text, kind, nick, identity.public_key, now.wall, reply_to)
@@ -90,6 +96,11 @@ class Direct:
         self._told.append(StateChanged(found, AckState.UNACKED, (), 0, None))
         self._room.stir()
         return found
+
+    def sending(self, message_id: str, to: str) -> tuple[int, int] | None:
+        """How often a message went out so far, and when it does next, in epoch milliseconds; None: `to` has it."""
+        found, now = self._engine.sending(to, bytes.fromhex(message_id)), self._clock.now()
+        return None if found is None else (found[0], to_wall(now, found[1]))
 
     # What the channel tells.
 
@@ -133,22 +144,25 @@ class Direct:
                 case mvds.Rejected(peer, reason, _, detail):
                     text = f"direct message: {reason} {detail}".rstrip()
                     self._told.append(Rejected(Reason.UNREADABLE, peer, "", text))
-        found = Ready(ready.writes, tuple(self._rows), ready.packets, tuple(self._told))
-        self._rows, self._told = [], []
+        found = Ready(ready.writes, tuple(self._rows), tuple(self._met), ready.packets, tuple(self._told))
+        self._rows, self._met, self._told = [], [], []
         return found
 
     def save(self, transaction: Transaction, ready: Ready) -> None:
         self._kept.save(transaction, ready.writes)
         for row in ready.rows:
             self.messages.put(transaction, row)
+        for met in ready.met:
+            if isinstance(met, KeyRow):
+                transaction.put_key(*met)
+            else:
+                transaction.put_nick(*met)
 
     # Parts of it.
 
     def _meet(self, other: str) -> bytes:
         """The group of two: only they are in it, and each pair has its own."""
-        pair = sorted((self._desk.identity.sender_id, other))
-        parts = [part.encode() for part in (self._room.name, *pair)]
-        group = hashlib.sha256(_GROUP_TAG + b"".join(len(part).to_bytes(4) + part for part in parts)).digest()
+        group = pair_group(self._room.name, self._desk.identity.sender_id, other)
         self._engine.join(group, (other,))
         if other in self._room.presence.online:
             self._engine.peer_online(other, self._clock.now())
@@ -159,8 +173,15 @@ class Direct:
         if opened is None:
             self._told.append(DirectRefused(peer, "it is not sealed for us, or not signed by whom it comes from"))
             return
+        self._learn(opened, now)
         self._keep(found, peer, opened, now, own=False)
         self._told.append(DirectSaid(found, peer, self._desk.identity.sender_id, opened.nick, opened, False))
+
+    def _learn(self, opened: OpenedContent, now: Now) -> None:
+        """Whoever we write to, or hear from, can be written to once they are away."""
+        rows, facts = self._desk.book.meet(opened, now.wall)
+        self._met += rows
+        self._told += facts
 
     def _keep(self, found: str, peer: str, opened: OpenedContent, now: Now, *, own: bool) -> None:
         state = AckState.UNACKED if own else AckState.ACKED
@@ -177,6 +198,12 @@ class Direct:
             return  # the other one gave us the same message: nothing of ours is delivered by that
         self._rows.append(row._replace(state=int(AckState.ACKED)))
         self._told.append(StateChanged(found, AckState.ACKED, (peer,), 0, None))
+
+
+def pair_group(channel: str, one: str, other: str) -> bytes:
+    """The MVDS group of two participants of a channel."""
+    parts = [part.encode() for part in (channel, *sorted((one, other)))]
+    return hashlib.sha256(_GROUP_TAG + b"".join(len(part).to_bytes(4) + part for part in parts)).digest()
 
 
 def ids_of(packets: Iterable[Packet]) -> list[str]:

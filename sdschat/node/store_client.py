@@ -58,7 +58,11 @@ class _Wish:
 class StoreClient:
     """See `part.Part`."""
 
-    def __init__(self, identity: Identity, keys: Keys, standing: Standing) -> None:
+    def __init__(
+        self, identity: Identity, keys: Keys, standing: Standing, draw: Callable[[int], bytes] = secrets.token_bytes
+    ) -> None:
+        """`draw` gives so many bytes that nobody can guess."""
+        self._draw = draw
         self._identity = identity
         self._keys = keys
         self._standing = standing
@@ -73,14 +77,14 @@ class StoreClient:
     def attach(self, room: Room) -> None:
         self._room = room
         codec = room.channel.state.codec
-        self._asking = Asking(room.name, self._identity, codec, self._standing, room.presence, secrets.token_bytes)
+        self._asking = Asking(room.name, self._identity, codec, self._standing, room.presence, self._draw)
         room.handle("store/answer", self._heard)
 
     # What catching up asks.
 
     def stores(self) -> list[str]:
         """Who is here as a Store, answers, and was not caught lying; whom to ask first comes first."""
-        return self._standing.ranked(self._room.presence.roles, secrets.token_bytes(8), self._now.mono)
+        return self._standing.ranked(self._room.presence.roles, self._draw(8), self._now.mono)
 
     def page(self, store: str, asked: Range, done: Done) -> None:
         """A page of the log from this Store. `done` is called once, later; with None where nothing came of it."""

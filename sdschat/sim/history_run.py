@@ -8,11 +8,11 @@ who was away and somebody who was never there before among them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from sdschat.sim.acts import act
+from sdschat.sds.config import Config
 from sdschat.sim.finals import check_finals, check_quiet, check_replay, quiet_begins
 from sdschat.sim.generate import config_for, generate
 from sdschat.sim.history import HistoryWorld
@@ -25,6 +25,9 @@ from sdschat.sim.world import ACTION
 MONTH = 30 * 24 * 3600 * 1000
 _MORE = 20  # messages that are sent between the two months, at most
 _CATCHING_UP = 300_000  # what a comparison may take beside anti-entropy, over a network that is whole
+
+
+Worlds = Callable[[Scenario, list[Config], Trace], HistoryWorld]
 
 
 @dataclass(slots=True)
@@ -44,16 +47,16 @@ def scenario_for(seed: int) -> Scenario:
     return replace(made, actions=kept, plans=(*plans, Plan("newcomer", joins=True)), limits=())
 
 
-def run(seed: int, full_trace: bool = False) -> tuple[Outcome, int]:
+def run(seed: int, make: Worlds = HistoryWorld) -> tuple[Outcome, int]:
     """The outcome, and how many messages came by catching up."""
     scenario = scenario_for(seed)
-    trace = Trace(full_trace)
+    trace = Trace(False)
     outcome = Outcome(seed, timing=scenario.timing)
     world = None
     try:
         with limits(scenario.limits):
             configs = [config_for(scenario.config, plan.layout) for plan in scenario.plans]
-            world = HistoryWorld(scenario, configs, trace)
+            world = make(scenario, configs, trace)
             _live(world, Random(seed))
     except Violation as violation:
         outcome.rule, outcome.what = violation.rule, violation.what
@@ -65,10 +68,10 @@ def run(seed: int, full_trace: bool = False) -> tuple[Outcome, int]:
     return outcome, 0 if world is None else world.fetched
 
 
-def run_seeds(seeds: Iterable[int]) -> Summary:
+def run_seeds(seeds: Iterable[int], make: Worlds = HistoryWorld) -> Summary:
     summary = Summary()
     for seed in seeds:
-        outcome, fetched = run(seed)
+        outcome, fetched = run(seed, make)
         summary.seeds += 1
         summary.delivered += outcome.delivered
         summary.fetched += fetched
@@ -77,13 +80,13 @@ def run_seeds(seeds: Iterable[int]) -> Summary:
     return summary
 
 
-def main() -> int:
+def main(make: Worlds = HistoryWorld, arguments: Sequence[str] | None = None) -> int:
     """`python -m sdschat.sim.history_run --seeds N`: 0 where every invariant held."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200, help="how many (default 200)")
     parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
-    options = parser.parse_args()
-    summary = run_seeds(range(options.first, options.first + options.seeds))
+    options = parser.parse_args(arguments)
+    summary = run_seeds(range(options.first, options.first + options.seeds), make)
     print(f"{summary.seeds} seeds, {len(summary.failures)} failed; {summary.delivered} deliveries, of which", end=" ")
     print(f"{summary.fetched} by catching up")
     for outcome in summary.failures:
@@ -113,6 +116,7 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     world.run(world.time + 3 * turn, _act)
     _month(world, except_for=set())
     _heal(world)
+    world.came_back()
     world.until_settled = True
     began = world.time
     world.run(began + patience(scenario) + _CATCHING_UP, _act)
@@ -121,6 +125,7 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     world.until_settled = False
     world.run(world.time + 2 * turn + scenario.rates.tail_ms, _act)
     check_finals(world)
+    world.check()
     quiet = quiet_begins(world)
     world.run(world.time + 3 * turn, _act)
     check_quiet(world, quiet, 3)
@@ -128,12 +133,7 @@ def _live(world: HistoryWorld, draw: Random) -> None:
 
 
 def _act(world: HistoryWorld, action: Action) -> None:
-    if action.verb == "gone for long":
-        node = world.nodes[action.node]
-        node.kill()
-        node.gone = True
-    else:
-        act(world, action)
+    world.act(action)
     for index in [index for index in world.companions if world.nodes[index].channel is None]:
         del world.companions[index]
     if action.verb in ("crash", "leave", "join", "restart", "online", "offline", "gone for long"):

@@ -1,40 +1,95 @@
-"""Groups with joiners and month-long absences, over many seeds: CI sets SDSCHAT_HISTORY_SEEDS."""
+"""Groups with Stores, direct messages, joiners and month-long absences, over many seeds: CI sets
+SDSCHAT_HISTORY_SEEDS."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 
+from sdschat.catchup.exchange import Exchange
+from sdschat.node import store_asking
+from sdschat.node.store_judge import Checked, Judged
+from sdschat.sim.companion import Companion
 from sdschat.sim.history_run import run, run_seeds
+from sdschat.sim.phases import Outcome
+from tests.sim_history.equipped import Equipped
+from tests.sim_history.world import StoreWorld
 
 SEEDS = int(os.environ.get("SDSCHAT_HISTORY_SEEDS", "40"))
+PARTS = 4  # that run side by side
 REGRESS = (
     75,  # offline, with a source that had failed before, it asked to be woken for ever
     1160,  # killed before it was saved that the join horizon had moved
 )
 
 
-@pytest.mark.timeout(900)
-def test_whoever_comes_late_ends_up_with_everything() -> None:
-    summary = run_seeds(range(SEEDS))
+def _play(seed: int) -> Outcome:
+    return run(seed, StoreWorld)[0]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_whoever_comes_late_ends_up_with_everything(part: int) -> None:
+    tally: Counter[str] = Counter()
+
+    class Counted(StoreWorld):
+        def check(self) -> None:
+            super().check()
+            tally.update(pages=self.from_stores, letters=len(self.letters.told))
+
+    seeds = range(part, SEEDS, PARTS)
+    summary = run_seeds(seeds, Counted)
     assert [(outcome.seed, outcome.rule, outcome.what) for outcome in summary.failures] == []
-    assert summary.fetched > 5 * SEEDS
+    assert summary.fetched > 5 * len(seeds)
+    assert tally["letters"] > 2 * len(seeds)
+    assert tally["pages"] > 0
+
+
+@pytest.mark.parametrize("seed", [46, 53])
+def test_a_store_whose_pages_are_in_disorder_is_found_out_and_left(seed: int) -> None:
+    noticed = 0
+
+    class Noting(StoreWorld):
+        def check(self) -> None:
+            nonlocal noticed
+            noticed += self.noticed
+
+    assert run(seed, Noting)[0].good
+    assert noticed
 
 
 @pytest.mark.parametrize("seed", REGRESS)
 def test_a_seed_that_once_failed(seed: int) -> None:
-    outcome, _ = run(seed)
+    outcome = _play(seed)
     assert outcome.good, f"{outcome.rule}: {outcome.what}"
 
 
 def test_a_seed_gives_the_same_run_every_time() -> None:
-    assert [run(seed)[0].trace for seed in range(3)] == [run(seed)[0].trace for seed in range(3)]
+    assert [_play(seed).trace for seed in range(3)] == [_play(seed).trace for seed in range(3)]
 
 
-def test_without_catching_up_a_newcomer_lacks_what_is_older_than_its_joining(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The invariant can fail: the same seeds, with nobody who answers."""
-    from sdschat.catchup.exchange import Exchange
+# The invariants can fail.
 
+
+def test_with_nobody_who_answers_a_newcomer_lacks_what_is_older_than_its_joining(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Exchange, "frame", lambda *_: None)
-    assert "I5" in {run(seed)[0].rule for seed in range(4)}
+    assert "I5" in {_play(seed).rule for seed in range(4)}
+
+
+def test_who_takes_whatever_a_store_sends_ends_up_with_what_nobody_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def believe(query: object, answer: object, channel: str, codec: object) -> Judged:
+        items = answer.items  # type: ignore[attr-defined]
+        decoded = [(codec.decode(item.packet), item) for item in items if item.packet]  # type: ignore[attr-defined]
+        return Judged(tuple(Checked(message, item.packet, item.hint) for message, item in decoded))
+
+    monkeypatch.setattr(store_asking, "judge", believe)
+    assert not all(_play(seed).good for seed in (7, 32, 42))
+
+
+def test_direct_messages_that_are_not_heard_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Equipped, "records", Companion.records)
+    assert "D2" in {_play(seed).rule for seed in range(2)}

@@ -1,0 +1,142 @@
+"""What the parts of a channel that deal with Stores see of a node, in a simulation: no transport, no database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from types import SimpleNamespace
+from typing import Any
+
+from sdschat.catchup.values import Key
+from sdschat.node.keeper import Keeper, Shared
+from sdschat.node.part import Handler, Part, Post
+from sdschat.node.store_client import StoreClient
+from sdschat.node.store_facts import StoreLeft
+from sdschat.node.store_standing import Standing
+from sdschat.sds.channel import Channel
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Now
+from sdschat.sim.companion import Companion
+from sdschat.sim.node import CHANNEL
+from sdschat.store.archive import Kept, Span
+from tests.sim_history.people import Person, Strangers
+
+_NOTHING = Ready([], [], [])
+_TURNS = 16  # of parts, in one step: what a question that nobody answers leads to is done in the same step
+
+
+class Booth:
+    """Stands in for `sdschat.node.room.Room`, as far as `StoreClient` and `Keeper` use one."""
+
+    def __init__(self, companion: Companion, person: Person, shelf: Any | None) -> None:
+        """`shelf`: of a Store, what it answers from."""
+        self.name = CHANNEL
+        self.presence = SimpleNamespace(online={}, roles={}, role="")
+        self.transport = SimpleNamespace(waiting=0, connected=True)
+        self.left: list[str] = []  # Stores that were found to lie
+        self.posts: list[Post] = []
+        self._companion = companion
+        self._handlers: dict[str, Handler] = {}
+        self._soon: list[Callable[[], None]] = []
+        self._stirred = False
+        draw = Random(f"{person.address} {companion.world.scenario.seed} {companion.node.boots}")
+        self.client = StoreClient(person.identity, Strangers(), Standing(), draw.randbytes)
+        self.parts: list[Part] = [self.client]
+        if shelf is not None:
+            self.parts.append(Keeper(Shared(person.identity, shelf, lambda _: 0, self._soon.append)))
+        for part in self.parts:
+            part.attach(self)  # type: ignore[arg-type]
+
+    @property
+    def channel(self) -> Channel:
+        channel = self._companion.node.channel
+        assert channel is not None
+        return channel
+
+    def handle(self, what: str, handler: Handler) -> None:
+        self._handlers[what] = handler
+
+    def stir(self) -> None:
+        self._stirred = True
+
+    def post(self, posts: Sequence[Post]) -> None:
+        self.posts += posts
+
+    def receive(self, packet: bytes, via: str) -> None:
+        world, node = self._companion.world, self._companion.node
+        message = world.codec.decode(packet)
+        self.channel.receive_message(node.now(world.time), message, packet, via)  # type: ignore[arg-type]
+
+    def hear(self, what: str, frm: str, packet: bytes, now: Now) -> None:
+        handler = self._handlers.get(what)
+        if handler is not None:
+            handler(frm, packet, now)
+        while self._soon:
+            self._soon.pop(0)()
+
+    def next_wake(self) -> int | None:
+        return min((when for part in self.parts if (when := part.next_wake()) is not None), default=None)
+
+    def advance(self, now: Now) -> None:
+        for part in self.parts:
+            when = part.next_wake()
+            if when is not None and when <= now.mono:
+                part.advance(now)
+
+    def take(self, ready: Ready, now: Now, settle: Callable[[], None]) -> list[Post]:
+        """What the parts send. `settle`: sees to what came of it, which may stir them again."""
+        for _ in range(_TURNS):
+            self._stirred = False
+            for part in self.parts:
+                work = part.take(ready, now)
+                self.posts += work.posts
+                self.left += [told.store_id for told in work.told if isinstance(told, StoreLeft)]
+            ready = _NOTHING
+            settle()
+            if not self._stirred:
+                break
+        posts, self.posts = self.posts, []
+        return posts
+
+
+class Shelf:
+    """`keeper_answers.Shelf` over the disk of a simulated node: what it has committed, and nothing else."""
+
+    def __init__(self, companion: Companion) -> None:
+        self._companion = companion
+
+    def by_id(self, channel: str, message_id: str) -> Kept | None:
+        row = self._companion.node.store.history.row(message_id)
+        if row is None:
+            return None
+        return Kept(self._place(message_id), row.entry.lamport, message_id, row.raw)
+
+    def at(self, channel: str, place: int) -> Kept | None:
+        places = self._companion.node.store.places  # type: ignore[attr-defined]
+        return self.by_id(channel, places[place]) if place < len(places) else None
+
+    def place_of(self, channel: str, message_id: str) -> int | None:
+        return None if self.by_id(channel, message_id) is None else self._place(message_id)
+
+    def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]:
+        dated = self._companion.keys(Key(span.low, ""), Key(span.high + 1, ""), -1)
+        keys = [key for key in dated if _beyond(key, span)]
+        if span.newest_first:
+            keys.reverse()
+        found: list[Kept] = []
+        size = 0
+        for key in keys:
+            kept = self.by_id(channel, key[1])
+            assert kept is not None
+            size += len(kept.raw)
+            if len(found) == span.limit or (size > span.max_bytes and found):
+                return found, True
+            found.append(kept)
+        return found, False
+
+    def _place(self, message_id: str) -> int:
+        return self._companion.node.store.place(message_id)  # type: ignore[attr-defined,no-any-return]
+
+
+def _beyond(key: tuple[int, str], span: Span) -> bool:
+    return span.after is None or (key < span.after if span.newest_first else key > span.after)

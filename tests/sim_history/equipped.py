@@ -1,0 +1,194 @@
+"""A simulated node with everything that a real one has beside its engine: it asks Stores or is one, and writes to
+others alone. All of it is the production code; only disk, network and clock are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sdschat.catchup.progress import State
+from sdschat.catchup.sources import Source
+from sdschat.mvds.engine import Engine
+from sdschat.mvds.events import Delivered
+from sdschat.mvds.memory import MemoryStore
+from sdschat.mvds.rows import Write as DirectWrite
+from sdschat.mvds.values import Mode
+from sdschat.node.catchup_store import StorePages
+from sdschat.node.direct import CONFIG, pair_group
+from sdschat.node.presence import STORE
+from sdschat.sds.rows import Append, Write
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Now
+from sdschat.sim.companion import Companion, Disk, Parcel
+from sdschat.sim.node import CHANNEL, Node
+from sdschat.sim.scenario import Violation
+from sdschat.wire.catchup_codec import DIRECT, PAGES, Records, SyncCodec
+from tests.sim_history.booth import Booth, Shelf
+from tests.sim_history.lying import LyingShelf
+
+if TYPE_CHECKING:
+    from tests.sim_history.world import StoreWorld
+
+_CODEC = SyncCodec()
+
+
+class FullDisk(Disk):
+    """Direct messages are on it too, and where each message of the log is kept. One step is one transaction."""
+
+    __slots__ = ("direct", "numbers", "pending", "places")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.direct = MemoryStore()
+        self.pending: tuple[DirectWrite, ...] = ()
+        self.places: list[str] = []
+        self.numbers: dict[str, int] = {}
+
+    def place(self, message_id: str) -> int:
+        return self.numbers[message_id]
+
+    def apply(self, writes: Iterable[Write]) -> None:
+        known = list(writes)
+        super().apply(known)
+        for write in known:
+            if isinstance(write, Append):
+                self.numbers[write.row.entry.message_id] = len(self.places)
+                self.places.append(write.row.entry.message_id)
+        self.direct.apply(self.pending)
+        self.pending = ()
+
+
+class Equipped(Companion):
+    """See `Companion`."""
+
+    def __init__(self, world: StoreWorld, node: Node, now: Now) -> None:
+        super().__init__(world, node, now)
+        self.everyone = world
+        self.person = world.people[node.index]
+        self.name = self.person.address
+        assert isinstance(node.store, FullDisk)
+        self.disk = node.store
+        self.disk.pending = ()
+        shelf = LyingShelf(self, self.person.lies) if self.person.lies else Shelf(self)
+        self.booth = Booth(self, self.person, shelf if self.person.store else None)
+        self.pages = StorePages(self.booth.client, self._took, self._store_failed)
+        self.direct = Engine(CONFIG, self.name.encode(), self.disk.direct, now, self.disk.direct.snapshot())
+        self._now = now
+        self._connected = False
+        self._others: Sequence[Node] = ()
+        self._told: list[tuple[bytes, bytes]] = []
+
+    # What the world tells.
+
+    def present(self, others: Sequence[Node], now: Now) -> None:
+        self._now, self._others = now, others
+        if not self._connected:
+            self._connected = True
+            for part in self.booth.parts:
+                part.connected(now)
+        people = [self.everyone.people[other.index] for other in others]
+        before, presence = self.booth.presence.online, self.booth.presence
+        presence.online = {person.address: person.address for person in people}
+        presence.roles = {person.address: STORE for person in people if person.store}
+        for person in people:
+            if person.address not in before:
+                self._meet(person.address)
+                self.direct.peer_online(person.address, now)
+        for gone in before.keys() - presence.online:
+            self.exchange.gone(gone)
+            self.direct.peer_offline(gone, now)
+        super().present(others, now)
+
+    def offline(self, now: Now) -> None:
+        super().offline(now)
+        self.pages.cancel()
+        if self._connected:
+            self._connected = False
+            for part in self.booth.parts:
+                part.disconnected(now)
+        self.booth.presence.online, self.booth.presence.roles = {}, {}
+
+    def sources(self, others: Sequence[Node], now: Now) -> list[Source]:
+        stores = self.booth.client.stores()
+        people = [self.everyone.people[other.index] for other in others]
+        return [*(Source(one, True) for one in stores), *(Source(one.address) for one in people if not one.store)]
+
+    def hear(self, parcel: Parcel, now: Now) -> None:
+        self._now = now
+        if parcel.what == "sync":
+            super().hear(parcel, now)
+        else:
+            self.booth.hear(parcel.what, parcel.frm, parcel.packet, now)
+
+    def records(self, frm: str, found: Records, now: Now) -> None:
+        if found.lane == PAGES:
+            super().records(frm, found, now)
+            return
+        self._meet(frm)
+        self.direct.receive(frm, found.payload, now)
+
+    def next_wake(self) -> int | None:
+        due = [super().next_wake(), self.booth.next_wake(), self.direct.next_wake() if self._connected else None]
+        return min((when for when in due if when is not None), default=None)
+
+    def advance(self, now: Now) -> None:
+        self._now = now
+        super().advance(now)
+        self.booth.advance(now)
+        when = self.direct.next_wake()
+        if when is not None and when <= now.mono:
+            self.direct.advance(now)
+
+    def take(self, ready: Ready, now: Now) -> list[Parcel]:
+        self._now = now
+        posts = self.booth.take(ready, now, self._settle)
+        parcels = super().take(ready, now)
+        parcels += [Parcel(self.name, post.to, post.what, post.payload) for post in posts]
+        direct = self.direct.take()
+        self.disk.pending = direct.writes
+        parcels += [
+            Parcel(self.name, packet.peer, "sync", _CODEC.encode_records(packet.payload, DIRECT))
+            for packet in direct.packets
+        ]
+        came = [event for event in direct.events if isinstance(event, Delivered) and event.peer]
+        self._told += [(event.message_id, event.message.body) for event in came]
+        return parcels
+
+    def saved(self) -> None:
+        told, self._told = self._told, []
+        for message_id, body in told:
+            self.everyone.letters.came(message_id, body, self.node.index)
+
+    # Direct messages.
+
+    def write(self, to: str, body: bytes, now: Now) -> bytes:
+        self._meet(to)
+        return self.direct.send(pair_group(CHANNEL, self.name, to), body, now, mode=Mode.BATCH)
+
+    def _meet(self, other: str) -> None:
+        self.direct.join(pair_group(CHANNEL, self.name, other), (other,))
+
+    # Pages of Stores.
+
+    def _settle(self) -> None:
+        if self.booth.left:
+            liars = {self.everyone.at[store] for store in self.booth.left}
+            self.booth.left.clear()
+            if not all(self.everyone.people[at].lies for at in liars):
+                raise Violation("H3", f"{self.node.plan.name} takes an honest Store for a liar")
+            self.everyone.noticed += len(liars)
+            self.seeker.sources(self.sources(self._others, self._now), self._now.mono)
+        if self.seeker.ranges is not None:
+            (store, want), self.seeker.ranges = self.seeker.ranges, None
+            self.pages.fetch(store, want)
+
+    def _took(self, packets: Sequence[bytes], last: bool) -> None:
+        if self.seeker.state is State.LOADING:
+            self.everyone.from_stores += len(packets)
+        self.exchange.take_in(packets, last, self._now, "store")
+        self.exchange.settle(self._now)
+
+    def _store_failed(self, store: str) -> None:
+        self.seeker.failed(store, self._now.mono)
+        self.seeker.sources(self.sources(self._others, self._now), self._now.mono)
+        self.exchange.settle(self._now)

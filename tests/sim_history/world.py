@@ -1,0 +1,116 @@
+"""The world with Stores and direct messages in it, beside catching up."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from sdschat.sds.values import Now
+from sdschat.sim.companion import Companion, Disk, Parcel
+from sdschat.sim.history import HistoryWorld
+from sdschat.sim.history_run import _act
+from sdschat.sim.node import Node
+from sdschat.sim.scenario import Action, Violation
+from sdschat.sim.world import ACTION
+from tests.sim_history.equipped import Equipped, FullDisk
+from tests.sim_history.people import people_of
+
+_LETTERS = 12  # direct messages among the faults, at most
+_KILLED_WITHIN = 4_000  # milliseconds of the catching up at the end
+_SWITCHED_ON = 20_000  # after that
+_PATIENCE = 1_200_000  # the longest back-off of direct messages is 17 minutes
+
+
+class Letters:
+    """Direct messages, and what became of them."""
+
+    def __init__(self) -> None:
+        self.sent: dict[bytes, tuple[int, int, bytes]] = {}
+        self.told: set[bytes] = set()
+
+    def came(self, message_id: bytes, body: bytes, at: int) -> None:
+        """D1: what is told was written, by that one to this one, and is told once."""
+        written = self.sent.get(message_id)
+        if written is None or written[1:] != (at, body):
+            raise Violation("D1", f"{at} got a direct message that nobody wrote to it")
+        if message_id in self.told:
+            raise Violation("D1", f"{at} was told twice of a direct message")
+        self.told.add(message_id)
+
+
+class StoreWorld(HistoryWorld):
+    """See `HistoryWorld`."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.people = people_of(self.scenario)
+        self.at = {person.address: index for index, person in enumerate(self.people)}
+        self.letters = Letters()
+        self.from_stores = 0  # messages of pages
+        self.noticed = 0  # how often a lie was
+        self._draw = Random(f"world {self.scenario.seed}")
+        for number in range(self._draw.randint(0, _LETTERS)):
+            at = self._draw.randint(0, self.scenario.heal_at)
+            self._schedule(at, "letter", self._draw.randrange(len(self.nodes)), number)
+
+    def _schedule(self, at: int, verb: str, node: int, number: int = 0) -> None:
+        self.schedule(at, ACTION, -1, Action(at, verb, node, number))
+
+    def disk(self) -> Disk:
+        return FullDisk()
+
+    def companion(self, node: Node, now: Now) -> Companion:
+        return Equipped(self, node, now)
+
+    def receivers(self, parcel: Parcel) -> list[int]:
+        if parcel.what == "store/query":
+            return [at for at, person in enumerate(self.people) if person.store and person.address != parcel.frm]
+        if parcel.what == "store/answer" and self.people[self.at[parcel.frm]].lies == "silent":
+            return []
+        return [self.at[parcel.to]]
+
+    def act(self, action: Action) -> None:
+        if action.verb == "letter":
+            self._write(action)
+        elif action.verb == "killed":
+            self.nodes[action.node].kill()
+        else:
+            super().act(action)
+
+    def _write(self, action: Action) -> None:
+        node, companion = self.nodes[action.node], self.companions.get(action.node)
+        if node.channel is None or not isinstance(companion, Equipped):
+            return
+        to = (action.node + 1 + action.number % (len(self.nodes) - 1)) % len(self.nodes)
+        body = b"%d to you alone" % action.number
+        message_id = companion.write(self.people[to].address, body, node.now(self.time))
+        self.letters.sent[message_id] = (action.node, to, body)
+        self.flush(node)
+
+    def came_back(self) -> None:
+        """Each Store is killed while others catch up, and everybody writes to somebody once more."""
+        for node in self.nodes:
+            at = self.time + self._draw.randint(0, _KILLED_WITHIN)
+            if self.people[node.index].store and self._draw.random() < 0.6:
+                self._schedule(at, "killed", node.index)
+                self._schedule(at + _SWITCHED_ON, "restart", node.index)
+            self._schedule(at, "letter", node.index, 1000 + node.index)
+
+    def check(self) -> None:
+        """D2: whatever was saved by who wrote it has come, and that is known to who wrote it."""
+        until = self.time + _PATIENCE
+        while (wrong := self._undelivered()) and self.time < until:
+            self.run(self.time + 1000, _act)
+        if wrong:
+            raise Violation("D2", wrong)
+
+    def _undelivered(self) -> str:
+        for message_id, (frm, to, _) in self.letters.sent.items():
+            one, other = self.nodes[frm].store, self.nodes[to].store
+            assert isinstance(one, FullDisk)
+            assert isinstance(other, FullDisk)
+            if one.direct.holds(message_id) and not other.direct.holds(message_id):
+                return f"a direct message from {frm} to {to} did not come"
+            if any(row.message_id == message_id for row in one.direct.snapshot().records):
+                return f"{frm} does not know that {to} has its direct message"
+        return ""
