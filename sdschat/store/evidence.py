@@ -15,9 +15,11 @@ from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.columns import LOG_COLUMNS, load_ids
 from sdschat.store.connection import open_reader
 from sdschat.store.directory import Tally, count_again, load_tallies
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.floors import floor_of
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import FINGERPRINT_BYTES, JournalRow
+from sdschat.store.local import Local
 from sdschat.store.migrate import require_current
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.sums import body_sum, row_sum
@@ -141,8 +143,17 @@ class Evidence:
     def messages(self, number: int) -> Iterator[Found]:
         """The log of a channel, in the order in which it was written."""
         with told_plainly(self.path):
+            kept_from = self._kept_from(number)
             for row in self._connection.execute(_MESSAGES, (first_place(number), last_place(number))):
-                yield _found(row)
+                yield _found(row, kept_from)
+
+    def _kept_from(self, number: int) -> int:
+        """A Store lets go of packets that are dated earlier. Altered, this excuses nothing."""
+        name = next((name for name, tally in self._tallies.items() if tally.number == number), "")
+        try:
+            return floor_of(Local(self._connection, self.path), name).lamport
+        except (StoreDamaged, ValueError, TypeError):
+            return 0
 
     def declared(self, number: int) -> Iterator[Told]:
         with told_plainly(self.path):
@@ -172,7 +183,7 @@ class Evidence:
         self.close()
 
 
-def _found(row: Any) -> Found:
+def _found(row: Any, kept_from: int) -> Found:
     _, _, lamport, message_id, sender_id, dependencies, _, own, via, received_at, checksum = row[:_WIDTH]
     raw, raw_sum, nick, text, verdict, sent_at, text_sum = row[_WIDTH : _WIDTH + 7]
     outgoing = row[_WIDTH + 7 :]
@@ -181,7 +192,8 @@ def _found(row: Any) -> Found:
         damage.append("its row in the log was altered")
         dependencies = dependencies if _is_ids(dependencies) else "[]"
     if raw is None:
-        damage.append("its packet is gone")
+        if own or lamport >= kept_from:
+            damage.append("its packet is gone")
     elif body_sum(message_id, raw) != raw_sum:
         damage.append("its packet was altered")
     if text_sum is not None and row_sum((message_id, row[0], nick, text, verdict, sent_at)) != text_sum:

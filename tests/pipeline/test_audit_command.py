@@ -15,6 +15,9 @@ from sdschat.cli.program import program, run
 from sdschat.pipeline.compare import compare, databases
 from sdschat.pipeline.rules import DEFAULT
 from sdschat.store.evidence import Evidence
+from sdschat.store.retention import drop_oldest
+from sdschat.store.store import Store
+from sdschat.wire.sds_codec import SdsCodec
 from tests.cli.processes import run as run_process
 from tests.pipeline.field import WORDS, change, database, nth, talk
 
@@ -94,6 +97,31 @@ def test_a_row_altered_by_hand_is_told_with_node_message_and_place(
     assert (altered["message_id"], altered["position"]) == (message_id, 3)
     (bad,) = [row for row in found["nodes"] if not row["agrees"]]
     assert bad["nick"] == "cleo"
+
+
+def let_go(field: Path, name: str, before: int) -> None:
+    """As a Store does with packets that are older than it keeps."""
+    with Store.open(database(field, name), SdsCodec()) as store:
+        assert drop_oldest(store, "lobby", before, 100, 1).packets > 0
+
+
+def lamport_of(field: Path, name: str, index: int) -> int:
+    message_id = nth(field, name, index)[1]
+    return next(row.lamport for row in compare(databases([field]), 1, DEFAULT).log if row.message_id == message_id)
+
+
+def test_packets_that_a_store_let_go_of_are_no_fault(field: Path) -> None:
+    let_go(field, "bob", lamport_of(field, "bob", 6))
+    assert ask(field).return_value == 0
+
+
+def test_a_packet_that_a_store_should_still_have_is_told(field: Path) -> None:
+    let_go(field, "bob", lamport_of(field, "bob", 6))
+    place, message_id = nth(field, "bob", 8)
+    change(field, "bob", "DELETE FROM body WHERE place = ?", place)
+    code, found = asked(field)
+    assert code == 1
+    assert [(row["kind"], row["message_id"]) for row in found["findings"]] == [("altered", message_id)]
 
 
 def test_a_hole_in_a_journal_is_told_and_no_fault(field: Path) -> None:
