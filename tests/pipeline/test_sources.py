@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 
+from sdschat.catchup.values import Frame, Nudge
+from sdschat.mvds.values import Payload
 from sdschat.pipeline.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
 from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import files, read_file
+from sdschat.pipeline.sources.packets import packet_row
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
+from sdschat.wire.catchup_codec import DIRECT, PAGES, SyncCodec
 from sdschat.wire.sds_codec import SdsCodec
 from tests.pipeline.field import WORDS, change, database, talk
 from tests.pipeline.worlds import with_filter
@@ -55,6 +59,23 @@ def test_the_journal_of_a_database_is_that_of_its_export(field: Path, tmp_path: 
     with Reader.open(path, SdsCodec()) as reader:
         exported = lines(tmp_path / "bob.jsonl", *json_lines(reader.journal()))
     assert read(exported) == [row for row in read(path) if isinstance(row, Journal)]
+
+
+def recorded_as(topic: str, raw: bytes) -> str:
+    return packet_row(("run", "tap", 1, 5, f"sds/1/lobby/{topic}", "lobby"), raw).kind
+
+
+def test_what_is_not_on_the_topic_of_messages_is_told_apart_by_topic_and_by_what_is_in_it() -> None:
+    codec, nothing = SyncCodec(), Payload(acks=(bytes(32),))
+    assert {
+        "presence": recorded_as("who/ann", b"here"),
+        "store_query": recorded_as("store/query/ann", b""),
+        "store_answer": recorded_as("store/answer/ann", b""),
+        "comparison": recorded_as("sync/ann/bob", codec.encode_frame(Frame(1, 1, Nudge(3)))),
+        "page": recorded_as("sync/ann/bob", codec.encode_records(nothing, PAGES)),
+        "direct": recorded_as("sync/ann/bob", codec.encode_records(nothing, DIRECT)),
+    } == {kind: kind for kind in ("presence", "store_query", "store_answer", "comparison", "page", "direct")}
+    assert recorded_as("timber/ann/bob", b"") == "other"
 
 
 def test_the_parts_of_a_packet_add_up_to_less_than_it(field: Path) -> None:
@@ -133,7 +154,7 @@ def test_a_captured_packet_is_taken_apart(tmp_path: Path) -> None:
     assert (whole.kind, whole.message_id, whole.sender, whole.lamport) == ("message", "m1", "ann", 77)
     assert (whole.bytes, whole.content_bytes) == (len(raw), len(b"content"))
     assert (broken.kind, broken.reason) == ("refused", "unreadable")
-    assert other.kind == "other"
+    assert other.kind == "presence"
 
 
 def test_of_a_folder_only_whole_sources_are_taken(tmp_path: Path) -> None:

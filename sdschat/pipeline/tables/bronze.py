@@ -104,7 +104,9 @@ class Packet(NamedTuple):
     ts_ms: int
     topic: str
     channel: str
-    kind: str  # message, sync, ephemeral, refused, or other (not of the message topic)
+    # On the topic of messages: message, sync, ephemeral or refused. Elsewhere: presence, store_query, store_answer,
+    # comparison, page (of catching up), direct (messages to one participant), or other.
+    kind: str
     reason: str | None  # of the refusal
     message_id: str | None
     sender: str | None
