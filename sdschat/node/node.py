@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sdschat.identity.content import ContentKind, problems_with
 from sdschat.node.clock import Clock
 from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
+from sdschat.node.pace import Pace
 from sdschat.node.profile import Profile
 from sdschat.node.reading import Desk
 from sdschat.node.settings import Settings
@@ -27,13 +28,6 @@ if TYPE_CHECKING:
 
 RECENT: Final = 300
 RETRY: Final = 2.0  # seconds until saving is tried again
-# Saving costs a wait for the disk, however much is saved. Under load it is put off by a moment too short to be felt,
-# so that more is saved at once. Meanwhile the loop is free for others, such as the keys of whoever types: it is so for
-# as long as it was held by the turn before, on a slow disk too, unless so many wait that the next turn would be long.
-_BUSY: Final = 8  # messages in one transaction
-_PAUSE: Final = 0.004  # seconds
-_LONGEST: Final = 0.05  # seconds
-_MOST: Final = 32  # packets
 _log = logging.getLogger("sdschat.node")
 
 Consumer = Callable[[Fact], None]
@@ -42,10 +36,7 @@ PartMaker = Callable[["Room"], "Part"]
 
 class Node:
     """Feed, save, send, tell. All of it on the loop's thread; nothing here blocks but the disk.
-
-    The engine, the transport and what else only a channel needs is imported with the first channel: an interface that
-    reads the history and joins a moment later shows it sooner (`sdschat.node.late`).
-    """
+    What only a channel needs is imported with the first one, so that an interface is shown sooner (`late`)."""
 
     def __init__(
         self, profile: Profile, nick: str, settings: Settings, network: Network, clock: Clock | None = None
@@ -66,10 +57,7 @@ class Node:
         self._makers: list[PartMaker] = [self._restoring]
         self._stirred: dict[str, Room] = {}
         self._unsaved: list[Batch] = []
-        self._turn_due = self._busy = False
-        self._waiting = 0  # packets and other things that stirred since the last turn
-        self._put_off: asyncio.TimerHandle | None = None
-        self._free_until = 0.0  # on the loop's clock
+        self._pace = Pace(self._loop, self._turn)
         self._alarm: asyncio.TimerHandle | None = None
         self._retry: asyncio.TimerHandle | None = None
         self._closing = False
@@ -195,29 +183,17 @@ class Node:
     def _stir(self, room: Room) -> None:
         """Something is ready. It is taken after everything that arrives in this turn of the loop."""
         self._stirred[room.name] = room
-        self._waiting += 1
-        if not self._turn_due:
-            self._turn_due = True
-            if self._free_until > self._loop.time():
-                self._put_off = self._loop.call_at(self._free_until, self._turn)
-            else:
-                self._loop.call_soon(self._turn)
-        elif self._waiting >= _MOST and self._put_off is not None:
-            self._put_off.cancel()
-            self._put_off = None
-            self._loop.call_soon(self._turn)
+        self._pace.stir()
 
     def _turn(self) -> None:
         from sdschat.node.saving import gather
 
-        began = self._loop.time()
-        self._turn_due = False
-        if self._put_off is not None:
-            self._put_off.cancel()
-        self._waiting, self._put_off = 0, None
+        self._pace.begin()
         stirred, self._stirred = self._stirred, {}
+        taken: list[Batch] = []
         try:
-            self._unsaved += [gather(room, self.desk, self._clock) for room in stirred.values()]
+            taken += (gather(room, self.desk, self._clock) for room in stirred.values())
+            self._unsaved += taken
             self.desk.forget_claims()
             if self._retry is None:
                 self._commit()
@@ -225,8 +201,7 @@ class Node:
             # What was taken is neither saved nor sent: going on from here would be going on without it.
             self._fail(error)
         self._set_alarm()
-        ended = self._loop.time()
-        self._free_until = ended + min(_LONGEST, max(ended - began, _PAUSE if self._busy else 0.0))
+        self._pace.end(sum(len(batch.texts) for batch in taken))
 
     def _commit(self) -> None:
         from sdschat.node.saving import save
@@ -238,7 +213,6 @@ class Node:
             self._wait_for_disk(error)
             return
         self._unsaved = []
-        self._busy = sum(len(batch.texts) for batch in batches) >= _BUSY
         for batch in batches:
             batch.room.publish(batch.packets)
             for work in batch.parts:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node import node as module
-from sdschat.node import saving
+from sdschat.node import pace, saving
 from sdschat.node.facts import ConnectionChanged, MessageDelivered
 from tests.node.worlds import Member, World, world
 
@@ -47,8 +46,8 @@ async def step() -> None:
 
 def test_of_a_flood_a_turn_takes_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long it would be put off otherwise: the number that waits ends that."""
-    monkeypatch.setattr(module, "_PAUSE", 3600.0)
-    monkeypatch.setattr(module, "_LONGEST", 3600.0)
+    monkeypatch.setattr(pace, "PAUSE", 3600.0)
+    monkeypatch.setattr(pace, "LONGEST", 3600.0)
 
     async def story() -> None:
         async with world(tmp_path) as w:
@@ -61,8 +60,8 @@ def test_of_a_flood_a_turn_takes_no_more_than_it_may(tmp_path: Path, monkeypatch
                     room.receive(packet, "live")
                 await step()
                 taken.append(len(ann.of(MessageDelivered)) - before)
-            assert max(taken) <= module._MOST
-            assert sum(taken) >= len(packets) - module._MOST
+            assert max(taken) <= pace.MOST
+            assert sum(taken) >= len(packets) - pace.MOST
 
     asyncio.run(story())
 

@@ -1,0 +1,56 @@
+"""When a node saves, sends and tells what is ready: at once, or a moment later where much comes in.
+
+Saving costs a wait for the disk, however much is saved. Under load it is put off by a moment too short to be felt, so
+that more is saved at once. Meanwhile the loop is free for others, such as the keys of whoever types: it is so for as
+long as it was held by the turn before, on a slow disk too, unless so many wait that the next turn would be long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+BUSY: Final = 8  # messages in one transaction
+PAUSE: Final = 0.004  # seconds
+LONGEST: Final = 0.05  # seconds
+MOST: Final = 32  # packets
+
+
+class Pace:
+    """Calls `turn` after something stirred, and after everything that arrives in the same turn of the loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, turn: Callable[[], None]) -> None:
+        self.due = False
+        self._loop = loop
+        self._turn = turn
+        self._waiting = 0  # packets and other things that stirred since the last turn
+        self._put_off: asyncio.TimerHandle | None = None
+        self._began = self._free_until = 0.0  # on the loop's clock
+
+    def stir(self) -> None:
+        self._waiting += 1
+        if not self.due:
+            self.due = True
+            if self._free_until > self._loop.time():
+                self._put_off = self._loop.call_at(self._free_until, self._turn)
+            else:
+                self._loop.call_soon(self._turn)
+        elif self._waiting >= MOST and self._put_off is not None:
+            self._put_off.cancel()
+            self._put_off = None
+            self._loop.call_soon(self._turn)
+
+    def begin(self) -> None:
+        """The turn begins, whoever called for it."""
+        if self._put_off is not None:
+            self._put_off.cancel()
+        self.due = False
+        self._waiting, self._put_off = 0, None
+        self._began = self._loop.time()
+
+    def end(self, messages: int) -> None:
+        """The turn is over, and saved so many."""
+        ended = self._loop.time()
+        least = PAUSE if messages >= BUSY else 0.0
+        self._free_until = ended + min(LONGEST, max(ended - self._began, least))
