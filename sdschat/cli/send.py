@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,11 +16,13 @@ from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.sources import Chosen
 from sdschat.cli.streams import bursts
 from sdschat.node.facts import Fact, HandedOver, NotPublished
-from sdschat.node.mvds import sync_part
-from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
+
+if TYPE_CHECKING:
+    from sdschat.node.direct import Direct
+    from sdschat.node.node import Node
 
 _WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.ACKED}
 _PART: Final = 40_000  # bytes of one message, so that it fits into a packet whatever filter goes with it
@@ -131,7 +133,7 @@ class _Sending:
 
     async def _find(self, name: str) -> None:
         """Whom we are to write to may have to show up first."""
-        people = sync_part(self._node, self._order.channel).direct.people
+        people = self._direct().people
         for left in range(_LOOKS, -1, -1):
             try:
                 people.find(name)
@@ -141,10 +143,15 @@ class _Sending:
                     raise Problem(str(error), WRONG_USE) from error
             await asyncio.sleep(_LOOK)
 
+    def _direct(self) -> Direct:
+        from sdschat.node.mvds import sync_part
+
+        return sync_part(self._node, self._order.channel).direct
+
     def _put(self, text: str) -> str:
         order = self._order
         if order.to:
-            return sync_part(self._node, order.channel).direct.send(order.to, text)
+            return self._direct().send(order.to, text)
         return self._node.send(order.channel, text, ephemeral=order.ephemeral).message_id
 
     def _send(self, text: str) -> None:

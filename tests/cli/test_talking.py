@@ -122,23 +122,39 @@ def test_a_reader_that_hangs_does_not_hang_the_program(start: Start, tmp_path: P
 def test_send_waits_for_the_acknowledgement(start: Start, tmp_path: Path, port: int) -> None:
     bob = start("bob", "--linger", "forever")
     bob.until_event("connection", state="connected")
-    shared = ("--name", "ann", "--timing", "demo", "--set", f"embedded.port={port}")
-    done = run(tmp_path, "send", "lobby", "are you there?", "--wait", "acked", *shared)
+    done = run(tmp_path, "send", "lobby", "are you there?", "--wait", "acked", *_ann(port))
     assert done.returncode == 0, done.stderr
     bob.until_texts("are you there?")
     assert done.stdout.strip() == next(
         line["message"]["message_id"] for line in bob.lines if line["event"] == "delivered"
     )
-    piped = run(tmp_path, "send", "lobby", "-", *shared, stdin=b"from a file\nin two lines\n")
-    assert piped.returncode == 0, piped.stderr
-    bob.until_texts("are you there?", "from a file\nin two lines")
-    long = run(tmp_path, "send", "lobby", "-", *shared, stdin=b"many a line\n" * 5000)
-    assert (long.returncode, len(long.stdout.splitlines())) == (0, 2), long.stderr
-    bob.until(lambda lines: len(bob.texts(lines)) == 4, "not in two parts")
-    assert "\n".join(bob.texts()[2:]) == "\n".join(["many a line"] * 5000)
-    for wrong in (b"", b"\n", b"\xff"):
-        assert run(tmp_path, "send", "lobby", "-", *shared, stdin=wrong).returncode == 2
     assert bob.kill(signal.SIGINT) == 130
+
+
+def test_send_takes_standard_input(start: Start, tmp_path: Path, port: int) -> None:
+    bob = start("bob", "--linger", "forever")
+    bob.until_event("connection", state="connected")
+    piped = run(tmp_path, "send", "lobby", "-", *_ann(port), stdin=b"from a file\nin two lines\n")
+    assert piped.returncode == 0, piped.stderr
+    bob.until_texts("from a file\nin two lines")
+
+
+def test_send_makes_several_messages_of_what_is_too_long_for_one(start: Start, tmp_path: Path, port: int) -> None:
+    bob = start("bob", "--linger", "forever")
+    bob.until_event("connection", state="connected")
+    long = run(tmp_path, "send", "lobby", "-", *_ann(port), stdin=b"many a line\n" * 5000)
+    assert (long.returncode, len(long.stdout.splitlines())) == (0, 2), long.stderr
+    bob.until(lambda lines: len(bob.texts(lines)) == 2, "not in two parts")
+    assert "\n".join(bob.texts()) == "\n".join(["many a line"] * 5000)
+
+
+@pytest.mark.parametrize("wrong", [b"", b"\n", b"\xff"], ids=["nothing", "no text", "not UTF-8"])
+def test_send_refuses_standard_input_without_text(tmp_path: Path, port: int, wrong: bytes) -> None:
+    assert run(tmp_path, "send", "lobby", "-", *_ann(port), stdin=wrong).returncode == 2
+
+
+def _ann(port: int) -> tuple[str, ...]:
+    return ("--name", "ann", "--timing", "demo", "--set", f"embedded.port={port}")
 
 
 def test_a_state_that_is_not_reached_in_time(tmp_path: Path, port: int) -> None:
