@@ -52,10 +52,16 @@ class Needs:
         at = bisect_right(self._ascending, key, key=lambda need: need.low) - 1
         return at >= 0 and key < self._ascending[at].high
 
+    def forget_below(self, floor: Key) -> None:
+        """Nothing from before that is to be had."""
+        kept = [need for need in self._left if need.high > floor]
+        self._left = [need._replace(low=max(need.low, floor)) for need in kept]
+
     def settle(self, lowest: Key | None) -> None:
         """What was asked for came, down to a lowest key."""
         asked, self._asked, self._ascending = self._asked, [], []
-        self._left = [need for need in self._left if need not in asked]
+        highs = {need.high for need in asked}
+        self._left = [need for need in self._left if need.high not in highs]
         last = asked[-1] if asked else None
         over = sum(need.messages for need in asked) - READ_FIRST
         if self._partly and last is not None and not last.shorts and over > 0 and lowest is not None:

@@ -60,6 +60,11 @@ class Seeker:
         return "" if self._source is None else self._source.name
 
     @property
+    def reach(self) -> Key:
+        """From where on the log is as complete as those who were asked could make it; all of them dropped the rest."""
+        return self._sources.reach or self.low
+
+    @property
     def active(self) -> bool:
         return self.state is not State.DONE
 
@@ -139,8 +144,6 @@ class Seeker:
             return self._deadline
         return self._sources.next_wake() if self.state is State.WAITING else None
 
-    # What comes.
-
     def heard(self, source: str, frame: Frame, mono: int) -> None:
         """An answer, or that there will be none."""
         if source != self.source or (frame.session, frame.number) != (self._session, self._number):
@@ -186,6 +189,12 @@ class Seeker:
             self._needs.settle(self._lowest)
             self._want(mono)
 
+    def floor(self, source: str, lamport: int) -> None:
+        """It says that it keeps nothing dated before that: whoever else is asked may have it."""
+        if source == self.source and lamport > self.low.lamport:
+            self._sources.floors[source] = Key(lamport, "")
+            self._needs.forget_below(Key(lamport, ""))
+
     def failed(self, source: str, mono: int, lied: bool = False) -> None:
         """A source cannot be reached, does not give pages, or gives what it should not."""
         if source == self.source and self._source is not None:
@@ -208,7 +217,8 @@ class Seeker:
         self.state = State.COMPARING
         self._session, self._number = self._draw(), 0
         # The first comparison may guess; the second finds that the logs are equal, or else what was guessed wrong.
-        self._asker = Asker(self._log, self.low, self._high, self._session, guess=not self._rounds)
+        low = min(self._sources.floors.get(source.name, self.low), self._high)
+        self._asker = Asker(self._log, low, self._high, self._session, guess=not self._rounds)
         self._ask(mono)
 
     def _drop_source(self) -> None:
@@ -262,7 +272,7 @@ class Seeker:
             self.lacked_by[self.source] = asker.lacking
         self._rounds += 1
         if not asker.needs or (self._rounds > 2 and not self._came) or self._rounds > ROUNDS:
-            self._sources.compared.add(self.source)
+            self._sources.done_with(self.source, self.low)
             self._source = None
             self.state = State.DONE if len(self._sources.compared) >= SOURCES else State.WAITING
             self._next_source(mono)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from sdschat.catchup.values import Key
+
 # Who comes when we are here asks first: that shows what both lack, and after it equal logs cost next to nothing.
 AFTER_YOU: Final = 5_000  # milliseconds
 ALONE: Final = 1_000  # so long we must have been here before it
@@ -24,6 +26,8 @@ class Sources:
 
     def __init__(self) -> None:
         self.compared: set[str] = set()
+        self.floors: dict[str, Key] = {}  # of those that dropped what is older
+        self.reach: Key | None = None  # how far back the one that has most was compared with
         self._present: dict[str, Source] = {}
         self._resting: dict[str, int] = {}  # until when
         self._failures: dict[str, int] = {}  # how often each failed since it last gave something
@@ -35,6 +39,8 @@ class Sources:
     def restart(self) -> None:
         """Everybody may be asked again."""
         self.compared.clear()
+        self.floors.clear()
+        self.reach = None
         self._resting.clear()
         self._failures.clear()
         self._alone_since = None
@@ -61,6 +67,12 @@ class Sources:
         """When the first of those that rest may be asked."""
         resting = (self._resting.get(name) for name in self._present if name not in self.compared)
         return min((until for until in resting if until is not None), default=None)
+
+    def done_with(self, name: str, low: Key) -> None:
+        """Nothing more is to be had from it of what is dated from `low` on."""
+        self.compared.add(name)
+        low = self.floors.get(name, low)
+        self.reach = low if self.reach is None else min(low, self.reach)
 
     def failed(self, name: str, mono: int, rest: int = 0) -> None:
         times = self._failures[name] = self._failures.get(name, 0) + 1

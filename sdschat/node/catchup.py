@@ -186,7 +186,7 @@ class CatchUp:
             if client is None:
                 return []
             self._client = client
-            self._pages = StorePages(client, self._took, self._store_failed)
+            self._pages = StorePages(client, self._took, self._store_failed, self.seeker.floor)
         return [] if self._client is None else self._client.stores()
 
     def _took(self, packets: Sequence[bytes], last: bool) -> None:
@@ -214,7 +214,7 @@ class CatchUp:
                 self._begin_at = now.mono + SETTLE
         if self.seeker.state is State.DONE and self.seeker.begun and self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
-            self._room.channel.lower_horizon(now, self._kept.since)
+            self._room.channel.lower_horizon(now, max(self._kept.since, self.seeker.reach.lamport))
 
     def _tell(self, now: Now) -> list[CatchingUp]:
         progress = self.seeker.progress()

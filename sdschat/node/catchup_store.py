@@ -21,6 +21,9 @@ class Fetched(Protocol):
     def more(self) -> bool: ...
 
     @property
+    def floor(self) -> int: ...
+
+    @property
     def last(self) -> Key | None: ...
 
 
@@ -33,14 +36,17 @@ class Client(Protocol):
 
 
 class StorePages:
-    """One want at a time. `took` gets packets, and whether they are the last; `failed` is told where none come."""
+    """One want at a time. `took` gets packets, and whether they are the last; `failed` is told where none come, and
+    `floor` from which date on the Store has anything at all."""
 
     def __init__(
-        self, client: Client, took: Callable[[Sequence[bytes], bool], None], failed: Callable[[str], None]
-    ) -> None:
+        self, client: Client, took: Callable[[Sequence[bytes], bool], None], failed: Callable[[str], None],
+        floor: Callable[[str, int], None],
+    ) -> None:  # fmt: skip
         self._client = client
         self._took = took
         self._failed = failed
+        self._floor = floor
         self._left: deque[Stretch] = deque()
         self._round = 0  # answers to an earlier want are not looked at
 
@@ -68,11 +74,15 @@ class StorePages:
                 self._failed(store)
                 return
             rest = left - len(fetched.packets)
+            if fetched.floor:
+                self._floor(store, fetched.floor)
             if fetched.more and fetched.last is not None and rest > 0:
                 self._took(fetched.packets, False)
                 self._go_on(store, want, number, fetched.last, rest)
                 return
             self._left.popleft()
+            while self._left and self._left[0].high.lamport < fetched.floor:
+                self._left.popleft()
             over = not self._left or rest <= 0
             self._took(fetched.packets, over)
             if not over:

@@ -268,3 +268,34 @@ def test_what_looked_like_one_message_and_is_more_is_found_by_the_next_compariso
     world.present("ann", "bob")
     world.run(MINUTE, ["bob"])
     assert world.keys("bob") == keys
+
+
+def test_what_a_source_dropped_is_not_asked_of_it_again_and_not_counted_as_had() -> None:
+    keys = some_keys(3000)
+    world = World({"ann": keys, "bob": keys[2000:]})
+    seeker = world.peers["bob"].exchange.seeker
+    world.begin("bob")
+    world.present("ann", "bob")
+    while seeker.state is not State.LOADING:
+        world.run(world.mono + 1)
+    seeker.floor("ann", keys[1500][0])
+    seeker.floor("cid", keys[2900][0])  # who is not asked has no say
+    world.run(MINUTE, ["bob"])
+    assert seeker.state is State.DONE
+    assert seeker.reach == Key(keys[1500][0], "")
+    assert world.peers["ann"].asked + world.peers["bob"].asked < 4
+
+
+def test_another_source_that_has_what_one_dropped_is_asked_for_all_of_it() -> None:
+    keys = some_keys(3000)
+    world = World({"ann": keys[2500:], "cid": keys, "bob": keys[2900:]})
+    seeker = world.peers["bob"].exchange.seeker
+    world.begin("bob")
+    world.present("ann", "bob")
+    while seeker.state is not State.LOADING:
+        world.run(world.mono + 1)
+    seeker.floor("ann", keys[2500][0])
+    world.present("ann", "bob", "cid")
+    world.run(MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+    assert seeker.reach == seeker.low

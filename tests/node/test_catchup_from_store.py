@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from sdschat.catchup import HIGHEST, LOWEST
 from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.facts import MessageDelivered, PresenceChanged
 from sdschat.node.store_facts import StoreAnswered
-from tests.node.catching import DAY, caught_up, log_of, say, start, stop
+from sdschat.sds.events import DependenciesLost
+from sdschat.store.retention import drop_oldest
+from sdschat.store.store import Store
+from tests.node.catching import CODEC, DAY, caught_up, log_of, say, start, stop
 from tests.node.worlds import Member, World, world
 
 TEXTS = [f"number {number}" for number in range(300)]
@@ -69,6 +73,27 @@ def test_what_lacks_here_and_there_is_fetched_from_a_store_too(tmp_path: Path) -
             bob = start(w, "bob", alone=True)
             told = await bob.until(CatchingUp, lambda told: told.state == "done")
             assert (told.done, log_of(bob)) == (len(gone), TEXTS)
+
+    asyncio.run(story())
+
+
+def test_what_a_store_dropped_is_neither_asked_for_again_nor_lost(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, store = await _archived(w)
+            await stop(w, ann)
+            await stop(w, store)
+            with Store.open(w.path("store"), CODEC) as archive:
+                dated = archive.log("lobby").keys(LOWEST, HIGHEST, 1000)
+                floor = dated[120][0]
+                drop_oldest(archive, "lobby", floor, 1000, 0)
+            start(w, "store", store=True)
+            bob = start(w, "bob", alone=True)
+            await caught_up(bob)
+            state = bob.node.rooms["lobby"].channel.state
+            assert log_of(bob) == TEXTS[len(TEXTS) - len(dated) + 120 :]
+            assert (state.horizon, len(state.requests.missing)) == (floor, 0)
+            assert not bob.of(DependenciesLost)
 
     asyncio.run(story())
 

@@ -71,7 +71,7 @@ class Equipped(Companion):
         self.disk.pending = ()
         shelf = LyingShelf(self, self.person.lies) if self.person.lies else Shelf(self)
         self.booth = Booth(self, self.person, shelf if self.person.store else None)
-        self.pages = StorePages(self.booth.client, self._took, self._store_failed)
+        self.pages = StorePages(self.booth.client, self._took, self._store_failed, self.seeker.floor)
         self.direct = Engine(CONFIG, self.name.encode(), self.disk.direct, now, self.disk.direct.snapshot())
         self._now = now
         self._connected = False
