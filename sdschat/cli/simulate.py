@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
@@ -15,52 +17,80 @@ Examples:
   sdschat simulate --seeds 1000                     does the engine keep its promises?
   sdschat simulate --first 57 --seeds 1 --show      the conversation of one seed
   sdschat simulate --grid loss --lake lake          how settings fare: figures, plots, a report
+  sdschat simulate --grid loss --lake lake --seeds 2    the same with fewer seeds, for a first look
   sdschat simulate --with participants=1000 --with loss=0.1 --seed 3    one run, in figures
   sdschat simulate --compare                        does the model agree with the engine?
+  sdschat simulate --compare --participants 30 --with loss=0.4    and there?
+
+Exit code 0: all is well; 1: a promise was broken, a run failed, or model and engine differ; 2: wrong use.
 """
+
+_OF: Final = {  # which options each way of using this command has
+    "--grid": {"grid", "lake", "on_spark", "master", "remote", "pairs", "pictures", "seeds", "jobs"},
+    "--compare": {"comparing", "participants", "changes", "seeds", "jobs", "lake", "pictures"},
+    "--with": {"changes", "seed", "lake"},
+    "checking promises": {"seeds", "first", "profile", "show", "jobs"},
+}
 
 
 @click.command("simulate", help=f"Simulate groups of participants: every run follows from its seed.\n\n{EXAMPLES}")
-@click.option("--seeds", type=click.IntRange(1), metavar="N", help="How many seeds. Default: 200.")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="How many. Default: 200, or what the grid says.")
 @click.option("--first", type=click.IntRange(0), default=0, metavar="N", help="The first of them. Default: 0.")
 @click.option("--profile", type=click.Choice(["mixed", "plain", "equivalence"]), default="mixed", help="How checked.")
 @click.option("--show", is_flag=True, help="Print the conversations of the seeds instead of running them.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes. Default: one a core.")
 @click.option("--grid", metavar="FILE", help="A grid of settings: a TOML file, or ci, groups, loss or timers.")
-@click.option("--lake", metavar="DIR", help="Where the runs of a grid are kept. Started again, it goes on.")
+@click.option("--lake", metavar="DIR", help="Where runs are kept. Started again, only what is missing is done.")
 @click.option("--on-spark", is_flag=True, help="Spread the runs of a grid with Spark rather than processes.")
 @click.option("--master", metavar="URL", default="", help="With Spark: local[N], spark://, yarn or k8s://.")
 @click.option("--remote", metavar="URL", default="", help="With Spark: a Connect server, sc://host:port.")
 @click.option("--conf", "pairs", metavar="KEY=VALUE", multiple=True, help="A setting of Spark; repeatable.")
-@click.option("--pictures", metavar="DIR", help="Where the plots of a grid go. Default: beside its runs.")
+@click.option("--pictures", metavar="DIR", help="Where page and plots go. Default: beside the runs.")
 @click.option("--with", "changes", metavar="NAME=VALUE", multiple=True, help="One run: what differs from the default.")
 @click.option("--seed", type=click.IntRange(0), default=0, metavar="N", help="One run: its seed. Default: 0.")
 @click.option("--compare", "comparing", is_flag=True, help="Compare the model with the engine, figure by figure.")
 @click.option("--participants", metavar="N,…", default="10,100", help="Compare: groups of so many. Default: 10,100.")
+@click.pass_context
 def command(
-    seeds: int | None, first: int, profile: str, show: bool, jobs: int | None, grid: str | None, lake: str | None,
-    on_spark: bool, master: str, remote: str, pairs: tuple[str, ...], pictures: str | None, changes: tuple[str, ...],
-    seed: int, comparing: bool, participants: str,
+    context: click.Context, seeds: int | None, first: int, profile: str, show: bool, jobs: int | None,
+    grid: str | None, lake: str | None, on_spark: bool, master: str, remote: str, pairs: tuple[str, ...],
+    pictures: str | None, changes: tuple[str, ...], seed: int, comparing: bool, participants: str,
 ) -> int:  # fmt: skip
     jobs = jobs or os.cpu_count() or 1
-    if sum(map(bool, (grid, changes, comparing))) > 1:
-        raise click.UsageError("--grid, --with and --compare exclude one another.")
-    if grid:
+    if grid is not None:
+        _only(context, "--grid")
         from sdschat.cli import simulate_grid
 
         if not lake:
             raise click.UsageError("--grid needs --lake DIR, where the runs are kept.")
-        where = _where(master, remote, pairs) if on_spark or master or remote else None
-        return simulate_grid.run_grid(grid, lake, pictures, jobs, where)
-    if changes:
-        from sdschat.cli import simulate_grid
-
-        return simulate_grid.run_one(changes, seed)
+        where = _where(master, remote, pairs) if on_spark or master or remote or pairs else None
+        return simulate_grid.run_grid(grid, seeds, Path(lake), _folder(pictures), jobs, where)
     if comparing:
+        _only(context, "--compare")
+        from sdschat.cli import simulate_compare
+
+        sizes = _numbers(participants)
+        return simulate_compare.run_comparison(sizes, seeds, changes, _folder(lake), _folder(pictures), jobs)
+    if changes:
+        _only(context, "--with")
         from sdschat.cli import simulate_grid
 
-        return simulate_grid.run_comparison(_numbers(participants), seeds, jobs)
+        return simulate_grid.run_one(changes, seed, _folder(lake))
+    _only(context, "checking promises")
     return _invariants(seeds or 200, first, profile, show, jobs)
+
+
+def _only(context: click.Context, way: str) -> None:
+    """An option that would be without effect was meant for something."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in _OF[way] and context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            others = " or ".join(other for other, names in _OF.items() if name in names)
+            raise click.UsageError(f"{parameter.opts[0]} is for {others}, and does nothing with {way}.")
+
+
+def _folder(name: str | None) -> Path | None:
+    return Path(name) if name else None
 
 
 def _where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
@@ -76,7 +106,7 @@ def _numbers(text: str) -> list[int]:
         raise click.UsageError(f"--participants {text!r} is not numbers with commas between, as in 10,100.") from None
     if any(number < 2 for number in found):
         raise click.UsageError("--participants: a group has two or more.")
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _invariants(seeds: int, first: int, profile: str, show: bool, jobs: int) -> int:

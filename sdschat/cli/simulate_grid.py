@@ -1,10 +1,11 @@
-"""The part of `sdschat simulate` that is about figures: grids, single runs, and whether the model is right."""
+"""The part of `sdschat simulate` that is about figures: grids, and single runs."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,28 +18,23 @@ if TYPE_CHECKING:
     from sdschat.pipeline.grid.workers import Work
     from sdschat.pipeline.session import Where
 
-_SEEDS: Final = {10: 300, 100: 40, 1000: 6}  # of the engine, for groups of so many; it takes minutes
+_LINE_EVERY: Final = 30.0  # seconds, where nobody watches but a log may be read
 
 
-def run_grid(name: str, lake: str, pictures: str | None, jobs: int, where: Where | None) -> int:
-    from sdschat.pipeline.grid.gridfile import find_grid, read_grid
+def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jobs: int, where: Where | None) -> int:
+    from sdschat.pipeline.grid.gridfile import runs_of
+    from sdschat.pipeline.grid.reading import find_grid, read_grid
     from sdschat.pipeline.grid.simulate import simulate
     from sdschat.pipeline.grid.summary import table_lines
 
-    grid = read_grid(find_grid(name))
-    folder = Path(lake)
-    with _workers(folder, jobs, where) as work:
-        try:
-            result = simulate(grid, folder, work, _told)
-        except KeyboardInterrupt:
-            say("\nInterrupted. What is done is kept: the same command does the rest.")
-            raise
-    if sys.stderr.isatty():
-        say("")
+    grid = read_grid(find_grid(name), seeds)
+    wanted = runs_of(grid)
+    with _workers(lake, jobs, where) as work, told() as tell:
+        result = simulate(wanted, lake, work, tell, jobs)
     print(*table_lines(grid, result.runs), sep="\n")
     for line in result.lines():
         say(line)
-    _draw(grid, result.runs, Path(pictures) if pictures else folder / "pictures")
+    _draw(grid, result.runs, pictures or lake / "pictures")
     return 1 if result.failures else 0
 
 
@@ -55,9 +51,39 @@ def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[Work]:
         yield workers.on_spark(session, lake.absolute())
 
 
-def _told(progress: Progress) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{progress.line():60}", end="", file=sys.stderr, flush=True)
+@contextlib.contextmanager
+def told() -> Iterator[Callable[[Progress, SimRun | None], None]]:
+    """Says how far it is: on a terminal in one line that changes, elsewhere in a line now and then. What fails is said
+    at once, with the command that does it again, alone."""
+    from sdschat.pipeline.grid.simulate import failure_lines
+
+    watched, last = sys.stderr.isatty(), -_LINE_EVERY
+
+    def tell(progress: Progress, row: SimRun | None) -> None:
+        nonlocal last
+        if row is not None and row.failed:
+            _clear(watched)
+            for line in failure_lines(row):
+                say(line)
+        if watched:
+            print(f"\r{progress.line():60}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - last >= _LINE_EVERY:
+            last = time.monotonic()
+            say(progress.line())
+
+    try:
+        yield tell
+    except KeyboardInterrupt:
+        _clear(watched)
+        say("Interrupted. What is done is kept: the same command does the rest.")
+        raise
+    finally:
+        _clear(watched)
+
+
+def _clear(watched: bool) -> None:
+    if watched:
+        print(f"\r{'':60}\r", end="", file=sys.stderr, flush=True)
 
 
 def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
@@ -67,42 +93,16 @@ def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
         say(f"wrote {path}")
 
 
-def run_one(changes: tuple[str, ...], seed: int) -> int:
+def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
+    """Whatever goes wrong in it is raised, so that the details of it are kept as those of any failure are."""
     from sdschat.pipeline.grid.figures import FIGURES
     from sdschat.pipeline.grid.gridfile import Run
-    from sdschat.pipeline.grid.runs import do_run, setting_from
+    from sdschat.pipeline.grid.runs import figures_for, setting_from
 
-    row = do_run(Run(setting_from(changes), seed))
-    if row.failed:
-        say(f"failed: {row.failed}")
-        return 1
-    numbers = row.numbers
+    began = time.perf_counter()
+    numbers = figures_for(Run(setting_from(changes), seed), lake)
     for name, unit, says in FIGURES:
-        if name in numbers:
+        if numbers[name] == numbers[name]:
             print(f"{name:20} {numbers[name]:14.4f} {unit:26} {says}")
-    say(f"{row.wall_s:.1f} s")
+    say(f"{time.perf_counter() - began:.1f} s")
     return 0
-
-
-def run_comparison(participants: list[int], seeds: int | None, jobs: int) -> int:
-    from sdschat.pipeline.grid.compare import cases, compare
-    from sdschat.pipeline.grid.workers import on_processes
-
-    counts = [seeds or _seeds_for(count) for count in participants]
-    found = compare(cases(participants, counts), on_processes(jobs, None))
-    shown = None
-    for item in found:
-        if item.setting != shown:
-            shown = item.setting
-            with_it = "with" if shown.push else "without"
-            print(f"\n{shown.participants} participants, {shown.loss:.0%} loss, {with_it} anti-entropy")
-            print(f"{'':20} {'engine':>12} {'model':>12}  error bars")
-        print(item.line())
-    wrong = sum(not item.agrees for item in found)
-    print(f"\n{len(found)} figures compared, {wrong} differ by more than chance explains")
-    return 1 if wrong else 0
-
-
-def _seeds_for(participants: int) -> int:
-    """Fewer where they take longer."""
-    return next((count for size, count in sorted(_SEEDS.items()) if participants <= size), 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import json
 import math
 import random
@@ -20,18 +19,18 @@ needs_module("numpy")
 pq = needs_module("pyarrow.parquet")
 
 from sdschat.cli.simulate import command  # noqa: E402
-from sdschat.pipeline.grid import runs as runs_module  # noqa: E402
 from sdschat.pipeline.grid.engine import EngineGroup, run_engine  # noqa: E402
-from sdschat.pipeline.grid.figures import NAMES, figures_of  # noqa: E402
-from sdschat.pipeline.grid.gridfile import SHIPPED, Run, find_grid, read_grid, runs_of  # noqa: E402
+from sdschat.pipeline.grid.figures import figures_of  # noqa: E402
+from sdschat.pipeline.grid.gridfile import Run, runs_of  # noqa: E402
 from sdschat.pipeline.grid.page import write_page  # noqa: E402
-from sdschat.pipeline.grid.runs import SimRun, command_of, do_run, run_from, setting_from, text_of  # noqa: E402
+from sdschat.pipeline.grid.reading import read_grid  # noqa: E402
+from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of  # noqa: E402
 from sdschat.pipeline.grid.setting import Setting, setting_of  # noqa: E402
 from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
 from sdschat.pipeline.grid.stats import estimate, median_rank, student  # noqa: E402
 from sdschat.pipeline.grid.table import RunTable  # noqa: E402
 from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
-from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
+from sdschat.sim.scenario import Violation  # noqa: E402
 
 TINY = """
 seeds = 2
@@ -75,46 +74,11 @@ def test_a_run_that_two_sweeps_share_is_done_once(grid_file: Path) -> None:
     assert len(runs_of(read_grid(grid_file))) == 2 * 3
 
 
-@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
-def test_shipped_grids_can_be_read_and_name_known_figures(path: Path) -> None:
-    grid = read_grid(path)
-    assert runs_of(grid)
-    assert all(name in NAMES for sweep in grid.sweeps for name in sweep.figures)
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("seeds = [", "cannot be read"),
-        ("seeds = 3", r"at least one \[\[sweep\]\]"),
-        ("[[sweep]]\nloss = 2.0", "loss is 2.0, and must be from 0.0 to 0.9"),
-        ("[[sweep]]\nlosses = 0.1", "losses is no setting; there are .*loss"),
-        ("[[sweep]]\nparticipants = 'ten'", "must be of the kind int"),
-        ("[[sweep]]\nby = 'engine'\nrules = 'nim'", "known to the model only"),
-        ("[[sweep]]\nby = 'engine'\nparticipants = 1000000", "must be from 2 to 20000"),
-        ("seeds = 0\n[[sweep]]\nloss = 0.1", "seeds is 0"),
-        ("[[sweep]]\nt_max = 10", "repair.t_max"),
-    ],
-)
-def test_a_wrong_grid_is_refused_in_words(tmp_path: Path, text: str, says: str) -> None:
-    path = tmp_path / "wrong.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(PipelineProblem, match=says) as caught:
-        runs_of(read_grid(path))
-    assert caught.value.exit_code == 2
-    assert "\n" not in str(caught.value)
-
-
-def test_an_unknown_grid_names_the_shipped_ones() -> None:
-    with pytest.raises(PipelineProblem, match="ci, groups, loss, timers"):
-        find_grid("nothing")
-
-
 def test_what_is_there_is_not_done_again(grid_file: Path, tmp_path: Path) -> None:
     grid = read_grid(grid_file)
     first, again = Counted(), Counted()
-    one = simulate(grid, tmp_path / "lake", first)
-    other = simulate(grid, tmp_path / "lake", again)
+    one = simulate(runs_of(grid), tmp_path / "lake", first)
+    other = simulate(runs_of(grid), tmp_path / "lake", again)
     assert (first.done, again.done) == (6, 0)
     assert other.runs == one.runs
 
@@ -122,48 +86,28 @@ def test_what_is_there_is_not_done_again(grid_file: Path, tmp_path: Path) -> Non
 def test_after_an_interruption_only_the_rest_is_done(grid_file: Path, tmp_path: Path) -> None:
     grid = read_grid(grid_file)
     with pytest.raises(KeyboardInterrupt):
-        simulate(grid, tmp_path / "lake", Counted(stop_after=4))
+        simulate(runs_of(grid), tmp_path / "lake", Counted(stop_after=4))
     rest = Counted()
-    result = simulate(grid, tmp_path / "lake", rest)
+    result = simulate(runs_of(grid), tmp_path / "lake", rest)
     assert (rest.done, result.before, len(result.runs)) == (2, 4, 6)
-    whole = simulate(grid, tmp_path / "other", Counted())
+    whole = simulate(runs_of(grid), tmp_path / "other", Counted())
     assert [run.figures for run in result.runs] == [run.figures for run in whole.runs]
 
 
 def test_progress_estimates_what_is_left(grid_file: Path, tmp_path: Path) -> None:
     said: list[str] = []
-    simulate(read_grid(grid_file), tmp_path, Counted(), lambda progress: said.append(progress.line()))
-    assert said[0].startswith("1/6 runs, about ")
+    simulate(runs_of(read_grid(grid_file)), tmp_path, Counted(), lambda progress, row: said.append(progress.line()))
+    assert said[0].startswith("0/6 runs, about ")
+    assert said[1].startswith("1/6 runs, about ")
     assert said[-1] == "6/6 runs"
-
-
-def test_a_failing_seed_is_reported_with_the_command_that_does_it_again(
-    grid_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    good = runs_module._figures
-
-    def bad(run: Run, journal: Path | None) -> dict[str, float]:
-        if run.setting.by == "engine" and run.seed == 1:
-            raise ValueError("something broke")
-        return good(run, journal)
-
-    monkeypatch.setattr(runs_module, "_figures", bad)
-    result = simulate(read_grid(grid_file), tmp_path, Counted())
-    (failure,) = result.failures
-    assert failure.failed == "ValueError: something broke"
-    again = command_of(failure)
-    assert f"again, alone: {again}" in "\n".join(result.lines())
-    words = [word.strip("'") for word in again.split()]
-    pairs = tuple(word for flag, word in itertools.pairwise(words) if flag == "--with")
-    assert Run(setting_from(pairs), int(words[-1])).key == failure.run_id
 
 
 def test_a_run_that_failed_is_tried_again(grid_file: Path, tmp_path: Path) -> None:
     grid = read_grid(grid_file)
-    result = simulate(grid, tmp_path, Counted())
+    result = simulate(runs_of(grid), tmp_path, Counted())
     RunTable(tmp_path).append([result.runs[0]._replace(failed="out of memory")])
     again = Counted()
-    assert not simulate(grid, tmp_path, again).failures
+    assert not simulate(runs_of(grid), tmp_path, again).failures
     assert again.done == 1
 
 
@@ -198,7 +142,15 @@ def test_logs_in_another_order_are_a_failure() -> None:
     group.check_logs()
     first, *_, last = group.numbers
     group.lamports[first], group.lamports[last] = group.lamports[last], group.lamports[first]
-    with pytest.raises(Exception, match="has another order"):
+    with pytest.raises(Violation, match="has another order"):
+        group.check_logs()
+
+
+def test_a_message_that_was_shown_and_is_not_in_the_log_is_a_failure() -> None:
+    group = EngineGroup(Setting(by="engine", participants=3, messages=3, loss=0.0), 1)
+    group.run()
+    group.record.shown[1, 2] = math.inf
+    with pytest.raises(Violation, match="has other messages"):
         group.check_logs()
 
 
@@ -219,7 +171,7 @@ def test_journals_of_simulated_nodes_have_the_columns_of_the_lake(tmp_path: Path
 
 def test_a_page_has_a_plot_for_every_figure_and_needs_nothing_else(grid_file: Path, tmp_path: Path) -> None:
     grid = read_grid(grid_file)
-    result = simulate(grid, tmp_path / "lake", Counted())
+    result = simulate(runs_of(grid), tmp_path / "lake", Counted())
     page, *pictures = write_page(grid, result.runs, tmp_path / "pictures")
     assert pictures
     for picture in pictures:
@@ -244,9 +196,12 @@ def test_no_value_is_left_out_of_the_interval_with_few_seeds() -> None:
     assert [median_rank(n) for n in (2, 5, 6, 9, 15)] == [0, 0, 0, 1, 3]
 
 
-@pytest.mark.parametrize(("freedom", "at", "value"), [(3, 0.975, 3.182), (10, 0.975, 2.228), (30, 0.995, 2.750)])
+@pytest.mark.parametrize(
+    ("freedom", "at", "value"),
+    [(1, 0.975, 12.706), (3, 0.975, 3.182), (10, 0.025, -2.228), (30, 0.995, 2.750), (5, 0.9995, 6.869)],
+)
 def test_quantiles_of_student(freedom: int, at: float, value: float) -> None:
-    assert student(freedom, at) == pytest.approx(value, rel=0.01)
+    assert student(freedom, at) == pytest.approx(value, rel=0.001)
 
 
 def test_figures_that_do_not_apply_are_absent() -> None:
@@ -287,9 +242,3 @@ def test_the_command_still_checks_invariants() -> None:
     result = CliRunner().invoke(command, ["--seeds", "2", "--jobs", "1"], standalone_mode=False)
     assert result.return_value == 0
     assert "2 seeds, 0 failed" in result.output
-
-
-@pytest.mark.parametrize("arguments", [["--grid", "ci"], ["--grid", "ci", "--compare"], ["--with", "x"]])
-def test_wrong_use_is_said(arguments: list[str]) -> None:
-    result = CliRunner().invoke(command, arguments)
-    assert result.exit_code != 0

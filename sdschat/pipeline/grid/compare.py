@@ -8,7 +8,8 @@ chance of 99 %. A figure that hardly varies between seeds also passes within hal
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sdschat.pipeline.grid.figures import NAMES
@@ -18,11 +19,10 @@ from sdschat.pipeline.grid.setting import Setting
 from sdschat.pipeline.grid.stats import Difference, difference
 
 CHANCE: Final = 0.01
-LARGE: Final = 1_000  # from here on the engine takes minutes, and repair is over sooner
+LARGE: Final = 1_000  # from here on an engine run is a minute, and repair is over sooner
 QUANTUM: Final = 0.005
+_SEEDS: Final = {10: 300, 100: 40, 1000: 6}  # of the engine, for groups of up to so many
 _MODEL_SEEDS: Final = 1_000_000  # of other seeds than the engine's
-
-Work = Callable[[Sequence[Run]], Iterator[SimRun]]
 
 
 class Case(NamedTuple):
@@ -43,34 +43,45 @@ class Compared(NamedTuple):
 
     def line(self) -> str:
         one, other, margin = self.found
-        return f"{self.figure:20} {one:12.4f} {other:12.4f} ±{margin:10.4f}  {'' if self.agrees else 'DIFFERS'}"
+        share = f"{margin / abs(one):7.1%}" if one else f"{'':7}"
+        return f"{self.figure:20} {one:12.4f} {other:12.4f} ±{margin:10.4f} {share}  {'' if self.agrees else 'DIFFERS'}"
 
 
-def cases(participants: Sequence[int], seeds: Sequence[int], **changes: object) -> list[Case]:
-    """With anti-entropy and without, at each size. The model is run twice as often, since it is cheap."""
+def cases(participants: Sequence[int], seeds: int | None = None, base: Setting | None = None) -> list[Case]:
+    """With anti-entropy and without, at each size. The model is run oftener, since it is cheap."""
     found = []
-    for count, of in zip(participants, seeds, strict=True):
-        tail = 60_000 if count >= LARGE else 120_000
+    for count in participants:
+        of = seeds or next((of for size, of in sorted(_SEEDS.items()) if count <= size), 3)
         for push in (True, False):
-            base = Setting(by="engine", participants=count, loss=0.1, tail=tail, push=push)
-            setting = dataclasses.replace(base, **changes)  # type: ignore[arg-type]
-            found.append(Case(setting, of, 2 * of))
+            setting = dataclasses.replace(base or usual(count), by="engine", participants=count, push=push)
+            found.append(Case(setting, of, max(2 * of, 20)))
     return found
 
 
-def compare(wanted: Sequence[Case], work: Work) -> list[Compared]:
-    """Raises RuntimeError where a run failed: nothing can be said then."""
-    runs = [Run(case.setting, seed) for case in wanted for seed in range(case.engine_seeds)]
-    runs += [
+def usual(count: int) -> Setting:
+    """What is compared unless somebody says otherwise: fewer messages, for less long, in large groups."""
+    if count >= LARGE:
+        return Setting(loss=0.1, messages=3, warm_up=30_000, tail=45_000)
+    return Setting(loss=0.1, tail=120_000)
+
+
+def engine_runs(wanted: Sequence[Case]) -> list[Run]:
+    return [Run(case.setting, seed) for case in wanted for seed in range(case.engine_seeds)]
+
+
+def model_runs(wanted: Sequence[Case]) -> list[Run]:
+    return [
         Run(dataclasses.replace(case.setting, by="model"), _MODEL_SEEDS + seed)
         for case in wanted
         for seed in range(case.model_seeds)
     ]
-    done: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for row in work(runs):
-        if row.failed:
-            raise RuntimeError(f"{row.run_id} failed: {row.failed}")
-        done.setdefault((row.by, row.setting_id), []).append(row.numbers)
+
+
+def compared(wanted: Sequence[Case], rows: Iterable[SimRun]) -> list[Compared]:
+    """Of the runs above, none of which has failed."""
+    done: dict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
+    for row in rows:
+        done[row.by, row.setting_id].append(row.numbers)
     chance = CHANCE / (len(wanted) * len(NAMES))
     return [found for case in wanted for found in _compared(case.setting, done, chance)]
 

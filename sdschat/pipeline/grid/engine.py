@@ -128,15 +128,19 @@ class EngineGroup:
             self.journal.append(row._replace(node=node.plan.name, boot="1", seq=self._seqs[node.index]))
 
     def check_logs(self) -> None:
-        """Equal sets are equal logs. Raises Violation."""
-        ids = list(self.numbers)
-        order = sorted(ids, key=lambda key: (self.lamports[key], key))
+        """What was shown is what is in the log, and equal sets are equal logs. Raises Violation."""
+        order = sorted(self.numbers, key=lambda key: (self.lamports[key], key))
         for node in self.nodes:
-            assert node.channel is not None
-            node.store.apply(node.channel.take().writes)
-            log = [entry.message_id for entry in node.store.history.newest(len(ids) + 1)]
-            if log != [key for key in order if key in set(log)]:
-                raise Violation("I2", f"the log of {node.plan.name} has another order")
+            channel = node.channel
+            assert channel is not None
+            node.store.apply(channel.take().writes)
+            kept = [entry.message_id for entry in node.store.history.newest(len(order) + 1)]
+            shown = np.isfinite(self.record.shown[:, node.index])
+            due = [key for key in order if shown[self.numbers[key]]]
+            for log, where in ((kept, "kept"), ([entry.message_id for entry in channel.state.window.order], "shown")):
+                if log != due:
+                    what = "another order" if sorted(log) == sorted(due) else "other messages"
+                    raise Violation("I2", f"the log of {node.plan.name}, as {where}, has {what}")
 
     def _publish(self, sender: int, packet: Packet) -> None:
         message = self.codec.decode(packet.raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from html import escape
@@ -18,14 +19,15 @@ from sdschat.pipeline.grid.svg import STYLE, Axis, Dot, Line, plot
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
 _LOG_FIGURES: Final = ("copy_bytes", "answers", "requests", "duplicates_per_loss", "sync_bytes", "message_bytes")
-_CSS: Final = """
+CSS: Final = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#222;--faint:#777}
 @media (prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#ddd;--faint:#999}}
 body{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;max-width:1120px;margin:2em auto;
 padding:0 1em}h1{font-size:1.5em}h2{font-size:1.15em;margin:2em 0 .2em}p{margin:.3em 0}
 .plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(420px,1fr));gap:1em}
 table{border-collapse:collapse;font:13px ui-monospace,monospace}td,th{padding:.1em .8em;text-align:right}
-.faint,summary{color:var(--faint)}@media print{details{display:none}.plots{grid-template-columns:1fr 1fr}}
+td.l{text-align:left}.faint,summary{color:var(--faint)}
+@media print{details{display:none}.plots{grid-template-columns:1fr 1fr}}
 """
 
 
@@ -43,18 +45,23 @@ def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:
             picture = draw(sweep, points, name, style=False)
             if picture:
                 body.append(picture)
-                path = folder / f"sim-{grid.name}-{sweep.name}-{name}.svg".replace(" ", "-")
+                path = folder / f"sim-{_plain(grid.name)}-{_plain(sweep.name)}-{name}.svg"
                 path.write_text(draw(sweep, points, name), encoding="utf-8")
                 written.append(path)
         body += ["</div>", _table(sweep, points)]
-    page = folder / f"sim-{grid.name}.html"
+    page = folder / f"sim-{_plain(grid.name)}.html"
     head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(grid.title)}</title>"
-    page.write_text(f"{head}<style>{_CSS}{STYLE}</style>\n" + "\n".join(body) + "</html>\n", encoding="utf-8")
+    page.write_text(f"{head}<style>{CSS}{STYLE}</style>\n" + "\n".join(body) + "</html>\n", encoding="utf-8")
     return [page, *written]
 
 
+def _plain(name: str) -> str:
+    """As part of the name of a file."""
+    return re.sub(r"[^\w.-]+", "-", name)
+
+
 def _figures(sweep: Sweep) -> Sequence[str]:
-    return [name for name in sweep.figures or ("healed_p50", "duplicates_per_loss") if name in _ABOUT]
+    return sweep.figures
 
 
 def draw(sweep: Sweep, points: Sequence[Point], name: str, style: bool = True) -> str:
@@ -65,7 +72,7 @@ def draw(sweep: Sweep, points: Sequence[Point], name: str, style: bool = True) -
             lines[point.line].append(Dot(float(point.at), found.median, found.low, found.high))
     figure = _ABOUT[name]
     return plot(
-        f"{name}: {figure.says}", Axis(sweep.axis, sweep.axis in _LOG_AXES), Axis(figure.unit, name in _LOG_FIGURES),
+        name, figure.says, Axis(sweep.axis, sweep.axis in _LOG_AXES), Axis(figure.unit, name in _LOG_FIGURES),
         [Line(line, dots) for line, dots in lines.items()], style,
     )  # fmt: skip
 
@@ -81,7 +88,7 @@ def _provenance(runs: Sequence[SimRun]) -> str:
 
 def _table(sweep: Sweep, points: Sequence[Point]) -> str:
     names = _figures(sweep)
-    head = "".join(f"<th>{escape(name)}" for name in (sweep.axis, sweep.lines or "", "seeds", *names))
+    head = "".join(f"<th>{escape(name)}" for name in (sweep.axis, ", ".join(sweep.lines), "seeds", *names))
     rows = []
     for point in points:
         cells = [str(point.at), point.line, str(max((found.n for found in point.figures.values()), default=0))]

@@ -45,7 +45,7 @@ def do_run(run: Run, journal: Path | None = None) -> SimRun:
     began = time.perf_counter()
     failed, figures = "", {}
     try:
-        figures = _figures(run, journal)
+        figures = figures_for(run, journal)
     except Exception as error:
         failed = f"{type(error).__name__}: {error}"
     s = run.setting
@@ -57,7 +57,8 @@ def do_run(run: Run, journal: Path | None = None) -> SimRun:
     )  # fmt: skip
 
 
-def _figures(run: Run, journal: Path | None) -> dict[str, float]:
+def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
+    """Raises whatever goes wrong."""
     from sdschat.pipeline.grid.figures import figures_of
 
     if run.setting.by == "model":
@@ -88,11 +89,17 @@ def run_from(text: str) -> Run:
 
 def command_of(run: SimRun) -> str:
     """The command that does this run again, alone."""
-    changed: dict[str, Any] = json.loads(run.setting)
-    pairs = [f"{name}={json.dumps(value)}" for name, value in changed.items()]
-    return shlex.join(
-        ["sdschat", "simulate", *(part for pair in pairs for part in ("--with", pair)), "--seed", str(run.seed)]
-    )
+    return _command(json.loads(run.setting), run.seed)
+
+
+def command_for(run: Run) -> str:
+    return _command(run.setting.changed(), run.seed)
+
+
+def _command(changed: dict[str, Any], seed: int) -> str:
+    pairs = [f"{name}={json.dumps(value)}" for name, value in changed.items()] or ["by=model"]
+    options = [part for pair in pairs for part in ("--with", pair)]
+    return shlex.join(["sdschat", "simulate", *options, "--seed", str(seed)])
 
 
 def setting_from(pairs: tuple[str, ...]) -> Setting:

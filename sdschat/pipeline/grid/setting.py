@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ class Setting:
     """`messages` are sent one every `interval` by participants drawn at random; then the group is watched for `tail`.
 
     Times are in milliseconds. `groups` 0 means what the spec says: one response group for every 128 participants.
-    `rules` other than ours are those of other implementations, see `variants.py`; only the model knows them.
+    `rules` other than ours are those of other implementations, see `model/rules.py`; only the model knows them.
     """
 
     by: str = "model"  # engine or model
@@ -80,23 +81,33 @@ class Setting:
         }
 
 
+SETTINGS: Final = {field.name: type(field.default) for field in dataclasses.fields(Setting)}
+_KINDS: Final = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
+
+
 def setting_of(values: Mapping[str, Any]) -> Setting:
     """Raises PipelineProblem in words that name the value and what would do."""
-    fields = {field.name: type(field.default) for field in dataclasses.fields(Setting)}
     taken: dict[str, Any] = {}
     for name, value in values.items():
-        if name not in fields:
-            raise _wrong(f"{name} is no setting; there are {', '.join(sorted(fields))}")
-        wanted = fields[name]
+        if name not in SETTINGS:
+            raise _wrong(f"{name} is no setting{instead_of(name, SETTINGS)}")
+        wanted = SETTINGS[name]
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            raise _wrong(f"{name} is {value!r}, and must be of the kind {wanted.__name__}")
+            raise _wrong(f"{name} is {value!r}, and must be {_KINDS[wanted]}")
         taken[name] = value
     setting = Setting(**taken)
     for problem in _problems(setting):
         raise _wrong(problem)
     return setting
+
+
+def instead_of(name: str, there_are: Iterable[str]) -> str:
+    """The end of a sentence that says that there is no such name."""
+    names = sorted(there_are)
+    near = difflib.get_close_matches(name, names, 1)
+    return f"; {near[0]} is one" if near else f"; there are {', '.join(names)}"
 
 
 def _problems(s: Setting) -> list[str]:

@@ -1,14 +1,16 @@
-"""A grid from beginning to end: what is there already is not done again."""
+"""Many runs from beginning to end: what is there already is not done again."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sdschat.pipeline.grid.gridfile import Grid, Run, cost, runs_of
+import sdschat
+from sdschat.pipeline.grid.gridfile import Run, cost
 from sdschat.pipeline.grid.runs import SimRun, command_of
 from sdschat.pipeline.grid.table import RunTable
 from sdschat.pipeline.grid.workers import Work
@@ -22,30 +24,41 @@ class Progress:
 
     total: int
     before: int
+    left: float  # expected seconds of one core
+    jobs: int = 1
     done: int = 0
     failed: int = 0
     spent: float = 0.0
-    left: float = 0.0
     began: float = field(default_factory=time.monotonic)
 
     def line(self) -> str:
-        elapsed = time.monotonic() - self.began
         text = f"{self.before + self.done}/{self.total} runs"
         if self.failed:
             text += f", {self.failed} failed"
-        if self.spent and self.before + self.done < self.total:
-            text += f", about {_spoken(elapsed * self.left / self.spent)} left"
+        if self.before + self.done < self.total:
+            text += f", about {_spoken(self._expected())} left"
         return text
+
+    def _expected(self) -> float:
+        """By the speed so far, once there is one."""
+        if not self.spent:
+            return self.left / self.jobs
+        return (time.monotonic() - self.began) * self.left / self.spent
 
 
 def _spoken(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @dataclass(slots=True)
 class Result:
+    """`outdated`: how many of the runs from before another version had done, so that they were done again."""
+
     runs: list[SimRun]
     before: int
+    outdated: int
     seconds: float
 
     @property
@@ -55,43 +68,64 @@ class Result:
     def lines(self) -> list[str]:
         done = len(self.runs) - self.before
         said = [f"{len(self.runs)} runs, {self.before} of them from before, {done} in {_spoken(self.seconds)}"]
-        for run in self.failures[:10]:
-            said += [f"failed: {run.failed}", f"    again, alone: {command_of(run)}"]
-        if len(self.failures) > 10:
-            said.append(f"and {len(self.failures) - 10} more failed; `failed` in {RunTable.__name__} has them")
+        if self.outdated:
+            said[0] += f", {self.outdated} of those again since another version had done them"
+        if self.failures:
+            said.append(f"{len(self.failures)} failed; the same command tries them again")
         return said
 
 
-def simulate(grid: Grid, lake: Path, work: Work, told: Callable[[Progress], None] = lambda progress: None) -> Result:
-    """Do what is missing. Results are saved as they come, so that whoever is interrupted can go on."""
-    table = RunTable(lake)
-    wanted = runs_of(grid)
-    known = table.read()
-    missing = [run for run in wanted if run.key not in known or known[run.key].failed]
-    progress = Progress(len(wanted), len(wanted) - len(missing), left=sum(cost(run.setting) for run in missing))
-    _work_off(missing, work, table, progress, told)
-    table.compact()
-    done = table.read()
-    runs = [done[run.key] for run in wanted if run.key in done]
-    return Result(runs, progress.before, time.monotonic() - progress.began)
+def failure_lines(run: SimRun) -> list[str]:
+    return [f"failed: {run.failed}", f"    again, alone: {command_of(run)}"]
 
 
-def _work_off(
-    missing: Sequence[Run], work: Work, table: RunTable, progress: Progress, told: Callable[[Progress], None]
-) -> None:
+Told = Callable[[Progress, SimRun | None], None]
+
+
+def simulate(
+    wanted: Sequence[Run], lake: Path | None, work: Work, told: Told = lambda progress, row: None, jobs: int = 1
+) -> Result:
+    """Do what is missing, the longest first, so that the last ones are short. Results are saved as they come, so that
+    whoever is interrupted can go on. Without a lake nothing is kept."""
+    with ExitStack() as stack:
+        table = RunTable(lake) if lake else None
+        known: dict[str, SimRun] = {}
+        if table:
+            stack.enter_context(table.alone())
+            known = table.read()
+        good = {key for key, row in known.items() if not row.failed and row.version == sdschat.__version__}
+        missing = sorted((run for run in wanted if run.key not in good), key=lambda run: (-cost(run.setting), run.key))
+        outdated = sum(run.key in known and not known[run.key].failed for run in missing)
+        left = sum(cost(run.setting) for run in missing)
+        progress = Progress(len(wanted), len(wanted) - len(missing), left, jobs)
+        for row in _worked_off(missing, work, table, progress, told):
+            known[row.run_id] = row
+        if table:
+            table.compact()
+    runs = [known[run.key] for run in wanted if run.key in known]
+    return Result(runs, progress.before, outdated, time.monotonic() - progress.began)
+
+
+def _worked_off(
+    missing: Sequence[Run], work: Work, table: RunTable | None, progress: Progress, told: Told
+) -> list[SimRun]:
     costs = {run.key: cost(run.setting) for run in missing}
-    unsaved: list[SimRun] = []
-    saved_at = time.monotonic()
+    rows: list[SimRun] = []
+    saved, saved_at = 0, -_SAVE_EVERY
+    if missing:
+        told(progress, None)
     try:
         for row in work(missing):
-            unsaved.append(row)
+            rows.append(row)
             progress.done += 1
             progress.failed += bool(row.failed)
             progress.spent += costs[row.run_id]
             progress.left -= costs[row.run_id]
-            told(progress)
-            if time.monotonic() - saved_at > _SAVE_EVERY:
-                table.append(unsaved)
-                unsaved, saved_at = [], time.monotonic()
+            told(progress, row)
+            if table and time.monotonic() - saved_at > _SAVE_EVERY:
+                table.append(rows[saved:])
+                saved, saved_at = len(rows), time.monotonic()
     finally:
-        table.append(unsaved)
+        if table:
+            table.append(rows[saved:])
+    return rows

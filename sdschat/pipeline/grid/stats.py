@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist, fmean, median, stdev
+from functools import lru_cache
+from statistics import fmean, median, stdev
 from typing import NamedTuple
 
 LEVEL = 0.95
@@ -46,20 +47,44 @@ def median_rank(n: int) -> int:
     return max(0, n // 2 - 1)
 
 
+@lru_cache(maxsize=1024)
 def student(freedom: float, at: float) -> float:
-    """The quantile of Student's distribution (Cornish-Fisher, good to a per cent from three degrees on)."""
-    z = NormalDist().inv_cdf(at)
-    if freedom <= 1:
-        return math.tan(math.pi * (at - 0.5))
-    if freedom <= 2:
-        a = 4 * at * (1 - at)
-        return 2 * (at - 0.5) * math.sqrt(2 / a)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + sum(term / freedom ** (power + 1) for power, term in enumerate(terms))
+    """The quantile of Student's distribution, also far out and with few degrees of freedom, where it matters most."""
+    if at < 0.5:
+        return -student(freedom, 1 - at)
+    low, high = 0.0, 1.0
+    while _student_beyond(freedom, high) > 1 - at:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _student_beyond(freedom, middle) > 1 - at else (low, middle)
+    return (low + high) / 2
+
+
+def _student_beyond(freedom: float, t: float) -> float:
+    """The chance of more than `t`, from 0 on."""
+    return _beta_below(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
+
+
+def _beta_below(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction (Lentz)."""
+    if x >= 1:
+        return 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta_below(b, a, 1 - x)
+    scale = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    upper, lower = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    found = lower
+    for m in range(1, 500):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            upper, lower = 1 + term / upper, 1 / (1 + term * lower)
+            found *= upper * lower
+        if abs(upper * lower - 1) < 1e-14:
+            break
+    return scale * found
 
 
 class Difference(NamedTuple):
@@ -75,13 +100,15 @@ class Difference(NamedTuple):
 
 
 def difference(one: Sequence[float], other: Sequence[float], chance: float) -> Difference | None:
-    """Welch's interval: where the two have the same mean, they differ by more than the margin with this chance."""
+    """Student's interval: of two samples of the same, the means differ by more than the margin with this chance. What
+    is the same also scatters alike, so the spread is that of both together, and few of the one will do."""
     a = [value for value in one if not math.isnan(value)]
     b = [value for value in other if not math.isnan(value)]
     if len(a) < 2 or len(b) < 2:
         return None
-    va, vb = stdev(a) ** 2 / len(a), stdev(b) ** 2 / len(b)
-    if va + vb == 0:
+    freedom = len(a) + len(b) - 2
+    pooled = (stdev(a) ** 2 * (len(a) - 1) + stdev(b) ** 2 * (len(b) - 1)) / freedom
+    if pooled == 0:
         return Difference(fmean(a), fmean(b), 1e-9 * max(1.0, abs(fmean(a))))
-    freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-    return Difference(fmean(a), fmean(b), student(freedom, 1 - chance / 2) * math.sqrt(va + vb))
+    margin = student(freedom, 1 - chance / 2) * math.sqrt(pooled * (1 / len(a) + 1 / len(b)))
+    return Difference(fmean(a), fmean(b), margin)

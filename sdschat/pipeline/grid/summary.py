@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sdschat.pipeline.grid.gridfile import Grid, Sweep
 from sdschat.pipeline.grid.runs import SimRun
@@ -38,15 +38,20 @@ def points_of(sweep: Sweep, runs: Iterable[SimRun]) -> list[Point]:
 
 
 def line_of(sweep: Sweep, setting: Setting) -> str:
-    if not sweep.lines:
-        return ""
-    value = getattr(setting, sweep.lines)
-    names = {"push": ("without anti-entropy", "with anti-entropy"), "repair": ("without repair", "with repair")}
-    if isinstance(value, bool) and sweep.lines in names:
-        return names[sweep.lines][value]
-    if sweep.lines == "loss":
+    return ", ".join(_spoken(name, getattr(setting, name)) for name in sweep.lines)
+
+
+_SWITCHES: Final = {"push": "anti-entropy", "repair": "repair"}
+
+
+def _spoken(name: str, value: Any) -> str:
+    if name in _SWITCHES:
+        return f"{'with' if value else 'without'} {_SWITCHES[name]}"
+    if name == "loss":
         return f"{value:.0%} loss"
-    return f"{sweep.lines} {value}" if isinstance(value, int | float) else str(value)
+    if name == "groups":
+        return "groups of 128" if value == 0 else f"{value} group{'s' if value > 1 else ''}"
+    return f"{name} {value}" if isinstance(value, int | float) else str(value)
 
 
 def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
@@ -56,7 +61,7 @@ def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
         points = points_of(sweep, runs)
         if not points:
             continue
-        figures = sweep.figures or ("healed_p50", "duplicates_per_loss", "copy_bytes")
+        figures = sweep.figures
         said += ["", f"{sweep.name}: {sweep.says}" if sweep.says else sweep.name]
         said.append(f"{sweep.axis:>14}  {'':22}" + "".join(f"{name:>26}" for name in figures))
         for point in points:

@@ -11,8 +11,8 @@ from html import escape
 from typing import Final, NamedTuple
 
 WIDTH: Final = 520
-HEIGHT: Final = 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 14, 34, 44
+HEIGHT: Final = 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 24, 58, 44
 _COLOURS: Final = ("#0b6bcb", "#c2571a", "#1a7f52", "#8a3ab9", "#b0273b", "#6b7280")
 _DARK: Final = ("#6cb2ff", "#f2a065", "#5fd39f", "#cf9bff", "#ff8f9c", "#aab2bf")
 STYLE: Final = (
@@ -43,7 +43,7 @@ class Axis(NamedTuple):
     log: bool = False
 
 
-def plot(title: str, x: Axis, y: Axis, lines: Sequence[Line], style: bool = True) -> str:
+def plot(name: str, says: str, x: Axis, y: Axis, lines: Sequence[Line], style: bool = True) -> str:
     """`style` for a picture that stands alone; a page has `STYLE` once."""
     dots = [dot for line in lines for dot in line.dots]
     if not dots:
@@ -52,9 +52,10 @@ def plot(title: str, x: Axis, y: Axis, lines: Sequence[Line], style: bool = True
     up = _scale([value for dot in dots for value in (dot.low, dot.high)], y.log, HEIGHT - _BOTTOM, _TOP, not y.log)
     parts = [
         f'<svg class="plot" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
-        f"<title>{escape(title)}</title>",
+        f"<title>{escape(name)}: {escape(says)}</title>",
         f"<style>{STYLE}</style>" if style else "",
-        f'<text class="t" x="{_LEFT}" y="16">{escape(title)}</text>',
+        f'<text class="t" x="{_LEFT}" y="15">{escape(name)}</text>',
+        f'<text x="{_LEFT}" y="30">{escape(says)}</text>',
         *_ticks(across, up, x, y),
         *(part for at, line in enumerate(lines) for part in _line(at % len(_COLOURS), line, across, up)),
         *_legend(lines),
@@ -156,7 +157,7 @@ def _legend(lines: Sequence[Line]) -> list[str]:
     parts, x = [], _LEFT
     for at, line in enumerate(lines):
         colour = at % len(_COLOURS)
-        parts.append(f'<line class="c{colour}" x1="{x}" x2="{x + 14}" y1="26" y2="26" stroke-width="2"/>')
-        parts.append(f'<text x="{x + 18}" y="30">{escape(line.name)}</text>')
+        parts.append(f'<line class="c{colour}" x1="{x}" x2="{x + 14}" y1="43" y2="43" stroke-width="2"/>')
+        parts.append(f'<text x="{x + 18}" y="47">{escape(line.name)}</text>')
         x += 30 + int(6.6 * len(line.name))
     return parts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sdschat.pipeline.grid.runs import PLACE, SimRun
+from sdschat.pipeline.problem import PipelineProblem
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind in get_type_hints(SimRun).items() if name in SimRun._fields])
@@ -19,16 +22,39 @@ SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind in get_type_hints(SimRun
 
 class RunTable:
     def __init__(self, lake: Path) -> None:
+        """Raises PipelineProblem where nothing can be written."""
         self.folder = lake / PLACE
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PipelineProblem(f"runs cannot be kept in {lake}: {error.strerror}. Name another folder.") from error
         self._parts = 0
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Two that do the same runs would do them twice, and tidy away each other's files."""
+        with (self.folder / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise PipelineProblem(
+                    f"another `sdschat simulate` is writing to {self.folder}; wait for it, or name another --lake."
+                ) from error
+            for left in self.folder.glob(".*.parquet.*"):  # by whoever was killed while writing
+                left.unlink(missing_ok=True)
+            yield
+
     def read(self) -> dict[str, SimRun]:
-        """Every run once, the newest row of it."""
+        """Every run once, the newest row of it. Raises PipelineProblem where a file is damaged."""
         found: dict[str, SimRun] = {}
         for file in sorted(self.folder.glob("*.parquet")):
-            for row in pq.read_table(file, schema=SCHEMA).to_pylist():
-                found[row["run_id"]] = SimRun(**row)
+            try:
+                rows = pq.read_table(file, schema=SCHEMA).to_pylist()
+            except (pa.ArrowException, OSError) as error:
+                raise PipelineProblem(
+                    f"{file} cannot be read ({str(error).splitlines()[0]}); remove it, and its runs are done again."
+                ) from error
+            found.update((row["run_id"], SimRun(**row)) for row in rows)
         return found
 
     def append(self, rows: Sequence[SimRun]) -> None:

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 from sdschat.pipeline.grid.gridfile import Run, cost
-from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of
+from sdschat.pipeline.grid.runs import SimRun, command_for, do_run, run_from, text_of
+from sdschat.pipeline.problem import PipelineProblem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,15 +41,61 @@ def on_processes(jobs: int, journal: Path | None) -> Work:
     """`jobs` processes of this machine."""
 
     def work(runs: Sequence[Run]) -> Iterator[SimRun]:
-        do = functools.partial(_do, journal=journal)
-        texts = [text_of(run) for run in runs]
-        if jobs == 1:
-            yield from map(do, texts)
+        if jobs == 1 or len(runs) < 2:
+            yield from (do_run(run, journal) for run in runs)
             return
-        with get_context("spawn").Pool(min(jobs, len(runs) or 1)) as pool:
-            yield from pool.imap_unordered(do, texts)
+        others = set(active_children())
+        with ProcessPoolExecutor(min(jobs, len(runs)), get_context("spawn"), _follow_the_parent) as pool:
+            try:
+                yield from _each_done(pool, runs, functools.partial(_do, journal=journal), 2 * jobs)
+            except BaseException:  # what is not done is not wanted any more
+                for process in set(active_children()) - others:
+                    process.terminate()
+                raise
 
     return work
+
+
+def _follow_the_parent() -> None:
+    """Ctrl-C goes to all processes of a terminal, and one answer to it is enough. With the parent killed, nobody
+    would tell its processes to end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_end_after, args=(parent,), daemon=True).start()
+
+
+def _end_after(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def _each_done(
+    pool: ProcessPoolExecutor, runs: Sequence[Run], do: Callable[[str], SimRun], most: int
+) -> Iterator[SimRun]:
+    """With few given out at a time, it is known what was being done when a process dies. Raises PipelineProblem."""
+    waiting = iter(runs)
+    given: dict[Future[SimRun], Run] = {}
+    while True:
+        for run in itertools.islice(waiting, most - len(given)):
+            given[pool.submit(do, text_of(run))] = run
+        if not given:
+            return
+        for future in wait(given, return_when=FIRST_COMPLETED).done:
+            try:
+                row = future.result()
+            except BrokenProcessPool as error:
+                raise _died(list(given.values())) from error
+            del given[future]
+            yield row
+
+
+def _died(runs: Sequence[Run]) -> PipelineProblem:
+    largest = max(runs, key=lambda run: run.setting.participants)
+    return PipelineProblem(
+        "a process that simulated was killed, as happens for want of memory. What is done is kept; fewer --jobs need "
+        f"less. The largest run being done, alone: {command_for(largest)}"
+    )
 
 
 def on_spark(session: SparkSession, journal: Path | None) -> Work:
@@ -60,8 +119,6 @@ def _as_done(waves: Sequence[Future[list[SimRun]]]) -> Iterator[SimRun]:
 
 
 def _cores(session: SparkSession) -> int:
-    import os
-
     return int(session.conf.get("spark.sql.leafNodeDefaultParallelism", None) or os.cpu_count() or 1)
 
 

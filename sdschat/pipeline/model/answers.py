@@ -12,15 +12,15 @@ from sdschat.sds.steps.answers import PAUSE
 _ASKED_TWICE = 2
 
 
-def consider(g: Group, message: int, who: Indices, times: Array) -> None:
-    """These hold a message that is asked for, and heard so many requests for it: may they answer, and when?"""
+def consider(g: Group, message: int, who: Indices) -> None:
+    """These hold a message that is asked for: may they answer, and when? However many ask at once count as one."""
     pending = g.answer_due[message, who] < NEVER
     if not g.rules.first_due_stands:
         pending[:] = False
     if g.rules.rests:
         pending |= g.now - g.asked_at[message, who] < g.t_max // PAUSE
-    who, times = who[~pending], times[~pending]
-    g.asked[message, who] += times.astype(np.int16)
+    who = who[~pending]
+    g.asked[message, who] += 1
     g.asked_at[message, who] = g.now
     able = in_response_group(g, message, who)
     if g.rules.widens:

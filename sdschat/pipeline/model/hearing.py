@@ -6,7 +6,7 @@ import numpy as np
 
 from sdschat.pipeline.model.answers import answered_by_other, consider
 from sdschat.pipeline.model.evidence import review_evidence
-from sdschat.pipeline.model.group import Array, Flags, Group
+from sdschat.pipeline.model.group import Flags, Group
 from sdschat.pipeline.model.packets import LIVE, Ears, Step
 from sdschat.pipeline.model.pushes import heard_again
 from sdschat.pipeline.model.ranges import review_filters, review_old_filter, review_ranges
@@ -38,7 +38,7 @@ def hear(g: Group, step: Step) -> None:
     _traffic(g, heard_anything)
     _hear_names(g, live, ears)
     if g.config.repair_enabled:
-        _hear_requests(g, live, ears)
+        hear_requests(g, live, ears)
     if g.config.push_enabled:
         review_filters(g, live, ears)
         if g.rules.ranges:
@@ -145,7 +145,7 @@ def _hear_names(g: Group, live: Step, ears: Ears) -> None:
             notice(g, heard, np.full(len(heard), 1 << number, dtype=np.uint16))
 
 
-def _hear_requests(g: Group, live: Step, ears: Ears) -> None:
+def hear_requests(g: Group, live: Step, ears: Ears) -> None:
     for number in range(g.sent):
         senders = live.senders(lambda packet, at=number: packet.requested >> at & 1)  # type: ignore[misc]
         if not len(senders):
@@ -153,12 +153,4 @@ def _hear_requests(g: Group, live: Step, ears: Ears) -> None:
         heard = ears.any_of(senders)
         has = g.has(number)
         requested_by_other(g, number, np.flatnonzero(heard & (g.missing >> np.uint16(number) & np.uint16(1) == 1)))
-        holders = np.flatnonzero(heard & has)
-        consider(g, number, holders, _times(g, len(senders), len(holders)))
-
-
-def _times(g: Group, packets: int, hearers: int) -> Array:
-    """How many of so many packets each heard that heard one at all."""
-    if packets == 1:
-        return np.ones(hearers, dtype=np.int64)
-    return np.maximum(1, g.random.binomial(packets, 1 - g.setting.loss, hearers))
+        consider(g, number, np.flatnonzero(heard & has))

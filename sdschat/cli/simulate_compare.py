@@ -1,0 +1,68 @@
+"""The part of `sdschat simulate` that asks whether the model of large groups says what the engine says."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sdschat.cli.options import say
+from sdschat.cli.problem import Problem
+
+if TYPE_CHECKING:
+    from sdschat.pipeline.grid.compare import Compared
+    from sdschat.pipeline.grid.setting import Setting
+
+
+def run_comparison(
+    sizes: Sequence[int], seeds: int | None, changes: tuple[str, ...], lake: Path | None, pictures: Path | None,
+    jobs: int,
+) -> int:  # fmt: skip
+    from sdschat.cli.simulate_grid import told
+    from sdschat.pipeline.grid.compare import cases, compared, engine_runs, model_runs
+    from sdschat.pipeline.grid.simulate import simulate
+    from sdschat.pipeline.grid.workers import on_processes
+
+    wanted = cases(sizes, seeds, _base(changes))
+    with told() as tell:
+        result = simulate([*engine_runs(wanted), *model_runs(wanted)], lake, on_processes(jobs, None), tell, jobs)
+    if result.failures:
+        raise Problem(f"{len(result.failures)} of {len(result.runs)} runs failed: there is nothing to compare.")
+    found = compared(wanted, result.runs)
+    for line in _lines(found):
+        print(line)
+    folder = pictures or (lake / "pictures" if lake else None)
+    if folder:
+        from sdschat.pipeline.grid.compare_page import write_comparison
+
+        for path in write_comparison(wanted, found, folder):
+            say(f"wrote {path}")
+    return 0 if all(item.agrees for item in found) else 1
+
+
+def _base(changes: tuple[str, ...]) -> Setting | None:
+    from sdschat.pipeline.grid.runs import setting_from
+    from sdschat.pipeline.grid.setting import WRONG_USE
+
+    if not changes:
+        return None
+    for name in ("by", "participants", "push", "journal"):
+        if any(change.partition("=")[0].strip() == name for change in changes):
+            raise Problem(f"--compare sees to {name} itself; leave --with {name}=… out.", WRONG_USE)
+    base = setting_from((*changes, "by=engine"))
+    return dataclasses.replace(base, by="model")
+
+
+def _lines(found: Sequence[Compared]) -> list[str]:
+    said: list[str] = []
+    shown = None
+    for item in found:
+        if item.setting != shown:
+            shown = item.setting
+            with_it = "with" if shown.push else "without"
+            said += ["", f"{shown.participants} participants, {shown.loss:.0%} loss, {with_it} anti-entropy"]
+            said.append(f"{'':20} {'engine':>12} {'model':>12}  error bars")
+        said.append(item.line())
+    wrong = sum(not item.agrees for item in found)
+    return [*said, "", f"{len(found)} figures compared, {wrong} differ by more than chance explains"]

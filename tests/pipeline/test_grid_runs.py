@@ -1,0 +1,199 @@
+"""Runs of grids that fail, are killed, or are done by two at once; nothing that was done is lost."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing import active_children
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tests.needs import needs_module
+
+needs_module("numpy")
+pq = needs_module("pyarrow.parquet")
+
+import tests.sim.defects_log  # noqa: E402, F401  (plants are known by their names)
+from sdschat.cli.simulate import command  # noqa: E402
+from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
+from sdschat.pipeline.grid.runs import PLACE, do_run  # noqa: E402
+from sdschat.pipeline.grid.setting import Setting  # noqa: E402
+from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
+from sdschat.pipeline.grid.table import RunTable  # noqa: E402
+from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
+from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
+from sdschat.pipeline.reference.audit import Audit, audit  # noqa: E402
+from sdschat.pipeline.reference.conform import conform  # noqa: E402
+from sdschat.pipeline.reference.consolidate import consolidate  # noqa: E402
+from sdschat.pipeline.reference.metrics import Metrics, metrics  # noqa: E402
+from sdschat.pipeline.reference.taken import Taken  # noqa: E402
+from sdschat.pipeline.schemas import Journal  # noqa: E402
+from sdschat.sim.scenario import Violation  # noqa: E402
+from tests.sim.plant import DEFECTS  # noqa: E402
+
+FEW = [Run(Setting(participants=5, messages=2, tail=30_000), seed) for seed in range(6)]
+PLANTED = """
+seeds = 2
+[[sweep]]
+by = "engine"
+participants = 5
+loss = 0.3
+messages = 5
+interval = 200
+"""
+SHORT = """
+seeds = 6
+[[sweep]]
+name = "short"
+participants = 5
+messages = 2
+tail = 30000
+"""
+LONG = """
+[[sweep]]
+name = "longer than this test"
+seeds = 1
+participants = 300000
+"""
+PATIENCE = 100.0
+
+
+def _until(what: Callable[[], bool]) -> None:
+    limit = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < limit, "it never happened"
+        time.sleep(0.05)
+
+
+def test_a_planted_defect_is_reported_at_once_and_its_command_does_it_again(tmp_path: Path) -> None:
+    path = tmp_path / "planted.toml"
+    path.write_text(PLANTED, encoding="utf-8")
+    arguments = ["--grid", str(path), "--lake", str(tmp_path / "lake"), "--jobs", "1"]
+    with DEFECTS["the_log_is_in_order_of_arrival"]():
+        result = CliRunner().invoke(command, arguments, standalone_mode=False)
+        assert result.return_value == 1
+        assert "failed: Violation: I2: the log of" in result.output
+        (again, *_) = [line.split("again, alone: ")[1] for line in result.output.splitlines() if "again, alone" in line]
+        alone = CliRunner().invoke(command, shlex.split(again)[2:], standalone_mode=False)
+        assert isinstance(alone.exception, Violation)
+    assert "failed" not in CliRunner().invoke(command, shlex.split(again)[2:], standalone_mode=False).output
+    mended = CliRunner().invoke(command, arguments, standalone_mode=False)
+    assert mended.return_value == 0, mended.output
+
+
+def test_what_another_version_did_is_done_again(tmp_path: Path) -> None:
+    simulate(FEW, tmp_path, on_processes(1, None))
+    table = RunTable(tmp_path)
+    old = next(iter(table.read().values()))
+    table.append([old._replace(version="0", figures="{}")])
+    result = simulate(FEW, tmp_path, on_processes(1, None))
+    assert (result.before, result.outdated) == (5, 1)
+    assert "1 of those again since another version had done them" in result.lines()[0]
+    assert all(run.numbers for run in result.runs)
+
+
+def test_two_do_not_write_to_one_lake(tmp_path: Path) -> None:
+    with RunTable(tmp_path).alone(), pytest.raises(PipelineProblem, match="another `sdschat simulate` is writing"):
+        simulate(FEW, tmp_path, on_processes(1, None))
+
+
+def test_a_lake_that_is_a_file_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "lake").touch()
+    with pytest.raises(PipelineProblem, match="runs cannot be kept in"):
+        simulate(FEW, tmp_path / "lake", on_processes(1, None))
+
+
+def test_a_damaged_file_of_runs_is_named(tmp_path: Path) -> None:
+    simulate(FEW, tmp_path, on_processes(1, None))
+    (file,) = (tmp_path / PLACE).glob("*.parquet")
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(PipelineProblem, match=f"{file.name} cannot be read .*remove it, and its runs are done again"):
+        simulate(FEW, tmp_path, on_processes(1, None))
+
+
+def test_what_a_killed_writer_left_half_written_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / PLACE).mkdir(parents=True)
+    left = tmp_path / PLACE / ".part-1.parquet.77"
+    left.write_bytes(b"PAR1")
+    assert len(simulate(FEW, tmp_path, on_processes(1, None)).runs) == 6
+    assert not left.exists()
+
+
+def test_a_process_that_is_killed_ends_the_work_in_words_and_keeps_what_was_done(tmp_path: Path) -> None:
+    wanted = [Run(Setting(participants=5, messages=2), seed) for seed in range(30)]
+    before = set(active_children())
+
+    def work(runs: object) -> Iterator[object]:
+        for number, row in enumerate(on_processes(2, None)(wanted)):
+            yield row
+            if number == 0:
+                for child in set(active_children()) - before:
+                    os.kill(child.pid or 0, signal.SIGKILL)
+
+    with pytest.raises(PipelineProblem, match=r"was killed.*alone: sdschat simulate --with participants=5"):
+        simulate(wanted, tmp_path, work)  # type: ignore[arg-type]
+    kept = len(RunTable(tmp_path).read())
+    assert 1 <= kept < 30
+    rest = simulate(wanted, tmp_path, lambda runs: map(do_run, runs))
+    assert (rest.before, len(rest.runs)) == (kept, 30)
+
+
+def test_killed_in_the_middle_and_started_again_only_the_rest_is_done(tmp_path: Path) -> None:
+    """Also, with the one that had started them killed, processes that simulated end by themselves."""
+    path, lake = tmp_path / "some.toml", tmp_path / "lake"
+    path.write_text(SHORT + LONG, encoding="utf-8")
+    arguments = ["simulate", "--grid", str(path), "--lake", str(lake), "--jobs", "2"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "sdschat", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as started:
+        _until(lambda: any((lake / PLACE).glob("*.parquet")))
+        children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
+        started.kill()
+    _until(lambda: not any(_runs(child) for child in children))
+    kept = len(RunTable(lake).read())
+    assert kept
+    path.write_text(SHORT, encoding="utf-8")
+    result = CliRunner().invoke(command, [*arguments[1:-1], "1"], standalone_mode=False)
+    assert result.return_value == 0, result.output
+    assert f"6 runs, {kept} of them from before, {6 - kept} in " in result.output
+
+
+def _runs(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _judged(rows: list[Journal]) -> tuple[Audit, Metrics]:
+    taken = Taken()
+    taken.take(rows)
+    silver = conform(taken)
+    return audit(silver, consolidate(silver.copies)), metrics(silver, [])
+
+
+def _row(values: dict[str, Any]) -> Journal:
+    plain: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return Journal(**plain)
+
+
+def test_journals_of_a_grid_are_audited_and_measured_like_those_of_the_field(tmp_path: Path) -> None:
+    setting = Setting(by="engine", participants=5, messages=3, loss=0.2, journal=True, warm_up=10_000, tail=120_000)
+    simulate([Run(setting, 1)], tmp_path, on_processes(1, tmp_path))
+    (file,) = (tmp_path / "bronze" / "journal").glob("*.parquet")
+    rows = [_row(values) for values in pq.read_table(file).to_pylist()]
+    found, figures = _judged(rows)
+    assert found.agreed
+    assert [(channel.nodes, channel.messages) for channel in found.channels] == [(5, 3)]
+    assert sum(row.delivered for row in figures.delivery) == 3 * 4
+    at = next(at for at, row in enumerate(rows) if row.event == "delivered" and row.node != row.sender)
+    rows[at] = rows[at]._replace(lamport=(rows[at].lamport or 0) + 1)
+    assert not _judged(rows)[0].agreed
