@@ -81,6 +81,8 @@ class _Pipe:
             talk.cancel()
             gone.cancel()
             self._writer.finish()
+        if self._writer.failure is not None:
+            raise self._writer.failure
         return WRONG_USE if self.refused else DONE
 
     def _hold(self, full: bool) -> None:

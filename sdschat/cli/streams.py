@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import select
 from collections.abc import AsyncIterator, Callable
@@ -57,6 +56,7 @@ class LineWriter:
         """`gone` is called when nobody reads any more; `full` when so much waits that no more should come, and when
         that is over."""
         self._descriptor = descriptor
+        self.failure: OSError | None = None  # why it is not written; a reader that is gone is no failure
         self._gone = gone
         self._tell_full = full
         self._lines: list[str] = []
@@ -75,10 +75,7 @@ class LineWriter:
 
     def _flush(self) -> None:
         """As much as the descriptor takes now; the rest when it takes more."""
-        try:
-            self._push(0.0)
-        except OSError:
-            self._break_off()
+        self._try_push(0.0)
         blocked = bool(self._rest or self._lines) and not self._broken
         if blocked != self._waiting:
             self._waiting = blocked
@@ -88,6 +85,14 @@ class LineWriter:
             else:
                 loop.remove_writer(self._descriptor)
         self._judge()
+
+    def _try_push(self, patience: float) -> None:
+        try:
+            self._push(patience)
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self.failure = error
+            self._break_off()
 
     def _push(self, patience: float) -> None:
         while self._rest or self._lines:
@@ -115,5 +120,4 @@ class LineWriter:
     def finish(self) -> None:
         """Write what is left, as long as somebody takes it."""
         if not self._broken:
-            with contextlib.suppress(OSError):
-                self._push(_PATIENCE)
+            self._try_push(_PATIENCE)

@@ -157,6 +157,16 @@ def _ann(port: int) -> tuple[str, ...]:
     return ("--name", "ann", "--timing", "demo", "--set", f"embedded.port={port}")
 
 
+def test_pipe_says_that_there_is_no_room_for_its_output(tmp_path: Path, port: int) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command("pipe", "lobby", "--linger", "forever", *_ann(port)), cwd=tmp_path, env=environment(tmp_path),
+            stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.endswith("sdschat: the output cannot be written: No space left on device.\n")
+
+
 def test_a_state_that_is_not_reached_in_time(tmp_path: Path, port: int) -> None:
     done = run(
         tmp_path, "send", "lobby", "anybody?", "--wait", "acked", "--timeout", "1s", "--name", "ann",
