@@ -276,7 +276,7 @@ def test_what_a_source_dropped_is_not_asked_of_it_again_and_not_counted_as_had()
     seeker = world.peers["bob"].exchange.seeker
     world.begin("bob")
     world.present("ann", "bob")
-    while seeker.state is not State.LOADING:
+    while seeker.progress().state is not State.LOADING:
         world.run(world.mono + 1)
     seeker.floor("ann", keys[1500][0])
     seeker.floor("cid", keys[2900][0])  # who is not asked has no say
@@ -292,7 +292,7 @@ def test_another_source_that_has_what_one_dropped_is_asked_for_all_of_it() -> No
     seeker = world.peers["bob"].exchange.seeker
     world.begin("bob")
     world.present("ann", "bob")
-    while seeker.state is not State.LOADING:
+    while seeker.progress().state is not State.LOADING:
         world.run(world.mono + 1)
     seeker.floor("ann", keys[2500][0])
     world.present("ann", "bob", "cid")
