@@ -72,16 +72,13 @@ def quarantined(lake: Lake, paths: Sequence[Path]) -> list[Quarantine]:
 
 
 def _add(lake: Lake, table: type, rows: DataFrame, counts: dict[str, int]) -> Added:
-    from pyspark import StorageLevel
+    """Rows are counted as they are written: to count them before would be to make them twice."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
 
-    kept = rows.persist(StorageLevel.DISK_ONLY)
-    try:
-        added = kept.count()
-        if added:
-            lake.append(table, kept)
-        return Added(table.__name__.lower(), counts.get(table.__name__, 0), added)
-    finally:
-        kept.unpersist()
+    seen = Observation()
+    lake.append(table, rows.observe(seen, F.count(F.lit(1)).alias("added")))
+    return Added(table.__name__.lower(), counts.get(table.__name__, 0), seen.get["added"])
 
 
 def of_table(staged: DataFrame, table: type) -> DataFrame:

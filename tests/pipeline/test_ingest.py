@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 needs_module("pyspark")
 needs_module("pyarrow")
-pytestmark = pytest.mark.timeout(600)  # the first test waits for Spark, and a busy machine makes it wait long
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +74,15 @@ def test_a_newer_copy_adds_what_is_new_and_marks_what_is_gone(lake: Lake, field:
     assert (found["journal"], found["message"], found["node"]) == (0, 1, 1)
     (row,) = lake.read(Message).where("gone").collect()
     assert (row.message_id, row.read_ms) == (gone, 3)
+
+
+def test_small_files_are_read_by_one_task_and_a_large_one_by_its_own(tmp_path: Path) -> None:
+    from sdschat.pipeline.sources.staged import in_parts
+
+    sizes = {"large": 20 << 20, "half": 5 << 20, "other half": 4 << 20, "small": 100, "empty": 0}
+    for name, size in sizes.items():
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(size)
+    paths = [str(tmp_path / name) for name in [*sizes, "not there"]]
+    parts = [[Path(path).name for path in part] for part in in_parts(paths)]
+    assert parts == [["large"], ["not there"], ["half"], ["other half", "small", "empty"]]

@@ -1,4 +1,4 @@
-"""Sources as one table for Spark: `sdschat` is a Python data source, a task a file, one look at each file.
+"""Sources as one table for Spark: `sdschat` is a Python data source, one look at each file.
 
 Every row says which table of the lake it belongs to; columns of other tables are null in it. So a database is opened
 once, and what goes into the tables is of one moment.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ from sdschat.pipeline.sources.files import read_file
 TABLES: Final[tuple[type, ...]] = (Journal, Message, Node, Declared, Packet, Quarantine)
 NAME: Final = "sdschat"
 _ROWS: Final = 10_000  # a batch
+_PART: Final = 8 << 20  # bytes of files that one task reads
 ARROW: Final = {
     str: pyarrow.string(), int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(),
     Blob: pyarrow.binary(), Ids: pyarrow.list_(pyarrow.string()),
@@ -73,8 +75,28 @@ def _batch(table: type, rows: Sequence[Any]) -> pyarrow.RecordBatch:
     return pyarrow.RecordBatch.from_arrays(arrays, names=list(COLUMNS))
 
 
-class OneFile(InputPartition):
-    pass
+class SomeFiles(InputPartition):
+    """Paths. A task costs more than a small file, so small files are read by one task together."""
+
+
+def in_parts(paths: Sequence[str]) -> list[list[str]]:
+    """Paths -> for each task its own. Large files stand alone."""
+    found: list[list[str]] = []
+    room = 0
+    for size, path in sorted(((_size(path), path) for path in paths), reverse=True):
+        if not found or size > room:
+            found.append([])
+            room = max(_PART, size)
+        found[-1].append(path)
+        room -= size
+    return found
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # only its reader may see it, or it is not there, which is for the reader to say
+        return _PART
 
 
 class Sources(DataSource):
@@ -97,9 +119,10 @@ class SourcesReader(DataSourceReader):
         self.run_id = options["run_id"]
         self.read_ms = int(options["read_ms"])
 
-    def partitions(self) -> list[OneFile]:
-        return [OneFile(path) for path in self.paths]
+    def partitions(self) -> list[SomeFiles]:
+        return [SomeFiles(paths) for paths in in_parts(self.paths)]
 
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
-        reading = Reading(self.run_id, Path(partition.value), self.read_ms, PacketMemory())
-        return batches(read_file(reading))
+        memory = PacketMemory()
+        readings = (Reading(self.run_id, Path(path), self.read_ms, memory) for path in partition.value)
+        return batches(chain.from_iterable(map(read_file, readings)))
