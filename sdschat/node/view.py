@@ -109,15 +109,17 @@ class NodeView:
         return self.node.rooms[channel].channel.state
 
     def remembered(self, channel: str, message_id: str) -> OwnFate | None:
-        """The fate of an own message that the engine has at hand: all that are open, and the last acknowledged."""
+        """The fate of an own message that the engine has at hand: all that are open, and the last acknowledged.
+        Of a channel that is not joined yet, as it is on disk, where the engine will find it."""
         room = self.room(channel)
-        return None if room is None else live.fate(room, message_id, self.now())
+        return self._kept(channel, message_id) if room is None else live.fate(room, message_id, self.now())
 
     def own(self, channel: str, message_id: str) -> OwnFate | None:
         """The fate of an own message, however old."""
-        found = self.remembered(channel, message_id)
-        if found is not None:
-            return found
+        return self.remembered(channel, message_id) or self._kept(channel, message_id)
+
+    def _kept(self, channel: str, message_id: str) -> OwnFate | None:
+        """As it was last saved."""
         detail = self._reader.message(channel, message_id, ancestors=0)
         row = None if detail is None else detail.outgoing
         return None if row is None else OwnFate(row.state, row.sends, 0, row.evidence)
@@ -163,10 +165,15 @@ class NodeView:
 
     # Channels and the connection.
 
+    @staticmethod
+    def written(name: str) -> str:
+        """The name of a channel as it is written everywhere. Raises ValueError for a name that is none."""
+        return normal_channel(name)
+
     def join(self, name: str, before: Callable[[str], None]) -> str:
         """Join a channel; `before` hears its name as it is written everywhere, before anything of it is told.
         Raises ValueError for a name that is none."""
-        channel = normal_channel(name)
+        channel = self.written(name)
         before(channel)
         return self.node.join(channel).name
 
