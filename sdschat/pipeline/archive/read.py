@@ -5,7 +5,8 @@ The statistics of all row groups are read once; a look-up then reads the few gro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +18,8 @@ from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
 from sdschat.pipeline.problem import PipelineProblem
 
 MOST: Final = 1_000  # rows in one answer
-_BOUNDED: Final = ("run_id", "channel", "message_id", "position", "lamport")
+_ID: Final = ("message_id",)
+_PLACE: Final = ("run_id", "channel", "position", "lamport")
 _END: Final = 1 << 62
 
 Row = dict[str, Any]
@@ -34,16 +36,17 @@ class _Group(NamedTuple):
 
 
 class _Sorted:
-    """Parquet files in one order, opened once."""
+    """Parquet files in the order of some columns, opened once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, by: Sequence[str]) -> None:
         self._files = [pq.ParquetFile(path, memory_map=True) for path in sorted(folder.glob("*.parquet"))]
-        self._groups = [group for number, file in enumerate(self._files) for group in _groups(file, number)]
+        self._groups = [group for number, file in enumerate(self._files) for group in _groups(file, number, by)]
 
     def find(self, wanted: Bounds) -> Iterator[Row]:
         for group in self._groups:
             if group.may_have(wanted):
-                table = self._files[group.file].read_row_group(group.at)
+                # One thread: for so few rows, waking others takes longer than the work.
+                table = self._files[group.file].read_row_group(group.at, use_threads=False)
                 yield from table.filter(_within(table, wanted)).to_pylist()
 
     def close(self) -> None:
@@ -62,25 +65,38 @@ def _within(table: pa.Table, wanted: Bounds) -> Any:
     return mask
 
 
-def _groups(file: pq.ParquetFile, number: int) -> Iterator[_Group]:
+def _groups(file: pq.ParquetFile, number: int, by: Sequence[str]) -> Iterator[_Group]:
     schema = file.metadata.schema
     leaves = {schema.column(at).path: at for at in range(file.metadata.num_columns)}
     for at in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(at)
-        found = {name: group.column(leaves[name]).statistics for name in _BOUNDED}
+        found = {name: group.column(leaves[name]).statistics for name in by}
         if group.num_rows:
             yield _Group(number, at, {name: (each.min, each.max) for name, each in found.items()})
 
 
 class Archive:
-    """Open it once and keep it: reading the statistics takes longer than a look-up."""
+    """Open it once and keep it: reading the statistics, at the first question, takes longer than a look-up."""
 
     def __init__(self, lake: Path) -> None:
         """Raises PipelineProblem where there is no archive."""
         for folder in (lake / BY_ID, lake / BY_PLACE):
             if not any(folder.glob("*.parquet")):
                 raise PipelineProblem(f"There is no archive in {lake}: `sdschat pipeline archive` makes it.", 2)
-        self._by_id, self._by_place = _Sorted(lake / BY_ID), _Sorted(lake / BY_PLACE)
+        self._lake = lake
+        self._opened: list[_Sorted] = []
+
+    @cached_property
+    def _by_id(self) -> _Sorted:
+        return self._open(BY_ID, _ID)
+
+    @cached_property
+    def _by_place(self) -> _Sorted:
+        return self._open(BY_PLACE, _PLACE)
+
+    def _open(self, place: str, by: Sequence[str]) -> _Sorted:
+        self._opened.append(_Sorted(self._lake / place, by))
+        return self._opened[-1]
 
     def get(self, message_id: str) -> list[Row]:
         """The message with this id, in every channel and run that has one."""
@@ -104,5 +120,5 @@ class Archive:
         return found
 
     def close(self) -> None:
-        self._by_id.close()
-        self._by_place.close()
+        for each in self._opened:
+            each.close()

@@ -1,0 +1,181 @@
+"""How long the archive takes to answer, without a JVM.
+
+    python -m tests.pipeline.archive_bench --messages 5000000
+    python -m tests.pipeline.archive_bench --messages 5000000 --spark    written by `sdschat pipeline archive` itself
+
+Without --spark the files are written by pyarrow, in the same two orders and row groups. Packets are random bytes, which
+is the worst they can be. Look-ups are of messages drawn at random; half of the time told is below the median, 95 of a
+hundred below the other; of each look-up also the processor's time, which a busy machine does not change as much.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sdschat.pipeline.archive import write
+from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
+from sdschat.pipeline.archive.read import Archive
+from sdschat.pipeline.schemas import FIELD, Log, ddl
+
+_CHANNEL = "lobby"
+_FIRST, _STEP = 1_000_000, 500  # Lamport times
+_PAGE = 100
+
+
+class Messages(NamedTuple):
+    """Message number n has the n-th id; `places[n]` is its position in the log, from 1."""
+
+    keys: Any
+    places: Any
+    packet: int
+
+    def ids(self, numbers: Any) -> list[str]:
+        return [f"{key:016x}{key * 2654435761 % 2**64:016x}{'5' * 32}" for key in self.keys[numbers].tolist()]
+
+    def table(self, numbers: Any, seed: int) -> pa.Table:
+        count = len(numbers)
+        noise = np.random.default_rng(seed).bytes(count * self.packet)
+        ends = pa.py_buffer(np.arange(0, (count + 1) * self.packet, self.packet, dtype=np.int32).tobytes())
+        ids, places = self.ids(numbers), self.places[numbers]
+        columns: dict[str, Any] = {
+            "run_id": [FIELD] * count, "channel": [_CHANNEL] * count, "position": places,
+            "lamport": _FIRST + _STEP * places, "message_id": ids, "sender": [each[:8] for each in ids],
+            "deps": [[each, each[::-1]] for each in ids], "digest": [each[:16] for each in ids],
+            "running": [each[:32] for each in ids], "copies": np.full(count, 8), "first_ms": places,
+            "last_ms": places, "raw": pa.Array.from_buffers(pa.binary(), count, [None, ends, pa.py_buffer(noise)]),
+        }  # fmt: skip
+        return pa.table({name: columns[name] for name in (*Log._fields, "raw")})
+
+
+def made(count: int, packet: int) -> Messages:
+    draw = np.random.default_rng(2)
+    keys = np.unique(draw.integers(0, 2**63, count + count // 1000 + 10, dtype=np.uint64))[:count]
+    return Messages(keys, draw.permutation(count) + 1, packet)
+
+
+def write_with_pyarrow(folder: Path, messages: Messages) -> None:
+    count = len(messages.keys)
+    for place, order in ((BY_ID, np.arange(count)), (BY_PLACE, np.argsort(messages.places))):
+        (folder / place).mkdir(parents=True)
+        for part, start in enumerate(range(0, count, write.ROWS_A_FILE)):
+            target = folder / place / f"part-{part:05}.parquet"
+            stop = min(start + write.ROWS_A_FILE, count)
+            with pq.ParquetWriter(target, messages.table(order[:1], 0).schema, compression="zstd") as writer:
+                for at in range(start, stop, write.ROWS_A_GROUP):
+                    numbers = order[at : min(at + write.ROWS_A_GROUP, stop)]
+                    writer.write_table(messages.table(numbers, at), row_group_size=write.ROWS_A_GROUP)
+
+
+def write_with_spark(folder: Path, messages: Messages, master: str) -> None:
+    from sdschat.pipeline.session import Where, spark
+
+    source = folder / "log"
+    source.mkdir()
+    for part, start in enumerate(range(0, len(messages.keys), 500_000)):
+        numbers = np.arange(start, min(start + 500_000, len(messages.keys)))
+        pq.write_table(messages.table(numbers, start), source / f"part-{part:05}.parquet")
+    with spark(Where(master, conf=(("spark.driver.memory", "2g"),))) as session:
+        whole = session.read.schema(f"{ddl(Log)}, raw BINARY").parquet(str(source))
+        raw = whole.select("run_id", "channel", "message_id", "raw")
+        write.write_archive(whole.drop("raw"), raw, str(folder))
+
+
+def measure(look_up: Callable[[int], object], numbers: Sequence[int]) -> tuple[Any, Any]:
+    """Seconds of each, on the wall and of the processor."""
+    wall, own = [], []
+    for number in numbers:
+        began, busy = time.perf_counter(), time.process_time()
+        look_up(number)
+        own.append(time.process_time() - busy)
+        wall.append(time.perf_counter() - began)
+    return np.array(wall), np.array(own)
+
+
+def report(folder: Path, messages: Messages, lookups: int) -> None:
+    count = len(messages.keys)
+    archive = Archive(folder)
+    numbers = np.random.default_rng(3).integers(0, count, lookups).tolist()
+    places = [int(messages.places[number]) for number in numbers]
+
+    def by_id(number: int) -> None:
+        (found,) = archive.get(*messages.ids(np.array([number])))
+        assert found["position"] == messages.places[number]
+
+    def by_position(place: int) -> None:
+        found = archive.positions(_CHANNEL, place, min(place + _PAGE - 1, count))
+        assert [row["position"] for row in found] == list(range(place, min(place + _PAGE, count + 1)))
+
+    def by_date(place: int) -> None:
+        found = archive.dated(_CHANNEL, _FIRST + _STEP * place, count=_PAGE)
+        assert found[0]["position"] == place
+
+    print(f"{count:,} messages, {_size(folder) / 2**30:.1f} GiB, load of the machine {os.getloadavg()[0]:.1f}")
+    _print("open, and the first id", measure(lambda number: _afresh(folder, messages, number), numbers[:5]))
+    by_id(numbers[0])
+    by_position(places[0])
+    _print("by id", measure(by_id, numbers))
+    _print(f"{_PAGE} by position", measure(by_position, places))
+    _print(f"{_PAGE} by Lamport time", measure(by_date, places))
+    archive.close()
+    _print("sdschat pipeline get ID", measure(lambda number: _command(folder, messages, number), numbers[:5]))
+
+
+def _afresh(folder: Path, messages: Messages, number: int) -> None:
+    archive = Archive(folder)
+    assert len(archive.get(*messages.ids(np.array([number])))) == 1
+    archive.close()
+
+
+def _command(folder: Path, messages: Messages, number: int) -> None:
+    (message_id,) = messages.ids(np.array([number]))
+    arguments = [sys.executable, "-m", "sdschat", "pipeline", "get", "--lake", str(folder), message_id]
+    done = subprocess.run(arguments, capture_output=True, check=True)
+    assert json.loads(done.stdout)["message_id"] == message_id
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for place in (BY_ID, BY_PLACE) for path in (folder / place).glob("*.parquet"))
+
+
+def _print(what: str, found: tuple[Any, Any]) -> None:
+    wall, own = (np.percentile(each, [50, 95]) * 1000 for each in found)
+    print(f"{what:24} {wall[0]:8.1f} ms median {wall[1]:8.1f} ms 95 %   processor {own[0]:7.1f} {own[1]:7.1f} ms")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--messages", type=int, default=5_000_000)
+    parser.add_argument("--packet", type=int, default=400, help="bytes of each packet")
+    parser.add_argument("--lookups", type=int, default=200)
+    parser.add_argument("--spark", action="store_true", help="have Spark write the archive")
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--to", type=Path, help="keep it there; what is there is measured as it is")
+    options = parser.parse_args(argv)
+    messages = made(options.messages, options.packet)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.to or Path(scratch)
+        if not (folder / BY_PLACE).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            if options.spark:
+                write_with_spark(folder, messages, options.master)
+            else:
+                write_with_pyarrow(folder, messages)
+        report(folder, messages, options.lookups)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
