@@ -1,9 +1,11 @@
-"""Speed: the same questions on the same rows to Spark, DuckDB and pandas, and simulations on Spark and on a bare pool.
+"""Speed: the same questions on the same rows to Spark, DuckDB and pandas; start-up, and taking databases in.
 
-    python -m tests.pipeline.bench --rows 1000000
+    python -m tests.pipeline.bench --rows 10000000
+    python -m tests.pipeline.bench --only start        start, audit, rows or ingest; several are allowed
 
 Start-up is told apart. Every engine has to give the same answer. Times depend on what else the machine does; it is the
-ratios within one run that say something.
+ratios within one run that say something. The archive has `tests.pipeline.archive_bench`, simulations
+have `tests.pipeline.bench_simulation`.
 """
 
 from __future__ import annotations
@@ -11,193 +13,193 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from sdschat.pipeline.archive.read import Archive
-from sdschat.pipeline.grid.gridfile import Run
-from sdschat.pipeline.grid.setting import Setting
-from sdschat.pipeline.grid.workers import on_processes, on_spark
-from sdschat.pipeline.schemas import Copy, Log, ddl
+from sdschat.pipeline.schemas import FIELD, Copy, Packet, ddl
+from sdschat.pipeline.sources.databases import PacketMemory, Reading
+from sdschat.pipeline.sources.files import read_file
+from tests.pipeline.bench_data import NODES, make_copies, make_databases
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-_NODES = 100
-_CHANNELS = 10
+PARTS = ("start", "audit", "rows", "ingest")
 _HONEST = (
     "On one machine and at these sizes DuckDB answers first, and needs no Java. Spark pays where rows are on several "
     "machines or do not fit into one, for a stream that counts every row once, and for spreading simulations."
 )
+Answers = dict[str, object]
 
 
-@contextmanager
-def timed(rows: list[tuple[str, str, float]], what: str, engine: str) -> Iterator[None]:
-    began = time.perf_counter()
-    yield
-    rows.append((what, engine, time.perf_counter() - began))
-    print(f"{what}, {engine}", file=sys.stderr)
+class Clock:
+    """What was measured, printed as it comes."""
+
+    @contextmanager
+    def __call__(self, what: str, engine: str, rows: int = 0, bar: str = "") -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        seconds = time.perf_counter() - began
+        speed = f"{rows / seconds:12,.0f} rows/s" if rows else " " * 19
+        print(f"{what:52} {engine:18} {seconds:9.3f} s {speed}  {bar}", flush=True)
 
 
-def make_copies(path: Path, count: int) -> int:
-    """Deliveries of messages by nodes; some nodes lack some. Gives how many are missing."""
-    messages = count // _NODES
-    draw = np.random.default_rng(1)
-    node = np.repeat(np.arange(_NODES), messages)
-    message = np.tile(np.arange(messages), _NODES)
-    lost = (node < 4) & (draw.random(len(node)) < 0.002)
-    node, message = node[~lost], message[~lost]
-    ids = np.array([f"{value:064x}" for value in draw.integers(0, 2**63, messages)])
-    texts = {
-        "run_id": np.full(len(node), "field"), "channel": np.array([f"c{at}" for at in range(_CHANNELS)])[message % 10],
-        "node": np.array([f"node{at:03}" for at in range(_NODES)])[node], "message_id": ids[message],
-        "sender": np.array([f"node{at:03}" for at in range(_NODES)])[message % _NODES],
-        "digest": np.full(len(node), "0"), "origin": np.full(len(node), "log"),
-    }  # fmt: skip
-    numbers = {"lamport": 1_700_000_000_000 + message * 500, "received_ms": 1_700_000_000_000 + message * 500 + node}
-    columns: dict[str, Any] = {name: pa.array(values) for name, values in {**texts, **numbers}.items()}
-    columns |= {
-        "deps": pa.array([[]] * len(node), pa.list_(pa.string())), "own": pa.array(node < 0),
-        "via": pa.array(np.full(len(node), "live")), "damage": pa.nulls(len(node), pa.string()),
-    }  # fmt: skip
-    path.mkdir()
-    pq.write_table(pa.table({name: columns[name] for name in Copy._fields}), path / "copies.parquet")
-    return int(lost.sum())
+def _command(*arguments: str) -> None:
+    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
 
 
-def ask_spark(spark: SparkSession, path: Path) -> tuple[int, list[int]]:
+def start_up(clock: Clock) -> None:
+    with clock("python -c 'import sdschat.pipeline'", "", bar="0.2 s over Python's own"):
+        _command("-c", "import sdschat.pipeline")
+    with clock("python -c pass", ""):
+        _command("-c", "pass")
+    with clock("sdschat pipeline doctor", "", bar="2 s"):
+        _command("-m", "sdschat", "pipeline", "doctor")
+
+
+class Questions:
+    """To one engine: which stretches differ, what is missing, how long it took."""
+
+    def __init__(self, stretches: Callable[[], object], missing: Callable[[], object], late: Callable[[], object]):
+        self.ask = {"stretches of logs that differ": stretches, "messages missing": missing, "latencies": late}
+
+
+def of_spark(spark: SparkSession, path: Path) -> Questions:
     from pyspark.sql import functions as F
 
     from sdschat.pipeline.transforms.fingerprint import fingerprints, in_buckets
 
     copies = spark.read.schema(ddl(Copy)).parquet(str(path))
-    prints = fingerprints(copies).persist()
-    differing = (
-        prints.groupBy("run_id", "channel", "bucket")
-        .agg(F.count("*").alias("nodes"), F.count_distinct("n", "x1", "x2").alias("kinds"))
-        .where((F.col("kinds") > 1) | (F.col("nodes") < _NODES)).select("run_id", "channel", "bucket")
-    )  # fmt: skip
-    part = in_buckets(copies, differing)
-    ids = part.select("channel", "message_id").distinct()
-    nodes = spark.range(_NODES).select(F.format_string("node%03d", "id").alias("node"))
-    missing = ids.crossJoin(nodes).join(part, ["channel", "message_id", "node"], "left_anti").count()
-    late = copies.select(F.percentile(F.col("received_ms") - F.col("lamport"), F.array(F.lit(0.5), F.lit(0.99))))
-    found = [round(value) for value in late.collect()[0][0]]
-    prints.unpersist()
-    return missing, found
+
+    def differing() -> DataFrame:
+        sums = fingerprints(copies).groupBy("run_id", "channel", "bucket").agg(
+            F.count("*").alias("nodes"), F.count_distinct("n", "x1", "x2").alias("kinds")
+        )  # fmt: skip
+        return sums.where((F.col("kinds") > 1) | (F.col("nodes") < NODES)).select("run_id", "channel", "bucket")
+
+    def missing() -> int:
+        part = in_buckets(copies, differing())
+        counts = part.groupBy("channel", "message_id").agg((NODES - F.count("*")).alias("lacking"))
+        return int(counts.agg(F.sum("lacking")).collect()[0][0] or 0)
+
+    def late() -> list[int]:
+        spread = F.percentile(F.col("received_ms") - F.col("lamport"), F.array(F.lit(0.5), F.lit(0.99)))
+        return [round(value) for value in copies.select(spread).collect()[0][0]]
+
+    return Questions(lambda: differing().count(), missing, late)
 
 
-def ask_duckdb(path: Path) -> tuple[int, list[int]]:
+def of_duckdb(path: Path) -> Questions:
     import duckdb
 
     rows = f"read_parquet('{path}/*.parquet')"
-    with duckdb.connect() as database:
-        missing = database.execute(
-            f"SELECT sum({_NODES} - n) FROM (SELECT count(*) n FROM {rows} GROUP BY channel, message_id)"
-        ).fetchall()[0][0]
-        late = database.execute(f"SELECT quantile_cont(received_ms - lamport, [0.5, 0.99]) FROM {rows}").fetchall()
-    return int(missing), [round(value) for value in late[0][0]]
+    marks = "count(*) n, bit_xor(hash(lamport, message_id, sender)) x"
+    prints = f"SELECT channel, lamport >> 17 AS bucket, node, {marks} FROM {rows} GROUP BY ALL"
+    sums = f"SELECT count(*) c, count(DISTINCT (n, x)) d FROM ({prints}) GROUP BY channel, bucket"
+    lacking = f"SELECT sum({NODES} - n) FROM (SELECT count(*) n FROM {rows} GROUP BY channel, message_id)"
+
+    def one(question: str) -> Any:
+        with duckdb.connect() as database:
+            return database.execute(question).fetchall()[0][0]
+
+    def late() -> list[int]:
+        return [round(value) for value in one(f"SELECT quantile_cont(received_ms - lamport, [0.5, 0.99]) FROM {rows}")]
+
+    stretches = f"SELECT count(*) FROM ({sums}) WHERE d > 1 OR c < {NODES}"
+    return Questions(lambda: int(one(stretches)), lambda: int(one(lacking)), late)
 
 
-def ask_pandas(path: Path) -> tuple[int, list[int]]:
+def of_pandas(path: Path) -> Questions:
     pd: Any = importlib.import_module("pandas")
 
-    rows = pd.read_parquet(path, columns=["channel", "message_id", "lamport", "received_ms"])
-    missing = (_NODES - rows.groupby(["channel", "message_id"]).size()).sum()
-    late = (rows["received_ms"] - rows["lamport"]).quantile([0.5, 0.99])
-    return int(missing), [round(value) for value in late]
+    def read(*columns: str) -> Any:
+        return pd.read_parquet(path, columns=list(columns))
+
+    def stretches() -> int:
+        rows = read("channel", "node", "lamport")
+        rows["bucket"] = rows["lamport"] // 2**17
+        sizes = rows.groupby(["channel", "bucket", "node"]).size().groupby(["channel", "bucket"])
+        return int(((sizes.nunique() > 1) | (sizes.size() < NODES)).sum())  # by number alone: it has no xor
+
+    def missing() -> int:
+        return int((NODES - read("channel", "message_id").groupby(["channel", "message_id"]).size()).sum())
+
+    def late() -> list[int]:
+        rows = read("lamport", "received_ms")
+        return [round(value) for value in (rows["received_ms"] - rows["lamport"]).quantile([0.5, 0.99])]
+
+    return Questions(stretches, missing, late)
 
 
-def ask_archive(folder: Path, messages: int, rows: list[tuple[str, str, float]]) -> None:
-    """Look-ups by id and by range in an archive written without Spark, since it only is read here."""
-    draw = np.random.default_rng(2)
-    ids = np.sort(np.array([f"{high:016x}{low:048x}" for high, low in draw.integers(0, 2**63, (messages, 2))]))
-    place = draw.permutation(messages) + 1
-    table = _log(ids, place)
-    for name, order in (("by_id", np.arange(messages)), ("by_place", np.argsort(place))):
-        (folder / "archive" / name).mkdir(parents=True)
-        target = folder / "archive" / name / "part-0.parquet"
-        pq.write_table(table.take(pa.array(order)), target, row_group_size=20_000)
-    with timed(rows, f"archive of {messages:,}: open", "pyarrow"):
-        archive = Archive(folder)
-    spent: list[float] = []
-    for at in draw.integers(0, messages, 30):
-        began = time.perf_counter()
-        assert len(archive.get(str(ids[at]))) == 1
-        spent.append(time.perf_counter() - began)
-    rows.append((f"archive of {messages:,}: by id, median of 30", "pyarrow", float(np.median(spent))))
-    with timed(rows, f"archive of {messages:,}: 100 by position", "pyarrow"):
-        assert len(archive.positions("lobby", messages // 2, messages // 2 + 99)) == 100
-    with timed(rows, f"archive of {messages:,}: 100 by Lamport time", "pyarrow"):
-        assert len(archive.dated("lobby", 1_000_000 + 500 * (messages // 2), count=100)) == 100
-    archive.close()
+def rows(clock: Clock, spark: SparkSession, folder: Path, count: int) -> None:
+    lost = make_copies(folder / "copies", count)
+    engines = [
+        ("Spark, first time", of_spark(spark, folder / "copies")), ("Spark, again", of_spark(spark, folder / "copies")),
+        ("DuckDB", of_duckdb(folder / "copies")), ("pandas", of_pandas(folder / "copies")),
+    ]  # fmt: skip
+    bars = {"stretches of logs that differ": "8 s of 10,000,000", "latencies": "10 s of 10,000,000"}
+    for what in engines[0][1].ask:
+        answers: Answers = {}
+        for name, questions in engines:
+            with clock(f"{count:,} rows: {what}", name, count, bars.get(what, "10 s of 10,000,000")):
+                answers[name] = questions.ask[what]()
+        assert len({str(answer) for answer in answers.values()}) == 1, (what, answers)
+        assert what != "messages missing" or answers["DuckDB"] == lost
 
 
-def _log(ids: Any, place: Any) -> pa.Table:
-    count = len(ids)
-    columns: dict[str, Any] = {name: pa.nulls(count, pa.string()) for name in (*Log._fields, "raw")}
-    columns |= {name: pa.array(np.full(count, text)) for name, text in (("run_id", "field"), ("channel", "lobby"))}
-    columns |= {name: pa.array(np.zeros(count, dtype=np.int64)) for name in ("copies", "first_ms", "last_ms")}
-    columns |= {
-        "message_id": pa.array(ids), "position": pa.array(place), "lamport": pa.array(1_000_000 + 500 * place),
-        "sender": pa.array(np.full(count, "ann")), "deps": pa.array([[]] * count, pa.list_(pa.string())),
-        "raw": pa.nulls(count, pa.binary()),
-    }  # fmt: skip
-    return pa.table(columns)
+def ingest(clock: Clock, spark: SparkSession, folder: Path, messages: int) -> None:
+    from sdschat.pipeline.ingest import ingest as take_in
+    from sdschat.pipeline.lake import Lake
+
+    paths = make_databases(folder / "ingest", 10, messages)
+    memory = PacketMemory()
+    with clock("10 databases, read", "plain Python"):
+        count = sum(1 for path in paths for row in read_file(Reading(FIELD, path, 1, memory)))
+    lake = Lake(spark, str(folder / "lake"))
+    for again in ("", ", the same once more"):
+        with clock(f"10 databases into a lake{again}", "Spark", count, "150,000 rows/s" if not again else ""):
+            added = take_in(lake, paths, FIELD, 1)
+        assert all(row.added == (0 if again else row.read) for row in added), added
+    assert lake.read(Packet).isEmpty()
 
 
-def compare_simulation(spark: SparkSession, runs: int, rows: list[tuple[str, str, float]]) -> None:
-    wanted = [Run(Setting(by="engine", participants=60, loss=0.1), seed) for seed in range(runs)]
-    outcomes = []
-    for engine, work in (("Spark, local[2]", on_spark(spark, None)), ("pool of two", on_processes(2, None))):
-        list(work(wanted[:2]))  # processes are started
-        with timed(rows, f"{runs} runs of 60 participants", engine):
-            outcomes.append(sorted((row.run_id, row.figures) for row in work(wanted)))
-    assert outcomes[0] == outcomes[1], "Spark and the pool disagree"
+def audit(clock: Clock, folder: Path) -> None:
+    make_databases(folder / "audit", 10, 10_000)
+    with clock("sdschat audit, 10 nodes of 10,000 messages", "plain Python", 100_000, "1 s"):
+        _command("-m", "sdschat", "audit", str(folder / "audit"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     from sdschat.pipeline.session import Where, spark
 
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=PARTS)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--messages", type=int, default=5_000_000, help="in the archive")
-    parser.add_argument("--runs", type=int, default=40, help="of the simulation")
+    parser.add_argument("--messages", type=int, default=10_000, help="in each database that is taken in")
+    parser.add_argument("--memory", default="2g", help="of the driver")
     options = parser.parse_args(argv)
-    rows: list[tuple[str, str, float]] = []
-    with tempfile.TemporaryDirectory() as scratch:
+    parts, clock = options.only or PARTS, Clock()
+    with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
         folder = Path(scratch)
-        ask_archive(folder, options.messages, rows)
-        lost = make_copies(folder / "copies", options.rows)
-        answers: dict[str, tuple[int, list[int]]] = {}
-        with timed(rows, "start-up of Spark", "Spark, local[2]"):
-            session = spark(Where("local[2]"))
-            opened = session.__enter__()
-        questions: list[tuple[str, Callable[[], tuple[int, list[int]]]]] = [
-            ("Spark, first time", lambda: ask_spark(opened, folder / "copies")),
-            ("Spark, again", lambda: ask_spark(opened, folder / "copies")),
-            ("DuckDB", lambda: ask_duckdb(folder / "copies")),
-            ("pandas", lambda: ask_pandas(folder / "copies")),
-        ]
-        for engine, ask in questions:
-            with timed(rows, f"{options.rows:,} rows: what is missing, and latencies", engine):
-                answers[engine] = ask()
-        compare_simulation(opened, options.runs, rows)
-        session.__exit__(None, None, None)
-    assert len({str(answer) for answer in answers.values()}) == 1, answers
-    assert next(iter(answers.values()))[0] == lost, (answers, lost)
-    for what, engine, seconds in rows:
-        print(f"{what:60} {engine:18} {seconds:9.3f} s")
-    print(f"load of the machine: {os.getloadavg()[0]:.1f}; {lost:,} missing entries found by all. {_HONEST}")
+        if "start" in parts:
+            start_up(clock)
+        if "audit" in parts:
+            audit(clock, folder)
+        if {"rows", "ingest"} & set(parts):
+            where = Where("local[2]", conf=(("spark.driver.memory", options.memory),))
+            with clock("a session", "Spark", bar="10 s; 4 s after warmup"):
+                session = stack.enter_context(spark(where))
+            if "rows" in parts:
+                rows(clock, session, folder, options.rows)
+            if "ingest" in parts:
+                ingest(clock, session, folder, options.messages)
+    print(f"load of the machine: {os.getloadavg()[0]:.1f}. {_HONEST}")
     return 0
 
 

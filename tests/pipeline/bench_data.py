@@ -1,0 +1,72 @@
+"""Rows for the benchmark: deliveries by many nodes as columns, and databases as nodes write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sdschat.pipeline.schemas import Copy
+from sdschat.sds.rows import Append, Put, Table, Write
+from sdschat.store.book import JournalSettings
+from sdschat.store.journal import JournalRow
+from sdschat.store.store import Store
+from tests.store.samples import CODEC, START, log_row, packet_of, state_row
+
+NODES = 100
+_CHANNELS = 10
+_STEP = 500  # messages in a transaction
+
+
+def make_copies(path: Path, count: int) -> int:
+    """Deliveries of messages by nodes; some nodes lack some. Gives how many are missing."""
+    messages = count // NODES
+    draw = np.random.default_rng(1)
+    node = np.repeat(np.arange(NODES), messages)
+    message = np.tile(np.arange(messages), NODES)
+    lost = (node < 4) & (draw.random(len(node)) < 0.002)
+    node, message = node[~lost], message[~lost]
+    ids = pa.array([f"{value:064x}" for value in draw.integers(0, 2**63, messages)])
+    names = pa.array([f"node{at:03}" for at in range(NODES)])
+    channels = pa.array([f"c{at}" for at in range(_CHANNELS)])
+    at = START + message * 500
+    columns: dict[str, Any] = {
+        "run_id": _all("field", len(node)), "channel": channels.take(pa.array(message % _CHANNELS)),
+        "node": names.take(pa.array(node)), "message_id": ids.take(pa.array(message)),
+        "sender": names.take(pa.array(message % NODES)), "digest": _all("0", len(node)),
+        "origin": _all("log", len(node)), "via": _all("live", len(node)), "lamport": pa.array(at),
+        "received_ms": pa.array(at + node), "deps": pa.array([[]] * len(node), pa.list_(pa.string())),
+        "own": pa.array(node < 0), "damage": pa.nulls(len(node), pa.string()),
+    }  # fmt: skip
+    path.mkdir()
+    pq.write_table(pa.table({name: columns[name] for name in Copy._fields}), path / "copies.parquet")
+    return int(lost.sum())
+
+
+def _all(text: str, count: int) -> Any:
+    return pa.array([text]).take(pa.array(np.zeros(count, dtype=np.int64)))
+
+
+def make_databases(folder: Path, nodes: int, messages: int) -> list[Path]:
+    """Nodes that all have the same log, and a journal of it."""
+    packets = [packet_of("lobby", f"node{at % nodes}", START + at * 500, f"number {at}") for at in range(messages)]
+    made = []
+    for number in range(nodes):
+        name = f"node{number}"
+        made.append(folder / name / "sdschat.db")
+        journal = JournalSettings(name, f"boot{number}", 10**12)
+        with Store.open(made[-1], CODEC, journal=journal) as store:
+            for start in range(0, messages, _STEP):
+                part = packets[start : start + _STEP]
+                writes: list[Write] = [Append(log_row(each, own=each.sender_id == name)) for each in part]
+                newest = START + (start + len(part)) * 500
+                told = [
+                    JournalRow("delivered", "lobby", START + at * 500 + number, at, each.message_id, each.sender_id,
+                               START + at * 500, cause="live")
+                    for at, each in enumerate(part, start)
+                ]  # fmt: skip
+                store.commit([("lobby", [*writes, Put(Table.CHANNEL, "", state_row(newest))])], told)
+    return made
