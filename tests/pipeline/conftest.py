@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = Path(__file__).parent
+PATIENCE = 1_800  # seconds: the first of them starts Spark, on a machine that may be busy with something else
+# Of so little work most would go into compiling it well.
+QUICK_TO_START = ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,9 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             if "spark" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
-                item.add_marker(
-                    pytest.mark.timeout(600)
-                )  # the first of them starts Spark, on a machine that may be busy
+                item.add_marker(pytest.mark.timeout(PATIENCE))
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +40,7 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Where:
     master, remote = os.environ.get("SDSCHAT_TEST_MASTER", ""), os.environ.get("SDSCHAT_TEST_REMOTE", "")
     conf: tuple[tuple[str, str], ...] = (("spark.sql.shuffle.partitions", "2"),)
     if not master and not remote:
-        master, conf = "local[2]", (*conf, ("spark.driver.memory", "2g"))
+        master, conf = "local[2]", (*conf, ("spark.driver.memory", "2g"), QUICK_TO_START)
     return Where(master, remote, conf, folder, folder / "spark.log")
 
 

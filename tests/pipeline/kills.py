@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from sdschat.pipeline.grid.engine import EngineGroup
 from sdschat.pipeline.grid.setting import Setting
 from sdschat.store.journal import json_lines
+from tests.pipeline.conftest import QUICK_TO_START
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,7 +59,7 @@ def live(segments: Path, lake: Path, kill_after: float | None) -> int | None:
     """One life of the stream. Gives its exit code, or nothing where it was killed."""
     command = [
         sys.executable, "-m", "sdschat", "pipeline", "stream", str(segments), "--lake", str(lake), "--once",
-        "--most", "3", "--master", "local[2]", "--conf", "spark.driver.memory=1g",
+        "--most", "3", "--master", "local[2]", "--conf", "spark.driver.memory=1g", "--conf", "=".join(QUICK_TO_START),
     ]  # fmt: skip
     process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:

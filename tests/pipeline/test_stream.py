@@ -69,7 +69,6 @@ def test_paths_come_as_uris() -> None:
     assert local_path("s3a://bucket/a%20b") == "s3a://bucket/a%20b"
 
 
-@pytest.mark.timeout(600)
 def test_killed_twice_it_comes_to_the_same(spark: SparkSession, tmp_path: Path) -> None:
     """`python -m tests.pipeline.kills --kills 20` does it twenty times."""
     kill_often(tmp_path / "kills", 2, 7)

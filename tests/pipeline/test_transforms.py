@@ -6,8 +6,6 @@ import contextlib
 import io
 from typing import TYPE_CHECKING
 
-import pytest
-
 from sdschat.pipeline.reference.consolidate import place_hash
 from sdschat.pipeline.schemas import Copy, Fingerprint, Log, Presence
 from tests.needs import needs_module
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 
 needs_module("pyspark")
 needs_module("pyarrow")
-pytestmark = pytest.mark.timeout(600)  # the first test waits for Spark, and a busy machine makes it wait long
 
 
 def copy(node: str, message_id: str, lamport: int, digest: str = "d", damage: str | None = None) -> Copy:
