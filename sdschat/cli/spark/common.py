@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -15,6 +16,7 @@ from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.text import safe
 
 if TYPE_CHECKING:
+    from sdschat.pipeline.ingest import Added
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.schemas import Quarantine
     from sdschat.pipeline.session import Where
@@ -44,9 +46,18 @@ def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Tells the person what is being done, and how long it took."""
+    """Tells the person what is being done, and how long it took. Spark may take minutes, so whoever watches is told at
+    the beginning too."""
     began = time.monotonic()
-    yield
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    if watched:
+        sys.stderr.write(f"{name} …\r")
+        sys.stderr.flush()
+    try:
+        yield
+    finally:
+        if watched:
+            sys.stderr.write("\x1b[K")
     say(f"{name}: {time.monotonic() - began:.1f} s")
 
 
@@ -58,6 +69,13 @@ def sources_in(sources: Sequence[Path]) -> list[Path]:
         return files(sources)
     except FileNotFoundError as error:
         raise Problem(f"There is no {error}. Name databases, journals, captures, or folders.", WRONG_USE) from error
+
+
+def added_lines(found: Iterable[Added]) -> Iterator[str]:
+    """What was taken in, table by table."""
+    for row in found:
+        if row.read or row.added:
+            yield f"{row.table:10} {row.read:10,} read  {row.added:10,} added"
 
 
 def tell_refused(bad: Sequence[Quarantine]) -> None:

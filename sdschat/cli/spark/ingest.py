@@ -11,7 +11,7 @@ import click
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.spark.common import lake_option, open_lake, sources_in, tell_refused
+from sdschat.cli.spark.common import added_lines, lake_option, open_lake, sources_in, tell_refused
 from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
 
@@ -49,7 +49,6 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool, wh
         tables = {row.table: {"read": row.read, "added": row.added} for row in found}
         click.echo(json.dumps({"tables": tables, "quarantine": [row._asdict() for row in bad]}))
         return
-    for row in found:
-        if row.read or row.added:
-            click.echo(f"{row.table:10} {row.read:10,} read  {row.added:10,} added")
+    for line in added_lines(found):
+        click.echo(line)
     tell_refused(bad)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.cli.options import say
 from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.common import (
+    added_lines,
     lake_option,
     milliseconds,
     open_lake,
@@ -56,7 +58,9 @@ def command(
     with open_lake(where, lake, fresh=bool(paths)) as there:
         if paths:
             with step(f"ingest of {len(paths)} files"):
-                ingest(there, paths, run_id, time.time_ns() // 1_000_000)
+                added = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
+            for line in added_lines(added):
+                say(line)
             tell_refused(quarantined(there, paths))
         judge(there, rules)
         with step("metrics"):
