@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from sdschat.node.room import Room
 
 _SHORTEST_ID = 6
+_YOURSELF = "That is yourself. Choose somebody else to write to."
 
 
 class Person(NamedTuple):
     sender_id: str
     key: bytes
+    nick: str  # as they proved it; empty where they did not
 
 
 class People:
@@ -35,17 +37,19 @@ class People:
         found = self._by_nick(name) or self._by_id(name)
         if len(found) > 1:
             raise ValueError(f"More than one participant is called {name}: {_listed(found)}. Give the id instead.")
+        if not found and name == self._desk.nick:
+            raise ValueError(_YOURSELF)
         if not found:
             here = sorted({nick for nick in self._presence.online.values() if nick})
             who = f"Here are: {', '.join(here)}." if here else "Nobody else is here."
             raise ValueError(f"Nobody called {name} is known on this channel. {who}")
         sender_id = found[0]
         if sender_id == self._desk.identity.sender_id:
-            raise ValueError("That is yourself. Choose somebody else to write to.")
+            raise ValueError(_YOURSELF)
         key = self.key_of(sender_id)
         if key is None:
             raise ValueError(f"{name} signs nothing, so nothing can be sealed for {name} alone. Write to the channel.")
-        return Person(sender_id, key)
+        return Person(sender_id, key, self._presence.online.get(sender_id) or self._desk.nick_of(sender_id))
 
     def _by_nick(self, name: str) -> list[str]:
         here = sorted(sender_id for sender_id, nick in self._presence.online.items() if nick == name)

@@ -15,7 +15,7 @@ from sdschat.transport.faults import NONE, Direction, FaultyTransport
 from sdschat.transport.topics import place
 from sdschat.wire.sds_codec import SdsCodec
 
-SHARES: Final = ("loss", "duplicate", "reorder")
+SHARES: Final = ("loss", "duplicate", "reorder", "corrupt")
 MOST_SKEW: Final = 24 * 3600 * 1000  # milliseconds
 
 
@@ -25,6 +25,7 @@ class Carried(NamedTuple):
     lost: int
     duplicated: int
     reordered: int
+    corrupted: int
 
 
 class _Partition:
@@ -56,7 +57,8 @@ class Injection:
         self._room = node.rooms[channel]
 
     def share(self, name: str, value: float, way: str = "") -> None:
-        """Lose, double or reorder this share of the packets, 0 to 1, `in`, `out` or both ways. Raises ValueError."""
+        """Lose, double, reorder or spoil this share of the packets, 0 to 1, `in`, `out` or both ways. Raises
+        ValueError."""
         self._change({name: value}, way)
 
     def delay(self, milliseconds: int, way: str = "") -> None:
@@ -116,7 +118,10 @@ class Injection:
         transport = self._room.transport
         if not isinstance(transport, FaultyTransport):
             return {}
-        return {str(way): Carried(lane.lost, lane.duplicated, lane.reordered) for way, lane in transport.lanes.items()}
+        return {
+            str(way): Carried(lane.lost, lane.duplicated, lane.reordered, lane.corrupted)
+            for way, lane in transport.lanes.items()
+        }
 
     def _say(self, room: Room) -> None:
         """In what the transport tells of itself, and so in every banner and address."""

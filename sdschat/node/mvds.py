@@ -77,7 +77,7 @@ class SyncPart:
 
         sent = [Post("sync", post.peer, post.payload) for post in posts]
         sent += [self._direct_post(packet) for packet in direct.packets]
-        anything = kept is not None or direct.writes or direct.rows
+        anything = kept is not None or direct.writes or direct.rows or direct.met
         return Work(save if anything else None, sent, [*before, *told, *direct.told])
 
     def _direct_post(self, packet: Packet) -> Post:

@@ -120,6 +120,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "fault.duplicate": Setting(_number, "faults", "duplicate"),
     "fault.reorder": Setting(_number, "faults", "reorder"),
     "fault.delay": Setting(duration, "faults", "delay"),
+    "fault.corrupt": Setting(_number, "faults", "corrupt"),
     "fault.seed": Setting(_integer, "node", "fault_seed"),
 }
 

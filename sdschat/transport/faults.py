@@ -110,8 +110,9 @@ class FaultyTransport:
         match event:
             case base.Received():
                 if not self._faults.offline and not self._sifted(Direction.IN, event.topic, event.payload):
-                    faults = self._faults.incoming
-                    self.lanes[Direction.IN].carry(faults, lambda: self._deliver(event), lambda: None)
+                    faults, lane = self._faults.incoming, self.lanes[Direction.IN]
+                    came = event._replace(payload=lane.spoil(faults, event.payload))
+                    lane.carry(faults, lambda: self._deliver(came), lambda: None)
             case base.Connected():
                 self._last = event._replace(address=self.describe())
                 self._notifier.tell(self._offline() if self._faults.offline else self._last)
@@ -153,10 +154,11 @@ class FaultyTransport:
         if self._sifted(Direction.OUT, topic, payload):
             self._answer(copy, base.Published(copy))
             return
-        send = self._inner.publish
-        self.lanes[Direction.OUT].carry(
-            self._faults.outgoing,
-            lambda: send(topic, payload, qos=qos, retain=retain, tag=copy),
+        faults, lane, send = self._faults.outgoing, self.lanes[Direction.OUT], self._inner.publish
+        gone = lane.spoil(faults, payload)
+        lane.carry(
+            faults,
+            lambda: send(topic, gone, qos=qos, retain=retain, tag=copy),
             lambda: self._answer(copy, base.Published(copy)),
         )
 

@@ -1,4 +1,4 @@
-"""What may happen to packets on their way in one direction: loss, doubles, another order, delay."""
+"""What may happen to packets on their way in one direction: loss, doubles, another order, delay, a bit flipped."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ class Faults:
     duplicate: float = 0.0
     reorder: float = 0.0
     delay: float = 0.0
+    corrupt: float = 0.0
     offline: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("loss", "duplicate", "reorder"):
+        for name in ("loss", "duplicate", "reorder", "corrupt"):
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise ValueError(f"fault.{name} is {value}, and must be from 0 to 1")
@@ -50,7 +51,9 @@ class Faults:
         """In words; empty where there are none."""
         if self.offline:
             return f"offline {way}"
-        shares = (("loss", self.loss), ("duplicates", self.duplicate), ("reorder", self.reorder))
+        shares = (
+            ("loss", self.loss), ("duplicates", self.duplicate), ("reorder", self.reorder), ("corrupt", self.corrupt),
+        )  # fmt: skip
         parts = [f"{name} {value:.4g}%" for name, share in shares if (value := 100 * share)]
         if self.delay:
             parts.append(f"delay {1000 * self.delay:.4g} ms")
@@ -80,12 +83,22 @@ class Lane:
         self._held: list[tuple[float, int, Step, Step]] = []
         self._last = 0.0
         self._count = 0
-        self.lost = self.duplicated = self.reordered = 0
+        self.lost = self.duplicated = self.reordered = self.corrupted = 0
 
     @property
     def idle(self) -> bool:
         """Nothing is on its way, that anything else could overtake."""
         return not self._held
+
+    def spoil(self, faults: Faults, payload: bytes) -> bytes:
+        """A packet as it arrives: of this share of them, a bit is another one."""
+        if not faults.corrupt or not payload or self._random.random() >= faults.corrupt:
+            return payload
+        self.corrupted += 1
+        bit = self._random.randrange(8 * len(payload))
+        spoilt = bytearray(payload)
+        spoilt[bit // 8] ^= 1 << bit % 8
+        return bytes(spoilt)
 
     def carry(self, faults: Faults, deliver: Step, lose: Step) -> None:
         """Let a packet through the faults: each copy of it is delivered or lost, now or later."""

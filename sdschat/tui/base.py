@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from sdschat.identity.content import ContentKind
 from sdschat.node.node import Node
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places, channel_of
 from sdschat.tui.commands.registry import CommandError, Registry
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import clean_name
 from sdschat.tui.model.desktop import Desktop
+from sdschat.tui.model.status import sync_words, talk_words
 from sdschat.tui.preferences import KEPT_AS, Preferences
 
 _GIVEN_UP_ON = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
@@ -20,7 +21,7 @@ class BaseHost:
     """The part of `Host` that has nothing to do with how things are shown."""
 
     node: Node
-    view: NodeView
+    view: Places
     preferences: Preferences
     registry: Registry
     desktop: Desktop
@@ -38,6 +39,11 @@ class BaseHost:
         return self.desktop.shown
 
     @property
+    def room(self) -> str:
+        """The channel that is shown, or that the conversation which is shown is held in."""
+        return channel_of(self.desktop.shown)
+
+    @property
     def model(self) -> ChannelModel:
         return self.desktop.models[self.desktop.shown]
 
@@ -45,6 +51,17 @@ class BaseHost:
     def selection(self) -> str | None:
         model = self.desktop.models.get(self.desktop.shown)
         return None if model is None else model.selected
+
+    def label(self, name: str) -> str:
+        """What a channel or a conversation is called on the screen."""
+        return clean_name(self.view.title(name))
+
+    def badge(self, name: str) -> str:
+        """How complete it is, or whether the other one is there."""
+        model, sync, partner = self.models[name], self.view.sync(name), self.view.partner(name)
+        if partner is not None:
+            return talk_words(model.connection, partner, sync.unacked)
+        return sync_words(model.connection, sync, model.catching_up, model.history)
 
     def find_message(self, prefix: str) -> str:
         prefix = prefix.strip().lower()
@@ -60,10 +77,16 @@ class BaseHost:
             raise CommandError(f"Several ids begin with {clean_name(prefix)}. Give more letters of it.")
         return found[0]
 
+    def open_talk(self, place: str) -> str:
+        if self.view.talk(place) is None:
+            raise CommandError("There are no direct messages here.")
+        self.desktop.add_if_new(place)
+        return place
+
     def publish(self, text: str, action: bool, reply_to: str) -> None:
         kind = ContentKind.ACTION if action else ContentKind.TEXT
         try:
-            self.node.send(self.channel, text, kind=kind, reply_to=reply_to)
+            self.view.say(self.channel, text, kind, reply_to)
         except ValueError as error:
             raise CommandError(f"Not sent: {error}") from error
 

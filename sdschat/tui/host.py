@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sdschat.node.node import Node
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.tui.model.channel import ChannelModel
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Host(Protocol):
     def node(self) -> Node: ...
 
     @property
-    def view(self) -> NodeView: ...
+    def view(self) -> Places: ...
 
     @property
     def registry(self) -> Registry: ...
@@ -45,6 +45,10 @@ class Host(Protocol):
     @property
     def channel(self) -> str:
         """The one that is shown now."""
+
+    @property
+    def room(self) -> str:
+        """The channel behind it, where that one is a conversation of two."""
 
     @property
     def model(self) -> ChannelModel: ...
@@ -69,6 +73,12 @@ class Host(Protocol):
     def warn(self, text: str) -> None:
         """One line above the input."""
 
+    def label(self, name: str) -> str:
+        """What a channel or a conversation is called on the screen."""
+
+    def badge(self, name: str) -> str:
+        """How complete it is, or whether the other one is there."""
+
     def find_message(self, prefix: str) -> str:
         """The full id; of the selected message where there is no prefix. Raises CommandError."""
 
@@ -77,6 +87,9 @@ class Host(Protocol):
 
     def open_channel(self, name: str) -> str:
         """Join a channel and list it; gives its name as it is written everywhere. Raises ValueError."""
+
+    def open_talk(self, place: str) -> str:
+        """List the conversation of this name, and give it back. Raises CommandError where there are none."""
 
     async def close_channel(self, name: str) -> None: ...
 

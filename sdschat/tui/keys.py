@@ -32,6 +32,8 @@ class KeyedHost(ScreenHost):
         Binding("alt+l", "command('late')", "Late messages", id="late", priority=True),
         Binding("alt+u", "command('unread')", "First unread", id="unread", priority=True),
         Binding("alt+end", "command('end')", "Newest", id="end", priority=True),
+        Binding("alt+left", "turn_lens(-1)", "The view of the Lens before", id="lens-before", priority=True),
+        Binding("alt+right", "turn_lens(1)", "The next view of the Lens", id="lens-next", priority=True),
         Binding("ctrl+f", "start('/search ')", "Search", id="search", priority=True),
         Binding("ctrl+c", "copy_or_quit", "Copy, or quit", id="copy", priority=True),
         Binding("ctrl+q", "quit_twice", "Quit", id="quit", priority=True, show=False),
@@ -58,6 +60,13 @@ class KeyedHost(ScreenHost):
             self.lens.toggle()
         except CommandError as error:
             self.warn(str(error))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where the Lens is closed, its keys are those of the input."""
+        return super().check_action(action, parameters) if action != "turn_lens" else self.lens.is_open
+
+    def action_turn_lens(self, by: int) -> None:
+        self.lens.panel.turn(by)
 
     def action_pane(self, what: str) -> None:
         setattr(self.panes, what, not getattr(self.panes, what))

@@ -49,7 +49,7 @@ class LensHost:
         from importlib import import_module
 
         app = self._app
-        panel = import_module(_MODULE).LensPanel(app.node, app.channel, app.selection)
+        panel = import_module(_MODULE).LensPanel(app.node, app.room, app.selection)
         panel.id = "lens"
         return panel
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from sdschat.tui.model.cleaning import clean_name
-
 if TYPE_CHECKING:
     from sdschat.tui.app import ChatApp
 
@@ -32,7 +30,7 @@ class ChatCommands(Provider):
                 run = partial(chat.action_command, command.name)
             found.append((command.usage, command.summary, run))
         for name in chat.desktop.order:
-            found.append((f"channel {clean_name(name)}", "Show this channel", partial(chat.show_channel, name)))
+            found.append((f"channel {chat.label(name)}", "Show this channel", partial(chat.show_channel, name)))
         return found
 
     async def discover(self) -> Hits:

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Entry, GapItem
-from sdschat.tui.model.status import fate_sentence, offline_words, provenance, sync_words
+from sdschat.tui.model.status import fate_sentence, offline_words, provenance
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Panes:
         self.members = True  # whether they are wanted, where there is room
         self.channels = True
         self.bare = False  # nothing but the log
+        self.fitted = 0  # channels there were when all of it was fitted
 
     def _put(self, pane: Static, text: Text, *, hide: bool = False) -> None:
         """Only where it says something else than before: every change lays the screen out anew."""
@@ -52,11 +53,9 @@ class Panes:
     def lines(self) -> list[ChannelLine]:
         app, found = self._app, []
         for name in app.desktop.order:
-            model = app.desktop.models[name]
             unread, mentions = app.desktop.counted(name)
-            badge = sync_words(model.connection, app.view.sync(name), model.catching_up)
-            label = clean(name, limit=_NAME)
-            found.append(ChannelLine(name, label, badge, unread, mentions, name == app.desktop.shown))
+            label = clean(app.label(name), limit=_NAME)
+            found.append(ChannelLine(name, label, app.badge(name), unread, mentions, name == app.desktop.shown))
         return found
 
     def draw_badges(self) -> None:
@@ -76,8 +75,7 @@ class Panes:
         elif shown is not None:
             text.append(f" {shown.label} ", "bold reverse")
         if shown is not None:
-            here = sum(person.online for person in app.view.people(shown.name))
-            text.append(f" {shown.badge} | {here} here")
+            text.append(f" {shown.badge}{self._company(shown.name)}")
             late = len(app.desktop.models[shown.name].late_unseen)
             if late:
                 text.append(" | ")
@@ -91,10 +89,21 @@ class Panes:
             text.append(" " * (width - text.cell_len - len(keys)) + keys, "dim")
         self._put(self.head, text)
 
+    def _company(self, name: str) -> str:
+        """How many read what is written here."""
+        app = self._app
+        if app.view.partner(name) is not None:
+            return " | for nobody else's eyes"
+        if app.desktop.models[name].connection.state != "connected":
+            return ""
+        return f" | {sum(person.online for person in app.view.people(name))} here"
+
     def draw_people(self) -> None:
         app = self._app
         if self.member_list.display and app.desktop.shown:
-            self.member_list.set_people(app.view.people(app.desktop.shown), app.look, app.view.now().wall)
+            people, name = app.view.people(app.desktop.shown), app.desktop.shown
+            connected = app.desktop.models[name].connection.state == "connected"
+            self.member_list.set_people(people, app.look, app.view.now().wall, connected)
 
     def draw_banners(self) -> None:
         """The connection, and faults that are injected."""
@@ -126,7 +135,8 @@ class Panes:
         lines = [f"{short(item.message_id, 8)} | {provenance(item)}"]
         if item.fate is not None:
             own = app.view.own(name, item.message_id)
-            lines.append(fate_sentence(item, item.fate, own, app.view.people(name), now))
+            people, partner = app.view.people(name), app.view.partner(name)
+            lines.append(fate_sentence(item, item.fate, own, people, now, partner))
         return "\n".join(lines)
 
     def hint(self, text: str) -> None:
@@ -140,7 +150,8 @@ class Panes:
         """To the size of the terminal, and to what is wanted."""
         app = self._app
         wide = app.size.width >= WIDE and not self.bare
-        several = len(app.desktop.order) > 1
+        self.fitted = len(app.desktop.order)
+        several = self.fitted > 1
         for pane in (self.head, app.entry):
             pane.display = not self.bare
         full = app.lens.is_open and not wide

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sdschat.node.node import Node
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.tui import preferences as prefs
 from sdschat.tui.app import ChatApp
 
@@ -33,7 +33,7 @@ def make_app(
     theme: str | None = None, file: Path | None = None, copies: Path | None = None,
 ) -> ChatApp:  # fmt: skip
     """`file`: the person's own preferences. `theme` is for this run alone."""
-    view = NodeView(node)
+    view = Places(node)
     preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
     return ChatApp(
         view, channels, preferences, ascii_only=ascii_only, theme_now="plain" if no_color else theme, said=problems,

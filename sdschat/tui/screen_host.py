@@ -11,13 +11,12 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places, channel_of, peer_of
 from sdschat.tui.base import BaseHost
 from sdschat.tui.commands.registry import CommandError, load
 from sdschat.tui.lens_host import LensHost
 from sdschat.tui.look import Look
 from sdschat.tui.model.channel import ChannelModel, Stir
-from sdschat.tui.model.cleaning import clean_name
 from sdschat.tui.model.desktop import EVERYTHING, Desktop
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.model.items import Tone
@@ -35,7 +34,7 @@ class ScreenHost(BaseHost, App[int]):
     """`Host` on a screen."""
 
     def __init__(
-        self, view: NodeView, channels: Sequence[str], preferences: Preferences, *, ascii_only: bool = False,
+        self, view: Places, channels: Sequence[str], preferences: Preferences, *, ascii_only: bool = False,
         theme_now: str | None = None, said: Sequence[str] = (), copies: Path | None = None,
     ) -> None:  # fmt: skip
         """`theme_now`: whatever the preferences say. `said`: to be told at the start. `copies`: the file in which
@@ -57,6 +56,7 @@ class ScreenHost(BaseHost, App[int]):
         self.said_at_start = list(said)
         self.wanted = list(channels)
         self.logs, self.entry = Horizontal(id="logs"), Horizontal(id="entry")
+        self.prompt = Static("> ", id="prompt", markup=False)
         self.second = Vertical(id="second")
         self.second_title = Static("", id="second-title", markup=False)
         self.log_view = LogView(self.look, id="log")
@@ -154,9 +154,13 @@ class ScreenHost(BaseHost, App[int]):
 
     def open_channel(self, name: str) -> str:
         """Join it if need be, and list it. Raises ValueError for a name that is none."""
-        return self.view.join(name, self.desktop.add_if_new)
+        channel = self.view.join(name, self.desktop.add_if_new)
+        self.desktop.add_talks(channel)
+        return channel
 
     async def close_channel(self, name: str) -> None:
+        for talk in self.desktop.talks_of(name):
+            await self.close_channel(talk)
         self.keeper.save()
         if self.desktop.beside == name:
             self.split(None)
@@ -176,8 +180,9 @@ class ScreenHost(BaseHost, App[int]):
         self.log_view.show(model)
         self.composer.put(self.keeper.draft(name))
         self.typist.reply_to = ""
+        self.prompt.update("@ " if peer_of(name) else "> ")
         self.panes.hint("")
-        self.lens.switch(name)
+        self.lens.switch(channel_of(name))
         self.look_at(model)
         self._show_beside()
         self.panes.fit()
@@ -195,7 +200,7 @@ class ScreenHost(BaseHost, App[int]):
         name = self.desktop.beside
         self.second.display = bool(name)
         if name:
-            self.second_title.update(Text(f" {clean_name(name)} ", "bold"))
+            self.second_title.update(Text(f" {self.label(name)} ", "bold"))
             self.second_view.show(self.desktop.models[name])
             self.look_at(self.desktop.models[name])
 

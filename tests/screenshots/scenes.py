@@ -17,7 +17,7 @@ from sdschat.node.connect import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import Settings, Value, make_settings
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.transport.address import LOCAL, Address
 from sdschat.transport.options import MqttOptions
 from sdschat.tui.app import ChatApp
@@ -102,7 +102,7 @@ class Camera:
 
 @contextlib.asynccontextmanager
 async def camera(node: Node, shoot: Shot, name: str, theme: str | None = None) -> AsyncIterator[Camera]:
-    view = NodeView(node)
+    view = Places(node)
     app = ChatApp(view, [CHANNEL], Preferences(bell=False), theme_now=theme)
     try:
         async with app.run_test(size=SCENES[name].size) as pilot:

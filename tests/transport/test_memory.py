@@ -202,6 +202,20 @@ def test_loss_duplicates_and_reordering_have_their_shares_both_ways() -> None:
     assert all(sorted(side, key=int) == ALL and side != ALL for side in (out, into))
 
 
+def test_of_a_share_one_bit_is_another_and_nothing_else() -> None:
+    out, into, alice = faulty(1, Faults(corrupt=0.2))
+    for side in (out, into):
+        spoilt = [(was, now) for was, now in zip(ALL, side, strict=True) if was != now]
+        assert 150 < len(spoilt) < 250
+        for was, now in spoilt:
+            assert len(was) == len(now)
+            assert sum((one ^ other).bit_count() for one, other in zip(was, now, strict=True)) == 1
+    assert str(alice.faults) == "corrupt 20% in/out"
+    assert sum(lane.corrupted for lane in alice.lanes.values()) == sum(
+        was != now for side in (out, into) for was, now in zip(ALL, side, strict=True)
+    )
+
+
 def test_a_delay_keeps_the_order_and_loses_nothing() -> None:
     out, into, alice = faulty(1, Faults(delay=0.2))
     assert out == into == ALL

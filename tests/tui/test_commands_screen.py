@@ -30,7 +30,7 @@ def test_every_command_explains_itself() -> None:
 def test_two_commands_of_one_name_are_noticed() -> None:
     command = Command("x", "/x", "X", lambda host, argument: None)
     with pytest.raises(ValueError, match="/x"):
-        Registry([command, command._replace(name="y", aliases=("x",))])
+        Registry([command, command._replace(name="y", aliases=("x",))]).get("x")
 
 
 def test_aliases_take_their_argument_where_it_belongs() -> None:
@@ -40,7 +40,7 @@ def test_aliases_take_their_argument_where_it_belongs() -> None:
     assert expanded("help", aliases) == "help"
 
 
-@staged(size=(100, 60))
+@staged(size=(100, 80))
 async def test_help_lists_every_command(s: Stage) -> None:
     await s.press("f1")
     for name in s.app.registry.names():

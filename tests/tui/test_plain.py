@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sdschat.node.facts import MessageDelivered
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
 from tests.node.worlds import PATIENCE, Member, world
@@ -41,7 +41,7 @@ def plain(folder: Path, story: Callable[[Lines], Awaitable[None]], *channels: st
         async with world(folder) as place:
             wanted = channels or ("lobby",)
             bob, ann = place.start("bob", *wanted), place.start("ann", *wanted)
-            view, out = NodeView(ann.node), io.StringIO()
+            view, out = Places(ann.node), io.StringIO()
             host = PlainHost(view, wanted, Preferences(), out)
             host.start()
             try:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sdschat.tui.commands.registry import Command, CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.cleaning import clean, nick_text, short
-from sdschat.tui.model.status import heard_words, sync_words
+from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.words import count
 from sdschat.tui.preferences import LEVELS
 
@@ -39,8 +39,9 @@ def _go(host: Host, argument: str) -> None:
 
 
 def _named(host: Host, argument: str) -> str:
-    found = [name for name in host.order if name == argument] or [
-        name for name in host.order if name.lower().startswith(argument.lower())
+    labels = {name: host.label(name) for name in host.order}
+    found = [name for name in host.order if argument in (name, labels[name])] or [
+        name for name in host.order if labels[name].lower().startswith(argument.lower())
     ]
     if not found:
         raise CommandError(f"No open channel is called {clean(argument, limit=60)}. /join opens it.")
@@ -58,16 +59,18 @@ def _channels(host: Host, argument: str) -> None:
     lines = []
     for number, name in enumerate(host.order, 1):
         model = host.models[name]
-        badge = sync_words(model.connection, host.view.sync(name), model.catching_up)
         unread = f", {model.unread} unread" if model.unread else ""
-        lines.append(f"{number} {clean(name, limit=100)}: {badge}, {count(host.view.count(name), 'message')}{unread}")
+        lines.append(
+            f"{number} {host.label(name)}: {host.badge(name)}, {count(host.view.count(name), 'message')}{unread}"
+        )
     host.tell("\n".join(lines))
 
 
 def _who(host: Host, argument: str) -> None:
     now = host.view.now().wall
     people = host.view.people(host.channel)
-    lines = [f"{sum(person.online for person in people)} here, {len(people)} known:"]
+    here = f"{sum(person.online for person in people)} here" if host.view.connected(host.channel) else "not connected"
+    lines = [f"{here}, {len(people)} known:"]
     for person in people:
         state = "here" if person.online else "not here"
         nick = nick_text(person.nick) or "(nothing signed yet)"
@@ -98,7 +101,7 @@ def _notify(host: Host, argument: str) -> None:
 
 
 def _open_names(host: Host, argument: str) -> Iterable[str]:
-    return host.order
+    return [host.label(name) for name in host.order]
 
 
 COMMANDS = (

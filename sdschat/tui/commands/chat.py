@@ -8,6 +8,8 @@ from sdschat.tui.commands.registry import Command, CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.look import fate_words
 from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.items import first_line
+from sdschat.tui.model.words import duration
 
 
 def _me(host: Host, argument: str) -> None:
@@ -51,7 +53,7 @@ def _outbox(host: Host, argument: str) -> None:
     if not found:
         host.tell("nothing waits: every message of yours is acknowledged")
         return
-    glyphs = host.log_view.look.glyphs
+    glyphs, now = host.log_view.look.glyphs, host.view.now().wall
     lines = [f"{len(found)} of yours not acknowledged yet, oldest first:"]
     for message_id in found[:20]:
         shown = host.view.message(host.channel, message_id)
@@ -59,9 +61,8 @@ def _outbox(host: Host, argument: str) -> None:
             continue
         entry = host.model.entry_for(shown)
         assert entry.fate is not None
-        lines.append(
-            f"  {short(message_id)} {fate_words(entry.fate, glyphs)[0]}: {entry.text.partition(chr(10))[0][:60]}"
-        )
+        state, age = fate_words(entry.fate, glyphs)[0], duration(now - entry.received_at)
+        lines.append(f"  {short(message_id)} {state}, written {age} ago: {first_line(entry)[:60]}")
     if len(found) > 20:
         lines.append(f"  and {len(found) - 20} more")
     host.tell("\n".join(lines))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
+from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.commands.registry import Command, CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.cleaning import clean, clean_name, short
@@ -17,9 +17,6 @@ from sdschat.tui.model.words import clock, count, day, stamp
 _FOUND = 200
 _LINKS = 20
 _ID = 128
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
-_AGO = re.compile(r"(\d+)\s*([smhdw])")
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def _search(host: Host, argument: str) -> None:
@@ -48,22 +45,6 @@ def _hit(host: Host, step: int) -> None:
 
 def _hits(host: Host, argument: str) -> None:
     _hit(host, 1 if argument in ("back", "newer") else -1)
-
-
-def parse_moment(text: str, now: datetime) -> datetime:
-    """10:02, 2025-11-20, 2025-11-20 10:02, 30m (ago), yesterday. Raises ValueError."""
-    text = text.strip().lower()
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if text in ("today", "yesterday"):
-        return midnight - timedelta(days=text == "yesterday")
-    ago = _AGO.fullmatch(text)
-    if ago is not None:
-        return now - timedelta(seconds=int(ago[1]) * _UNITS[ago[2]])
-    found = _CLOCK.fullmatch(text)
-    if found is not None:
-        moment = midnight.replace(hour=int(found[1]), minute=int(found[2]), second=int(found[3] or 0))
-        return moment - timedelta(days=1) if moment > now else moment
-    return datetime.fromisoformat(text)
 
 
 def _goto(host: Host, argument: str) -> None:
@@ -125,8 +106,8 @@ def _info(host: Host, argument: str) -> None:
         lines.append(f"  written {stamp(entry.sent_at)} by the author's clock, here {stamp(entry.received_at)}")
     if entry.fate is not None:
         own = host.view.own(host.channel, message_id)
-        people = host.view.people(host.channel)
-        lines.append(f"  {fate_sentence(entry, entry.fate, own, people, host.view.now().wall)}")
+        people, partner = host.view.people(host.channel), host.view.partner(host.channel)
+        lines.append(f"  {fate_sentence(entry, entry.fate, own, people, host.view.now().wall, partner)}")
     lines.append(f"  after {', '.join(short(name, 8) for name in entry.dependencies) or 'nothing'}")
     host.tell("\n".join(lines))
 

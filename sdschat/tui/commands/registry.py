@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from sdschat.tui.host import Host
 
 # Each has a tuple COMMANDS. The second group may be absent.
-_MODULES: Final = ("chat", "reading", "channels", "screen")
+_MODULES: Final = ("chat", "talk", "reading", "history", "channels", "screen")
 _OPTIONAL: Final = ("sdschat.tui.lens.commands",)
 
 
@@ -39,16 +40,24 @@ class Command(NamedTuple):
 
 
 class Registry:
-    """All commands by name and alias."""
+    """All commands by name and alias. They are looked at when one of them is first asked for, and not before."""
 
     def __init__(self, commands: Iterable[Command]) -> None:
-        self.commands: tuple[Command, ...] = tuple(commands)
-        self._named: dict[str, Command] = {}
+        self._given = commands
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        return tuple(self._given)
+
+    @cached_property
+    def _named(self) -> dict[str, Command]:
+        named: dict[str, Command] = {}
         for command in self.commands:
             for name in (command.name, *command.aliases):
-                if name in self._named:
+                if name in named:
                     raise ValueError(f"two commands are called /{name}")
-                self._named[name] = command
+                named[name] = command
+        return named
 
     def names(self) -> list[str]:
         """Of all commands, without aliases."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from sdschat.node import mvds
 from sdschat.node.company import Company
 from sdschat.node.facts import Fact, HostingChanged, MessageDelivered
 from sdschat.node.faulting import Injection
@@ -15,7 +16,7 @@ from sdschat.node.node import Node
 from sdschat.node.recording import Recorder
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState
-from sdschat.tui.demo.script import LENGTH, NAMES, WATCHER, Act, Verb, acts
+from sdschat.tui.demo.script import LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
 
 _LOOK: Final = 0.2  # seconds between two looks at whether all logs are equal
 MOST_PEERS: Final = len(NAMES)
@@ -101,6 +102,7 @@ class Director:
             self._recorder.close()
 
     def _present(self, node: Node) -> None:
+        mvds.install(node)
         tally = self.tallies[node.nick] = Tally()
         node.listen(tally.hear)
 
@@ -109,15 +111,18 @@ class Director:
         self.company.nodes[WATCHER].join(self.company.channel)
 
     async def play(self, seconds: float | None = None) -> None:
-        """The script for ever; or for so long, and as much faster as it takes to come to its end once."""
+        """The script for ever; or for so long, and as much faster as it takes to come to its end once. Every act has
+        its time from the start: on a machine that is late, acts follow each other closer, and none is left out."""
         pace = 1.0 if seconds is None else min(1.0, seconds / LENGTH)
-        try:
-            async with asyncio.timeout(seconds):
-                for act in acts():
-                    await asyncio.sleep(act.pause * pace)
-                    await self.do(act)
-        except TimeoutError:
-            pass
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        end = None if seconds is None else due + seconds
+        for number, act in enumerate(acts()):
+            due += act.pause * pace
+            if end is not None and due > end and number >= ONCE:
+                break
+            await asyncio.sleep(max(0.0, due - loop.time()))
+            await self.do(act)
 
     async def settle(self, seconds: float) -> bool:
         """No more faults and no more talk: wait until all logs are equal and everything is acknowledged, at most so

@@ -89,6 +89,7 @@ SCENES: Final[tuple[list[Act], ...]] = (
 )  # fmt: skip
 
 
+ONCE: Final = len(OPENING) + sum(map(len, SCENES))  # acts until all was played
 LENGTH: Final = sum(act.pause for part in (OPENING, *SCENES) for act in part)  # seconds
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.tui.app import ChatApp
 from sdschat.tui.demo.director import Director
 from sdschat.tui.demo.script import WATCHER
@@ -17,7 +17,7 @@ WELCOME = "A demonstration. F2 opens the Lens, Alt+Up selects a message, /why sa
 
 def make_app(director: Director, *, ascii_only: bool = False, theme: str | None = None) -> ChatApp:
     """Has preferences of its own: nothing of the user's is read or kept."""
-    view = NodeView(director.company.nodes[WATCHER])
+    view = Places(director.company.nodes[WATCHER])
     return ChatApp(
         view, [director.company.channel], Preferences(), ascii_only=ascii_only, theme_now=theme, said=[WELCOME]
     )  # fmt: skip

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _VIEWS: Final = ("why", "repair", "packet", "graph", "matrix", "filter", "peers", "log", "faults")
 _FAULTS: Final = (
-    "loss", "duplicate", "reorder", "delay", "partition", "rejoin", "offline", "online", "skew", "off",
+    "loss", "duplicate", "reorder", "corrupt", "delay", "partition", "rejoin", "offline", "online", "skew", "off",
 )  # fmt: skip
 _WAYS: Final = ("in", "out")
 _OF_A_MESSAGE: Final = ("why", "graph", "matrix", "filter")
@@ -46,7 +46,7 @@ def _fault(host: Host, argument: str) -> None:
     if not argument:
         host.lens.open("faults")
         return
-    host.warn(inject(host.node, host.view, host.channel, argument))
+    host.warn(inject(host.node, host.view, host.room, argument))
 
 
 def _lens_words(host: Host, argument: str) -> Iterable[str]:
@@ -58,7 +58,7 @@ def _fault_words(host: Host, argument: str) -> Iterable[str]:
     if len(words) == 1:
         return _FAULTS
     if words[0] in ("partition", "rejoin") and len(words) == 2:
-        return [person.nick for person in host.view.people(host.channel) if person.nick and not person.own]
+        return [person.nick for person in host.view.people(host.room) if person.nick and not person.own]
     return _WAYS if len(words) == 3 else ()
 
 
@@ -90,10 +90,11 @@ COMMANDS: Final[tuple[Command, ...]] = (
     _view("peers", "/peers", "clocks, timers and make of the participants"),
     _view("events", "/events [WORDS]", "everything that happened; words narrow it down"),
     Command(
-        "fault", "/fault [WHAT]", "lose, delay, double or reorder packets on purpose", _fault, ("faults",),
+        "fault", "/fault [WHAT]", "lose, delay, double, reorder or spoil packets on purpose", _fault, ("faults",),
         "/fault loss 30% in       lose packets: in, out, or both ways\n"
         "/fault duplicate 10%     let some through twice\n"
         "/fault reorder 20%       hold some back, to be overtaken\n"
+        "/fault corrupt 5%        flip a bit in some: they are refused, or taken for what they say\n"
         "/fault delay 500ms out   from half to one and a half of it\n"
         "/fault partition bob     hear nothing that bob wrote; /fault rejoin bob ends it\n"
         "/fault offline           no connection; /fault online ends it\n"

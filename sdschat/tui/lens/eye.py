@@ -162,6 +162,7 @@ def _once(look_up: Callable[[str], T]) -> Callable[[str], T]:
 
 def _carried(injection: Injection) -> list[str]:
     return [
-        f"{way}: {count(done.lost, 'packet')} lost, {done.duplicated} doubled, {done.reordered} held back"
+        f"{way}: {count(done.lost, 'packet')} lost, {done.duplicated} doubled, {done.reordered} held back, "
+        f"{done.corrupted} spoilt"
         for way, done in injection.carried().items()
     ]

@@ -14,7 +14,8 @@ from sdschat.tui.model.cleaning import clean, nick_text, short
 
 _SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)")
 _USES: Final = (
-    "loss 30% [in|out], duplicate, reorder, delay 500ms, partition NICK, rejoin NICK, offline, online, skew +90s, off"
+    "loss 30% [in|out], duplicate, reorder, corrupt, delay 500ms, partition NICK, rejoin NICK, offline, online, "
+    "skew +90s, off"
 )
 
 

@@ -12,6 +12,7 @@ USES: Final = (
     ("/fault loss 30% in", "lose packets; in, out or both ways"),
     ("/fault duplicate 10%", "send or take some twice"),
     ("/fault reorder 20%", "hold some back"),
+    ("/fault corrupt 5%", "flip a bit in some"),
     ("/fault delay 500ms out", "half to one and a half of it"),
     ("/fault partition bob", "hear nothing that bob wrote"),
     ("/fault rejoin bob", "hear it again"),

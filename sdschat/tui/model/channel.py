@@ -10,17 +10,19 @@ from typing import Final
 
 from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
 from sdschat.node import facts
+from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.facts import Fact
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.node.view_values import Key, Shown, shown_of
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState
+from sdschat.tui.model import history
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.intake import entry_of, mention_of, phase_of
 from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase, Quote, Tone, first_line, tail_key
+from sdschat.tui.model.outbox import left_over
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import count
 
 PAGE: Final = 200  # messages read at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
@@ -42,7 +44,7 @@ class Stir(Flag):
 class ChannelModel:
     """Bounded, however long the log is."""
 
-    def __init__(self, view: NodeView, name: str) -> None:
+    def __init__(self, view: Places, name: str) -> None:
         self.view = view
         self.name = name
         self.timeline = Timeline()
@@ -50,6 +52,7 @@ class ChannelModel:
         self.stirred = Stir.NOTHING
         state = "connected" if view.connected(name) else "connecting"
         self.connection = facts.ConnectionChanged(state, "")
+        self.live_since = view.now().wall
         self.unread = view.unread(name)
         self.mentions = 0
         self.unread_after: Key | None = None  # the unread line stands below this
@@ -57,6 +60,7 @@ class ChannelModel:
         self.late_unseen: list[str] = []
         self.selected: str | None = None
         self.catching_up = False
+        self.history: CatchingUp | None = None  # how far what was said before we came is here
         self.total = 0
         self.hits: list[Key] = []  # of the last search, oldest first
         self.hit_at = 0
@@ -201,6 +205,10 @@ class ChannelModel:
             ):  # fmt: skip
                 self._gaps_stale = True
                 self.stirred |= Stir.ROWS | Stir.BADGES
+            case CatchingUp():
+                self.history = what
+                self._gaps_stale = True
+                self.stirred |= Stir.ROWS | Stir.BADGES
             case ev.SyncReceived() | ev.SyncSent():
                 self.catching_up = self.catching_up and isinstance(what, ev.SyncSent)
                 self.stirred |= Stir.BADGES | Stir.PEOPLE
@@ -227,16 +235,22 @@ class ChannelModel:
             case facts.TroubleMet(detail):
                 self.note(f"trouble: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
             case facts.Joined(known=known) if known:
-                self.note(f"{count(known, 'message')} of yours from before still waits for an acknowledgement", at)
+                text, tone = left_over(self.view, self.name, known, at)
+                self.note(text, at, tone)
 
     def _delivered(self, what: facts.MessageDelivered, at: int, looking: bool) -> None:
         shown = shown_of(what.said, at, what.via)
+        history = shown.via != "live" and shown.lamport < self.live_since  # what was said before we came is not late
+        if what.late and not shown.own and not history:
+            self._note_late(shown.message_id, looking)
+        self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(what.gap)
+        self._take(shown, looking)
+
+    def _take(self, shown: Shown, looking: bool) -> None:
+        """A message that is new here."""
         if shown.own:
             self._fates[shown.message_id] = Fate(Phase.QUEUED)
         self.total += 1
-        if what.late and not shown.own:
-            self._note_late(shown.message_id, looking)
-        self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(what.gap)
         entry = self._entry(shown) if self.loaded else entry_of(shown, self._mentions)
         if self.loaded:
             self.timeline.put(entry)
@@ -282,6 +296,7 @@ class ChannelModel:
     def _connection(self, what: facts.ConnectionChanged) -> None:
         if what.state == "connected" and self.connection.state != "connected":
             self.catching_up = True
+            self.live_since = self.view.now().wall
         self.connection = what
         self._gaps_stale = True
         self.stirred |= Stir.CONNECTION | Stir.BADGES | Stir.ROWS
@@ -300,7 +315,10 @@ class ChannelModel:
 
     def refresh_gaps(self, always: bool = False) -> None:
         """Put the gaps where they are now. Cheap where there are none."""
-        if not self.loaded or not (self._gaps_stale or always):
+        if not self.loaded:
+            return
+        self._mark_history()
+        if not (self._gaps_stale or always):
             return
         self._gaps_stale = False
         missing = self.view.missing(self.name)
@@ -310,6 +328,12 @@ class ChannelModel:
             self.timeline.set_gaps(gap_items(missing, lost, list(self.timeline.messages()), self.name_of))
         if self.timeline.version != before:
             self.stirred |= Stir.ROWS
+
+    def _mark_history(self) -> None:
+        """Above the first message: what is not here of what was said before it."""
+        first = self.timeline.first_key() if self.timeline.at_start else None
+        text = "" if first is None else history.sentence(self.history, self.view.history_since(self.name))
+        self.timeline.set_mark(history.mark(text, first[0]) if text and first is not None else None)
 
     def seen(self) -> None:
         """Somebody looks at the end of the log: nothing is unread any more. The line stays until they leave."""

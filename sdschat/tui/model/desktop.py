@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sdschat.node.catchup_facts import DirectSaid
 from sdschat.node.facts import Fact, HostingChanged, MessageDelivered
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places, channel_of, peer_of, place_of
 from sdschat.tui.model.channel import ChannelModel, Stir
+from sdschat.tui.model.talk import TalkModel
 
 EVERYTHING = Stir.ROWS | Stir.BADGES | Stir.PEOPLE | Stir.CONNECTION
 
@@ -14,7 +16,7 @@ EVERYTHING = Stir.ROWS | Stir.BADGES | Stir.PEOPLE | Stir.CONNECTION
 class Desktop:
     """Facts go in, and come out as what there is to draw."""
 
-    def __init__(self, view: NodeView, level: Callable[[str], str]) -> None:
+    def __init__(self, view: Places, level: Callable[[str], str]) -> None:
         """`level` says of a channel whether everything in it is news, or mentions only, or nothing."""
         self.view = view
         self.models: dict[str, ChannelModel] = {}
@@ -26,9 +28,16 @@ class Desktop:
         self._level = level
 
     def add(self, name: str) -> ChannelModel:
-        model = self.models[name] = ChannelModel(self.view, name)
-        self.order.append(name)
+        """A channel at the end, a conversation behind those of its channel."""
+        model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name)
+        of_channel = [at for at, other in enumerate(self.order) if channel_of(other) == channel_of(name)]
+        self.order.insert(of_channel[-1] + 1 if of_channel else len(self.order), name)
         return model
+
+    def add_talks(self, channel: str) -> None:
+        """Conversations of an earlier run in which something is unread or on its way."""
+        for peer in self.view.partners(channel):
+            self.add_if_new(place_of(channel, peer))
 
     def add_if_new(self, name: str) -> None:
         if name not in self.models:
@@ -49,15 +58,35 @@ class Desktop:
         """Take a fact. True where something is to be drawn."""
         if isinstance(fact.what, HostingChanged):
             self.hosting = fact.what.hosting
-        concerned = [self.models[fact.channel]] if fact.channel in self.models else []
-        if not fact.channel:
-            concerned = list(self.models.values())
+        before = {name: model.mentions for name, model in self.models.items()} if _is_news(fact) else None
+        concerned = self.concerned(fact)
         for model in concerned:
-            before = model.mentions
             model.hear(fact, looking(model.name))
-            if isinstance(fact.what, MessageDelivered) and not fact.what.said.own:
-                self._attend(model, before)
+            if before is not None:
+                self._attend(model, before.get(model.name, 0))
         return any(model.stirred for model in concerned)
+
+    def concerned(self, fact: Fact) -> list[ChannelModel]:
+        """Whose fact it is. A conversation that somebody begins is listed by this."""
+        what = fact.what
+        if not fact.channel:
+            return list(self.models.values())
+        if fact.channel not in self.models:
+            return []
+        if isinstance(what, DirectSaid):
+            name = place_of(fact.channel, what.to if what.own else what.sender_id)
+            if self.view.talk(name) is None:  # in a recording
+                return []
+            self.add_if_new(name)
+            return [self.models[name]]
+        talks = [
+            model for model in self.models.values() if isinstance(model, TalkModel) and model.channel == fact.channel
+        ]
+        message_id = getattr(what, "message_id", "")
+        if message_id:  # of a message in a conversation the channel knows nothing
+            owner = next((talk for talk in talks if talk.owns(message_id)), None)
+            return [self.models[fact.channel]] if owner is None else [owner]
+        return [self.models[fact.channel], *talks]
 
     def _attend(self, model: ChannelModel, mentions_before: int) -> None:
         level = self._level(model.name)
@@ -82,6 +111,15 @@ class Desktop:
                     return name
         return None
 
+    def talks_of(self, channel: str) -> list[str]:
+        """The conversations that are held in a channel."""
+        return [name for name in self.order if peer_of(name) and channel_of(name) == channel]
+
     def take_ring(self) -> bool:
         found, self.ring = self.ring, False
         return found
+
+
+def _is_news(fact: Fact) -> bool:
+    what = fact.what
+    return (isinstance(what, MessageDelivered) and not what.said.own) or (isinstance(what, DirectSaid) and not what.own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.tui.model.desktop import Desktop
 
 _PAST = "past"  # under this name what was written is kept
@@ -13,7 +13,7 @@ _PAST = "past"  # under this name what was written is kept
 class Keeper:
     """Saves what has changed. What cannot be saved now is tried again: the node says aloud that nothing can be."""
 
-    def __init__(self, view: NodeView, desktop: Desktop) -> None:
+    def __init__(self, view: Places, desktop: Desktop) -> None:
         self._view = view
         self._desktop = desktop
         self._drafts: dict[str, str] = {}

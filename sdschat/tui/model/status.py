@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.facts import ConnectionChanged
+from sdschat.node.talk import RECEIPT
 from sdschat.node.view_values import OwnFate, Person, Sync
 from sdschat.sds.rows import Evidence
 from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Entry, Fate, Phase
 from sdschat.tui.model.words import clock, count, countdown, duration, listed, stamp
 
@@ -35,7 +38,9 @@ def offline_words(connection: ConnectionChanged, sync: Sync, now: int) -> str:
     return f"OFFLINE {why} | {again} | {waiting} | /reconnect"
 
 
-def sync_words(connection: ConnectionChanged, sync: Sync, catching_up: bool) -> str:
+def sync_words(
+    connection: ConnectionChanged, sync: Sync, catching_up: bool, history: CatchingUp | None = None
+) -> str:  # fmt: skip
     """The badge of a channel."""
     if connection.state == "disconnected":
         return "offline"
@@ -46,9 +51,20 @@ def sync_words(connection: ConnectionChanged, sync: Sync, catching_up: bool) -> 
         found.append(f"{sync.missing} missing")
     if sync.lost:
         found.append(f"{sync.lost} lost")
-    if not sync.missing:
+    loading = badge(history)
+    if loading:
+        found.insert(0, loading)
+    elif not sync.missing:
         found.insert(0, "catching up" if catching_up else "synced")
     return ", ".join(found)
+
+
+def talk_words(connection: ConnectionChanged, partner: Person, waiting: int) -> str:
+    """The badge of a conversation: whether the other one is there, and what they have not got yet."""
+    if connection.state != "connected":
+        return "offline" if connection.state == "disconnected" else "connecting"
+    there = "here" if partner.online else "not here"
+    return f"{there}, {waiting} on its way" if waiting else there
 
 
 def heard_words(person: Person, now: int) -> str:
@@ -63,8 +79,11 @@ def last_heard(people: list[Person]) -> int:
     return max((person.heard_at for person in people if not person.own), default=0)
 
 
-def fate_sentence(entry: Entry, fate: Fate, own: OwnFate | None, people: list[Person], now: int) -> str:
-    """Everything about the state of an own message: who has it, on what evidence, or what happens next."""
+def fate_sentence(
+    entry: Entry, fate: Fate, own: OwnFate | None, people: list[Person], now: int, partner: Person | None = None
+) -> str:  # fmt: skip
+    """Everything about the state of an own message: who has it, on what evidence, or what happens next. `partner`: it
+    is for this one alone."""
     age = duration(now - entry.received_at)
     if fate.refused:
         return f"refused: {clean(fate.refused, limit=_DETAIL)} | it is tried again by itself"
@@ -80,7 +99,13 @@ def fate_sentence(entry: Entry, fate: Fate, own: OwnFate | None, people: list[Pe
         return f"queued for {age}: saved here, and sent once there is a connection"
     sent = f"sent {count(sends, 'time')}"
     with_broker = "" if fate.phase >= Phase.UNACKED else ", not taken by the broker yet"
-    return f"unacked for {age}{with_broker} | {sent}{again}{_silence(people, now, now - entry.received_at)}"
+    why = _silence(people, now, now - entry.received_at) if partner is None else _absence(partner)
+    return f"unacked for {age}{with_broker} | {sent}{again}{why}"
+
+
+def _absence(partner: Person) -> str:
+    name = nick_text(partner.nick) or f"<{short(partner.sender_id, 8)}>"
+    return "" if partner.online else f" | {name} is not here: it is kept, and sent again once {name} is"
 
 
 def _silence(people: list[Person], now: int, age: int) -> str:
@@ -96,7 +121,7 @@ def _silence(people: list[Person], now: int, age: int) -> str:
 
 
 def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> str:
-    how = {"mention": "named it", "filter": "filter has it", "range": "same log"}
+    how = {"mention": "named it", "filter": "filter has it", "range": "same log", RECEIPT: "said so, signed"}
     each = [
         f"{names.get(item.sender_id) or '<' + short(item.sender_id, 8) + '>'} ({how.get(item.how, item.how)})"
         for item in evidence

@@ -105,6 +105,17 @@ class Timeline:
             self.gaps.pop(item.message_id, None)
         self.version += 1
 
+    def set_mark(self, wanted: NoteItem | None) -> None:
+        """The line above the first message: this one, or none."""
+        before = self.items[0] if self.items and isinstance(self.items[0], NoteItem) else None
+        marked = before if before is not None and not before.number else None
+        if marked != wanted:
+            if marked is not None:
+                del self.items[0]
+            if wanted is not None:
+                self.items.insert(0, wanted)
+            self.version += 1
+
     def set_gaps(self, wanted: Iterable[GapItem]) -> None:
         """These gaps, and no others."""
         found = {gap.message_id: gap for gap in wanted}

@@ -10,15 +10,17 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final, TextIO
 
+from sdschat.node.catchup_facts import CatchingUp, DirectSaid
 from sdschat.node.facts import ConnectionChanged, Fact, MessageDelivered, PresenceChanged
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.node.view_values import shown_of
 from sdschat.sds import events as ev
 from sdschat.tui.base import BaseHost
 from sdschat.tui.commands.registry import CommandError, Registry, load
 from sdschat.tui.look import fate_words
+from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.cleaning import clean_name, nick_text, short
+from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.desktop import Desktop
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase
@@ -35,7 +37,7 @@ SHOWN_AT_START: Final = 20
 class PlainHost(BaseHost):
     """The application as commands see it, on two streams."""
 
-    def __init__(self, view: NodeView, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
+    def __init__(self, view: Places, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
         self.node = view.node
         self.view = view
         self.preferences = preferences
@@ -52,6 +54,7 @@ class PlainHost(BaseHost):
         self._told: dict[str, int] = {}
         self._offline: dict[str, str] = {}
         self._phases: dict[str, Fate] = {}
+        self._history: dict[str, str] = {}
 
     # What commands may use.
 
@@ -74,9 +77,10 @@ class PlainHost(BaseHost):
 
     def open_channel(self, name: str) -> str:
         room = self.view.join(name, self.desktop.add_if_new)
-        model = self.desktop.models[room]
-        if not model.loaded:
-            model.open_at_end()
+        self.desktop.add_talks(room)
+        for each in (room, *self.desktop.talks_of(room)):
+            if not self.desktop.models[each].loaded:
+                self.desktop.models[each].open_at_end()
         return room
 
     async def close_channel(self, name: str) -> None:
@@ -89,7 +93,7 @@ class PlainHost(BaseHost):
     def show_channel(self, name: str) -> None:
         model = self.desktop.show(name)
         unread = f", {model.unread} unread" if model.unread else ""
-        self.tell(f"channel {clean_name(name)}: {count(self.view.count(name), 'message')}{unread}")
+        self.tell(f"channel {self.label(name)}: {count(self.view.count(name), 'message')}{unread}")
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
         model.seen()
 
@@ -133,7 +137,9 @@ class PlainHost(BaseHost):
             self._day = day_number(entry.at)
             self.say(f"* {day(entry.at)}")
         self.say(
-            entry_line(entry, self.desktop.models[channel or self.channel], channel if self._named(channel) else "")
+            entry_line(
+                entry, self.desktop.models[channel or self.channel], self.label(channel) if self._named(channel) else ""
+            )
         )
 
     def _named(self, channel: str) -> bool:
@@ -153,16 +159,21 @@ class PlainHost(BaseHost):
         for name in self.desktop.order:
             faults = self.view.faults(name)
             if faults:
-                self.tell(f"{clean_name(name)}: FAULTS ON: {faults}")
+                self.tell(f"{self.label(name)}: FAULTS ON: {faults}")
         self.tell("/help lists the commands, /quit leaves. What you write goes to the channel named last.")
 
     def hear(self, fact: Fact) -> None:
         self.desktop.hear(fact, lambda name: name == self.desktop.shown)
-        what, name = fact.what, fact.channel
-        model = self.desktop.models.get(name)
+        what = fact.what
+        model = next(iter(self.desktop.concerned(fact)), None) if fact.channel else None
+        name = fact.channel if model is None else model.name
         if isinstance(what, MessageDelivered) and model is not None:
             shown = shown_of(what.said, fact.time, what.via)
             self._say_entry(model.entry_for(shown), name)
+        elif isinstance(what, DirectSaid) and model is not None:
+            self._say_direct(model, what.message_id)
+        elif isinstance(what, CatchingUp) and what.state in ("loading", "paused", "done"):
+            self._say_history(name, what)
         elif isinstance(what, PresenceChanged):
             who = nick_text(what.nick) or f"<{short(what.sender_id, 8)}>"
             self._tell_of(name, f"{who} is {'here' if what.online else 'gone'}")
@@ -175,8 +186,22 @@ class PlainHost(BaseHost):
         for each in self.desktop.models.values():
             self._say_notes(each)
 
+    def _say_direct(self, model: ChannelModel, message_id: str) -> None:
+        if not model.loaded:
+            model.open_at_end()
+        entry = model.timeline.entries.get(message_id)
+        if entry is not None:
+            self._say_entry(entry, model.name)
+
+    def _say_history(self, name: str, what: CatchingUp) -> None:
+        """When it begins, stops and ends; not every step of it."""
+        if self._history.get(name, "done") != what.state:
+            self._history[name] = what.state
+            done = f"what was said before is here: {count(what.total, 'message')}"
+            self._tell_of(name, done if what.state == "done" else history.sentence(what, what.since))
+
     def _tell_of(self, channel: str, text: str) -> None:
-        self.tell(f"{clean_name(channel)}: {text}" if self._named(channel) else text)
+        self.tell(f"{self.label(channel)}: {text}" if self._named(channel) else text)
 
     def _say_connection(self, name: str, model: ChannelModel) -> None:
         words = offline_words(model.connection, self.view.sync(name), self.view.now().wall)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.cleaning import clean_name, short
+from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.items import Entry, Phase
 from sdschat.tui.model.words import clock
 
 
-def entry_line(entry: Entry, model: ChannelModel, channel: str) -> str:
-    """A message in words."""
+def entry_line(entry: Entry, model: ChannelModel, label: str) -> str:
+    """A message in words. `label`: the channel, where it has to be said."""
     who = model.name_of(entry.sender_id, entry.nick)
     marks = [mark for mark in (entry.remark, "late" if entry.late else "") if mark]
     if entry.quote is not None:
@@ -18,7 +18,7 @@ def entry_line(entry: Entry, model: ChannelModel, channel: str) -> str:
     if entry.fate is not None and entry.fate.phase is Phase.QUEUED and offline:
         marks.append("queued")
     noted = f" ({', '.join(marks)})" if marks else ""
-    place = f"[{clean_name(channel)}] " if channel else ""
+    place = f"[{label}] " if label else ""
     text = entry.text.replace("\n", "\n    ")
     said = f"{who} {text}" if entry.action else f"{who}{noted}: {text}"
     return f"{clock(entry.at)} {place}{'* ' if entry.action else ''}{said}{noted if entry.action else ''}"

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from sdschat.node.input import lines
 from sdschat.node.node import Node
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
 
@@ -21,7 +21,7 @@ async def run_plain(
 ) -> int:
     """Until the input ends, or /quit. Gives the exit code. `file`: the person's own preferences."""
     gc.enable()
-    view = NodeView(node)
+    view = Places(node)
     try:
         preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
         host = PlainHost(view, channels, preferences, out or sys.stdout)

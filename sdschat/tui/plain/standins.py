@@ -59,7 +59,7 @@ class PlainLens:
         if argument and view in _OF_A_MESSAGE and not argument.isdigit():
             chosen, argument = argument, ""
         try:
-            host.tell(view_text(host.view, view or _FIRST_VIEW, host.channel, chosen, argument))
+            host.tell(view_text(host.view, view or _FIRST_VIEW, host.room, chosen, argument))
         except ValueError as error:
             raise CommandError(str(error)) from error
 

@@ -10,9 +10,9 @@ from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
+from sdschat.node.places import Places
 from sdschat.node.recorded import Recording
 from sdschat.node.replaying import ONLY_SHOWN
-from sdschat.node.view import NodeView
 from sdschat.tui import app
 from sdschat.tui.app import ChatApp
 from sdschat.tui.commands.registry import CommandError, Registry
@@ -38,7 +38,7 @@ class ReplayApp(ChatApp):
     def __init__(self, player: Player, *, ascii_only: bool = False, theme: str | None = None) -> None:
         channels = player.recording.channels
         super().__init__(
-            NodeView(player.node), channels, Preferences(bell=False), ascii_only=ascii_only, theme_now=theme
+            Places(player.node), channels, Preferences(bell=False), ascii_only=ascii_only, theme_now=theme
         )  # fmt: skip
         self.registry = Registry([*self.registry.commands, *COMMANDS])
         self.player = player

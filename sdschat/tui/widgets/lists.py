@@ -72,10 +72,13 @@ class MemberList(Static):
 
     DEFAULT_CSS = "MemberList { width: 22; height: 1fr; background: $surface; padding: 0 1; }"
 
-    def set_people(self, people: list[Person], look: Look, now: int) -> None:
+    def set_people(self, people: list[Person], look: Look, now: int, connected: bool) -> None:
+        """Without a connection nobody can tell who is here, and we are not."""
+        if not connected:
+            people = [person._replace(online=False) for person in people]
         here = sum(person.online for person in people)
         text = Text(no_wrap=True, overflow="crop")
-        text.append(f"{here} here\n", "bold")
+        text.append(f"{here} here\n" if connected else "not connected\n", "bold")
         nicks = [nick_text(person.nick) for person in people]
         room = max(1, self.size.height - 2) if self.size.height else 0
         for person, nick in list(zip(people, nicks, strict=True))[:room]:

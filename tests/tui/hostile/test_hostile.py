@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from sdschat.cli.lines import json_line
 from sdschat.node.facts import Fact
-from sdschat.node.view import NodeView
+from sdschat.node.places import Places
 from sdschat.transport.topics import normal_channel
 from sdschat.tui.lens.eye import VIEWS
 from sdschat.tui.look import Look, item_lines
@@ -39,7 +39,7 @@ def written(s: Stage) -> Iterator[str]:
         yield strip.render(console)
 
 
-async def all_logged(view: NodeView) -> None:
+async def all_logged(view: Places) -> None:
     """Every text of the corpus is in the log at least once."""
     async with asyncio.timeout(PATIENCE):
         while view.count("lobby") < len(CORPUS):
@@ -143,7 +143,7 @@ def test_the_plain_form_and_every_text_as_rows_of_the_log(tmp_path: Path) -> Non
     async def story() -> None:
         async with world(tmp_path) as w:
             node = w.start("ann").node
-            view, out = NodeView(node), io.StringIO()
+            view, out = Places(node), io.StringIO()
             try:
                 host = PlainHost(view, ["lobby"], Preferences(), out)
                 host.start([])
@@ -174,7 +174,7 @@ def test_the_commands_that_print_the_history(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann = w.start("ann")
             send_all(ann.node, "lobby", CORPUS)
-            view = NodeView(ann.node)
+            view = Places(ann.node)
             await all_logged(view)
             view.close()
 

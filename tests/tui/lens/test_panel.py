@@ -171,6 +171,7 @@ def test_faults_are_injected_shown_in_a_banner_and_ended(tmp_path: Path) -> None
             ("/fault loss 30% in", "loss 30% in"),
             ("/fault duplicate 10%", "duplicates 10%"),
             ("/fault reorder 0.2 out", "reorder 20% out"),
+            ("/fault corrupt 5% out", "corrupt 5% out"),
             ("/fault delay 50ms", "delay 50 ms"),
             ("/fault partition bob", "without bob"),
             ("/fault skew +90s", "clock +90 s"),
@@ -213,6 +214,23 @@ def test_the_views_are_turned_with_the_keys(tmp_path: Path) -> None:
         assert shown(s) == names[(start + 1) % len(names)]
         await s.press("left", "left")
         assert shown(s) == names[(start - 1) % len(names)]
+
+    play(tmp_path, story)
+
+
+def test_the_views_are_turned_from_the_input_while_the_lens_is_open(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.type("ab")
+        await s.press("alt+left")
+        assert not s.app.lens.is_open
+        await s.press("f2")
+        names, start = list(VIEWS), list(VIEWS).index(shown(s))
+        await s.press("alt+right", "alt+right")
+        assert shown(s) == names[(start + 2) % len(names)]
+        await s.press("alt+left")
+        assert shown(s) == names[(start + 1) % len(names)]
+        assert s.app.composer.text == "ab"
+        assert s.app.composer.has_focus
 
     play(tmp_path, story)
 

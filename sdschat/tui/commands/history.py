@@ -1,0 +1,69 @@
+"""The command for what was said before we came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+from sdschat.node.places import peer_of
+from sdschat.tui.commands.moments import parse_moment
+from sdschat.tui.commands.registry import Command, CommandError
+from sdschat.tui.host import Host
+from sdschat.tui.model.cleaning import clean
+from sdschat.tui.model.words import clock, day
+
+_WORDS: Final = ("all", "pause", "resume")
+
+
+def _load(host: Host, argument: str) -> None:
+    if peer_of(host.channel):
+        raise CommandError("A conversation of two is all here. /load is for channels.")
+    catchup, history = host.view.catchup(host.room), host.model.history
+    if catchup is None:
+        raise CommandError("Nothing can be fetched here.")
+    word = argument.lower()
+    if word == "pause":
+        if history is None or history.state not in ("waiting", "comparing", "loading"):
+            raise CommandError("Nothing is being fetched.")
+        catchup.pause()
+        host.warn("paused; /load resume goes on, also after a restart")
+    elif word == "resume":
+        if history is None or history.state != "paused":
+            raise CommandError("Nothing is paused. /load fetches what is not here.")
+        catchup.resume()
+        host.warn("going on")
+    else:
+        since = _since(host, word)
+        catchup.load_older(since)
+        host.warn(f"fetching what was said {_from(since)}; /load pause stops it")
+
+
+def _since(host: Host, word: str) -> int:
+    if word in ("", "all"):
+        return 0
+    now = datetime.fromtimestamp(host.view.now().wall / 1000)
+    try:
+        return int(parse_moment(word, now).timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        text = f"/load does not know {clean(word, limit=40)!r}: it takes 7d, yesterday, 2025-11-01, all, pause, resume."
+        raise CommandError(text) from error
+
+
+def _from(since: int) -> str:
+    return f"since {clock(since)} on {day(since)}" if since else "since the beginning"
+
+
+def _load_words(host: Host, argument: str) -> Iterable[str]:
+    return _WORDS
+
+
+COMMANDS = (
+    Command(
+        "load", "/load [SINCE]", "Fetch what was said before you came; /load pause, /load resume", _load,
+        aliases=("older",), group="reading", complete=_load_words,
+        details="Without SINCE all of it; SINCE is 7d, 12h, yesterday or 2025-11-01. It comes from whoever is here, a\n"
+        "Store or a participant, the newest hundred first, and every message is checked like any other. What you read\n"
+        "does not move meanwhile. A pause is kept over a restart. history.on_join says what is fetched unasked.",
+    ),
+)  # fmt: skip

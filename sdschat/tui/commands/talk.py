@@ -1,0 +1,63 @@
+"""Commands for talking to one participant alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdschat.node.places import place_of
+from sdschat.tui.commands.registry import Command, CommandError
+from sdschat.tui.host import Host
+from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.words import count
+
+
+def _msg(host: Host, argument: str) -> None:
+    """Open the conversation, and say something in it where there is something to say."""
+    if not argument:
+        _list(host)
+        return
+    sender_id, text = _addressed(host, argument)
+    host.show_channel(host.open_talk(place_of(host.room, sender_id)))
+    if text:
+        host.send(text)
+
+
+def _addressed(host: Host, argument: str) -> tuple[str, str]:
+    """Whom it is for, and the text. A nick may have spaces: the longest one that fits is meant."""
+    nicks = [person.nick for person in host.view.people(host.room) if person.nick and not person.own]
+    fitting = [nick for nick in nicks if f"{argument} ".startswith(f"{nick} ")]
+    name = max(fitting, key=len, default=argument.partition(" ")[0])
+    try:
+        return host.view.find_person(host.room, name.removeprefix("@")), argument[len(name) :].strip()
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _list(host: Host) -> None:
+    found = host.view.all_partners(host.room)
+    if not found:
+        raise CommandError("/msg needs somebody: /msg bob hello. Nothing was said to one alone here yet.")
+    lines = ["conversations of two here, the last one first; /msg NICK shows one:"]
+    for peer in found:
+        place = place_of(host.room, peer)
+        lines.append(f"  {host.label(place)} {short(peer, 8)}: {count(host.view.count(place), 'message')}")
+    host.tell("\n".join(lines))
+
+
+def _people(host: Host, argument: str) -> Iterable[str]:
+    """Whoever was heard last comes first; only the first word is somebody."""
+    if " " in argument:
+        return ()
+    people = sorted(host.view.people(host.room), key=lambda person: -person.heard_at)
+    return [nick for person in people if not person.own and (nick := nick_text(person.nick))]
+
+
+COMMANDS = (
+    Command(
+        "msg", "/msg [NICK TEXT]", "Write to one participant alone", _msg, aliases=("query", "dm"), complete=_people,
+        details="Opens a conversation of its own in the list of channels; what is written there goes to them alone.\n"
+        "It is sealed for their key, kept, and sent again until they have it, also if they are away now.\n"
+        "/msg NICK shows it; instead of the nick, the beginning of the id will do. /part closes it and keeps what was\n"
+        "said. Without NICK: the conversations that there are.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,38 @@
+"""What is said of messages from before we came: that they are being fetched, or that they can be."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node.catchup_facts import CatchingUp
+from sdschat.tui.model.cleaning import nick_text, short
+from sdschat.tui.model.items import NoteItem, Tone
+from sdschat.tui.model.words import clock, day
+
+_TOP: Final = (0, "")  # above every message
+
+
+def badge(history: CatchingUp | None) -> str:
+    """For the channel list; empty where nothing is under way."""
+    if history is None or history.state not in ("loading", "paused"):
+        return ""
+    done = f" {history.done}/{history.total}" if history.total else ""
+    return f"{history.state}{done}"
+
+
+def sentence(history: CatchingUp | None, since: int) -> str:
+    """What stands above the first message; empty where the log is complete."""
+    if history is not None and history.state == "loading":
+        who = nick_text(history.nick) or f"<{short(history.source, 8)}>"
+        return f"loading what was said before, from {who}: {history.done} of {history.total} | /load pause"
+    if history is not None and history.state == "paused":
+        done = f" at {history.done} of {history.total}" if history.total else ""
+        return f"what was said before is not loaded any further, paused{done} | /load resume"
+    if since:
+        return f"what was said before {clock(since)} on {day(since)} was not fetched | /load fetches it"
+    return ""
+
+
+def mark(text: str, at: int) -> NoteItem:
+    """The line above the first message, which was said at this moment."""
+    return NoteItem(text, Tone.HELP, at, _TOP, 0)

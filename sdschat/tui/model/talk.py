@@ -1,0 +1,63 @@
+"""The conversation of two as somebody sees it: a channel of its own, whose messages are for one reader alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.identity.book import NickClaimed
+from sdschat.node import facts
+from sdschat.node.catchup_facts import DirectSaid
+from sdschat.node.facts import Fact
+from sdschat.node.places import Places, channel_of
+from sdschat.sds import events as ev
+from sdschat.sds.rows import AckState
+from sdschat.tui.model.channel import ChannelModel, Stir
+from sdschat.tui.model.items import Entry, Phase
+
+_OF_BOTH: Final = (
+    facts.ConnectionChanged, facts.SavingFailed, facts.SavingResumed, facts.PresenceChanged, NickClaimed,
+    facts.IdentityUsedElsewhere,
+)  # fmt: skip
+
+
+class TalkModel(ChannelModel):
+    """Hears what concerns its two, and the connection of the channel that it is held in."""
+
+    def __init__(self, view: Places, name: str) -> None:
+        super().__init__(view, name)
+        talk = view.talk(name)
+        assert talk is not None
+        self.channel = channel_of(name)
+        self._talk = talk
+        self.mentions = self.unread
+        self._counted = talk.newest()  # up to here, what is unread was counted from the start
+        if self.unread and self.unread_after is None:
+            self.unread_after = (0, "")
+
+    def hear(self, fact: Fact, looking: bool) -> None:
+        what = fact.what
+        match what:
+            case DirectSaid(message_id):
+                self._talk.refresh()
+                shown = self._talk.message(message_id)
+                if shown is not None and shown.key > self._counted:
+                    self._take(shown, looking)
+                self.stirred |= Stir.BADGES
+            case facts.HandedOver(message_id) if self.owns(message_id):
+                self._move(message_id, Phase.UNACKED, 0)
+            case ev.StateChanged(message_id, state, by) if state is AckState.ACKED and self.owns(message_id):
+                self._talk.acknowledged(message_id)
+                self._move(message_id, Phase.ACKED, len(by))
+            case _ if isinstance(what, _OF_BOTH):
+                super().hear(fact, looking)
+                self.stirred |= Stir.BADGES
+
+    def owns(self, message_id: str) -> bool:
+        """Whether it is one of ours in here."""
+        shown = self._talk.message(message_id)
+        return shown is not None and shown.own
+
+    def _count_unread(self, entry: Entry) -> None:
+        """Whatever is said in here is said to us."""
+        super()._count_unread(entry)
+        self.mentions = self.unread

@@ -1,0 +1,163 @@
+"""Writing to one participant alone: a conversation of its own, with the states of any message."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from sdschat.node.catchup_facts import DirectSaid
+from sdschat.node.faulting import Injection
+from sdschat.node.mvds import sync_part
+from sdschat.tui.model.items import Phase
+from tests.tui.stage import Stage, stage, staged
+
+
+async def all_here(s: Stage) -> None:
+    """Everybody has seen everybody's presence, and so their keys."""
+    nodes = [s.app.node, *(member.node for member in s.peers.values())]
+    await s.until(lambda: all(len(node.rooms["lobby"].presence.keys) >= len(nodes) - 1 for node in nodes))
+
+
+def whisper(s: Stage, text: str, who: str = "bob") -> str:
+    """Somebody writes to ann alone. Gives the id."""
+    return sync_part(s.peers[who].node, "lobby").direct.send(s.app.node.sender_id, text)
+
+
+def heard(s: Stage, who: str) -> list[str]:
+    return [said.opened.text or "" for said in s.peers[who].of(DirectSaid) if not said.own]
+
+
+@staged(peers=("bob", "carol"), syncs=True, size=(120, 30))
+async def test_msg_goes_to_one_alone_and_shows_when_they_have_it(s: Stage) -> None:
+    await all_here(s)
+    await s.enter("/msg bob only for you")
+    assert s.app.label(s.app.channel) == "@bob"
+    assert any("only for you" in line for line in s.log())
+    await s.until(lambda: heard(s, "bob") == ["only for you"])
+    await s.until(lambda: any("only for you" in line and "acked 1" in line for line in s.log()), "acked")
+    assert heard(s, "carol") == []
+    assert s.app.view.count("lobby") == 0
+    await s.press("alt+up")
+    assert "1 peer: bob (said so, signed)" in s.app.panes.said("details")
+
+
+@staged(peers=("bob",), syncs=True, size=(120, 30))
+async def test_what_is_written_in_a_conversation_goes_to_that_one(s: Stage) -> None:
+    await all_here(s)
+    await s.enter("/msg bob")
+    await s.enter("first")
+    await s.enter("/me waves")
+    await s.until(lambda: heard(s, "bob") == ["first", "waves"])
+    assert any("* ann" in line and "waves" in line for line in s.log())
+    await s.press("alt+1")
+    assert s.app.channel == "lobby"
+    await s.enter("for everybody")
+    assert heard(s, "bob") == ["first", "waves"]
+
+
+@staged(peers=("bob",), syncs=True, size=(120, 30))
+async def test_a_message_to_us_alone_opens_its_conversation_in_the_list_with_a_badge_and_rings(s: Stage) -> None:
+    await all_here(s)
+    rung: list[bool] = []
+    s.app.bell = lambda: rung.append(True)  # type: ignore[method-assign]
+    whisper(s, "psst")
+    await s.until_text("2 @bob")
+    assert s.app.channel == "lobby"
+    assert "psst" not in s.text()
+    assert "@1" in s.text()
+    assert rung
+    await s.press("alt+a")
+    assert s.app.label(s.app.channel) == "@bob"
+    assert any("psst" in line for line in s.log())
+    assert "@1" not in s.text()
+    assert " new " in "".join(s.log())
+
+
+@staged(peers=("bob",), syncs=True)
+async def test_it_is_kept_while_the_other_is_away_and_goes_out_again_when_they_come_back(s: Stage) -> None:
+    await all_here(s)
+    bob = Injection(s.peers["bob"].node, "lobby")
+    bob.offline(True)
+    await s.enter("/msg bob when you are back")
+    await s.until(lambda: any("unacked" in line for line in s.log()), "sent")
+    assert heard(s, "bob") == []
+    bob.offline(False)
+    await s.until(lambda: heard(s, "bob") == ["when you are back"])
+    await s.until_text("acked 1")
+
+
+@staged(peers=("bob",), syncs=True)
+async def test_an_absence_is_said(s: Stage) -> None:
+    s.say("I have to go")
+    await s.until_text("I have to go")
+    await s.peers["bob"].node.close(0.1)
+    await s.until_text("1 here")
+    await s.enter("/msg bob are you there?")
+    await s.until_text("not here, 1 on its way")
+    await s.until(lambda: s.app.model.timeline.messages().__next__().fate == (Phase.UNACKED, 0, ""))
+    await s.press("alt+up")
+    assert "bob is not here: it is kept" in s.app.panes.said("details")
+
+
+def test_a_conversation_its_states_and_drafts_survive_a_restart(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage(tmp_path, peers=("bob",), syncs=True) as s:
+            await all_here(s)
+            await s.enter("/msg bob acknowledged")
+            await s.until_text("acked 1")
+            await s.peers["bob"].node.close(0.1)
+            await s.until_text("not here")
+            await s.enter("waiting")
+            await s.type("a draft")
+        async with stage(tmp_path, syncs=True, size=(120, 30)) as s:
+            assert [s.app.label(name) for name in s.app.order] == ["lobby", "@bob"]
+            await s.press("alt+2")
+            lines = s.log()
+            assert any("acknowledged" in line and "acked 1" in line for line in lines)
+            assert any("waiting" in line and ("queued" in line or "unacked" in line) for line in lines)
+            assert s.app.composer.text == "a draft"
+
+    asyncio.run(story())
+
+
+@staged(peers=("bob", "bert"), syncs=True)
+async def test_nicks_are_completed_and_unknown_ones_said_to_be(s: Stage) -> None:
+    await all_here(s)
+    await s.type("/msg be")
+    await s.press("tab")
+    assert s.app.composer.text == "/msg bert "
+    await s.enter_instead("/msg nobody hello")
+    assert "Nobody called nobody is known on this channel" in s.hint()
+    assert s.app.composer.text == "/msg nobody hello"
+    await s.enter_instead("/msg ann hello")
+    assert "That is yourself" in s.hint()
+
+
+@staged(peers=("bob",), syncs=True)
+async def test_search_reply_and_part_work_in_a_conversation(s: Stage) -> None:
+    await all_here(s)
+    await s.enter("/msg")
+    assert "/msg needs somebody" in s.hint()
+    message_id = whisper(s, "where is the needle?")
+    await s.until(lambda: len(s.app.order) == 2)
+    await s.enter_instead("/go @bob")
+    await s.enter("/search needle")
+    assert "hit 1 of 1" in s.hint()
+    await s.enter(f"/reply {message_id[:6]} in the hay")
+    await s.until_text("\u21b3 bob: where is the needle?")
+    said = await s.peers["bob"].until(DirectSaid, lambda said: said.opened.text == "in the hay")
+    assert said.opened.reply_to == message_id
+    await s.enter("/part")
+    assert list(s.app.order) == ["lobby"]
+    assert "lobby" in s.app.node.rooms
+    await s.enter("/msg")
+    assert "@bob" in s.text()
+    assert "2 messages" in s.text()
+    await s.enter("/query bob")
+    assert any("in the hay" in line for line in s.log())
+
+
+@staged()
+async def test_without_direct_messages_the_command_says_so(s: Stage) -> None:
+    await s.enter("/msg bob hello")
+    assert "There are no direct messages here" in s.hint()
