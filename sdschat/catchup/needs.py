@@ -29,7 +29,13 @@ class Needs:
 
     def replace(self, needs: Sequence[Need]) -> None:
         """What a comparison found."""
-        self._left = sorted(needs, key=lambda need: need.low, reverse=True)
+        self._left = []
+        for need in sorted(needs, key=lambda need: need.low, reverse=True):
+            last = self._left[-1] if self._left else None
+            if last is not None and need.high == last.low and not need.shorts and not last.shorts:
+                self._left[-1] = Need(need.low, last.high, need.messages + last.messages)  # one question less
+            else:
+                self._left.append(need)
         self._asked, self._ascending = [], []
 
     def choose(self) -> Want:

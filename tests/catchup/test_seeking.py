@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from sdschat.catchup import Key
-from sdschat.catchup.needs import READ_FIRST
+from sdschat.catchup.needs import READ_FIRST, Needs
 from sdschat.catchup.progress import State
+from sdschat.catchup.values import Need, Stretch
 from tests.catchup.compare import some_keys
 from tests.catchup.world import World
 
@@ -299,3 +302,15 @@ def test_another_source_that_has_what_one_dropped_is_asked_for_all_of_it() -> No
     world.run(MINUTE, ["bob"])
     assert world.keys("bob") == keys
     assert seeker.reach == seeker.low
+
+
+def test_stretches_that_are_lacking_side_by_side_are_asked_for_as_one() -> None:
+    bounds = [Key(at, "") for at in range(0, 60, 10)]
+    needs = Needs()
+    whole = [Need(low, high, 5) for low, high in pairwise(bounds)]
+    needs.replace([*whole[:2], whole[2]._replace(shorts=(7,)), *whole[3:]])
+    assert needs.choose().stretches == (
+        Stretch(bounds[0], bounds[2]), Stretch(bounds[2], bounds[3], (7,)), Stretch(bounds[3], bounds[5]),
+    )  # fmt: skip
+    assert all(needs.covers(Key(at, "x")) for at in range(50))
+    assert not needs.covers(Key(50, "x"))
