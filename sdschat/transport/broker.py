@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import json
+import socket
 import ssl
 import sys
 from collections.abc import Mapping
@@ -119,6 +121,22 @@ def _tls_problems(tls: BrokerTls) -> list[str]:
     return []
 
 
+def _refused_by_system(host: str, port: int) -> str:
+    """iotcore takes whatever the system refuses for a port that is taken."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except PermissionError:
+            return f"Port {port} may not be used by this user. Choose one from 1024 on with --listen."
+        except OSError as error:
+            if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                return (
+                    f"{host} is no address of this machine. Choose one of its own, or 0.0.0.0 for all, with --listen."
+                )
+    return ""
+
+
 def _quoted(value: object) -> str:
     """A TOML basic string: JSON's, as long as there are no control characters and no escaped surrogates."""
     return json.dumps(str(value), ensure_ascii=False)
@@ -177,6 +195,9 @@ class EmbeddedBroker:
         return (await self._process.stdout.readline()).decode(errors="replace").strip()
 
     def _explained(self, answer: str) -> BrokerError:
+        for host, port in self.config.addresses:
+            if told := _refused_by_system(host, port):
+                return BrokerError(told)
         ports = ", ".join(str(port) for _, port in self.config.addresses)
         if "already" in answer or "in use" in answer:
             return PortTakenError(f"Port {ports} on {self.config.host} is taken. Choose another one with --listen.")

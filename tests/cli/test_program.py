@@ -117,6 +117,12 @@ def test_wrong_use_inside_a_command_is_wrong_use(capsys: pytest.CaptureFixture[s
     assert UsageError("x").exit_code == 2
 
 
+def test_choices_that_were_not_made_are_named_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.run(["completions"]) == 2
+    assert "bash, zsh, fish See `sdschat completions --help`.\n" in (said := capsys.readouterr().err)
+    assert said.count("\n") == 1
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completions(tmp_path: Path, shell: str) -> None:
     done = run(tmp_path, "completions", shell)
