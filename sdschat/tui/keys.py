@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
@@ -11,6 +11,7 @@ from sdschat.tui.commands.registry import CommandError
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.items import first_line
 from sdschat.tui.screen_host import ScreenHost
+from sdschat.tui.terminal_keys import alt_and_digits
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
 
@@ -42,6 +43,10 @@ class KeyedHost(ScreenHost):
     ]
 
     _quit_asked = 0.0
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        alt_and_digits()
 
     async def action_command(self, line: str) -> None:
         """What a key and the command palette do: as if it had been typed."""

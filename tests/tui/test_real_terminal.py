@@ -129,6 +129,17 @@ def test_it_opens_without_a_broker_and_sends_once_there_is_one(tmp_path: Path) -
             broker.communicate(timeout=30)
 
 
+def test_alt_and_a_digit_show_that_channel_and_write_nothing(tmp_path: Path) -> None:
+    with Terminal(join("ann", free_port()), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        ann.enter("/join dev")
+        ann.until_text("2 dev")
+        ann.until(lambda: ann.text().startswith(" dev "), "dev is not shown")
+        ann.press("\x1b1")
+        ann.until(lambda: ann.text().startswith(" lobby "), "Alt+1 does not show the first channel")
+        assert ann.text().rstrip().endswith(">")
+
+
 def test_without_colour_there_is_none(tmp_path: Path) -> None:
     with Terminal(join("ann", free_port()), tmp_path, env={"NO_COLOR": "1"}) as ann:
         ann.until_text("hosting the broker")
