@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 needs_module("pyspark")
 needs_module("pyarrow")
-pytestmark = pytest.mark.timeout(600)  # the first test waits for Spark, and a busy machine makes it wait long
 
 SEEDS = int(os.environ.get("SDSCHAT_PIPELINE_SEEDS", "250"))
 K = 11  # small buckets, so that groups have several

@@ -154,7 +154,11 @@ class _Drawn:
                 self.journal(name, "repair_wanted", arrived, dependency, attempt=arrived + 50)
                 if self.chance.random() < 0.5:
                     self.journal(name, "lost", arrived + 5, None, deps=(dependency,))
-        if self.chance.random() < 0.3:
+        if self.chance.random() < 0.1:
+            via = "store"
+            for what in ("store_asked", self.chance.choice(["store_answered", "store_unknown", "store_silent"])):
+                self.journal(name, what, arrived, None, deps=(message_id, "other"), peer="archive", cause="missing")
+        elif self.chance.random() < 0.3:
             via = self.chance.choice(["repair", "sync"])
             self.journal(name, "repair_wanted", arrived, message_id, attempt=arrived + 50)
             self.journal(name, "repair_requested", arrived + 1, "carrier", deps=(message_id,))

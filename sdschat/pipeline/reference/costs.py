@@ -68,11 +68,14 @@ def repairs(journal: Iterable[Journal]) -> list[MetricsRepair]:
         delivered = first(rows, DELIVERED)
         healed = after(first(rows, "repair_wanted"), delivered)
         buffered = after(first(rows, "missing"), delivered)
+        named: Counter[str] = Counter()
+        for row in rows:
+            named[row.event] += len(row.deps or ())
         found.append(
             MetricsRepair(
-                *member, events["repair_wanted"],
-                sum(len(row.deps or ()) for row in rows if row.event == "repair_requested"),
+                *member, events["repair_wanted"], named["repair_requested"],
                 events["repair_responded"], via["repair"], events["pushed"], via["sync"], events["duplicate"],
+                via["store"], named["store_asked"], named["store_unknown"], named["store_silent"],
                 len(healed), *three(healed), len(buffered), *three(buffered),
             )
         )  # fmt: skip

@@ -169,7 +169,8 @@ def repair_bars(rows: Sequence[MetricsRepair]) -> list[tuple[str, float, str]]:
         ("had to wait for another", total("buffered"), "c5"), ("wanted", total("wanted"), "c2"),
         ("requested", total("requested"), "c2"), ("answered", total("answered"), "c2"),
         ("delivered by repair", total("useful"), "c3"), ("pushed by anti-entropy", total("pushed"), "c4"),
-        ("delivered by anti-entropy", total("synced"), "c3"), ("healed in the end", total("healed"), "c3"),
+        ("delivered by anti-entropy", total("synced"), "c3"), ("asked of Stores", total("store_asked"), "c2"),
+        ("delivered by Stores", total("stored"), "c3"), ("healed in the end", total("healed"), "c3"),
         ("duplicates received", total("duplicates"), "c5"),
     ]  # fmt: skip
 

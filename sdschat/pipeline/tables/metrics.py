@@ -67,7 +67,9 @@ class MetricsAck(NamedTuple):
 
 
 class MetricsRepair(NamedTuple):
-    """What a node wanted, asked for and answered; `useful` were delivered by way of repair, `synced` by anti-entropy.
+    """What a node wanted, asked for and answered; `useful` were delivered by way of repair, `synced` by anti-entropy
+    and catching up, `stored` by Stores, which were asked for `store_asked` messages, did not have `store_unknown` of
+    them, and said nothing of `store_silent`.
     A message is healed when it was wanted and then delivered; buffered when it had to wait for another."""
 
     run_id: str
@@ -80,6 +82,10 @@ class MetricsRepair(NamedTuple):
     pushed: int
     synced: int
     duplicates: int
+    stored: int
+    store_asked: int
+    store_unknown: int
+    store_silent: int
     healed: int
     heal_p50: float | None
     heal_p95: float | None

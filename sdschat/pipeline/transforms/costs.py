@@ -55,23 +55,28 @@ def repairs(events: DataFrame) -> DataFrame:
     """Event -> MetricsRepair."""
     here = events.where(F.col("channel") != "")
     kind, cause = F.col("event"), F.col("cause")
-    asked = F.when(kind == "repair_requested", F.coalesce(F.size("deps"), F.lit(0))).otherwise(0)
+
+    def named(event: str) -> Column:
+        return F.sum(F.when(kind == event, F.coalesce(F.size("deps"), F.lit(0))).otherwise(0))
+
     counts = here.groupBy(*MEMBER).agg(
         F.count_if(kind == "repair_wanted").alias("wanted"),
-        F.sum(asked).alias("requested"),
+        named("repair_requested").alias("requested"),
         F.count_if(kind == "repair_responded").alias("answered"),
         F.count_if((kind == DELIVERED) & (cause == "repair")).alias("useful"),
         F.count_if(kind == "pushed").alias("pushed"),
         F.count_if((kind == DELIVERED) & (cause == "sync")).alias("synced"),
         F.count_if(kind == "duplicate").alias("duplicates"),
+        F.count_if((kind == DELIVERED) & (cause == "store")).alias("stored"),
+        *(named(event).alias(event) for event in ("store_asked", "store_unknown", "store_silent")),
     )
     delivered = first(here, kind == DELIVERED)
     joined = counts
     for name, event in (("heal", "repair_wanted"), ("buffer", "missing")):
         joined = joined.join(after(first(here, kind == event), delivered, name), list(MEMBER), "left")
     joined = joined.na.fill(0, ["heal_n", "buffer_n"])
-    named = joined.withColumns({"healed": F.col("heal_n"), "buffered": F.col("buffer_n")})
-    return table(spread(spread(named, "heal_times", "heal_"), "buffer_times", "buffer_"), MetricsRepair)
+    whole = joined.withColumns({"healed": F.col("heal_n"), "buffered": F.col("buffer_n")})
+    return table(spread(spread(whole, "heal_times", "heal_"), "buffer_times", "buffer_"), MetricsRepair)
 
 
 def traffic(events: DataFrame) -> DataFrame:
