@@ -57,7 +57,7 @@ class Node:
         self._makers: list[PartMaker] = [self._restoring]
         self._stirred: dict[str, Room] = {}
         self._unsaved: list[Batch] = []
-        self._pace = Pace(self._loop, self._turn)
+        self.pace = Pace(self._loop, self._turn)
         self._alarm: asyncio.TimerHandle | None = None
         self._retry: asyncio.TimerHandle | None = None
         self._closing = False
@@ -183,12 +183,12 @@ class Node:
     def _stir(self, room: Room) -> None:
         """Something is ready. It is taken after everything that arrives in this turn of the loop."""
         self._stirred[room.name] = room
-        self._pace.stir()
+        self.pace.stir()
 
     def _turn(self) -> None:
         from sdschat.node.saving import gather
 
-        self._pace.begin()
+        self.pace.begin()
         stirred, self._stirred = self._stirred, {}
         taken: list[Batch] = []
         try:
@@ -201,7 +201,7 @@ class Node:
             # What was taken is neither saved nor sent: going on from here would be going on without it.
             self._fail(error)
         self._set_alarm()
-        self._pace.end(sum(len(batch.texts) for batch in taken))
+        self.pace.end(sum(len(batch.texts) for batch in taken))
 
     def _commit(self) -> None:
         from sdschat.node.saving import save

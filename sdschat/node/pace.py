@@ -14,7 +14,9 @@ from typing import Final
 BUSY: Final = 8  # messages in one transaction
 PAUSE: Final = 0.004  # seconds
 LONGEST: Final = 0.05  # seconds
-MOST: Final = 32  # packets
+KEY: Final = 0.03  # seconds, from a key to what it makes on the screen
+MOST: Final = 512  # packets; a transaction has to end
+AT_KEYS: Final = 32  # packets, where somebody types
 
 
 class Pace:
@@ -22,11 +24,12 @@ class Pace:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, turn: Callable[[], None]) -> None:
         self.due = False
+        self.most = MOST  # packets that wait until the turn is not put off any longer
         self._loop = loop
         self._turn = turn
         self._waiting = 0  # packets and other things that stirred since the last turn
         self._put_off: asyncio.TimerHandle | None = None
-        self._began = self._free_until = 0.0  # on the loop's clock
+        self._began = self._ended = self._free_until = 0.0  # on the loop's clock
 
     def stir(self) -> None:
         self._waiting += 1
@@ -36,10 +39,17 @@ class Pace:
                 self._put_off = self._loop.call_at(self._free_until, self._turn)
             else:
                 self._loop.call_soon(self._turn)
-        elif self._waiting >= MOST and self._put_off is not None:
+        elif self._waiting >= self.most and self._put_off is not None:
             self._put_off.cancel()
             self._put_off = None
             self._loop.call_soon(self._turn)
+
+    def hold(self) -> None:
+        """Somebody pressed a key: what that does comes first, unless the last turn was long ago or much waits."""
+        self._free_until = max(self._free_until, min(self._loop.time() + KEY, self._ended + LONGEST))
+        if self._put_off is not None:
+            self._put_off.cancel()
+            self._put_off = self._loop.call_at(self._free_until, self._turn)
 
     def begin(self) -> None:
         """The turn begins, whoever called for it."""
@@ -51,6 +61,6 @@ class Pace:
 
     def end(self, messages: int) -> None:
         """The turn is over, and saved so many."""
-        ended = self._loop.time()
+        self._ended = self._loop.time()
         least = PAUSE if messages >= BUSY else 0.0
-        self._free_until = ended + min(LONGEST, max(ended - self._began, least))
+        self._free_until = self._ended + min(LONGEST, max(self._ended - self._began, least))

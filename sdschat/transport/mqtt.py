@@ -94,6 +94,7 @@ class PahoLink:
         self._stream: Stream | None = None
         self._handled = 0
         self._opened = self._closed = self._leaving = self._paused = self._inside = self._resumed = False
+        self._more = False  # the rest of what came is read in the next turn of the loop
         self._numbers: set[int] = set()  # of packets that are ours to acknowledge
         self._client = self._make_client()
 
@@ -214,6 +215,15 @@ class PahoLink:
             self._guarded(self._client.reconnect)
 
     def _readable(self) -> None:
+        """The socket has something. Where there is more than was taken at a time, the next time is arranged already."""
+        if not self._more:
+            self._read()
+
+    def _read_on(self) -> None:
+        self._more = False
+        self._read()
+
+    def _read(self) -> None:
         stream = self._stream
         if stream is None or self._closed or self._paused:
             return
@@ -222,7 +232,8 @@ class PahoLink:
             self._guarded(self._client.loop_read)
             if self._closed or self._paused or stream.dry:
                 return
-        self._loop.call_soon(self._readable)
+        self._more = True
+        self._loop.call_soon(self._read_on)
 
     def _writable(self) -> None:
         if not self._closed:

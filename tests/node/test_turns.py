@@ -53,6 +53,7 @@ def test_of_a_flood_a_turn_takes_no_more_than_it_may(tmp_path: Path, monkeypatch
         async with world(tmp_path) as w:
             packets = await packets_of_bob(w, 20 * FEW)
             ann = await alone(w, monkeypatch)
+            ann.node.pace.most = pace.AT_KEYS
             room, taken = ann.node.rooms["lobby"], []
             for at in range(0, len(packets), FEW):
                 before = len(ann.of(MessageDelivered))
@@ -60,8 +61,8 @@ def test_of_a_flood_a_turn_takes_no_more_than_it_may(tmp_path: Path, monkeypatch
                     room.receive(packet, "live")
                 await step()
                 taken.append(len(ann.of(MessageDelivered)) - before)
-            assert max(taken) <= pace.MOST
-            assert sum(taken) >= len(packets) - pace.MOST
+            assert max(taken) <= pace.AT_KEYS
+            assert sum(taken) >= len(packets) - pace.AT_KEYS
 
     asyncio.run(story())
 
@@ -86,6 +87,30 @@ def test_after_a_turn_the_loop_is_free_for_as_long_as_it_was_held(
             await step()
             assert len(ann.of(MessageDelivered)) == 3
             assert clock.savings == 2, "what waited is saved at once"
+
+    asyncio.run(story())
+
+
+def test_a_key_comes_before_what_is_to_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            first, second, third = await packets_of_bob(w, 3)
+            ann = await alone(w, monkeypatch)
+            clock = SlowDisk(monkeypatch, 0.01)
+            ann.node.pace.hold()
+            hand_over(ann, first)
+            await step()
+            assert len(ann.of(MessageDelivered)) == 1, "nothing was saved for long: there is nothing to wait for"
+            hand_over(ann, second)
+            ann.node.pace.hold()
+            clock.now += pace.KEY - 0.001
+            await step()
+            assert len(ann.of(MessageDelivered)) == 1
+            hand_over(ann, third)
+            ann.node.pace.hold()
+            clock.now += pace.LONGEST - pace.KEY + 0.002
+            await step()
+            assert len(ann.of(MessageDelivered)) == 3, "however much is typed, it is saved"
 
     asyncio.run(story())
 

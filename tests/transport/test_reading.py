@@ -1,0 +1,45 @@
+"""How much of a flood is read before the loop may do something else."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from sdschat.transport import mqtt
+from sdschat.transport.address import LOCAL
+from sdschat.transport.link import LinkEvents, LinkOptions
+from sdschat.transport.mqtt import PahoLink
+
+
+class Flood:
+    """A connection on which there is always more; stands for paho and for its socket."""
+
+    dry = False
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.link: PahoLink | None = None
+
+    def loop_read(self) -> None:
+        assert self.link is not None
+        self.read += 1
+        self.link._handled += 1
+
+
+def test_in_a_turn_of_the_loop_a_flood_gets_no_more_than_its_share() -> None:
+    """Though the socket has something in every turn, and what was left over is read on by itself."""
+
+    async def story() -> None:
+        flood = Flood()
+        options = LinkOptions(LOCAL, "reader", 5, 20, 10.0, 1 << 20)
+        link = PahoLink(options, cast(LinkEvents, None), asyncio.get_running_loop())
+        link._stream, link._client, flood.link = cast(Any, flood), cast(Any, flood), link
+        for _ in range(10):
+            before = flood.read
+            link._readable()
+            await asyncio.sleep(0)
+            assert 0 < flood.read - before <= 2 * mqtt._PACKETS_AT_A_TIME
+        assert flood.read <= 11 * mqtt._PACKETS_AT_A_TIME
+        link._paused = True
+
+    asyncio.run(story())
