@@ -29,6 +29,7 @@ EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
 _STEP: Final = 200  # packets dropped at once: the loop goes on in between
 _PAGES: Final = 256  # of the file given back at once
 _PAUSE: Final = 0.05  # seconds between two steps
+_STEPS_UNTOLD: Final = 100
 _LATE_KEPT: Final = 10_000
 
 
@@ -91,8 +92,11 @@ class StoreNode:
         """Drop what is too old or too much, and give its room back, in steps too short to be felt. Until cancelled."""
         while True:
             with contextlib.suppress(DiskFull, StoreUnavailable):
-                for _ in self.tidy():
+                self.save_counts()
+                for step, _ in enumerate(self.tidy(), start=1):
                     await asyncio.sleep(_PAUSE)
+                    if not step % _STEPS_UNTOLD:  # there may be hours of it, and all the while it is asked how it is
+                        self.save_counts()
                 self.save_counts()
             await asyncio.sleep(EVERY)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import repeat
 from pathlib import Path
 
 from sdschat.node.connect import InMemory
@@ -52,6 +53,21 @@ def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> Non
             assert keeper.node.rooms["lobby"].channel.state.history.entry(ids[0]) is not None
             assert store.counts.dropped_packets > 50
             assert store.floor("lobby").packets == store.counts.dropped_packets
+
+    asyncio.run(story())
+
+
+def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, store = w.start_store("keeper", keeping=Keeping())
+            await _archive(w, keeper, 3)
+            store.keeping = Keeping(size=1)
+            store.tidy = lambda: repeat(None)  # type: ignore[method-assign]
+            keeping = asyncio.ensure_future(store.keep())
+            await asyncio.sleep(0)
+            assert keeper.node.profile.store.value(COUNTS) is not None
+            keeping.cancel()
 
     asyncio.run(story())
 
