@@ -6,8 +6,13 @@ import asyncio
 from pathlib import Path
 
 from textual import events
+from textual.binding import Binding
 
 from sdschat.node.facts import MessageDelivered
+from sdschat.tui.keys import KeyedHost
+from sdschat.tui.lens.panel import LensBody
+from sdschat.tui.record.app import ReplayApp
+from sdschat.tui.widgets.log_view import LogView
 from tests.tui.stage import Stage, stage, staged
 
 
@@ -16,6 +21,32 @@ async def test_enter_sends_and_an_empty_line_does_not(s: Stage) -> None:
     await s.press("enter")
     await s.enter("   ")
     assert s.app.view.count("lobby") == 0
+
+
+def test_every_key_is_pressed_by_some_test() -> None:
+    written = "".join(path.read_text() for path in Path(__file__).parent.rglob("test_*.py"))
+    bound = [binding for owner in (KeyedHost, LogView, LensBody, ReplayApp) for binding in owner.BINDINGS]
+    keys = {key for binding in bound if isinstance(binding, Binding) for key in binding.key.split(",")}
+    of_the_input = {"enter", "alt+enter", "ctrl+j", "shift+enter", "tab", "up", "down", "ctrl+r", "pageup", "pagedown"}
+    assert len(keys) > 40
+    assert not {key for key in keys | of_the_input if f'"{key}"' not in written}
+
+
+@staged(*(f"c{number}" for number in range(1, 10)))
+async def test_alt_and_a_digit_shows_that_channel(s: Stage) -> None:
+    for key in ("alt+2", "alt+3", "alt+4", "alt+5", "alt+6", "alt+7", "alt+8", "alt+9", "alt+1"):
+        await s.press(key)
+        assert s.app.channel == f"c{key[-1]}"
+
+
+@staged()
+async def test_f3_is_the_list_of_channels_and_shift_enter_a_new_line(s: Stage) -> None:
+    await s.type("one")
+    await s.press("shift+enter")
+    assert s.app.composer.text == "one\n"
+    before = s.app.panes.channels
+    await s.press("f3")
+    assert s.app.panes.channels is not before
 
 
 @staged(peers=("bob",))
@@ -150,7 +181,7 @@ async def test_r_in_the_log_answers_and_escape_does_not(s: Stage) -> None:
 @staged()
 async def test_letters_in_the_log_are_commands(s: Stage) -> None:
     await s.enter("see https://a.example/x")
-    await s.press("f6", "k", "y")
+    await s.press("f6", "k", "j", "y")
     assert s.app.clipboard == "see https://a.example/x"
     await s.press("o")
     assert "would be opened" in s.hint()

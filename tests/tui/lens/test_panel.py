@@ -214,6 +214,10 @@ def test_the_views_are_turned_with_the_keys(tmp_path: Path) -> None:
         assert shown(s) == names[(start + 1) % len(names)]
         await s.press("left", "left")
         assert shown(s) == names[(start - 1) % len(names)]
+        await s.press("l")
+        assert shown(s) == names[start]
+        await s.press("h")
+        assert shown(s) == names[(start - 1) % len(names)]
 
     play(tmp_path, story)
 

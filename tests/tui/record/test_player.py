@@ -184,6 +184,27 @@ def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back
 
 
 @pytest.mark.parametrize(
+    ("slower", "back"), [("shift+f10", "shift+f9"), ("f22", "f21")], ids=["as named", "as terminals send them"]
+)
+def test_a_recording_is_slowed_down_and_gone_back_in_by_keys(recording: Recording, slower: str, back: str) -> None:
+    async def story() -> None:
+        player = Player(recording, playing=False)
+        await player.open()
+        app = ReplayApp(player)
+        try:
+            async with app.run_test(size=(120, 30)) as pilot:
+                await pilot.press("f9", "f9", slower)
+                assert player.speed < 1
+                await pilot.press(back)
+                assert app.back_to is not None
+        finally:
+            app.view.close()
+            await player.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (("missing.jsonl",), "cannot be read: No such file"),
