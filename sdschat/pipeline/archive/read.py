@@ -42,12 +42,13 @@ class _Sorted:
         self._files = [pq.ParquetFile(path, memory_map=True) for path in sorted(folder.glob("*.parquet"))]
         self._groups = [group for number, file in enumerate(self._files) for group in _groups(file, number, by)]
 
-    def find(self, wanted: Bounds) -> Iterator[Row]:
+    def find(self, wanted: Bounds, most: int = MOST) -> Iterator[Row]:
+        """In order; of each row group no more than `most`, which is all that anybody asks for."""
         for group in self._groups:
             if group.may_have(wanted):
                 # One thread: for so few rows, waking others takes longer than the work.
                 table = self._files[group.file].read_row_group(group.at, use_threads=False)
-                yield from table.filter(_within(table, wanted)).to_pylist()
+                yield from table.filter(_within(table, wanted)).slice(0, most).to_pylist()
 
     def close(self) -> None:
         for file in self._files:
@@ -113,7 +114,7 @@ class Archive:
     def _range(self, channel: str, run_id: str, wanted: Bounds, count: int) -> list[Row]:
         bounds = {"run_id": (run_id, run_id), "channel": (channel, channel), **wanted}
         found: list[Row] = []
-        for row in self._by_place.find(bounds):
+        for row in self._by_place.find(bounds, count):
             found.append(row)
             if len(found) == count:
                 break
