@@ -55,13 +55,17 @@ class Arriving:
         self.more(len(self._bodies))
 
 
-def live(segments: Path, lake: Path, kill_after: float | None) -> int | None:
-    """One life of the stream. Gives its exit code, or nothing where it was killed."""
+def _start(segments: Path, lake: Path) -> subprocess.Popen[bytes]:
     command = [
         sys.executable, "-m", "sdschat", "pipeline", "stream", str(segments), "--lake", str(lake), "--once",
         "--most", "3", "--master", "local[2]", "--conf", "spark.driver.memory=1g", "--conf", "=".join(QUICK_TO_START),
     ]  # fmt: skip
-    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def live(segments: Path, lake: Path, kill_after: float | None) -> int | None:
+    """One life of the stream. Gives its exit code, or nothing where it was killed."""
+    process = _start(segments, lake)
     try:
         _, said = process.communicate(timeout=kill_after)
     except subprocess.TimeoutExpired:
@@ -76,6 +80,21 @@ def live(segments: Path, lake: Path, kill_after: float | None) -> int | None:
 def begun(lake: Path) -> int:
     """How many batches were begun and not finished at this moment, or finished."""
     return len(list((lake / "stream" / "_checkpoint" / "offsets").glob("[0-9]*")))
+
+
+def live_until_a_batch_begins(segments: Path, lake: Path) -> None:
+    """One life, killed as soon as it has written down which segments are in its next batch."""
+    before = begun(lake)
+    process = _start(segments, lake)
+    try:
+        while begun(lake) == before:
+            if process.poll() is not None:
+                raise RuntimeError("the stream ended, and had begun nothing")
+            time.sleep(0.01)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def kill_often(folder: Path, kills: int, seed: int) -> list[int]:

@@ -17,7 +17,7 @@ from sdschat.pipeline.schemas import Fingerprint  # noqa: E402
 from sdschat.pipeline.stream.batches import Parts, local_path, take_in  # noqa: E402
 from sdschat.pipeline.stream.live import channels_now  # noqa: E402
 from sdschat.pipeline.stream.tables import Activity, merged  # noqa: E402
-from tests.pipeline.kills import Arriving, differences, kill_often  # noqa: E402
+from tests.pipeline.kills import Arriving, begun, differences, live, live_until_a_batch_begins  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,7 +69,14 @@ def test_paths_come_as_uris() -> None:
     assert local_path("s3a://bucket/a%20b") == "s3a://bucket/a%20b"
 
 
-def test_killed_twice_it_comes_to_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    """`python -m tests.pipeline.kills --kills 20` does it twenty times."""
-    kill_often(tmp_path / "kills", 2, 7)
-    assert differences(spark, tmp_path / "kills") == []
+def test_killed_within_a_batch_it_comes_to_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """`python -m tests.pipeline.kills --kills 20` does it twenty times, at any moment."""
+    segments, lake = tmp_path / "segments", tmp_path / "lake"
+    segments.mkdir()
+    arriving = Arriving(segments, 6, 7)
+    arriving.more(3)
+    live_until_a_batch_begins(segments, lake)
+    arriving.rest()
+    live(segments, lake, None)
+    assert begun(lake) > 0
+    assert differences(spark, tmp_path) == []
