@@ -19,7 +19,7 @@ from sdschat.sds.rows import Snapshot
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.deliver import give_up
-from sdschat.sds.steps.history import lower_horizon, receive_history
+from sdschat.sds.steps.history import lower_horizon, mend_horizon, receive_history
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.parked import release_parked
 from sdschat.sds.steps.pushes import forget_old_pushes, push_sweep
@@ -100,7 +100,7 @@ class Channel:
             return
         s.online = True
         away = now.mono - s.offline_since
-        s.requests.grant(away)
+        s.requests.grant(away, now.mono + s.config.lost_after)
         hurry(s, s.config.push_delay_max)
         self.advance(now)
 
@@ -123,6 +123,7 @@ class Channel:
             s.spent_at = now.mono
             forget_old_answers(s)
             forget_old_pushes(s)
+        mend_horizon(s)
         release_parked(s)
         if s.online:  # none of these has anything to do without a transport, and time without it counts for none
             give_up(s)
@@ -135,6 +136,8 @@ class Channel:
         """When to call `advance` next, on the monotonic clock; nothing while there is nothing to wait for."""
         s = self.state
         parked = s.incoming.parked.next()
+        if parked is not None:  # on the wall clock, which may be put right at any time
+            parked = s.now.mono + max(0, parked - s.now.wall)
         if not s.online:
             return parked
         due = next_sync(s)

@@ -73,7 +73,7 @@ class IncomingBuffer:
         self.held: dict[str, Held] = {}
         self._order: list[tuple[int, str]] = []  # everything held, as it would stand in the log
         self.waiting_for: dict[str, dict[str, None]] = {}
-        self.parked = Deadlines()
+        self.parked = Deadlines()  # dates, on the wall clock: one that is put right brings them near, or far
         self.changed: dict[str, None] = {}
         self._use: dict[str, _Use] = {}
         self._total = _Use()

@@ -18,6 +18,7 @@ MAX_UNKNOWN_BYTES = 512
 MAX_FILTER_BYTES = 32 * KIB
 
 # Clock.
+CLOCK_PUT_RIGHT = 7 * 24 * 3_600_000  # ms by which our clock may have been fast when we joined
 MAX_LAMPORT = 2**43  # the year 2248; larger values break other implementations' integers
 PARKED_PER_SENDER = 32
 PARKED_BYTES_PER_SENDER = 512 * KIB

@@ -92,6 +92,8 @@ def _forgive_downtime(s: ChannelState, row: ChannelRow, peers: tuple[PeerRow, ..
         if s.online:  # the transport came back while we were away
             _do_not_count(s, s.now.wall - row.offline_since)
         return
+    if overdue and first is not None:  # however long it was by the wall clock, which may have been put right meanwhile
+        away = max(away, s.now.mono - first + s.config.lost_after)
     if away <= 0 or not (overdue or away > 3 * s.config.sync_interval):
         return
     elapsed = s.now.mono - s.spent_at
@@ -103,7 +105,7 @@ def _forgive_downtime(s: ChannelState, row: ChannelRow, peers: tuple[PeerRow, ..
 
 def _do_not_count(s: ChannelState, away: int) -> None:
     if away > 0:
-        s.requests.grant(away)
+        s.requests.grant(away, s.now.mono + s.config.lost_after)
 
 
 def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
@@ -139,7 +141,7 @@ def _restore_held(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
                 held.gap.append(message_id)
         s.incoming.put(held)
         if row.release_at:
-            s.incoming.parked.set(row.message.message_id, s.now.mono + row.release_at - s.now.wall)
+            s.incoming.parked.set(row.message.message_id, row.release_at)
 
 
 def collect_writes(s: ChannelState) -> None:

@@ -111,11 +111,12 @@ class RequestBuffer:
             del self._blamed[entry.blamed]
         return entry
 
-    def grant(self, time: int) -> None:
-        """Everything may be missing for so much longer before it is given up."""
-        self.lost.shift(time)
+    def grant(self, time: int, latest: int) -> None:
+        """Everything may be missing for so much longer before it is given up, but not beyond `latest`: what was found
+        missing since is owed less."""
         for entry in self.missing.values():
-            entry.lost_at += time
+            entry.lost_at = min(entry.lost_at + time, latest)
+            self.lost.set(entry.message_id, entry.lost_at)
             self.changed[entry.message_id] = None
 
     def row(self, entry: Missing, now: Now) -> MissingRow:

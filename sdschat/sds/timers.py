@@ -89,8 +89,3 @@ class Deadlines:
         for item in found:
             heappush(self._heap, item)
         return [key for _, key in found]
-
-    def shift(self, by: int) -> None:
-        """Move every deadline, because time did not count (the transport was down)."""
-        self._due = {key: due + by for key, due in self._due.items()}
-        self._heap = sorted((due, key) for key, due in self._due.items())

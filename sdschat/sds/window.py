@@ -15,14 +15,13 @@ class RecentWindow:
     causal history made of them acknowledges the most with the fewest ids.
     """
 
-    __slots__ = ("_awaited", "_heads", "entries", "order")
+    __slots__ = ("_heads", "_named", "entries", "order")
 
     def __init__(self, entries: list[Entry]) -> None:
         self.entries: dict[str, Entry] = {}
         self.order: list[Entry] = []
         self._heads: dict[str, Entry] = {}
-        # Dependencies that are not here: given up, older than our joining, or older than this window.
-        self._awaited: dict[str, int] = {}
+        self._named: dict[str, int] = {}  # how many entries here depend on it, whether it is here or not
         for entry in entries:
             self.insert(entry)
 
@@ -37,11 +36,9 @@ class RecentWindow:
             order.append(entry)
         entries[message_id] = entry
         for dependency in entry.dependencies:
-            if dependency in entries:
-                heads.pop(dependency, None)
-            else:
-                self._awaited[dependency] = self._awaited.get(dependency, 0) + 1
-        if message_id not in self._awaited:
+            heads.pop(dependency, None)
+            self._named[dependency] = self._named.get(dependency, 0) + 1
+        if message_id not in self._named:
             heads[message_id] = entry
         return late
 
@@ -51,7 +48,7 @@ class RecentWindow:
 
     def awaits(self, message_id: str) -> bool:
         """Whether something here went without this message."""
-        return message_id in self._awaited and message_id not in self.entries
+        return message_id in self._named and message_id not in self.entries
 
     def trim(self) -> list[Entry]:
         """Let go of all but the newest. Only called when the rest is on its way into the history."""
@@ -64,10 +61,11 @@ class RecentWindow:
             del self.entries[entry.message_id]
             self._heads.pop(entry.message_id, None)
             for dependency in entry.dependencies:
-                if dependency in self._awaited:
-                    self._awaited[dependency] -= 1
-                    if not self._awaited[dependency]:
-                        del self._awaited[dependency]
+                self._named[dependency] -= 1
+                if not self._named[dependency]:
+                    del self._named[dependency]
+                    if dependency in self.entries:
+                        self._heads[dependency] = self.entries[dependency]
         return gone
 
     def causal_history(self, count: int) -> list[Entry]:

@@ -97,6 +97,19 @@ def test_compact_errs_at_most_twice_as_often_as_designed(capacity: int, error_ra
     assert wrong / 20_000 <= 2 * error_rate
 
 
+@pytest.mark.parametrize(("folds", "ids"), [(3, 10), (3, 20), (2, 40), (0, 160)])
+def test_compact_errs_as_seldom_as_its_bits_say_while_it_is_young(folds: int, ids: int) -> None:
+    """Ids that shared all their bits, rather than each bit by chance, would make it err in one of 3,000."""
+    shape = compact.shape_for(256, 0.0001)
+    bits = shape.bits >> folds
+    value = 0
+    for item in numbered("held", ids):
+        value |= compact.mask(item, shape.hashes, bits)
+    found = CompactFilter(shape.hashes, bits, 0, value)
+    assert found.fill**found.hashes < 2e-6
+    assert sum(found.holds(item) for item in numbered("other", 60_000)) <= 1
+
+
 def test_compact_at_the_default_design_hardly_errs_in_a_hundred_thousand() -> None:
     found = received(own_filter(numbered("held", 255)))
     assert sum(found.holds(item) for item in numbered("other", 100_000)) <= 20

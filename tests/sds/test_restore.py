@@ -9,10 +9,12 @@ import pytest
 
 from sdschat.sds.config import DEMO, Config
 from sdschat.sds.events import DependenciesLost, RepairResponded
+from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.values import Now
 from tests.sds.group import QUIET, START, Flight, Group, Node, forge
 from tests.sds.machine import outcome
 
+HOUR = 3_600_000
 BUSY = replace(DEMO, id_rule="text", bloom_capacity=16, lost_after=12_000)
 LAYOUTS = [BUSY, replace(BUSY, bloom_layout="waku"), replace(BUSY, causal_history=1, num_response_groups=2)]
 
@@ -120,3 +122,34 @@ def test_a_restart_does_not_refill_the_budget_for_answers() -> None:
     group.crash("a")
     group.tick(100)
     assert len(group["a"].of(RepairResponded)) == before == 3
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_time_offline_before_something_was_missing_does_not_put_off_when_it_is_given_up(restarted: bool) -> None:
+    """The child is parked, falls due while there is no transport, and only then names what is not there."""
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "child", group.now.wall + QUIET.max_skew + 5 * HOUR, "parent"))
+    group.offline("a")
+    group.tick(9 * HOUR)
+    group.online("a")
+    if restarted:
+        group.crash("a")
+    state = group["a"].channel.state
+    assert state.requests.missing["parent"].lost_at - state.now.mono == QUIET.lost_after
+
+
+def test_heads_are_the_same_after_a_restart_where_a_child_came_before_its_parent_and_is_long_gone() -> None:
+    def mentioned(restarted: bool) -> list[str]:
+        group = Group("a", settle=2000)
+        group.give("a", forge("c", "child", group.now.wall - 4000, "parent"))
+        group.tick(QUIET.lost_after + 1000)  # the parent is given up, and the child shown without it
+        now = group.now.wall
+        group.give("a", forge("d", "parent", now - 1000))  # dated after its child, by a clock or a liar
+        for number in range(RECENT_WINDOW):
+            group.give("a", forge("b", f"n{number}", now - 2000 + number, *([f"n{number - 1}"] if number else [])))
+        if restarted:
+            group.crash("a")
+        return [entry.message_id for entry in group.send("a", "next").causal_history]
+
+    assert "parent" in mentioned(restarted=False)
+    assert mentioned(restarted=False) == mentioned(restarted=True)

@@ -14,7 +14,6 @@ steps = st.lists(
         st.tuples(st.just("set"), keys, st.integers(0, 50)),
         st.tuples(st.just("discard"), keys, st.just(0)),
         st.tuples(st.just("pop"), st.just(""), st.integers(0, 50)),
-        st.tuples(st.just("shift"), st.just(""), st.integers(0, 20)),
     ),
     max_size=60,
 )
@@ -36,9 +35,6 @@ def test_deadlines_are_a_sorted_dictionary(commands: list[tuple[str, str, int]])
         elif verb == "discard":
             deadlines.discard(key)
             plain.pop(key, None)
-        elif verb == "shift":
-            deadlines.shift(value)
-            plain = {name: due + value for name, due in plain.items()}
         else:
             due = in_order(plain, value)
             assert deadlines.first_due(value, 2) == due[:2]

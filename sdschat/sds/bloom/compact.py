@@ -11,8 +11,11 @@ is in it, so what is dated later and is not in it is lacking for certain. A sync
 a fingerprint of the ids of one range of the log, or, in answer to one that differed, a filter over that range with a
 seed of its own, so that a false positive of one filter is none of the next.
 
-An id sets the bits `(h1 + i * h2) mod bits` for i below `hashes`, h1 and h2 being the halves of MurmurHash3 x64 128
-of its UTF-8 bytes, h2 made odd. Sizes are halves of one another, so a large filter folds into a small one.
+An id sets the bits `(a + b*i + c*i(i-1)/2 + d*i(i-1)(i-2)/6) mod bits` for i below `hashes`. Of the two numbers of 64
+bits that MurmurHash3 x64 128 makes of its UTF-8 bytes, a and c are the lower and upper half of the first, b and d those
+of the second. In filters as small as these, double hashing (two numbers, a + b*i) makes ids share all their bits up to
+ten times as often as the number of bits that are set would say, and alike in the filters of all who hold the same ids.
+Sizes are halves of one another, so a large filter folds into a small one.
 """
 
 from __future__ import annotations
@@ -82,24 +85,32 @@ def shape_for(capacity: int, error_rate: float) -> Shape:
 @lru_cache(maxsize=4096)  # 700 bytes each, for our own shape
 def mask(item: str, hashes: int, bits: int) -> int:
     """The bits of an id, as one number. Not for a shape that somebody else chose, unless it is a usual one."""
-    first, second = mmh3.hash64(item, 0, True, False)
-    second |= 1
+    at, first, second, third = _numbers(item, 0)
     value = 0
     for _ in range(hashes):
-        value |= 1 << (first % bits)
+        value |= 1 << (at % bits)
+        at += first
         first += second
+        second += third
     return value
+
+
+def _numbers(item: str, seed: int) -> tuple[int, int, int, int]:
+    """Where the bits of an id begin, and the first, second and third difference from one to the next."""
+    one, two = mmh3.hash64(item, seed, True, False)
+    return one & 0xFFFFFFFF, two & 0xFFFFFFFF, one >> 32, two >> 32
 
 
 def _holds(body: bytes, item: str, hashes: int, bits: int, seed: int = 0) -> bool:
     """Whether all bits of an id are set. Most often the first or second one says no."""
-    first, second = mmh3.hash64(item, seed, True, False)
-    second |= 1
+    number, first, second, third = _numbers(item, seed)
     for _ in range(hashes):
-        at = first % bits
+        at = number % bits
         if not body[at >> 3] >> (at & 7) & 1:
             return False
+        number += first
         first += second
+        second += third
     return True
 
 
@@ -107,12 +118,13 @@ def body_of(ids: list[str], hashes: int, bits: int, seed: int) -> bytes:
     """The filter of these ids."""
     body = bytearray(bits >> 3)
     for item in ids:
-        first, second = mmh3.hash64(item, seed, True, False)
-        second |= 1
+        number, first, second, third = _numbers(item, seed)
         for _ in range(hashes):
-            at = first % bits
+            at = number % bits
             body[at >> 3] |= 1 << (at & 7)
+            number += first
             first += second
+            second += third
     return bytes(body)
 
 

@@ -98,13 +98,15 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
 
 
 def acknowledged(known: Outgoing) -> bool:
-    """A mention is enough, and so is an equal range; filters, when enough distinct participants' hold it that chance
-    cannot explain it."""
+    """A mention is enough, and so is an equal range; filters, when enough distinct participants' hold it and chance
+    cannot explain it.
+
+    The chances of filters do not multiply: who holds the same ids has the same filter, which is wrong about the same
+    others. That all are wrong is no likelier than that the best of them is, and in general no less likely.
+    """
     chance = 1.0
-    witnesses = 0
     for evidence in known.evidence.values():
         if evidence.how in CERTAIN:
             return True
-        chance *= evidence.error_rate
-        witnesses += 1
-    return witnesses >= WITNESSES and chance <= CERTAIN_ENOUGH
+        chance = min(chance, evidence.error_rate)
+    return len(known.evidence) >= WITNESSES and chance <= CERTAIN_ENOUGH

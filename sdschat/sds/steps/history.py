@@ -17,10 +17,11 @@ the log once they are taken and written.
 from __future__ import annotations
 
 from sdschat.sds.clock import out_of_bounds
+from sdschat.sds.limits import CLOCK_PUT_RIGHT
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
-from sdschat.sds.steps.filters import include_received
+from sdschat.sds.steps.filters import include_received, remake_filter
 from sdschat.sds.steps.parked import make_parking_room, park
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.requests import received
@@ -70,3 +71,12 @@ def lower_horizon(s: ChannelState, lamport: int) -> None:
     """The join horizon moves down, never up. Ranges of the log are compared with others from there on, and what they
     show to be lacking is sent to us like anything that was lost."""
     s.horizon = min(s.horizon, max(0, lamport))
+
+
+def mend_horizon(s: ChannelState) -> None:
+    """A join horizon that lies ahead of us: our clock was fast when we joined, and has been put right. Up to there,
+    nothing would be waited for or looked for. A clock that seems to have been off for longer than a few days is more
+    likely to be wrong now."""
+    if s.now.wall < s.horizon <= s.now.wall + CLOCK_PUT_RIGHT:
+        lower_horizon(s, s.now.wall - s.config.max_skew)
+        remake_filter(s)

@@ -24,7 +24,7 @@ def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) 
     held = Held(message, raw, via, s.now.wall)
     held.release_at = lamport - s.config.max_skew
     s.incoming.put(held)
-    s.incoming.parked.set(message.message_id, s.now.mono + held.release_at - s.now.wall)
+    s.incoming.parked.set(message.message_id, held.release_at)
     if via != FROM_STORE:
         s.note_fresh(message.message_id)
     s.events.append(MessageParked(message.message_id, message.sender_id, held.release_at))
@@ -49,13 +49,10 @@ def make_parking_room(s: ChannelState, message: Message, size: int) -> bool:
 
 def release_parked(s: ChannelState) -> None:
     """Messages whose date has come are received as if they came now; a clock set back makes them wait on."""
-    for message_id in s.incoming.parked.pop_due(s.now.mono):
+    for message_id in s.incoming.parked.pop_due(s.now.wall):
         held = s.incoming.held.get(message_id)
         if held is None:
             continue  # dropped to make room for another that was released
-        if held.release_at > s.now.wall:
-            s.incoming.parked.set(message_id, s.now.mono + held.release_at - s.now.wall)
-            continue
         s.incoming.take(message_id)
         received(s, message_id)
         _receive_due(s, held)
