@@ -22,6 +22,7 @@ from pathlib import Path
 
 from sdschat.pipeline.grid.table import RunTable
 from sdschat.pipeline.session.java import find_java, usable_home
+from tests.pipeline.field import talk
 from tests.pipeline.kills import Arriving
 
 _PATIENCE = 300  # seconds for a server to listen
@@ -129,7 +130,9 @@ def results(folder: Path, name: str, where: list[str], variables: Mapping[str, s
     runs = {run_id: run.figures for run_id, run in RunTable(lake).read().items()}
     stream = ["pipeline", "stream", str(folder / "segments"), "--lake", str(lake / "live"), "--once", *where]
     told = sdschat(*stream, variables=variables)
-    return {"runs": runs, "stream": told}
+    run = ["pipeline", "run", str(folder / "field"), "--json", "--lake", str(lake / "field"), "-o", f"{lake}.html"]
+    verdict = json.loads(sdschat(*run, *where, variables=variables))
+    return {"runs": runs, "stream": told, "verdict": verdict}
 
 
 def main() -> int:
@@ -137,6 +140,7 @@ def main() -> int:
         folder = Path(scratch)
         (folder / "segments").mkdir()
         Arriving(folder / "segments", 4, 1).rest()
+        talk(folder / "field")
         found = {"local": results(folder, "local", ["--master", "local[2]"])}
         found["packaged Java"] = results(folder, "packaged", ["--master", "local[2]"], without_java(folder))
         with cluster(folder) as master:
@@ -144,9 +148,10 @@ def main() -> int:
             found["standalone"] = results(folder, "standalone", ["--master", master, *small])
             with connect_server(folder, master) as remote:
                 found["connect"] = results(folder, "connect", ["--remote", remote])
-    same = {name: each == found["local"] for name, each in found.items()}
-    print(json.dumps({"runs": len(found["local"]["runs"]), "same as local": same}))  # type: ignore[arg-type]
-    return 0 if all(same.values()) else 1
+    local = found["local"]
+    same = {name: [what for what in local if each[what] == local[what]] for name, each in found.items()}
+    print(json.dumps({"runs": len(local["runs"]), "same as local": same}))  # type: ignore[arg-type]
+    return 0 if all(len(each) == len(local) for each in same.values()) else 1
 
 
 if __name__ == "__main__":
