@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from typing import ClassVar, Final
@@ -11,17 +10,19 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.command import Provider
 from textual.containers import Horizontal
-from textual.widgets import Static
 
 from sdschat.node.facts import Fact
+from sdschat.node.pace import AT_KEYS
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import Stir
+from sdschat.tui.opening import Opening
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
 from sdschat.tui.widgets.log_view import LogView
 
 FRAME: Final = 0.05  # seconds between two looks at what has changed, however much that is
 _SHARE: Final = 3  # so many times as long as it drew, it does not draw
+_LONGEST: Final = 0.4  # seconds without a new frame, at most
 _SAVE: Final = 5  # seconds between two savings of drafts and read marks
 _PAST: Final = "past"  # under this name what was written is kept
 
@@ -33,13 +34,6 @@ def _palette() -> type[Provider]:
     return ChatCommands
 
 
-def _collect_garbage() -> None:
-    """From the first frame on, and never again among what was loaded until then."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
-
-
 class ChatApp(KeyedHost):
     """Several channels of one node."""
 
@@ -48,6 +42,7 @@ class ChatApp(KeyedHost):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
+    opening: Opening | None = None
     _draw_due = False
     _drawn_at = 0.0
     _rest = FRAME
@@ -71,20 +66,29 @@ class ChatApp(KeyedHost):
         yield panes.details
         yield panes.notice
         with self.entry:
-            yield Static("> ", id="prompt", markup=False)
+            yield self.prompt
             yield self.composer
 
     def on_mount(self) -> None:
         self.apply_keys()
+        self.node.pace.most = AT_KEYS
         self.node.listen(self._hear)
         for name in self.wanted:
-            self.open_channel(name)
+            self.desktop.add_if_new(self.view.written(name))
+        self.opening = Opening(self.desktop.order.copy(), self.open_channel, self.set_timer)
         self.show_channel(self.desktop.order[0])
         self.composer.focus()
         self.set_interval(1.0, self._second)
         for text in self.said_at_start:
             self.tell(text)
-        self.call_after_refresh(_collect_garbage)
+        self.call_after_refresh(self.opening.begin)
+
+    async def on_event(self, event: events.Event) -> None:
+        if self.opening is not None:
+            self.opening.before(event)
+        if isinstance(event, events.Key):
+            self.node.pace.hold()
+        await super().on_event(event)
 
     def on_unmount(self) -> None:
         self._keep()
@@ -128,6 +132,8 @@ class ChatApp(KeyedHost):
         self._draw_due = False
         if not self.screen_stack:
             return
+        if self.panes.fitted != len(self.desktop.order):
+            self.panes.fit()  # somebody began a conversation
         found = Stir.NOTHING
         for name, model in self.desktop.models.items():
             stirred = model.take_stirred()
@@ -138,9 +144,13 @@ class ChatApp(KeyedHost):
         self.draw(found)
         if self.desktop.take_ring() and self.preferences.bell:
             self.bell()
-        # However slow the terminal or the machine is, most of the time is for keys and the network.
+        self._painted(began)
+        self.call_after_refresh(self._painted, began)
+
+    def _painted(self, began: float) -> None:
+        """However slow the terminal or the machine is, most of the time is for keys and the network."""
         self._drawn_at = time.monotonic()
-        self._rest = max(FRAME, _SHARE * (self._drawn_at - began))
+        self._rest = min(_LONGEST, max(FRAME, _SHARE * (self._drawn_at - began)))
 
     def draw(self, what: Stir) -> None:
         if Stir.ROWS in what:

@@ -10,6 +10,8 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from sdschat.node import mvds
+from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.tui.app import ChatApp
 from sdschat.tui.run import make_app
@@ -19,6 +21,10 @@ from tests.node.worlds import PATIENCE, Member, World, world
 CALM: dict[str, Value] = {
     "sds.resend_unacked": 5000, "sds.resend_possibly_acked": 5000, "sds.resend_max": 10_000,
 }  # fmt: skip
+
+
+def _nothing(node: Node) -> None:
+    """Is installed: the nodes do no more than SDS."""
 
 
 class Stage:
@@ -52,7 +58,7 @@ class Stage:
     async def settle(self) -> None:
         """Everything that is known here is on the screen."""
         await self.pilot.pause()
-        while self.app.node._turn_due:
+        while self.app.opening is None or not self.app.opening.done or self.app.node.pace.due:
             await asyncio.sleep(0.001)
         self.app._redraw()
         await self.pilot.pause()
@@ -120,14 +126,15 @@ def staged(*channels: str, **how: Any) -> Callable[[Story], Callable[[Path], Non
 async def stage(
     folder: Path, nick: str = "ann", *channels: str, peers: tuple[str, ...] = (), size: tuple[int, int] = (100, 30),
     changes: Mapping[str, Value] | None = None, ascii_only: bool = False, no_color: bool = False,
-    theme: str | None = None,
+    theme: str | None = None, syncs: bool = False,
 ) -> AsyncIterator[Stage]:  # fmt: skip
-    """Peers are in the lobby from the start, and so is the person."""
+    """Peers are in the lobby from the start, and so is the person. `syncs`: they catch up, and write to one alone."""
     wanted = channels or ("lobby",)
     changes = CALM | dict(changes or {})
     async with world(folder) as place:
-        others = {name: place.start(name, *wanted, changes=changes) for name in peers}
-        own = place.start(nick, *wanted, changes=changes)
+        before = mvds.install if syncs else _nothing
+        others = {name: place.start(name, *wanted, changes=changes, before=before) for name in peers}
+        own = place.start(nick, *wanted, changes=changes, before=before)
         app = make_app(
             own.node, wanted, ascii_only=ascii_only, no_color=no_color, theme=theme, copies=folder / "copied.txt"
         )  # fmt: skip
