@@ -1,33 +1,28 @@
-"""The log on the screen: draws the lines that are looked at, and has more rows read when their end comes near."""
+"""The log on the screen: what of it is in sight, and more rows of it read when their end comes near."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
-from textual.selection import Selection
-from textual.strip import Strip
 
 from sdschat.node.view_values import Key
 from sdschat.tui.look import Look
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Place
-from sdschat.tui.widgets.layout import Layout
+from sdschat.tui.widgets.log_lines import LogLines
 
 _MARGIN: Final = 40  # lines beside the viewport within which there is to be something to show
 _FOLLOWED: Final = 400  # rows that are enough to have at hand while the end is looked at
 _LEAST_WIDTH: Final = 30
 
 
-class LogView(ScrollView, can_focus=True):
-    """Draws a `ChannelModel`. What somebody reads never moves under their eyes, except at the end of the log."""
+class LogView(LogLines, can_focus=True):
+    """Shows a `ChannelModel`. What somebody reads never moves under their eyes, except at the end of the log."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "choose(-1)", "Previous message", show=False),
@@ -62,11 +57,8 @@ class LogView(ScrollView, can_focus=True):
         following: bool
 
     def __init__(self, look: Look, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.look = look
-        self.model: ChannelModel | None = None
+        super().__init__(look, id=id)
         self.following = True
-        self._layout_of_rows = Layout()
         self._moving = False
 
     # What is shown.
@@ -269,49 +261,6 @@ class LogView(ScrollView, can_focus=True):
 
     def action_pages(self, pages: int) -> None:
         self.scroll_to(y=self.scroll_y + pages * max(1, self.size.height - 2), animate=False, force=True)
-
-    # Drawing.
-
-    def render_line(self, y: int) -> Strip:
-        line, width, base = round(self.scroll_y) + y, self.size.width, self.rich_style
-        at, offset = self._layout_of_rows.row_at(line)
-        if at is None or self.model is None:
-            return Strip.blank(width, base)
-        drawn = self._layout_of_rows.rows[at]
-        strip, message_id = drawn.strips[offset], drawn.item.message_id
-        if message_id and message_id == self.model.selected and offset >= sum(drawn.lead):
-            mark = Segment(self.look.glyphs.chosen, Style(bold=True))
-            strip = Strip([*strip.crop(0, 1), mark, *strip.crop(2)])
-            base += self.look.style("chosen")
-        strip = strip.crop_extend(0, width, base).apply_style(base)
-        return self._with_selection(strip, line).apply_offsets(0, line)
-
-    def _with_selection(self, strip: Strip, line: int) -> Strip:
-        selection = self.text_selection
-        span = None if selection is None else selection.get_span(line)
-        if span is None:
-            return strip
-        start, end = span
-        end = strip.cell_length if end < 0 else min(end, strip.cell_length)
-        style = self.screen.get_component_rich_style("screen--selection")
-        return Strip.join([strip.crop(0, start), strip.crop(start, end).apply_style(style), strip.crop(end)])
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """What was marked with the mouse, of the rows that are at hand."""
-        layout = self._layout_of_rows
-        low = 0 if selection.start is None else selection.start.y
-        high = layout.end if selection.end is None else selection.end.y + 1
-        lines = []
-        for line in range(max(low, layout.above), min(high, layout.end)):
-            at, offset = layout.row_at(line)
-            text = "" if at is None else layout.rows[at].strips[offset].text
-            span = selection.get_span(line)
-            if span is not None:
-                lines.append(text[span[0] : len(text) if span[1] < 0 else span[1]].rstrip())
-        return "\n".join(lines), "\n"
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
         self._layout_of_rows.clear()
