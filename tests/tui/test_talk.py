@@ -8,7 +8,10 @@ from pathlib import Path
 from sdschat.node.catchup_facts import DirectSaid
 from sdschat.node.faulting import Injection
 from sdschat.node.mvds import sync_part
+from sdschat.node.view_values import Shown
 from sdschat.tui.model.items import Phase
+from tests.tui.hostile.judge import judge
+from tests.tui.hostile.test_hostile import written
 from tests.tui.stage import Stage, stage, staged
 
 
@@ -161,3 +164,25 @@ async def test_search_reply_and_part_work_in_a_conversation(s: Stage) -> None:
 async def test_without_direct_messages_the_command_says_so(s: Stage) -> None:
     await s.enter("/msg bob hello")
     assert "There are no direct messages here" in s.hint()
+
+
+@staged(peers=("bob",), syncs=True)
+async def test_names_and_texts_of_others_drive_no_terminal(s: Stage) -> None:
+    await all_here(s)
+    hostile = "ev\x1b[2Jil\u202e[/b]\x1b]52;c;eA==\x07"
+    s.app.node.rooms["lobby"].presence.online["e" * 32] = hostile
+    await s.enter("/msg nobody hello")
+    assert "Here are: bob, ev" in s.hint()
+    judge(written(s), "who is here")
+    s.app.composer.put("")
+    peer = s.peers["bob"].node.sender_id
+    s.app.node.rooms["lobby"].presence.online[peer] = hostile
+    await s.enter(f"/msg {peer}")
+    model = s.app.model
+    shown = Shown("1" * 64, 1, peer, hostile, f"text {hostile}", "known", False, 1)
+    model.timeline.put(model.entry_for(shown))
+    s.app.panes.draw_badges()
+    s.app.log_view.refresh_rows()
+    await s.settle()
+    assert "text ev" in s.text()
+    judge(written(s), "a conversation")
