@@ -45,25 +45,30 @@ def check_finals(world: World) -> None:
 
 
 class Quiet(NamedTuple):
-    """What each had sent, and was not sure of, when everything had been said; and how much had been asked for."""
+    """What each had sent, and was not sure of, when everything had been said; and how much had been asked for, and
+    shown."""
 
     packets: list[int]
     unsure: list[int]
     asked_for: int
+    delivered: int
 
 
 def quiet_begins(world: World) -> Quiet:
     ledger = world.ledger
     unsure = [_unsure(seen) + _for_the_gone(world, seen) for seen in ledger.seen]
-    return Quiet([seen.packets for seen in ledger.seen], unsure, len(ledger.asked_for))
+    return Quiet([seen.packets for seen in ledger.seen], unsure, len(ledger.asked_for), ledger.delivered)
 
 
 def check_quiet(world: World, quiet: Quiet, turns: int) -> None:
     """I14: with nothing to say, nearly nothing is said: about one packet a sync interval, here two. Beyond that,
     whatever of its own one is not sure of is still resent, ever more rarely; what somebody who has left seemed to lack
     is still pushed, once; and what somebody asks for, though it is from before that one's joining and so not owed, is
-    asked for and answered."""
+    asked for and answered. Where something is still shown, because what it waited for is given up only now, it is not
+    quiet yet."""
     ledger = world.ledger
+    if ledger.delivered != quiet.delivered:
+        return
     asked_for = len(ledger.asked_for) - quiet.asked_for
     for seen, before, unsure in zip(ledger.seen, quiet.packets, quiet.unsure, strict=True):
         sent = seen.packets - before
