@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.rows import Put, Table
 from sdschat.sds.values import HistoryEntry, Message
 from tests.sds.group import START, Group, forge
@@ -36,3 +37,52 @@ def test_one_more_hint_is_one_more_row() -> None:
     group.give("a", forge("b", "last", START + 50))
     ready = group.give("a", naming("newest", START + 300, HistoryEntry("last", b"there", "b")))
     assert [write.key for write in ready.writes if isinstance(write, Put) and write.table is Table.HINT] == ["last"]
+
+
+WHERE = HistoryEntry("m1", b"in store 7", "b")
+
+
+def passed_on(group: Group) -> dict[str, bytes | None]:
+    return {entry.message_id: entry.retrieval_hint for entry in group.send("a", "hi").causal_history}
+
+
+def test_a_hint_of_what_was_missing_is_passed_on_once_it_has_come() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", naming("m2", START + 20, WHERE))
+    group.give("a", forge("b", "m1", START + 10))
+    assert passed_on(group) == {"m1": b"in store 7", "m2": None}
+
+
+def test_a_hint_outlives_the_waiting_of_its_message_and_a_restart() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", Message("c", "s1", "lobby", START + 20, (WHERE,)))
+    group.give("a", forge("b", "m1", START + 10, "m0"))
+    group.crash("a")
+    group.give("a", forge("b", "m0", START + 5))
+    assert passed_on(group)["m1"] == b"in store 7"
+
+
+def test_a_hint_is_learnt_from_whoever_first_knows_one() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m2", START + 20, "m1"))
+    group.give("a", naming("m3", START + 30, WHERE))
+    group.give("a", naming("m4", START + 40, HistoryEntry("m1", b"elsewhere", "b")))
+    assert group["a"].channel.state.requests.missing["m1"].hint == b"in store 7"
+
+
+def test_a_hint_of_what_is_dropped_goes_back_to_what_is_missing() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", naming("m2", START + 20, WHERE))
+    group.give("a", forge("b", "m1", START + 10, "m0"))
+    group.give("a", forge("b", "m0", START + 15))  # not older than its child, which is dropped
+    assert group["a"].channel.state.requests.missing["m1"].hint == b"in store 7"
+    assert group["a"].channel.state.hints == {}
+
+
+def test_no_hint_is_kept_of_what_is_too_old_to_be_named() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", naming("child", START + 2 * RECENT_WINDOW, WHERE))
+    for place in range(RECENT_WINDOW):
+        group.give("a", forge("c", f"n{place}", START + RECENT_WINDOW + place))
+    group.give("a", forge("b", "m1", START + 10))
+    assert group["a"].channel.state.hints == {}

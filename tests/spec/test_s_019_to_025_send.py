@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.rows import AckState, Append
-from sdschat.sds.values import Message, Now
+from sdschat.sds.values import HistoryEntry, Message, Now
 from tests.sds.group import QUIET, START, Group, forge
 
 
@@ -85,6 +85,15 @@ def test_s_023_a_hint_learnt_from_another_is_passed_on() -> None:
     second = group.say("a", "two")
     hints = {entry.message_id: entry.retrieval_hint for entry in group.send("b", "three").causal_history}
     assert hints == {first.message_id: b"where", second.message_id: None}
+
+
+def test_s_023_a_hint_of_what_was_missing_is_passed_on() -> None:
+    group = Group("a", settle=2000)
+    child = Message("b", "m2", "lobby", START + 2, (HistoryEntry("m1", b"where", "b"),), content=b"text")
+    group.give("a", child)
+    group.give("a", forge("b", "m1", START + 1))
+    hints = {entry.message_id: entry.retrieval_hint for entry in group.send("a", "three").causal_history}
+    assert hints == {"m1": b"where", "m2": None}
 
 
 def test_s_024_the_current_filter_is_in_the_message() -> None:

@@ -9,7 +9,7 @@ from sdschat.sds.incoming import Held
 from sdschat.sds.rows import Append, Entry, GapRow, LogRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import spoil_filter
-from sdschat.sds.steps.requests import note_missing
+from sdschat.sds.steps.requests import forget_hint, note_missing
 from sdschat.sds.values import HistoryEntry, Message, Reason
 
 LOST = "lost"
@@ -37,7 +37,11 @@ def _into_log(
     dependencies = tuple(entry.message_id for entry in message.causal_history)
     entry = Entry(lamport, message_id, message.sender_id, dependencies, generation)
     gone_without = s.window.awaits(message_id)
-    late = s.window.insert(entry) if s.window.covers(entry) else True
+    if s.window.covers(entry):
+        late = s.window.insert(entry)
+    else:
+        late = True
+        forget_hint(s, message_id)
     own = message.sender_id == s.participant_id  # from the history: what was written before this log began
     row = LogRow(entry, raw, own, via, received_at)
     s.unsaved[message_id] = row
@@ -93,11 +97,12 @@ def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
 def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[Held]:
     """Those that waited for a message that was dropped, and can wait no more: there is no room to ask for it."""
     s.fresh.pop(message_id, None)
+    hint = forget_hint(s, message_id)
     waiting = s.incoming.waiting_for.get(message_id)
     if not waiting:
         return []
     blamed = s.incoming.held[next(iter(waiting))].message.sender_id
-    if note_missing(s, HistoryEntry(message_id, None, sender_id), blamed):
+    if note_missing(s, HistoryEntry(message_id, hint, sender_id), blamed):
         return []
     return s.incoming.meet(message_id, gap=True)
 

@@ -26,7 +26,7 @@ from sdschat.sds.steps.evidence import review_evidence
 from sdschat.sds.steps.filters import include_received, note_layout
 from sdschat.sds.steps.parked import make_parking_room, park
 from sdschat.sds.steps.pushes import heard_again
-from sdschat.sds.steps.requests import note_missing, received
+from sdschat.sds.steps.requests import learn_hints_of_missing, note_missing, received
 from sdschat.sds.steps.timing import traffic_heard
 from sdschat.sds.values import Message, Reason
 
@@ -164,6 +164,7 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)
     note_layout(s, message.bloom_filter)
     learn_hints(s, message)
+    learn_hints_of_missing(s, message)
     review_evidence(s, message, peer, lamport)
     if message.repair_request and not stale:
         # A message with content may be a rebroadcast, and its requests long answered.

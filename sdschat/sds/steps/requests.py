@@ -6,7 +6,7 @@ from sdschat.sds.events import RepairCancelled, RepairRequested, RepairWanted
 from sdschat.sds.repair import Missing, determine_t_req
 from sdschat.sds.state import ChannelState
 from sdschat.sds.timers import to_wall
-from sdschat.sds.values import HistoryEntry
+from sdschat.sds.values import HistoryEntry, Message
 
 
 def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = True, awaited: bool = True) -> bool:
@@ -38,12 +38,34 @@ def _new_entry(s: ChannelState, missing: Missing, detected_at: int) -> None:
 
 
 def received(s: ChannelState, message_id: str, why: str = "received") -> Missing | None:
-    """SDS-R receive message: entries matching a received message leave the outgoing repair request buffer."""
+    """SDS-R receive message: entries matching a received message leave the outgoing repair request buffer. What is
+    known of where to fetch it stays known, to be passed on when we name it."""
     if message_id not in s.requests.missing:
         return None
     if message_id in s.requests.requests:
         s.events.append(RepairCancelled(message_id, why))
-    return s.requests.take(message_id)
+    missing = s.requests.take(message_id)
+    if missing is not None and missing.hint is not None and message_id not in s.hints:
+        s.hints[message_id] = missing.hint
+        s.hints_changed[message_id] = None
+    return missing
+
+
+def learn_hints_of_missing(s: ChannelState, message: Message) -> None:
+    """Whoever named it first may not have known where it can be fetched. The first who does is believed."""
+    for entry in message.causal_history:
+        missing = s.requests.missing.get(entry.message_id) if entry.retrieval_hint is not None else None
+        if missing is not None and missing.hint is None:
+            missing.hint = entry.retrieval_hint
+            s.requests.changed[entry.message_id] = None
+
+
+def forget_hint(s: ChannelState, message_id: str) -> bytes | None:
+    """The message is not here, or too old to be named by us."""
+    hint = s.hints.pop(message_id, None)
+    if hint is not None:
+        s.hints_changed[message_id] = None
+    return hint
 
 
 def requested_by_other(s: ChannelState, message_id: str) -> None:
