@@ -17,7 +17,8 @@ def review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int)
     """A filter is only read when there is something to learn from it: own messages that are not acknowledged, or a
     peer whose lacks were last looked at longer ago than a message may be on its way.
 
-    What a filter *lacks* only counts in the newest packet of its sender, since rebroadcasts carry old filters.
+    What a filter *lacks* only counts in the newest packet of its sender, since rebroadcasts carry old filters. Neither
+    that nor a range of history, which costs as much as a hundred packets, is looked at more often than that.
     """
     outgoing = s.outgoing
     if outgoing.open or outgoing.settled or len(outgoing.left):
@@ -27,8 +28,7 @@ def review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int)
         return
     newest = s.config.push_enabled and lamport > peer.last_lamport
     due = newest and (peer.reviewed_at < 0 or s.now.mono - peer.reviewed_at >= s.config.push_grace)
-    with_range = newest and not message.content
-    if not (outgoing.open or due or with_range):
+    if not (outgoing.open or due):
         return
     received = read_filter(packed)
     if isinstance(received, str):
@@ -41,5 +41,5 @@ def review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int)
     if due:
         peer.reviewed_at = s.now.mono
         review_lacks(s, peer, received, lamport)
-    if with_range and isinstance(received, CompactFilter):
-        review_range(s, peer, received)
+        if isinstance(received, CompactFilter) and not message.content:
+            review_range(s, peer, received)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import CompactFilter, RangeFilter, RangePrint
-from sdschat.sds.events import RangeDiffered
+from sdschat.sds.bloom.received import MAX_FILL
+from sdschat.sds.events import FilterIgnored, RangeDiffered
 from sdschat.sds.limits import ONE_DATE_LIMIT, PUSHES_PER_REVIEW, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.rows import Entry
@@ -20,28 +21,38 @@ from sdschat.sds.steps.filters import waku_is_about
 from sdschat.sds.steps.pushes import want_push
 from sdschat.sds.steps.timing import calm, hurry
 
+_AROUND_BODY = 32  # what is not the body of a range filter: its head, and longer lengths around it
+_TOO_COARSE = 0.5
 
-def range_section(s: ChannelState, lamport: int) -> bytes:
-    """The section that a sync message dated `lamport` carries behind its filter."""
+
+def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
+    """The section, of `room` bytes at most, that a sync message dated `lamport` carries behind its filter."""
     if s.filter.layout != "compact" or not s.config.push_enabled:
         return b""
     if s.ranges.wanted is not None:
         low, high = s.ranges.wanted
         s.ranges.wanted = None
         s.ranges.answered_at = s.now.mono
-        return _filter_over(s, low, high, lamport)
+        return _filter_over(s, low, high, lamport, room)
     low, high, entries = _next_range(s, lamport)
     s.ranges.cursor = 0 if low <= s.horizon else low
     if not entries:
         return b""
     if waku_is_about(s):
-        return _filter_over(s, low, high, lamport)  # they could not answer a fingerprint, but can read this
+        return _filter_over(s, low, high, lamport, room)  # they could not answer a fingerprint, but can read this
     ids = [entry.message_id for entry in entries]
     return compact.encode_print(RangePrint(low, high, len(ids), compact.fingerprint(ids)))
 
 
-def _filter_over(s: ChannelState, low: int, high: int, lamport: int) -> bytes:
-    return compact.encode_range(_held_ids(s, low, high), low, high, s.config.bloom_error_rate, lamport & 0xFFFFFFFF)
+def _filter_over(s: ChannelState, low: int, high: int, lamport: int, room: int) -> bytes:
+    """Where there is little room, a coarser filter: what it hides by chance, the next one, of another seed, shows."""
+    ids = _held_ids(s, low, high)
+    rate = s.config.bloom_error_rate
+    while compact.shape_for(max(8, len(ids)), rate).bits // 8 + _AROUND_BODY > room:
+        rate *= 2
+        if rate > _TOO_COARSE:
+            return b""
+    return compact.encode_range(ids, low, high, rate, lamport & 0xFFFFFFFF)
 
 
 def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
@@ -99,6 +110,10 @@ def review_range(s: ChannelState, peer: Peer, received: CompactFilter) -> None:
 
 
 def _review_range_filter(s: ChannelState, peer: Peer, theirs: RangeFilter) -> None:
+    fill = int.from_bytes(theirs.body, "little").bit_count() / theirs.bits
+    if fill > MAX_FILL:
+        s.events.append(FilterIgnored(peer.sender_id, f"its range is {fill:.0%} full"))
+        return
     found = 0
     ids = _held_ids(s, theirs.low, theirs.high)
     for message_id in ids:
