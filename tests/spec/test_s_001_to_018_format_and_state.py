@@ -203,6 +203,20 @@ def test_s_017_states_only_grow() -> None:
     assert group["a"].of(StateChanged)[-1].state is AckState.ACKED
 
 
+def test_s_017_what_is_acknowledged_stays_so_whatever_filters_come_later() -> None:
+    group = Group("a", config=replace(QUIET, push_enabled=True), settle=2000)
+    message = group.send("a", "one")
+    group.give("a", forge("b", "s1", group.now.wall + 1, message.message_id, content=None))
+    before = group["a"].of(StateChanged)[-1]
+    hit = Group("x")["x"].channel.state.filter
+    hit.add(message.message_id, START)
+    group.give("a", forge("c", "s2", group.now.wall + 1, content=None, bloom_filter=hit.to_bytes()))
+    after = group["a"].of(StateChanged)[-1]
+    assert (before.by, after.by) == (("b",), ("b", "c"))
+    assert (before.state, after.state) == (AckState.ACKED, AckState.ACKED)
+    assert group["a"].channel.state.outgoing.settled[message.message_id].state is AckState.ACKED
+
+
 def test_s_017_an_acknowledged_message_leaves_the_buffer() -> None:
     group = Group("a", "b")
     group.say("a", "one")

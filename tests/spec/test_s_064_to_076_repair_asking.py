@@ -48,9 +48,10 @@ def test_s_064_the_outgoing_buffer_is_ordered_by_t_req() -> None:
     assert due == sorted(ids, key=lambda message_id: t_req_offset("a", message_id))
 
 
-def test_s_065_the_full_message_is_kept_for_answers() -> None:
+@pytest.mark.parametrize("size", [1, 60, 600, 60_000])
+def test_s_065_the_full_message_is_kept_for_answers(size: int) -> None:
     group = Group("a")
-    raw = CODEC.encode(forge("b", "m1", START + 1)) + UNKNOWN_FIELD
+    raw = CODEC.encode(forge("b", "m1", START + 1, content=b"x" * size)) + UNKNOWN_FIELD
     group.give("a", raw)
     row = group["a"].store.history.row("m1")
     assert row is not None
@@ -62,6 +63,15 @@ def test_s_066_the_times_and_groups_are_settings_common_to_all() -> None:
     group = Group("a", "b")
     (here, there) = (node.channel.state.config for node in group.nodes.values())
     assert (here.t_min, here.t_max, here.num_response_groups) == (there.t_min, there.t_max, there.num_response_groups)
+
+
+def test_s_066_without_a_setting_there_is_one_group_and_everybody_is_in_it() -> None:
+    names = [f"node-{place}" for place in range(10)]
+    group = Group(*names, config=Config())
+    for name in names:
+        group.give(name, forge("b", "m1", START + 1))
+        group.give(name, forge("z", "s1", START + 2, content=None, requests=("m1",)))
+    assert [name for name in names if group[name].of(RepairScheduled)] == names
 
 
 def test_s_066_other_times_are_kept_to() -> None:
