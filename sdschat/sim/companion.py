@@ -144,7 +144,13 @@ class Companion:
 
     def stored(self, low: Key, high: Key, newest_first: bool, limit: int, max_bytes: int) -> Sequence[Stored]:
         keys = list(self._entries.keys(low, high))
-        return [Stored(Key(*key), self.packet(key[1]) or b"") for key in (keys[::-1] if newest_first else keys)[:limit]]
+        found: list[Stored] = []
+        for key in (keys[::-1] if newest_first else keys)[:limit]:
+            found.append(Stored(Key(*key), self.packet(key[1]) or b""))
+            max_bytes -= len(found[-1].raw)
+            if max_bytes <= 0:
+                break
+        return found
 
     def packet(self, message_id: str) -> bytes | None:
         row = self.node.store.history.row(message_id)

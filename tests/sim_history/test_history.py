@@ -22,6 +22,7 @@ PARTS = 4  # that run side by side
 REGRESS = (
     75,  # offline, with a source that had failed before, it asked to be woken for ever
     1160,  # killed before it was saved that the join horizon had moved
+    158,  # a page of long messages
 )
 
 
