@@ -69,9 +69,14 @@ def test_a_named_file_stands_in_for_both_others(tmp_path: Path) -> None:
         chosen(tmp_path, config=tmp_path / "absent.toml")
 
 
-def test_timing_demo_is_what_the_engine_calls_demo(tmp_path: Path) -> None:
+def test_timing_demo_is_what_the_engine_calls_demo_with_timers_for_networks_that_take_their_time(
+    tmp_path: Path,
+) -> None:
     now = chosen(tmp_path, options={"timing": "demo"})
-    assert now.settings.config == DEMO
+    config = now.settings.config
+    assert (config.t_min, config.t_max, config.sync_interval) == (DEMO.t_min, DEMO.t_max, DEMO.sync_interval)
+    assert config.push_delay_max >= 3 * 2 * 300  # a push is heard by the others after 600 ms, give or take a half
+    assert config.resend_max < DEMO.resend_max
     assert now.origins["repair.t_min"] == "default of timing demo"
     assert chosen(tmp_path).settings.config == SPEC
 
