@@ -28,6 +28,7 @@ from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of  # noqa
 from sdschat.pipeline.grid.setting import Setting, setting_of  # noqa: E402
 from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
 from sdschat.pipeline.grid.stats import estimate, median_rank, student  # noqa: E402
+from sdschat.pipeline.grid.svg import Axis, Dot, Line, plot  # noqa: E402
 from sdschat.pipeline.grid.table import RunTable  # noqa: E402
 from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
 from sdschat.sim.scenario import Violation  # noqa: E402
@@ -242,3 +243,20 @@ def test_the_command_still_checks_invariants() -> None:
     result = CliRunner().invoke(command, ["--seeds", "2", "--jobs", "1"], standalone_mode=False)
     assert result.return_value == 0
     assert "2 seeds, 0 failed" in result.output
+
+
+def _texts(picture: str) -> list[str]:
+    return [text.text or "" for text in ElementTree.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_plot_names_its_few_places_and_starts_at_zero_where_values_differ_by_little() -> None:
+    dots = [Dot(at, value, value, value) for at, value in ((60, 2.5), (120, 3.8), (540, 3.0))]
+    said = _texts(plot("answers", "sent", Axis("t_max (s)", log=True), Axis("a message", log=True), [Line("", dots)]))
+    assert {"60", "120", "540", "0"} <= set(said)
+
+
+def test_a_plot_of_values_that_differ_by_much_is_logarithmic() -> None:
+    dots = [Dot(at, value, value, value) for at, value in ((0.1, 400), (0.2, 19_000))]
+    said = _texts(plot("sync_bytes", "of a sync", Axis("loss"), Axis("bytes", log=True), [Line("", dots)]))
+    assert {"500", "1 k", "2 k", "5 k", "10 k"} <= set(said)
+    assert "0" not in said

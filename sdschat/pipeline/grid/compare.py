@@ -59,10 +59,8 @@ def cases(participants: Sequence[int], seeds: int | None = None, base: Setting |
 
 
 def usual(count: int) -> Setting:
-    """What is compared unless somebody says otherwise: fewer messages, for less long, in large groups."""
-    if count >= LARGE:
-        return Setting(loss=0.1, messages=3, warm_up=30_000, tail=45_000)
-    return Setting(loss=0.1, tail=120_000)
+    """What is compared unless somebody says otherwise."""
+    return Setting(loss=0.1, tail=60_000 if count >= LARGE else 120_000)
 
 
 def engine_runs(wanted: Sequence[Case]) -> list[Run]:

@@ -18,6 +18,7 @@ from sdschat.pipeline.grid.svg import STYLE, Axis, Dot, Line, plot
 
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
+_TIMES: Final = ("t_min", "t_max", "interval", "latency", "sync_interval", "warm_up", "tail")  # kept in milliseconds
 _LOG_FIGURES: Final = ("copy_bytes", "answers", "requests", "duplicates_per_loss", "sync_bytes", "message_bytes")
 CSS: Final = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#222;--faint:#777}
@@ -69,10 +70,12 @@ def draw(sweep: Sweep, points: Sequence[Point], name: str, style: bool = True) -
     for point in points:
         found = point.figures.get(name)
         if found is not None and isinstance(point.at, int | float):
-            lines[point.line].append(Dot(float(point.at), found.median, found.low, found.high))
+            at = point.at / 1000 if sweep.axis in _TIMES else float(point.at)
+            lines[point.line].append(Dot(at, found.median, found.low, found.high))
     figure = _ABOUT[name]
+    label = f"{sweep.axis} (s)" if sweep.axis in _TIMES else sweep.axis
     return plot(
-        name, figure.says, Axis(sweep.axis, sweep.axis in _LOG_AXES), Axis(figure.unit, name in _LOG_FIGURES),
+        name, figure.says, Axis(label, sweep.axis in _LOG_AXES), Axis(figure.unit, name in _LOG_FIGURES),
         [Line(line, dots) for line, dots in lines.items()], style,
     )  # fmt: skip
 

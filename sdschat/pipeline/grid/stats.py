@@ -101,14 +101,20 @@ class Difference(NamedTuple):
 
 def difference(one: Sequence[float], other: Sequence[float], chance: float) -> Difference | None:
     """Student's interval: of two samples of the same, the means differ by more than the margin with this chance. What
-    is the same also scatters alike, so the spread is that of both together, and few of the one will do."""
+    is the same also scatters alike, so the spread is that of both together, and few of the one will do: even a single
+    one, which is then compared with how the other scatters."""
     a = [value for value in one if not math.isnan(value)]
     b = [value for value in other if not math.isnan(value)]
-    if len(a) < 2 or len(b) < 2:
-        return None
     freedom = len(a) + len(b) - 2
-    pooled = (stdev(a) ** 2 * (len(a) - 1) + stdev(b) ** 2 * (len(b) - 1)) / freedom
+    if not a or not b or freedom < 1:
+        return None
+    pooled = (_squares(a) + _squares(b)) / freedom
     if pooled == 0:
         return Difference(fmean(a), fmean(b), 1e-9 * max(1.0, abs(fmean(a))))
     margin = student(freedom, 1 - chance / 2) * math.sqrt(pooled * (1 / len(a) + 1 / len(b)))
     return Difference(fmean(a), fmean(b), margin)
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = fmean(values)
+    return sum((value - mean) ** 2 for value in values)

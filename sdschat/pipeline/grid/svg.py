@@ -5,6 +5,7 @@ Every point has its error bar. Axes may be logarithmic; zero then stands at the 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from html import escape
@@ -13,6 +14,10 @@ from typing import Final, NamedTuple
 WIDTH: Final = 520
 HEIGHT: Final = 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 24, 58, 44
+_PAD: Final = 8  # between an axis and the first point
+_APART: Final = 34  # between what is written below an axis
+_ASIDE: Final = 4
+_MUCH: Final = 20
 _COLOURS: Final = ("#0b6bcb", "#c2571a", "#1a7f52", "#8a3ab9", "#b0273b", "#6b7280")
 _DARK: Final = ("#6cb2ff", "#f2a065", "#5fd39f", "#cf9bff", "#ff8f9c", "#aab2bf")
 STYLE: Final = (
@@ -48,8 +53,8 @@ def plot(name: str, says: str, x: Axis, y: Axis, lines: Sequence[Line], style: b
     dots = [dot for line in lines for dot in line.dots]
     if not dots:
         return ""
-    across = _scale([dot.x for dot in dots], x.log, _LEFT, WIDTH - _RIGHT)
-    up = _scale([value for dot in dots for value in (dot.low, dot.high)], y.log, HEIGHT - _BOTTOM, _TOP, not y.log)
+    across = _across([dot.x for dot in dots], x.log)
+    up = _up([value for dot in dots for value in (dot.low, dot.high)], y.log)
     parts = [
         f'<svg class="plot" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
         f"<title>{escape(name)}: {escape(says)}</title>",
@@ -57,7 +62,11 @@ def plot(name: str, says: str, x: Axis, y: Axis, lines: Sequence[Line], style: b
         f'<text class="t" x="{_LEFT}" y="15">{escape(name)}</text>',
         f'<text x="{_LEFT}" y="30">{escape(says)}</text>',
         *_ticks(across, up, x, y),
-        *(part for at, line in enumerate(lines) for part in _line(at % len(_COLOURS), line, across, up)),
+        *(
+            part
+            for at, line in enumerate(lines)
+            for part in _line(at % len(_COLOURS), line, across, up, _ASIDE * (at - (len(lines) - 1) / 2))
+        ),
         *_legend(lines),
         "</svg>",
     ]
@@ -69,25 +78,27 @@ class _Scale(NamedTuple):
     ticks: Sequence[float]
 
 
+def _across(values: Sequence[float], log: bool) -> _Scale:
+    """Where there are few places, and they are far enough apart to be written, these are what is written."""
+    scale = _scale(values, log, _LEFT + _PAD, WIDTH - _RIGHT)
+    places = sorted(set(values))
+    apart = [scale.place(right) - scale.place(left) for left, right in itertools.pairwise(places)]
+    return scale._replace(ticks=places) if apart and min(apart) >= _APART else scale
+
+
+def _up(values: Sequence[float], log: bool) -> _Scale:
+    """Logarithmic only where values differ by much; else from zero on, so that little looks like little."""
+    positive = [value for value in values if value > 0]
+    log = log and bool(positive) and max(positive) > _MUCH * min(positive)
+    return _scale(values, log, HEIGHT - _BOTTOM - (_PAD if log else 0), _TOP, not log)
+
+
 def _scale(values: Sequence[float], log: bool, start: float, end: float, from_zero: bool = False) -> _Scale:
+    if log:
+        return _log_scale(values, start, end)
     low, high = min(values), max(values)
     if from_zero:
         low = min(0.0, low)
-    if log:
-        positive = [value for value in values if value > 0] or [1.0]
-        least, most = math.log10(min(positive)), math.log10(max(positive))
-        if min(values) <= 0:
-            least -= 0.5
-        least, most = (least - 0.5, most + 0.5) if most - least < 0.1 else (least, most)
-
-        def by_log(value: float) -> float:
-            at = math.log10(value) if value > 0 else least
-            return start + (max(at, least) - least) / (most - least) * (end - start)
-
-        decades = [10.0**power for power in range(math.ceil(least - 1e-9), math.floor(most + 1e-9) + 1)]
-        if len(decades) < 2:
-            decades = sorted({10**least, *decades, 10**most})
-        return _Scale(by_log, [0.0, *decades] if min(values) <= 0 else decades)
     if high - low < 1e-12:
         high = low + 1.0
     step = _step(high - low)
@@ -98,6 +109,24 @@ def _scale(values: Sequence[float], log: bool, start: float, end: float, from_ze
         lambda value: start + (value - first) / (top - first) * (end - start),
         [first + at * step for at in range(count + 1)],
     )
+
+
+def _log_scale(values: Sequence[float], start: float, end: float) -> _Scale:
+    positive = [value for value in values if value > 0] or [1.0]
+    least, most = math.log10(min(positive)), math.log10(max(positive))
+    if min(values) <= 0:
+        least -= 0.5
+    least, most = (least - 0.5, most + 0.5) if most - least < 0.1 else (least, most)
+
+    def place(value: float) -> float:
+        at = math.log10(value) if value > 0 else least
+        return start + (max(at, least) - least) / (most - least) * (end - start)
+
+    decades = range(math.floor(least), math.ceil(most) + 1)
+    factors = (1, 2, 5) if most - least < 2.5 else (1,)
+    ticks = [factor * 10.0**power for power in decades for factor in factors]
+    ticks = [tick for tick in ticks if least - 1e-9 <= math.log10(tick) <= most + 1e-9]
+    return _Scale(place, [0.0, *ticks] if min(values) <= 0 else ticks)
 
 
 def _step(span: float) -> float:
@@ -136,12 +165,13 @@ def _ticks(across: _Scale, up: _Scale, x: Axis, y: Axis) -> list[str]:
     return parts
 
 
-def _line(at: int, line: Line, across: _Scale, up: _Scale) -> list[str]:
+def _line(at: int, line: Line, across: _Scale, up: _Scale, aside: float) -> list[str]:
+    """A little aside of the others, so that none hides another's error bars."""
     dots = sorted(line.dots)
-    path = " ".join(f"{across.place(dot.x):.1f},{up.place(dot.y):.1f}" for dot in dots)
+    path = " ".join(f"{across.place(dot.x) + aside:.1f},{up.place(dot.y):.1f}" for dot in dots)
     parts = [f'<polyline class="c{at}" fill="none" stroke-width="1.8" points="{path}"/>']
     for dot in dots:
-        x = across.place(dot.x)
+        x = across.place(dot.x) + aside
         low, high = up.place(dot.low), up.place(dot.high)
         parts.append(f'<line class="c{at}" x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}"/>')
         parts.append(f'<circle class="f{at}" cx="{x:.1f}" cy="{up.place(dot.y):.1f}" r="3">')
