@@ -62,7 +62,9 @@ class BaseHost:
         """How complete it is, or whether the other one is there."""
         model, sync, partner = self.models[name], self.view.sync(name), self.view.partner(name)
         if partner is not None:
-            return talk_words(model.connection, partner, sync.unacked)
+            words = talk_words(model.connection, partner, sync.unacked)
+            several = len({channel_of(each) for each in self.order}) > 1
+            return f"{words} in {clean_name(channel_of(name))}" if several else words
         return sync_words(model.connection, sync, model.catching_up, model.history)
 
     def find_message(self, prefix: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 from textual.widgets import Static
 
-from sdschat.tui.model.cleaning import clean, short
+from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Entry, GapItem
 from sdschat.tui.model.status import fate_sentence, offline_words, provenance
@@ -92,8 +92,9 @@ class Panes:
     def _company(self, name: str) -> str:
         """How many read what is written here."""
         app = self._app
-        if app.view.partner(name) is not None:
-            return " | for nobody else's eyes"
+        partner = app.view.partner(name)
+        if partner is not None:
+            return f" | only {nick_text(partner.nick) or 'the other one'} and you read this"
         if app.desktop.models[name].connection.state != "connected":
             return ""
         return f" | {sum(person.online for person in app.view.people(name))} here"

@@ -76,6 +76,18 @@ async def test_a_message_to_us_alone_opens_its_conversation_in_the_list_with_a_b
     assert " new " in "".join(s.log())
 
 
+@staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
+async def test_who_begins_a_conversation_changes_no_number_of_another_channel(s: Stage) -> None:
+    await all_here(s)
+    whisper(s, "psst")
+    await s.until_text("3 @bob")
+    await s.press("alt+2")
+    assert s.app.channel == "dev"
+    await s.press("alt+3")
+    assert s.app.label(s.app.channel) == "@bob"
+    assert "here in lobby | only bob and you read this" in s.text()
+
+
 @staged(peers=("bob",), syncs=True)
 async def test_it_is_kept_while_the_other_is_away_and_goes_out_again_when_they_come_back(s: Stage) -> None:
     await all_here(s)

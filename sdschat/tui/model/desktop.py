@@ -28,10 +28,10 @@ class Desktop:
         self._level = level
 
     def add(self, name: str) -> ChannelModel:
-        """A channel at the end, a conversation behind those of its channel."""
+        """At the end, a conversation too: the numbers by which the others are reached must not change by what somebody
+        else does."""
         model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name)
-        of_channel = [at for at, other in enumerate(self.order) if channel_of(other) == channel_of(name)]
-        self.order.insert(of_channel[-1] + 1 if of_channel else len(self.order), name)
+        self.order.append(name)
         return model
 
     def add_talks(self, channel: str) -> None:
