@@ -7,7 +7,10 @@ import io
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from sdschat.node import mvds
+from sdschat.node.catchup_facts import DirectSaid
 from sdschat.node.facts import MessageDelivered
+from sdschat.node.mvds import sync_part
 from sdschat.node.places import Places
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
@@ -40,7 +43,7 @@ def plain(folder: Path, story: Callable[[Lines], Awaitable[None]], *channels: st
     async def told() -> None:
         async with world(folder) as place:
             wanted = channels or ("lobby",)
-            bob, ann = place.start("bob", *wanted), place.start("ann", *wanted)
+            bob, ann = (place.start(name, *wanted, before=mvds.install) for name in ("bob", "ann"))
             view, out = Places(ann.node), io.StringIO()
             host = PlainHost(view, wanted, Preferences(), out)
             host.start()
@@ -99,6 +102,21 @@ def test_commands_work_and_those_that_need_a_screen_say_so(tmp_path: Path) -> No
             assert not await s.enter(line), line
         assert await s.enter("/quit")
         assert s.host.ended.is_set()
+
+    plain(tmp_path, story)
+
+
+def test_what_is_for_one_alone_says_so_both_ways(tmp_path: Path) -> None:
+    async def story(s: Lines) -> None:
+        await s.until("bob is here")
+        assert await s.enter("/msg bob only for you")
+        assert (await s.until("only for you")).endswith("ann: only for you")
+        told = await s.bob.until(DirectSaid, lambda said: not said.own)
+        assert told.opened.text == "only for you"
+        await s.until("is acked 1")
+        assert await s.enter("/go lobby")
+        sync_part(s.bob.node, "lobby").direct.send(s.host.node.sender_id, "got it")
+        assert "[@bob] bob" in await s.until("got it")
 
     plain(tmp_path, story)
 

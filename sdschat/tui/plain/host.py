@@ -92,6 +92,8 @@ class PlainHost(BaseHost):
 
     def show_channel(self, name: str) -> None:
         model = self.desktop.show(name)
+        if not model.loaded:
+            model.open_at_end()
         unread = f", {model.unread} unread" if model.unread else ""
         self.tell(f"channel {self.label(name)}: {count(self.view.count(name), 'message')}{unread}")
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
