@@ -119,6 +119,22 @@ def open_content(content: bytes, channel: str, sender_id: str, message_id: str, 
     return opened
 
 
+def misnamed(content: bytes, sender_id: str, message_id: str) -> str:
+    """What is wrong with the names under which a content comes, for a person; empty where nothing is.
+
+    Only of our own envelopes it can be told: theirs is the id that their hash says, and the sender that their key says.
+    Whatever comes under other names would take the place of the message that they belong to.
+    """
+    envelope = decode_envelope(content)
+    if envelope is None:
+        return ""
+    if sender_id_of(envelope.author_key) != sender_id:
+        return "it was written by another than the packet says"
+    if hashlib.sha256(content).hexdigest() != message_id:
+        return "it is not the message whose id it bears"
+    return ""
+
+
 def open_presence(payload: bytes, channel: str, participant: str, keys: Keys) -> OpenedContent:
     """Judge a presence payload; `participant` is the one that its topic names."""
     envelope = decode_envelope(payload)

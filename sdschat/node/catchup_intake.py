@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 
 from sdschat.catchup.exchange import TakenIn
 from sdschat.catchup.values import Key
-from sdschat.identity.signing import sender_id_of
+from sdschat.identity.content import misnamed
 from sdschat.sds.channel import Channel
 from sdschat.sds.values import Kind, Message, Now
-from sdschat.wire.chat_codec import decode_envelope
 
 
 class EngineIntake:
@@ -35,17 +33,8 @@ class EngineIntake:
                     continue
                 return TakenIn(found, new, True)
             here = state.holds(message.message_id)
-            if here or (_is_what_it_says(message) and self._channel.receive_history(now, message, raw, via)):
+            genuine = not misnamed(message.content or b"", message.sender_id, message.message_id)
+            if here or (genuine and self._channel.receive_history(now, message, raw, via)):
                 found.append(key)
                 new += not here
         return TakenIn(found, new, False)
-
-
-def _is_what_it_says(message: Message) -> bool:
-    content = message.content or b""
-    envelope = decode_envelope(content)
-    if envelope is None:
-        return True  # of another make: nothing vouches for it, and it is shown as such
-    if sender_id_of(envelope.author_key) != message.sender_id:
-        return False
-    return hashlib.sha256(content).hexdigest() == message.message_id

@@ -224,8 +224,9 @@ class ReplayNode(Node):
 
     def _packet(self, channel: str, packet: list[Any]) -> None:
         why, raw, out = str(packet[0]), from_json({"b": packet[1]}), bool(packet[2])
-        message = None if out else self._profile.codec.decode(raw)
-        for watcher in self.rooms[channel].watchers:
+        room = self.rooms[channel]
+        message = None if out else room.read(raw)
+        for watcher in room.watchers:
             watcher(why, raw, message)
 
     def _fact(self, channel: str, what: What) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from sdschat.identity.content import misnamed
 from sdschat.node.clock import Clock
 from sdschat.node.facts import ConnectionChanged, HandedOver, NotPublished, TroubleMet, What
 from sdschat.node.part import Handler, Part, Post, heard_at, sent_to
@@ -14,7 +15,7 @@ from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet
-from sdschat.sds.values import Codec, Message, Reason, Refusal
+from sdschat.sds.values import Codec, Kind, Message, Reason, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
@@ -136,9 +137,19 @@ class Room:
             handler(place.frm, event.payload, self._clock.now())
             self._stir(self)
 
+    def read(self, packet: bytes) -> Message | Refusal:
+        """What a packet is. Whoever can write to the channel can be the first to send something under the id of a
+        message that we lack: what is not what it says is refused before the engine keeps it in that one's place."""
+        message = self._codec.decode(packet)
+        if isinstance(message, Message) and message.kind is Kind.CONTENT:
+            problem = misnamed(message.content or b"", message.sender_id, message.message_id)
+            if problem:
+                return Refusal(Reason.MISNAMED, problem, message.sender_id, message.message_id)
+        return message
+
     def _take_packet(self, packet: bytes, via: str) -> None:
         now = self._clock.now()
-        message = self._codec.decode(packet)
+        message = self.read(packet)
         for watcher in self.watchers:
             watcher(via, packet, message)
         if isinstance(message, Refusal):

@@ -84,6 +84,7 @@ class Reason(StrEnum):
     BUFFER_QUOTA = "buffer_quota"
     OWN_ID_UNKNOWN = "own_id_unknown"  # bears our participant id, and we never sent it
     ID_CONFLICT = "id_conflict"  # a known id with other content
+    MISNAMED = "misnamed"  # signed content under an id that is not its own, or from another than its author
 
 
 class Refusal(NamedTuple):

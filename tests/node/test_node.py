@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -27,6 +30,7 @@ from sdschat.node.facts import (
 from sdschat.node.settings import Value
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.ids import content_id
+from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import Message, Reason
 from sdschat.store.errors import DiskFull, ProfileInUse
@@ -214,6 +218,68 @@ def test_rubbish_is_counted_and_changes_nothing(tmp_path: Path) -> None:
             await bob.until_texts("still fine")
             with Reader.open(w.path("bob"), CODEC) as reader:
                 assert sum(reader.rejections("lobby")["lobby"].values()) == 3
+
+    asyncio.run(story())
+
+
+class Told(NamedTuple):
+    """A message of bob's that ann lacks, what came under its name before it, and what became of both."""
+
+    texts: list[str]
+    rejections: dict[str, int]
+
+
+def told_after(folder: Path, false: Callable[[bytes, Message], Message]) -> Told:
+    """What ann has in the end, if somebody sends `false` first, made of a content of mallory's."""
+
+    async def story() -> Told:
+        async with world(folder) as w:
+            ann = w.start("ann")
+            await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+            bob, mallory = (load_or_create(folder / name) for name in ("bob", "mallory"))
+            clock = ann.node.rooms["lobby"].channel.state.clock.value
+            contents = [
+                seal(who, "lobby", text, nick="bob", sent_time=1, nonce=bytes(16))
+                for who, text in ((bob, "the true one"), (mallory, "forged"))
+            ]
+            true = Message(bob.sender_id, content_id(contents[0]), "lobby", clock + 1, content=contents[0])
+            for message in (false(contents[1], true), true):
+                w.network.pass_on("sds/1/lobby/msg", CODEC.encode(message), False)
+            await ann.until_texts("the true one")
+            with Reader.open(w.path("ann"), CODEC) as reader:
+                return Told(ann.texts(), reader.rejections("lobby").get("lobby", {}))
+
+    return asyncio.run(story())
+
+
+def _under_its_id(forged: bytes, true: Message) -> Message:
+    return replace(true, content=forged)
+
+
+def _under_its_id_and_dated_far_ahead(forged: bytes, true: Message) -> Message:
+    return replace(true, content=forged, lamport_timestamp=MAX_LAMPORT - 1)
+
+
+def _from_its_sender(forged: bytes, true: Message) -> Message:
+    return replace(true, content=forged, message_id=content_id(forged))
+
+
+@pytest.mark.parametrize("false", [_under_its_id, _under_its_id_and_dated_far_ahead, _from_its_sender])
+def test_what_is_not_what_it_says_takes_nobody_s_place_and_is_counted(
+    tmp_path: Path, false: Callable[[bytes, Message], Message]
+) -> None:
+    assert told_after(tmp_path, false) == Told(["the true one"], {"misnamed": 1})
+
+
+def test_what_is_not_of_our_make_may_have_any_id(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+            clock = ann.node.rooms["lobby"].channel.state.clock.value
+            message = Message("someone", "m1", "lobby", clock + 1, content=b"plain")
+            w.network.pass_on("sds/1/lobby/msg", CODEC.encode(message), False)
+            await ann.until_texts("plain")
 
     asyncio.run(story())
 
