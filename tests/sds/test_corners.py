@@ -12,7 +12,7 @@ from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, DependenciesLost, RangeDiffered, RepairRequested
 from sdschat.sds.steps.send import MessageTooLarge
 from sdschat.sds.values import HistoryEntry, Message, Now
-from tests.sds.group import CODEC, QUIET, START, Group, forge
+from tests.sds.group import CODEC, FAR, QUIET, START, Group, forge
 
 LIVELY = Config(id_rule="text")
 
@@ -116,6 +116,18 @@ def test_a_wall_clock_a_day_back_loses_no_timer() -> None:
     group.now = Now(group.now.wall - 86_400_000, group.now.mono)
     group.tick(QUIET.t_max + 1)
     assert [event.message_ids for event in group["a"].of(RepairRequested)] == [("parent",)]
+
+
+def test_what_a_sync_names_from_before_our_joining_is_asked_for_like_anything_missing_and_then_given_up() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "s1", group.now.wall, "from before", content=None))
+    group.tick(QUIET.lost_after)
+    asked = [event.message_ids for event in group["a"].of(RepairRequested)]
+    assert len(asked) > 1
+    assert set(asked) == {("from before",)}
+    assert group["a"].of(DependenciesLost) == [DependenciesLost(("from before",))]
+    group.tick(FAR)
+    assert len(group["a"].of(RepairRequested)) == len(asked)
 
 
 def test_joining_after_ten_thousand_messages_makes_no_storm() -> None:

@@ -169,6 +169,7 @@ def test_s_035_a_late_message_takes_its_place_in_the_middle() -> None:
     for message_id, lamport in (("m1", START + 1), ("m3", START + 3), ("m2", START + 2)):
         group.give("a", forge(message_id, message_id, lamport))
     assert group["a"].log == ["m1", "m2", "m3"]
+    assert [entry.message_id for entry in group["a"].channel.state.newest(3)] == ["m1", "m2", "m3"]
     assert [event.late for event in group["a"].of(Delivered)] == [False, False, True]
 
 

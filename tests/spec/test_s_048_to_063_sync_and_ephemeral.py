@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
-from sdschat.sds.events import EphemeralReceived, RepairRequested, StateChanged, SyncSent
+from sdschat.sds.events import EphemeralReceived, RepairRequested, StateChanged, SyncReceived, SyncSent
 from sdschat.sds.rows import AckState, ChannelRow, HeldRow, Put
 from sdschat.sds.values import Message
 from tests.sds.group import CODEC, QUIET, START, Group, forge
@@ -166,6 +166,14 @@ def test_s_059_a_received_sync_is_never_kept() -> None:
     assert not any(isinstance(row, HeldRow) for row in kept)
     assert group["a"].channel.state.incoming.held == {}
     assert group["a"].log == []
+
+
+def test_s_059_the_clock_of_a_received_sync_is_not_adopted() -> None:
+    group = Group("a", settle=5000)
+    before = group["a"].channel.state.clock.value
+    group.give("a", forge("b", "s1", before + 60_000, content=None))
+    assert group["a"].of(SyncReceived)
+    assert group["a"].channel.state.clock.value == before
 
 
 def test_s_059_of_a_sent_sync_only_the_clock_and_the_timer_are_kept() -> None:
