@@ -15,9 +15,9 @@ from sdschat.identity.keyfile import load_or_create
 from sdschat.node.company import Company
 from sdschat.node.connect import MqttNetwork
 from sdschat.node.node import Node
+from sdschat.node.places import Places
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import Settings, Value, make_settings
-from sdschat.node.places import Places
 from sdschat.transport.address import LOCAL, Address
 from sdschat.transport.options import MqttOptions
 from sdschat.tui.app import ChatApp
