@@ -65,10 +65,12 @@ class Watch:
 
 def main() -> int:
     kept, watch = Path(sys.argv[1]), Watch()
-    base: Any = asyncio.base_events.BaseEventLoop
-    base._run_once = watch.turn(base._run_once)
-    Driver.process_message = watch.take(Driver.process_message)
-    LinuxDriver.write = watch.draw(LinuxDriver.write)
+    loop: Any = asyncio.base_events.BaseEventLoop
+    driver: Any = Driver
+    terminal: Any = LinuxDriver
+    loop._run_once = watch.turn(loop._run_once)
+    driver.process_message = watch.take(driver.process_message)
+    terminal.write = watch.draw(terminal.write)
     try:
         return run(sys.argv[2:])
     finally:
