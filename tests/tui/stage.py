@@ -58,8 +58,9 @@ class Stage:
     async def settle(self) -> None:
         """Everything that is known here is on the screen."""
         await self.pilot.pause()
-        while self.app.opening is None or not self.app.opening.done or self.app.node.pace.due:
-            await asyncio.sleep(0.001)
+        async with asyncio.timeout(PATIENCE):
+            while self.app.opening is None or not self.app.opening.done or self.app.node.pace.due:
+                await asyncio.sleep(0.001)
         self.app._redraw()
         await self.pilot.pause()
 
