@@ -60,7 +60,8 @@ class Pipe:
             thread.start()
 
     def _take(self, line: str) -> None:
-        self.lines.append(json.loads(line))
+        if line.endswith("\n"):  # else it was killed in the middle of it
+            self.lines.append(json.loads(line))
 
     def _read(self, stream: IO[bytes] | None, take: Callable[[str], None]) -> None:
         assert stream is not None
