@@ -19,6 +19,7 @@ from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
+from sdschat.sds.steps.send import TooManyUnacknowledged
 
 # Messages that the broker does not have yet: reading the input waits at the first number until it is down to the
 # second, so that it goes on with many at once, which are saved together.
@@ -64,6 +65,7 @@ class _Pipe:
         self.open: set[str] = set()  # of this run, not acknowledged
         self.under_way: set[str] = set()  # of this run, not with the broker
         self.refused = 0
+        self._waits = False  # until others have acknowledged something
         self.gone = asyncio.Event()
         self._moved = asyncio.Event()
         self._writer = LineWriter(sys.stdout.fileno(), self.gone.set, self._hold)
@@ -96,8 +98,9 @@ class _Pipe:
     def _hear(self, fact: Fact) -> None:
         self._writer.write(json_line(fact))
         what = fact.what
-        if isinstance(what, StateChanged) and what.state is AckState.ACKED:
-            self.open.discard(what.message_id)
+        if isinstance(what, StateChanged):
+            if what.state is AckState.ACKED:
+                self.open.discard(what.message_id)
         elif isinstance(what, HandedOver | NotPublished):
             self.under_way.discard(what.message_id)
         else:
@@ -107,7 +110,8 @@ class _Pipe:
     async def _talk(self) -> None:
         async for found in lines(sys.stdin.fileno()):
             for line in found:
-                self._send(line)
+                while not self._send(line):
+                    await self._move()
                 if len(self.under_way) >= _UNDER_WAY:
                     while len(self.under_way) > _ENOUGH:
                         await self._move()
@@ -122,7 +126,8 @@ class _Pipe:
         self._moved.clear()
         await self._moved.wait()
 
-    def _send(self, line: bytes) -> None:
+    def _send(self, line: bytes) -> bool:
+        """False where it must wait, because too much is unacknowledged."""
         try:
             text = line.removesuffix(b"\r").decode()
             if text:
@@ -131,8 +136,15 @@ class _Pipe:
                 self.under_way.add(message_id)
         except UnicodeDecodeError:
             self._refuse("it is not UTF-8")
+        except TooManyUnacknowledged as error:
+            if not self._waits:
+                say(f"{self.channel}: reading the input waits: {error}")
+            self._waits = True
+            return False
         except ValueError as error:
             self._refuse(str(error))
+        self._waits = False
+        return True
 
     def _refuse(self, why: str) -> None:
         self.refused += 1

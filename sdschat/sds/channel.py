@@ -83,7 +83,8 @@ class Channel:
         lower_horizon(self.state, lamport)
 
     def send(self, now: Now, content: bytes) -> Message:
-        """Send a message. Raises `MessageTooLarge`, with nothing changed, where it does not fit into a packet."""
+        """Send a message. Raises `MessageTooLarge` where it does not fit into a packet, and `TooManyUnacknowledged`,
+        with nothing changed."""
         self.state.now = now
         return send_message(self.state, content)
 

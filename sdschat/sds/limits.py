@@ -56,6 +56,7 @@ ONE_DATE_LIMIT = 8192  # the same where all have one Lamport timestamp
 RECENT_WINDOW = 1024  # newest messages of the log that the engine keeps at hand
 MAX_PEERS = 1024
 FILTER_REVIEW = 2048  # own unacknowledged messages that one received filter is held against
+UNACKED_KEPT = 65_536  # own messages that wait to be acknowledged; `send` refuses more
 POSSIBLY_ACKED_KEPT = 2048  # own messages possibly acknowledged that stay in the outgoing buffer
 LEFT_KEPT = 2048  # own messages that left it possibly acknowledged, which a mention still acknowledges
 SETTLED_KEPT = 64  # acknowledged own messages whose further evidence is still recorded

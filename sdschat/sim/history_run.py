@@ -116,14 +116,14 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     world.run(world.time + 3 * turn, _act)
     _month(world, except_for=set())
     _heal(world)
-    world.came_back()
-    world.until_settled = True
     began = world.time
+    at_rest = began + world.came_back()
+    world.until_settled = True
     world.run(began + patience(scenario) + _CATCHING_UP, _act)
     if world.ledger.convergence.outstanding:
         raise Violation("I5", _lacking(world))
     world.until_settled = False
-    world.run(world.time + 2 * turn + scenario.rates.tail_ms, _act)
+    world.run(max(world.time, at_rest) + 2 * turn + scenario.rates.tail_ms, _act)
     check_finals(world)
     world.check()
     quiet = quiet_begins(world)

@@ -10,8 +10,9 @@ import pytest
 from sdschat.sds.bloom import waku
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, DependenciesLost, RangeDiffered, RepairRequested
-from sdschat.sds.steps.send import MessageTooLarge
+from sdschat.sds.steps.send import MessageTooLarge, TooManyUnacknowledged
 from sdschat.sds.values import HistoryEntry, Message, Now
+from sdschat.sim.tight import limits
 from tests.sds.group import CODEC, FAR, QUIET, START, Group, forge
 
 LIVELY = Config(id_rule="text")
@@ -59,6 +60,17 @@ def test_a_message_that_is_too_large_changes_nothing() -> None:
         group["a"].channel.send(group.now, b"x" * 65_536)
     ready = group["a"].channel.take()
     assert (ready.packets, group["a"].log) == ([], [])
+
+
+def test_more_own_messages_than_are_kept_unacknowledged_are_refused_until_one_is_acknowledged() -> None:
+    with limits((("UNACKED_KEPT", 3),)):
+        group = Group("a")
+        ids = [group.send("a", f"message {place}").message_id for place in range(3)]
+        with pytest.raises(TooManyUnacknowledged):
+            group.send("a", "one too many")
+        group.give("a", forge("b", "reply", group.now.wall + 10, ids[-1]))
+        ids += ["reply", group.send("a", "the fourth").message_id]
+        assert group["a"].log == ids
 
 
 def test_the_same_content_twice_is_a_wrong_call_where_ids_are_made_of_content() -> None:

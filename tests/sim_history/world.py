@@ -87,7 +87,7 @@ class StoreWorld(HistoryWorld):
         self.letters.sent[message_id] = (action.node, to, body)
         self.flush(node)
 
-    def came_back(self) -> None:
+    def came_back(self) -> int:
         """Each Store is killed while others catch up, and everybody writes to somebody once more."""
         for node in self.nodes:
             at = self.time + self._draw.randint(0, _KILLED_WITHIN)
@@ -95,6 +95,7 @@ class StoreWorld(HistoryWorld):
                 self._schedule(at, "killed", node.index)
                 self._schedule(at + _SWITCHED_ON, "restart", node.index)
             self._schedule(at, "letter", node.index, 1000 + node.index)
+        return _KILLED_WITHIN + _SWITCHED_ON
 
     def check(self) -> None:
         """D2: whatever was saved by who wrote it has come, and that is known to who wrote it."""

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -85,46 +86,34 @@ def shape_for(capacity: int, error_rate: float) -> Shape:
 @lru_cache(maxsize=4096)  # 700 bytes each, for our own shape
 def mask(item: str, hashes: int, bits: int) -> int:
     """The bits of an id, as one number. Not for a shape that somebody else chose, unless it is a usual one."""
-    at, first, second, third = _numbers(item, 0)
     value = 0
-    for _ in range(hashes):
-        value |= 1 << (at % bits)
-        at += first
-        first += second
-        second += third
+    for at in _places(item, hashes, bits, 0):
+        value |= 1 << at
     return value
 
 
-def _numbers(item: str, seed: int) -> tuple[int, int, int, int]:
-    """Where the bits of an id begin, and the first, second and third difference from one to the next."""
+def _places(item: str, hashes: int, bits: int, seed: int) -> Iterator[int]:
+    """Which bits an id sets. Each number is made of the one before by three additions."""
     one, two = mmh3.hash64(item, seed, True, False)
-    return one & 0xFFFFFFFF, two & 0xFFFFFFFF, one >> 32, two >> 32
+    number, first, second, third = one & 0xFFFFFFFF, two & 0xFFFFFFFF, one >> 32, two >> 32
+    for _ in range(hashes):
+        yield number % bits
+        number += first
+        first += second
+        second += third
 
 
 def _holds(body: bytes, item: str, hashes: int, bits: int, seed: int = 0) -> bool:
     """Whether all bits of an id are set. Most often the first or second one says no."""
-    number, first, second, third = _numbers(item, seed)
-    for _ in range(hashes):
-        at = number % bits
-        if not body[at >> 3] >> (at & 7) & 1:
-            return False
-        number += first
-        first += second
-        second += third
-    return True
+    return all(body[at >> 3] >> (at & 7) & 1 for at in _places(item, hashes, bits, seed))
 
 
 def body_of(ids: list[str], hashes: int, bits: int, seed: int) -> bytes:
     """The filter of these ids."""
     body = bytearray(bits >> 3)
     for item in ids:
-        number, first, second, third = _numbers(item, seed)
-        for _ in range(hashes):
-            at = number % bits
+        for at in _places(item, hashes, bits, seed):
             body[at >> 3] |= 1 << (at & 7)
-            number += first
-            first += second
-            second += third
     return bytes(body)
 
 

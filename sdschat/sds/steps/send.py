@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdschat.sds.events import Delivered, StateChanged
 from sdschat.sds.ids import message_id_for
-from sdschat.sds.limits import ENTRY_BYTES, ENVELOPE_BYTES
+from sdschat.sds.limits import ENTRY_BYTES, ENVELOPE_BYTES, UNACKED_KEPT
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState, Packet
@@ -19,10 +19,19 @@ class MessageTooLarge(ValueError):
     """The message would not fit into a packet; nothing was sent or changed."""
 
 
+class TooManyUnacknowledged(ValueError):
+    """As many own messages as are kept wait to be acknowledged; nothing was sent or changed."""
+
+
 def send_message(s: ChannelState, content: bytes) -> Message:
     """Send Message. Everything it claims is in the writes of the same `Ready`, ahead of the packet."""
     if not content:
         raise ValueError("a message needs content: without it, it would be a sync message")
+    if len(s.outgoing.open) >= UNACKED_KEPT:
+        raise TooManyUnacknowledged(
+            f"{UNACKED_KEPT} of your messages wait to be acknowledged; "
+            "you can go on once somebody who has them is heard"
+        )
     choose_layout(s)
     check_size(s, content)
     lamport = s.clock.next(s.now.wall)
