@@ -5,10 +5,10 @@ Stopping after any step and restoring equals never having stopped: what is not a
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
+from sdschat.sds.fresh import Fresh
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.incoming import Held
 from sdschat.sds.limits import RECENT_WINDOW
@@ -115,7 +115,7 @@ def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
         found = s.history.row(entry.message_id)
         if found is not None and _may_be_fresh(found, since):
             came.append((found.received_at, entry.message_id))
-    s.fresh = OrderedDict((message_id, past_mono(s.now, at)) for at, message_id in sorted(came))
+    s.fresh = Fresh((past_mono(s.now, at), message_id) for at, message_id in sorted(came))
 
 
 def _may_be_fresh(row: HeldRow | LogRow, since: int) -> bool:

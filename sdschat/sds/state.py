@@ -11,6 +11,7 @@ from sdschat.sds.chance import Chance
 from sdschat.sds.clock import LamportClock
 from sdschat.sds.config import Config
 from sdschat.sds.events import Event, Rejected
+from sdschat.sds.fresh import Fresh
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.history import History
 from sdschat.sds.incoming import IncomingBuffer
@@ -161,9 +162,7 @@ class ChannelState:
         self.answer_budget = Budget(ANSWER_BYTES_PER_MINUTE)
         self.push_budget = Budget(PUSH_BYTES_PER_MINUTE)
         self.spent_at = 0
-        self.fresh: OrderedDict[str, int] = (
-            OrderedDict()
-        )  # what came in within `push_grace`, and when: it may be on its way to others
+        self.fresh = Fresh()  # what came in within `push_grace`
         # Not kept over a restart: an ephemeral message is shown twice only if it is heard again just then, and a write
         # for each of what nobody keeps would cost more than that.
         self.ephemeral_seen: OrderedDict[str, None] = OrderedDict()
@@ -226,7 +225,7 @@ class ChannelState:
     def before(self, lamport: int, count: int) -> list[Entry]:
         """The last entries of the log dated before `lamport`, whatever of it is saved."""
         order = self.window.order
-        near = self.window.dated(0, lamport - 1)[-count:]
+        near = self.window.dated_before(lamport, count)
         if len(near) == count or len(order) < RECENT_WINDOW:
             return near
         found = {entry.message_id: entry for entry in self.history.before(lamport, count)}
@@ -235,18 +234,11 @@ class ChannelState:
         return sorted(found.values())[-count:]
 
     def note_fresh(self, message_id: str) -> None:
-        self.fresh[message_id] = self.now.mono
-        self.fresh.move_to_end(message_id)  # it may have come before, and been dropped
+        self.fresh.note(message_id, self.now.mono)
         self.trim_fresh()
 
     def trim_fresh(self) -> None:
-        old = self.now.mono - self.config.push_grace
-        fresh = self.fresh
-        while fresh:
-            first = next(iter(fresh))
-            if fresh[first] > old:
-                break
-            del fresh[first]
+        self.fresh.trim(self.now.mono - self.config.push_grace)
 
     def learn_hint(self, message_id: str, hint: bytes, confirmed: bool = False) -> None:
         """How a message of the recent log can be fetched. What others say is only advice, of which the first is passed

@@ -83,6 +83,11 @@ class RecentWindow:
         """Entries here that are dated from `low` to `high`, both included."""
         return self.order[bisect_left(self.order, (low, "")) : bisect_left(self.order, (high + 1, ""))]
 
+    def dated_before(self, lamport: int, count: int) -> list[Entry]:
+        """The newest entries here that are older."""
+        end = bisect_left(self.order, (lamport, ""))
+        return self.order[max(0, end - count) : end]
+
     @property
     def heads(self) -> list[Entry]:
         return sorted(self._heads.values())

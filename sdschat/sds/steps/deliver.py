@@ -96,7 +96,7 @@ def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
 
 def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[Held]:
     """Those that waited for a message that was dropped, and can wait no more: there is no room to ask for it."""
-    s.fresh.pop(message_id, None)
+    s.fresh.forget(message_id)
     hint = forget_hint(s, message_id)
     waiting = s.incoming.waiting_for.get(message_id)
     if not waiting:

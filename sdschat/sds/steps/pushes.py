@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.sds.bloom.compact import CompactFilter, mask
+from sdschat.sds.bloom.compact import CompactFilter, fold, mask
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
 from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
@@ -16,6 +16,7 @@ from sdschat.sds.timers import to_wall
 
 ACTIVE_WITHIN = 10  # sync intervals within which a peer counts as being about
 _FOREVER = 1 << 62
+_FORGOTTEN_THERE = 16  # one in so many of a filter's ids came to us after it was rolled over, and to a peer before
 FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when we first meet it
 CROWD = 16  # this many peers about stretch the delay by as much again, so that one of them is first
 
@@ -55,15 +56,18 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
 
 
 def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> int:
-    """Bits of our filter that theirs lacks, but for those of messages that may still be on their way to them.
+    """Bits of our filter that theirs lacks, but for those of messages that may still be on their way to them, and of
+    the last ones dated before their floor, which they may have forgotten in a generation that we still have.
 
     Where none is left, nothing else is lacking: all that we hold since their floor is in our filter. (One whose bits
     all happen to be among those of messages on their way is found when these have arrived.)
     """
-    for message_id in reversed(s.fresh):  # the newest explain the most
-        if not ours_only:
-            break
-        ours_only &= ~mask(message_id, received.hashes, received.bits)
+    if ours_only:
+        shape = s.filter.shape
+        ours_only &= ~fold(s.fresh.bits(shape), shape.bits, received.bits)
+    if ours_only:
+        for entry in s.window.dated_before(received.floor, s.filter.capacity // _FORGOTTEN_THERE):
+            ours_only &= ~mask(entry.message_id, received.hashes, received.bits)
     return ours_only
 
 
