@@ -17,6 +17,7 @@ from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.progress import shown
 from sdschat.cli.sources import Chosen
 from sdschat.cli.text import moment, parse_moment, safe
+from sdschat.sds.rows import AckState
 from sdschat.sds.values import Codec, Message
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
@@ -92,13 +93,18 @@ def who(message: StoredMessage) -> str:
 
 
 def _text(message: StoredMessage) -> str:
-    marks = "" if message.state is None else f" [{state_name(message.state)}]"
+    marks = "" if message.state is None else f" [{_fate(message.state, message.sends)}]"
     if message.verdict in ("bad_signature", "mismatched"):
         marks += f" [{message.verdict.replace('_', ' ')}]"
     if message.damaged:
         marks += f" [{message.damaged}]"
     text = safe(message.text or "", lines=True).replace("\n", "\n    ")
     return f"{moment(message.lamport)} {who(message)}: {text}{marks}"
+
+
+def _fate(state: AckState, sends: int) -> str:
+    """What the chat says too: unacked is what went out, queued what is nowhere but here."""
+    return "queued" if state is AckState.UNACKED and not sends else state_name(state)
 
 
 def _markdown(message: StoredMessage) -> str:
@@ -123,7 +129,7 @@ def _json(codec: Codec) -> Callable[[StoredMessage], str]:
         line = {"event": "delivered", "channel": message.channel, "time": message.received_at, "message": said}
         line["via"] = message.via
         if message.state is not None:
-            line["state"] = state_name(message.state)
+            line["state"], line["sends"] = state_name(message.state), message.sends
         return json.dumps(line, separators=(",", ":"))
 
     return show

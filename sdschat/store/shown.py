@@ -37,6 +37,7 @@ class StoredMessage(NamedTuple):
     verdict: str | None
     sent_at: int | None
     state: AckState | None  # of own messages
+    sends: int  # how often an own message went out; 0 while it is queued
     raw: bytes | None  # the packet, where it was asked for
     damaged: str  # what of it was altered and is therefore not shown; empty where all is well
 
@@ -85,10 +86,10 @@ def shown(channel: str, row: Any, body: Any | None = None) -> StoredMessage:
     entry = log_entry(row[:_WIDTH])
     nick, text, verdict, sent_at, checksum = row[_WIDTH : _WIDTH + 5]
     outgoing = row[_WIDTH + 5 :]
-    damaged, state = "", None
+    damaged, state, sends = "", None, 0
     if outgoing[-1] is not None:
         if row_sum(outgoing[:-1]) == outgoing[-1]:
-            state = AckState(outgoing[3])
+            state, sends = AckState(outgoing[3]), outgoing[4]
         else:
             damaged = "what is known of its acknowledgement was altered on disk"
     if checksum is not None and row_sum((entry.message_id, row[0], nick, text, verdict, sent_at)) != checksum:
@@ -101,5 +102,5 @@ def shown(channel: str, row: Any, body: Any | None = None) -> StoredMessage:
             raw, damaged = None, "its packet was altered on disk"
     return StoredMessage(
         channel, entry.message_id, entry.lamport, entry.sender_id, entry.dependencies, bool(row[7]), row[8], row[9],
-        nick, text, verdict, sent_at, state, raw, damaged,
+        nick, text, verdict, sent_at, state, sends, raw, damaged,
     )  # fmt: skip

@@ -76,6 +76,23 @@ def test_log_prints_the_history_and_nothing_that_drives_a_terminal(home: Path) -
     assert "\x1b" not in done.stdout
 
 
+def test_a_message_that_nobody_but_us_has_is_queued(tmp_path: Path, lines: Lines) -> None:
+    async def talk() -> None:
+        settings = make_settings({})
+        profile = open_profile(database_path(tmp_path / "data" / "sdschat", "ann"), settings)
+        network = MemoryNetwork(lambda _: None)  # on which nothing ever happens
+        node = Node(profile, "ann", settings, InMemory(network, settings))
+        node.join("attic")
+        node.send("attic", "stays here")
+        await node.close(0)
+
+    asyncio.run(talk())
+    done = run(tmp_path, "log", "attic", "--name", "ann")
+    assert done.stdout.endswith(" ann: stays here [queued]\n"), done
+    assert [(line["state"], line["sends"]) for line in lines("log", "attic", "--json")] == [("unacked", 0)]
+    assert [(line["state"], line["sends"]) for line in lines("log", "späti", "--json")] == [("unacked", 1)]
+
+
 def test_log_as_json_lines(lines: Lines) -> None:
     found = lines("log", "lobby", "--json")
     assert [line["message"]["text"] for line in found] == ["the release is out", "line one\nline two \x1b[31m"]
