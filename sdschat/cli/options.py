@@ -61,12 +61,12 @@ def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
 
 def _choose(given: dict[str, Any]) -> Chosen:
     """Takes our options out of `given`, and finds everything else that is in force."""
-    from sdschat.cli.sources import GENERAL, PROJECT_FILE, resolve
+    from sdschat.cli.sources import CONFIG_VARIABLE, GENERAL, PROJECT_FILE, resolve
 
     sets, verbose = given.pop("sets"), given.pop("verbose")
     if wire := given.pop("wire", None):
         sets = (*sets, f"sds.wire={wire}")
-    named = given.pop("config") or os.environ.get("SDSCHAT_CONFIG")
+    named = given.pop("config") or os.environ.get(CONFIG_VARIABLE)
     options = {name: given.pop(name) for name in GENERAL if name in given}
     chosen = resolve(
         options, sets, os.environ, config=Path(named).expanduser() if named else None, project=Path(PROJECT_FILE),

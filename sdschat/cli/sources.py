@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import getpass
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.node.settings import SETTINGS, SettingError, Settings, Value, make_settings, parse
+from sdschat.transport.credentials import PASSWORD_VARIABLE
 
 PROJECT_FILE: Final = "sdschat.toml"
 # What has an option of its own. A default of None is worked out from the others.
@@ -29,6 +31,10 @@ GENERAL: Final[Mapping[str, Value | None]] = {
 }
 # Origins of a name and a profile that nobody gave.
 WORKED_OUT: Final = frozenset({_USER := "the user's name on this machine", _NICK := "the nick", "default"})
+_PREFIX: Final = "SDSCHAT_"
+_READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
+_OF_TESTS: Final = re.compile(rf"{_PREFIX}(TEST_\w+|\w+_SEEDS)")
+_NAMED: Final = re.compile("|".join(re.escape(name) for name in sorted(SETTINGS, key=len, reverse=True)))
 _DURATIONS: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "duration")
 
 
@@ -82,7 +88,7 @@ def resolve(
     config: Path | None = None, project: Path | None = None, user: Path | None = None, verbose: int = 0,
 ) -> Chosen:  # fmt: skip
     """Raises Problem with exit code 2 for whatever cannot be used. `config` stands in for both other files."""
-    warnings: list[str] = []
+    warnings = list(_unknown_variables(environ))
     layers = [
         Layer("option", {name: value for name, value in options.items() if value is not None}),
         Layer("--set", dict(_assignment(text) for text in sets)),
@@ -103,8 +109,22 @@ def resolve(
     try:
         settings = make_settings(values, timing)
     except SettingError as error:
-        raise Problem(str(error), WRONG_USE) from error
+        raise Problem(_with_origins(str(error), origins), WRONG_USE) from error
     return Chosen(general, settings, origins, verbose, warnings)
+
+
+def _with_origins(problem: str, origins: Mapping[str, str]) -> str:
+    """What does not go together, with durations as one writes them, and who said each: it may be a file that was
+    forgotten."""
+    names = list(dict.fromkeys(_NAMED.findall(problem)))
+    if names and names[0] in _DURATIONS and SETTINGS[names[0]].group == "config":  # others say their unit
+        problem = re.sub(r"\b\d+\b", lambda number: written(names[0], int(number[0])), problem)
+    said = [name for name in names if not origins[name].startswith("default")]
+    if all(origins[name] == "--set" for name in said):
+        return problem
+    if len(names) == 1:
+        return f"{problem} (from {origins[said[0]]})"
+    return f"{problem} ({', '.join(f'{name} is from {origins[name]}' for name in said)})"
 
 
 def _parsed(name: str, value: Value, origin: str) -> Value:
@@ -140,12 +160,24 @@ def _assignment(text: str) -> tuple[str, str]:
 
 
 def _variable(name: str) -> str:
-    return f"SDSCHAT_{name.replace('.', '_').upper()}"
+    return f"{_PREFIX}{name.replace('.', '_').upper()}"
 
 
 def _environment(environ: Mapping[str, str]) -> Layer:
     names = [*GENERAL, *SETTINGS]
     return Layer("environment", {name: environ[key] for name in names if environ.get(key := _variable(name))})
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """A mistyped name does nothing, and nobody would know why."""
+    known = [*map(_variable, [*GENERAL, *SETTINGS]), *_READ_ELSEWHERE]
+    for name in sorted(environ):
+        if not name.startswith(_PREFIX) or not environ[name] or name in known or _OF_TESTS.fullmatch(name):
+            continue
+        bare = {each.removeprefix(_PREFIX): each for each in known}
+        near = difflib.get_close_matches(name.removeprefix(_PREFIX).upper(), bare, 1, 0.5)
+        hint = f" Did you mean {bare[near[0]]}?" if near else ""
+        yield f"The variable {name} is not known here.{hint}"
 
 
 def _files(config: Path | None, project: Path | None, user: Path | None, warnings: list[str]) -> Iterator[Layer]:

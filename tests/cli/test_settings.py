@@ -87,7 +87,10 @@ def test_timing_demo_is_what_the_engine_calls_demo_with_timers_for_networks_that
         ("repair.tmin=3s", "Did you mean repair.t_min"),
         ("nothing", "has no value"),
         ("repair.t_min=soon", "must be a duration"),
-        ("repair.t_min=500s", "repair.t_max is 120000"),
+        ("repair.t_min=500s", "repair.t_max is 2m, and must be more than repair.t_min, which is 500s"),
+        ("sds.lost_after=1s", "sds.lost_after is 1s, and must be more than repair.t_max, which is 2m"),
+        ("fault.delay=2h", "fault.delay is 7200.0 s, and must be from 0 to 3600 s"),
+        ("sds.max_message_bytes=2000", "sds.max_message_bytes is 2000, and must be at least 2"),
         ("fault.loss=2", "from 0 to 1"),
         ("fault.loss=nan", "must be a number"),
         ("mqtt.qos=2", "from 0 to 1"),
@@ -111,6 +114,42 @@ def test_a_bad_value_in_a_file_says_which_file(tmp_path: Path) -> None:
     (tmp_path / "project.toml").write_text("= 1")
     with pytest.raises(Problem, match="cannot be read as TOML"):
         chosen(tmp_path)
+
+
+def test_of_settings_that_contradict_each_other_each_is_told_with_where_it_was_set(tmp_path: Path) -> None:
+    project = tmp_path / "project.toml"
+    project.write_text('[repair]\nt_min = "200s"\n')
+    with pytest.raises(Problem) as caught:
+        chosen(tmp_path)
+    assert str(caught.value) == (
+        "repair.t_max is 2m, and must be more than repair.t_min, which is 200s. "
+        f"(repair.t_min is from {project})"
+    )  # fmt: skip
+    with pytest.raises(Problem) as caught:
+        chosen(tmp_path, "repair.t_max=90s", environ={"SDSCHAT_REPAIR_T_MIN": "150s"})
+    assert str(caught.value).endswith("(repair.t_max is from --set, repair.t_min is from SDSCHAT_REPAIR_T_MIN)")
+
+
+def test_a_value_out_of_bounds_says_where_it_was_set(tmp_path: Path) -> None:
+    with pytest.raises(Problem) as caught:
+        chosen(tmp_path, environ={"SDSCHAT_SDS_SYNC_INTERVAL": "5ms"})
+    assert (
+        str(caught.value) == "sds.sync_interval is 5ms, and must be from 10ms to 1d. (from SDSCHAT_SDS_SYNC_INTERVAL)"
+    )
+
+
+def test_a_mistyped_variable_is_a_warning(tmp_path: Path) -> None:
+    environ = {"SDSCHAT_BORKER": "mqtt://a", "SDSCHAT_WIRE": "nim", "SDSCHAT_XYZ": "1", "SDSCHAT_NAME": "ann"}
+    assert chosen(tmp_path, environ=environ).warnings == [
+        "The variable SDSCHAT_BORKER is not known here. Did you mean SDSCHAT_BROKER?",
+        "The variable SDSCHAT_WIRE is not known here. Did you mean SDSCHAT_SDS_WIRE?",
+        "The variable SDSCHAT_XYZ is not known here.",
+    ]
+
+
+def test_variables_that_are_read_elsewhere_or_say_nothing_are_no_mistake(tmp_path: Path) -> None:
+    environ = {"SDSCHAT_BROKER_PASSWORD": "p", "SDSCHAT_CONFIG": "c", "SDSCHAT_TEST_ALL": "1", "SDSCHAT_BORKER": ""}
+    assert chosen(tmp_path, environ=environ).warnings == []
 
 
 def test_an_unknown_name_in_a_file_is_a_warning(tmp_path: Path) -> None:
