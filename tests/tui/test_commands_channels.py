@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from sdschat.node.view_values import Person
+from sdschat.tui.commands.channels import person_line
 from tests.tui.stage import Stage, staged
 
 
@@ -85,6 +89,19 @@ async def test_who_tells_who_is_here(s: Stage) -> None:
     await s.enter("/who")
     await s.until_text("2 here, 2 known:")
     assert any("bob" in line and "here, heard" in line for line in s.log())
+
+
+@pytest.mark.parametrize(
+    ("person", "expected"),
+    [
+        (Person("a" * 32, "ann", True, 0, True), "ann aaaaaaaa you"),
+        (Person("b" * 32, "bob", True, 1000, False), "bob bbbbbbbb here, heard 4s ago"),
+        (Person("b" * 32, "bob", True, 0, False), "bob bbbbbbbb here, not heard"),
+        (Person("b" * 32, "bob", False, 1000, False), "bob bbbbbbbb not here, heard 4s ago"),
+    ],
+)
+def test_who_says_of_everybody_when_they_were_heard(person: Person, expected: str) -> None:
+    assert person_line(person, 5000) == expected
 
 
 @staged("lobby", "dev", peers=("bob",), size=(120, 30))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sdschat.node.view_values import Person
 from sdschat.tui.commands.registry import Command, CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.cleaning import clean, nick_text, short
@@ -71,12 +72,16 @@ def _who(host: Host, argument: str) -> None:
     people = host.view.people(host.channel)
     here = f"{sum(person.online for person in people)} here" if host.view.connected(host.channel) else "not connected"
     lines = [f"{here}, {len(people)} known:"]
-    for person in people:
-        state = "here" if person.online else "not here"
-        nick = nick_text(person.nick) or "(nothing signed yet)"
-        heard = "you" if person.own else f"{state}, heard {heard_words(person, now).removeprefix('gone, ')}"
-        lines.append(f"  {nick} {short(person.sender_id, 8)} {heard}")
+    lines += [f"  {person_line(person, now)}" for person in people]
     host.tell("\n".join(lines))
+
+
+def person_line(person: Person, now: int) -> str:
+    nick = nick_text(person.nick) or "(nothing signed yet)"
+    words = heard_words(person, now).removeprefix("gone, ")
+    if not person.own:
+        words = f"{'here' if person.online else 'not here'}, {'heard ' if person.heard_at else ''}{words}"
+    return f"{nick} {short(person.sender_id, 8)} {words}"
 
 
 def _split(host: Host, argument: str) -> None:
