@@ -46,11 +46,13 @@ class Opening:
             self.finish()
 
     def _all(self, channels: Sequence[str], join: Callable[[str], object]) -> Iterator[str]:
-        yield from load()
-        for name in channels:
-            join(name)
-            yield name
-        self.done = True
+        try:
+            yield from load()
+            for name in channels:
+                join(name)
+                yield name
+        finally:  # a step that fails ends the program, and until it has ended nothing is tried over and over
+            self.done = True
         _collect_garbage()
 
 

@@ -137,6 +137,20 @@ def test_letters_do_not_hurry_it_and_everything_else_has_the_channels_joined_fir
     assert not later.waiting
 
 
+def test_a_step_that_fails_is_the_last_one() -> None:
+    def join(name: str) -> None:
+        raise OSError(name)
+
+    later = Later()
+    opening = Opening(["lobby", "dev"], join, later)
+    opening.begin()
+    with pytest.raises(OSError, match="lobby"):
+        opening.before(events.Key("enter", "\r"))
+    assert opening.done
+    later.turn()
+    assert not later.waiting
+
+
 def test_garbage_is_collected_again_once_everything_is_loaded() -> None:
     gc.disable()
     opening = Opening(["lobby"], lambda name: name, Later())
