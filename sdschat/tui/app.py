@@ -160,7 +160,7 @@ class ChatApp(KeyedHost):
             self.panes.draw_banners()
         if what & (Stir.BADGES | Stir.CONNECTION | Stir.PEOPLE):
             self.panes.draw_badges()
-        if Stir.PEOPLE in what:
+        if what & (Stir.PEOPLE | Stir.CONNECTION):  # without a connection nobody is shown as here
             self.panes.draw_people()
 
     def _second(self) -> None:

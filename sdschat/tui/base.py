@@ -65,7 +65,8 @@ class BaseHost:
             words = talk_words(model.connection, partner, sync.unacked)
             several = len({channel_of(each) for each in self.order}) > 1
             return f"{words} in {clean_name(channel_of(name))}" if several else words
-        return sync_words(model.connection, sync, model.catching_up, model.history)
+        alone = not any(person.online for person in self.view.people(name) if not person.own)
+        return sync_words(model.connection, sync, model.catching_up, model.history, alone=alone)
 
     def find_message(self, prefix: str) -> str:
         prefix = prefix.strip().lower()

@@ -274,3 +274,28 @@ async def test_a_connection_that_was_lost_is_caught_up_with(s: Stage) -> None:
     Injection(s.app.node, "lobby").offline(False)
     await s.until_text("said meanwhile")
     await s.until_text("synced")
+
+
+@staged()
+async def test_a_channel_with_nobody_else_is_not_catching_up(s: Stage) -> None:
+    Injection(s.app.node, "lobby").offline(True)
+    await s.until_text("OFFLINE")
+    Injection(s.app.node, "lobby").offline(False)
+    await s.until_text("lobby  alone | 1 here")
+    s.world.start("bob")
+    await s.until_text("lobby  synced | 2 here")
+
+
+@staged()
+async def test_a_channel_without_messages_says_what_can_be_done(s: Stage) -> None:
+    assert "no messages here yet | what you write goes out with Enter" in s.text()
+    await s.enter("is anybody there?")
+    assert "no messages here yet" not in s.text()
+
+
+@staged(peers=("bob",))
+async def test_whoever_loses_the_connection_is_shown_as_not_connected_at_once(s: Stage) -> None:
+    await s.until_text("2 here")
+    Injection(s.app.node, "lobby").offline(True)
+    await s.until_text("OFFLINE")
+    assert "not connected" in s.text()

@@ -330,10 +330,13 @@ class ChannelModel:
             self.stirred |= Stir.ROWS
 
     def _mark_history(self) -> None:
-        """Above the first message: what is not here of what was said before it."""
-        first = self.timeline.first_key() if self.timeline.at_start else None
-        text = "" if first is None else history.sentence(self.history, self.view.history_since(self.name))
-        self.timeline.set_mark(history.mark(text, first[0]) if text and first is not None else None)
+        """Above the first message: what is not here of what was said before it. Where there is none: what to do."""
+        timeline, text = self.timeline, ""
+        first = timeline.first_key()
+        if timeline.at_start and (first is not None or not timeline.gaps):
+            text = history.sentence(self.history, self.view.history_since(self.name))
+            text = text or ("" if first else history.EMPTY)
+        timeline.set_mark(history.mark(text, first[0] if first else self.live_since) if text else None)
 
     def seen(self) -> None:
         """Somebody looks at the end of the log: nothing is unread any more. The line stays until they leave."""

@@ -9,6 +9,7 @@ from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import NoteItem, Tone
 from sdschat.tui.model.words import clock, day
 
+EMPTY: Final = "no messages here yet | what you write goes out with Enter | F1 help"
 _TOP: Final = (0, "")  # above every message
 
 

@@ -39,9 +39,10 @@ def offline_words(connection: ConnectionChanged, sync: Sync, now: int) -> str:
 
 
 def sync_words(
-    connection: ConnectionChanged, sync: Sync, catching_up: bool, history: CatchingUp | None = None
+    connection: ConnectionChanged, sync: Sync, catching_up: bool, history: CatchingUp | None = None,
+    *, alone: bool = False,
 ) -> str:  # fmt: skip
-    """The badge of a channel."""
+    """The badge of a channel. `alone`: nobody else is there, so there is nobody to be level with."""
     if connection.state == "disconnected":
         return "offline"
     if connection.state == "connecting":
@@ -55,7 +56,7 @@ def sync_words(
     if loading:
         found.insert(0, loading)
     elif not sync.missing:
-        found.insert(0, "catching up" if catching_up else "synced")
+        found.insert(0, "synced" if not catching_up else "alone" if alone else "catching up")
     return ", ".join(found)
 
 

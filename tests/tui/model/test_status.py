@@ -52,6 +52,15 @@ def test_the_badge_of_a_channel(connection: ConnectionChanged, sync: Sync, catch
     assert sync_words(connection, sync, catching_up) == expected
 
 
+@pytest.mark.parametrize(
+    ("catching_up", "sync", "expected"),
+    [(True, SYNCED, "alone"), (False, SYNCED, "synced"), (True, Sync(0, 1, 0, 0, 0), "alone, 1 lost")],
+    ids=["from the start", "left behind", "with what is lost"],
+)
+def test_nobody_is_caught_up_with_where_nobody_is(catching_up: bool, sync: Sync, expected: str) -> None:
+    assert sync_words(ON, sync, catching_up, alone=True) == expected
+
+
 def people(heard_at: int) -> list[Person]:
     return [Person("me", "ann", True, 0, True), Person(BOB, "bob", True, heard_at, False)]
 
