@@ -176,14 +176,20 @@ def test_whoever_lacks_something_is_told() -> None:
     assert world.peers["bob"].exchange.nudges == {"ann": 100}
 
 
-def test_who_was_there_first_lets_the_newcomer_compare_and_only_follows_when_told() -> None:
-    keys = some_keys(2000)
-    world = World({"ann": keys, "bob": keys[:1900]})
+def joined_one_after_the_other(ann: list[tuple[int, str]], bob: list[tuple[int, str]]) -> World:
+    """Ann has been waiting for a minute when bob comes."""
+    world = World({"ann": ann, "bob": bob})
     world.begin("ann")
     world.present("ann")
     world.run(MINUTE)
     world.begin("bob")
     world.present("ann", "bob")
+    return world
+
+
+def test_who_was_there_first_lets_the_newcomer_compare_and_only_follows_when_told() -> None:
+    keys = some_keys(2000)
+    world = joined_one_after_the_other(keys, keys[:1900])
     ann = world.peers["ann"].exchange.seeker
     assert ann.source == ""
     world.run(2 * MINUTE, ["bob"])
@@ -195,12 +201,7 @@ def test_who_was_there_first_lets_the_newcomer_compare_and_only_follows_when_tol
 
 def test_who_was_there_first_and_lacks_something_gets_it_as_soon_as_the_newcomer_knows() -> None:
     keys = some_keys(2000)
-    world = World({"ann": keys[:1900], "bob": keys})
-    world.begin("ann")
-    world.present("ann")
-    world.run(MINUTE)
-    world.begin("bob")
-    world.present("ann", "bob")
+    world = joined_one_after_the_other(keys[:1900], keys)
     world.run(MINUTE + 3000)
     assert world.keys("ann") == keys
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.pilot import Pilot
 
 from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged
 from sdschat.node.recorded import Recording, read_recording
@@ -137,6 +140,20 @@ async def until(app: ReplayApp, condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
+@contextlib.asynccontextmanager
+async def shown(recording: Recording) -> AsyncIterator[tuple[ReplayApp, Pilot[Any]]]:
+    """At its beginning, paused."""
+    player = Player(recording, playing=False)
+    await player.open()
+    app = ReplayApp(player)
+    try:
+        async with app.run_test(size=(120, 30)) as pilot:
+            yield app, pilot
+    finally:
+        app.view.close()
+        await player.close()
+
+
 def screen(app: ReplayApp) -> str:
     return "\n".join(
         "".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()
@@ -145,38 +162,31 @@ def screen(app: ReplayApp) -> str:
 
 def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back_in(recording: Recording) -> None:
     async def story() -> None:
-        player = Player(recording, playing=False)
-        await player.open()
-        app = ReplayApp(player)
-        try:
-            async with app.run_test(size=(120, 30)) as pilot:
-                await until(app, lambda: "RECORDING paused" in screen(app))
-                assert "one" not in screen(app)
-                for _ in range(60):
-                    if "one" in screen(app):
-                        break
-                    await pilot.press("f9")
-                    await pilot.pause()
-                assert "one" in screen(app)
-                assert "three" not in screen(app)
-                await pilot.press("f10")
-                assert player.speed > 1
-                app.set_speed(1000)
-                await pilot.press("f8")
-                await until(app, lambda: "three" in screen(app))
-                for _ in range(20):  # what the recording says while it plays may take the place of the hint
-                    app.composer.put("not to be sent")
-                    await pilot.press("enter")
-                    await pilot.pause()
-                    if "nothing can be sent" in screen(app):
-                        break
-                assert "nothing can be sent" in screen(app)
-                app.composer.put("/back 2")
+        async with shown(recording) as (app, pilot):
+            await until(app, lambda: "RECORDING paused" in screen(app))
+            assert "one" not in screen(app)
+            for _ in range(60):
+                if "one" in screen(app):
+                    break
+                await pilot.press("f9")
+                await pilot.pause()
+            assert "one" in screen(app)
+            assert "three" not in screen(app)
+            await pilot.press("f10")
+            assert app.player.speed > 1
+            app.set_speed(1000)
+            await pilot.press("f8")
+            await until(app, lambda: "three" in screen(app))
+            for _ in range(20):  # what the recording says while it plays may take the place of the hint
+                app.composer.put("not to be sent")
                 await pilot.press("enter")
-                await until(app, lambda: app.back_to is not None)
-        finally:
-            app.view.close()
-            await player.close()
+                await pilot.pause()
+                if "nothing can be sent" in screen(app):
+                    break
+            assert "nothing can be sent" in screen(app)
+            app.composer.put("/back 2")
+            await pilot.press("enter")
+            await until(app, lambda: app.back_to is not None)
         assert app.back_to is not None
         assert 0 < app.back_to < len(recording.steps)
 
@@ -188,18 +198,11 @@ def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back
 )
 def test_a_recording_is_slowed_down_and_gone_back_in_by_keys(recording: Recording, slower: str, back: str) -> None:
     async def story() -> None:
-        player = Player(recording, playing=False)
-        await player.open()
-        app = ReplayApp(player)
-        try:
-            async with app.run_test(size=(120, 30)) as pilot:
-                await pilot.press("f9", "f9", slower)
-                assert player.speed < 1
-                await pilot.press(back)
-                assert app.back_to is not None
-        finally:
-            app.view.close()
-            await player.close()
+        async with shown(recording) as (app, pilot):
+            await pilot.press("f9", "f9", slower)
+            assert app.player.speed < 1
+            await pilot.press(back)
+            assert app.back_to is not None
 
     asyncio.run(story())
 
