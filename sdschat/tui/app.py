@@ -180,11 +180,10 @@ class ChatApp(KeyedHost):
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
         self.panes.hint("")
-        self.composer.put("")  # now, so that a command which shows another channel leaves no draft of itself here
-        if await self.typist.submit(message.text):
+        if await self.typist.submit(message.text) or self.composer.text:
             self.composer.past.add(message.text)
-        elif not self.composer.text:
-            self.composer.put(message.text)
+        else:
+            self.composer.put(message.text)  # to be mended
 
     @on(Composer.Paged)
     def _paged(self, message: Composer.Paged) -> None:

@@ -23,6 +23,29 @@ async def test_enter_sends_and_an_empty_line_does_not(s: Stage) -> None:
     assert s.app.view.count("lobby") == 0
 
 
+async def at_once(s: Stage, text: str) -> None:
+    """As a terminal hands it over where somebody types faster than this is looked at."""
+    for letter in text:
+        s.app.post_message(events.Key("enter" if letter == "\r" else letter, letter))
+    await s.settle()
+
+
+@staged()
+async def test_what_is_typed_right_after_enter_stays(s: Stage) -> None:
+    await at_once(s, "one\rtwo\rthr")
+    assert [entry.text for entry in s.app.model.timeline.messages()] == ["one", "two"]
+    assert s.app.composer.text == "thr"
+
+
+@staged()
+async def test_a_command_that_fails_can_be_recalled_where_something_else_was_typed_already(s: Stage) -> None:
+    await at_once(s, "/nosuch\rtwo")
+    assert "no command" in s.hint()
+    assert s.app.composer.text == "two"
+    await s.press("up")
+    assert s.app.composer.text == "/nosuch"
+
+
 def test_every_key_is_pressed_by_some_test() -> None:
     written = "".join(path.read_text() for path in Path(__file__).parent.rglob("test_*.py"))
     bound = [binding for owner in (KeyedHost, LogView, LensBody, ReplayApp) for binding in owner.BINDINGS]

@@ -90,8 +90,10 @@ class Composer(TextArea):
         return actions.get(key)
 
     def _submit(self) -> None:
+        """The input is empty from here on: what is typed next may be here before anybody hears of this text."""
         text = self.text
         if text.strip():
+            self.put("")
             self.post_message(self.Submitted(text))
 
     def put(self, text: str) -> None:
