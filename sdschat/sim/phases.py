@@ -43,7 +43,8 @@ def patience(scenario: Scenario) -> int:
     """How long after healing everybody must have everything: five minutes with the spec's timers, in proportion with
     others, and after what is gone for good was given up."""
     config = scenario.config
-    bound = (20 if scenario.limits else 10) * config.sync_interval  # small windows and buffers take more rounds
+    # Small windows and buffers take more rounds: fifty messages through a buffer of six, four at a time.
+    bound = (30 if scenario.limits else 10) * config.sync_interval
     if scenario.wrong_clock:
         bound += scenario.wrong_clock  # until its messages are due
     if scenario.losing or not config.repair_enabled:  # without repair, parents from before joining are waited for
