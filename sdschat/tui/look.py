@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
@@ -24,6 +26,7 @@ _WIDE: Final = 70  # columns from which there is room for seconds and ids
 _NARROW_NICK, _WIDE_NICK = 8, 11
 _LEAST_TEXT: Final = 10
 _NOTHING: Final = Style()
+_COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # what stands before the text of a line in a table
 _WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "maybe", Phase.ACKED: "acked"}
 
 
@@ -157,12 +160,23 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
     wide, _, _ = _columns(width)
     tag = short(message_id) if wide and look.ids and message_id else ""
     room = max(_LEAST_TEXT, width - 3 - (len(tag) + 2 if tag else 0))
-    lines: list[Line] = []
-    for low, high in wrapped(text, room):
-        lines.append([Segment(f"{sign} ", style), Segment(text[low:high], style)])
+    shown = (part for line in text.split("\n") for part in _hanging(line, room))
+    lines: list[Line] = [[Segment(f"{sign} ", style), Segment(part, style)] for part in shown]
     if tag:
         _add_marks(lines, [Segment(tag, look.style("id"))], 2, width, look)
     return lines
+
+
+def _hanging(line: str, room: int) -> Iterator[str]:
+    """What does not fit goes on below the text of a table, and not below its first column."""
+    (low, high), *more = wrapped(line, room)
+    yield line[low:high]
+    if more:
+        column = _COLUMN.match(line)
+        indent = column.end() if column is not None and column.end() <= room // 2 else 0
+        rest = line[more[0][0] :]
+        for low, high in wrapped(rest, room - indent):
+            yield " " * indent + rest[low:high]
 
 
 def _note_lines(note: NoteItem, tone: str, width: int, look: Look) -> list[Line]:

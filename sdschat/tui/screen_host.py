@@ -101,7 +101,7 @@ class ScreenHost(BaseHost, App[int]):
                 where = f" and to {self.copies}"
             except OSError as error:
                 where = f"; it could not be written to {self.copies}: {error.strerror}"
-        self.warn(f"{what} copied to the clipboard, where the terminal allows that{where}")
+        self.warn(f"{what} is copied to the clipboard (where the terminal allows that){where}")
 
     def apply_keys(self) -> None:
         self.set_keymap(self.preferences.keys)

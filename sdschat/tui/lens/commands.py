@@ -71,26 +71,26 @@ def _view(name: str, usage: str, summary: str, details: str = "", aliases: tuple
 
 COMMANDS: Final[tuple[Command, ...]] = (
     Command(
-        "lens", "/lens [VIEW] [WORDS]", "look at what the protocol does (F2)", _lens, (),
+        "lens", "/lens [VIEW] [WORDS]", "Look at what the protocol does (F2)", _lens, (),
         f"Views: {', '.join(_VIEWS)}.\nWithout a view it opens and closes. Left and right change the view when the "
         "panel has the focus.", _lens_words, "lens",
     ),
     Command(
-        "why", "/why [ID]", "every step of a message's acknowledgement, with its cause", _why, (),
+        "why", "/why [ID]", "Every step of a message's acknowledgement, with its cause", _why, (),
         "Of the selected message, or of the one whose id begins so. Says who acknowledged it, in which packet and on "
         "what evidence; when it is sent again; or why nothing moves.", group="lens",
     ),
-    _view("repair", "/repair", "what is missing here and elsewhere, and when it is asked for and answered"),
-    _view("packet", "/packet [ID|N]", "a packet taken apart",
+    _view("repair", "/repair", "What is missing here and elsewhere, and when it is asked for and answered"),
+    _view("packet", "/packet [ID|N]", "A packet taken apart",
           "Of the selected message. /packet 12 takes apart one of the last packets, which /packet lists while no "
           "message is selected."),
-    _view("graph", "/graph", "who wrote knowing of what", aliases=("dag",)),
-    _view("matrix", "/matrix", "who is known to hold which message"),
-    _view("filter", "/filter", "how full the filters are, and how often one is wrong", aliases=("bloom",)),
-    _view("peers", "/peers", "clocks, timers and make of the participants"),
-    _view("events", "/events [WORDS]", "everything that happened; words narrow it down"),
+    _view("graph", "/graph", "Who wrote knowing of what", aliases=("dag",)),
+    _view("matrix", "/matrix", "Who is known to hold which message"),
+    _view("filter", "/filter", "How full the filters are, and how often one is wrong", aliases=("bloom",)),
+    _view("peers", "/peers", "Clocks, timers and make of the participants"),
+    _view("events", "/events [WORDS]", "Everything that happened; words narrow it down"),
     Command(
-        "fault", "/fault [WHAT]", "lose, delay, double, reorder or spoil packets on purpose", _fault, ("faults",),
+        "fault", "/fault [WHAT]", "Lose, delay, double, reorder or spoil packets on purpose", _fault, ("faults",),
         "/fault loss 30% in       lose packets: in, out, or both ways\n"
         "/fault duplicate 10%     let some through twice\n"
         "/fault reorder 20%       hold some back, to be overtaken\n"

@@ -207,6 +207,7 @@ class ChannelModel:
                 self.stirred |= Stir.ROWS | Stir.BADGES
             case CatchingUp():
                 self.history = what
+                self.catching_up = self.catching_up and what.state != "done"
                 self._gaps_stale = True
                 self.stirred |= Stir.ROWS | Stir.BADGES
             case ev.SyncReceived() | ev.SyncSent():

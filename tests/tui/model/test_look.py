@@ -34,6 +34,13 @@ ITEMS: list[Item] = [
     GapItem(Lost("e" * 64, BOB, NOON), (NOON, ""), "carol", ""),
     NoteItem("the program\nhas two lines to say", Tone.INFO, NOON, (NOON, ""), 1),
     NoteItem("attention", Tone.ALERT, NOON, (NOON, ""), 2),
+    NoteItem(
+        "  /bare     the log alone, for marking text with the mouse\n  late: above what was there already",
+        Tone.HELP,
+        NOON,
+        (NOON, ""),
+        3,
+    ),
 ]
 
 
@@ -53,6 +60,16 @@ def test_every_line_of_the_program_has_its_sign_in_the_gutter(glyphs: object) ->
     look = Look(glyphs=glyphs)  # type: ignore[arg-type]
     for item in ITEMS[4:]:
         assert all(line[0] != " " for line in lines(item, 40, look))
+
+
+def test_what_does_not_fit_into_a_line_of_a_table_goes_on_below_its_text() -> None:
+    assert lines(ITEMS[-1], 40) == [
+        "»   /bare     the log alone, for",
+        "»             marking text with the",
+        "»             mouse",
+        "»   late: above what was there already",
+    ]
+    assert lines(ITEMS[-1], 30)[-2:] == ["»   late: above what was", "»   there already"]
 
 
 def test_with_ascii_nothing_of_ours_is_beyond_it() -> None:
