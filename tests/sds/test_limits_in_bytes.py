@@ -1,0 +1,52 @@
+"""Bounds that count bytes and not messages: what is parked in a channel, and what is pushed in a minute."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdschat.sds import limits
+from sdschat.sds.config import Config
+from sdschat.sds.values import Message
+from tests.sds.group import CODEC, QUIET, START, Group, forge
+from tests.spec.test_s_026_to_040_receive import filter_of
+
+SIZE = 32 * limits.KIB
+SHARE = limits.PARKED_BYTES_PER_SENDER // SIZE
+ALL = limits.PARKED_BYTES_PER_CHANNEL // SIZE
+
+
+def dated_ahead(sender: str, place: int, size: int) -> Message:
+    """A message to be parked, whose packet has exactly this many bytes."""
+
+    def of(content: int) -> Message:
+        return forge(sender, f"m{place}", START + 10 * QUIET.max_skew + place, content=b"x" * content)
+
+    message = of(size - (len(CODEC.encode(of(size))) - size))
+    assert len(CODEC.encode(message)) == size
+    return message
+
+
+@pytest.mark.parametrize(("extra", "stay"), [(-1, ALL), (0, ALL), (1, ALL - 1)])
+def test_bytes_parked_in_one_channel(extra: int, stay: int) -> None:
+    group = Group("a")
+    for place in range(ALL - 1):
+        group.give("a", dated_ahead(f"p{place // SHARE}", place, SIZE))
+    group.give("a", dated_ahead("newcomer", ALL, SIZE + extra))
+    held = group["a"].channel.state.incoming.held
+    assert (f"m{ALL}" in held, len(held)) == (True, stay)
+
+
+def test_bytes_pushed_in_a_minute() -> None:
+    at_once = replace(Config(), id_rule="text", push_delay_min=1000, push_delay_max=1000)
+    group = Group("a", config=at_once, settle=2000)
+    each, count = 60_000, 12
+    for place in range(count):
+        group.give("a", forge("b", f"m{place}", group.now.wall + place, content=b"x" * each))
+    group.tick(at_once.push_grace)
+    group.give("a", forge("c", "s", group.now.wall, content=None, bloom_filter=filter_of("nothing of these")))
+    group.tick(1000)
+    assert len(group["a"].messages("push")) == limits.PUSH_BYTES_PER_MINUTE // each
+    group.tick(60_000)
+    assert len(group["a"].messages("push")) == count
