@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -19,7 +19,7 @@ from sdschat.cli.sources import Chosen
 from sdschat.cli.text import moment, parse_moment, safe
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import Codec, Message
-from sdschat.store.journal import json_lines
+from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 from sdschat.store.shown import StoredMessage
 
@@ -51,10 +51,12 @@ def command(chosen: Chosen, channel: str, as_json: bool, form: str, journal: boo
     name = channel_name(channel)
     since, until = _moments(which["since"], which["until"])
     form = "json" if as_json else form
+    if journal:
+        _refuse_what_events_have_not(form, which)
     with open_reader(chosen) as reader:
         require_channel(reader, chosen, name)
         if journal:
-            rows = shown(reader.journal(name), "journal", None)
+            rows = _within(shown(reader.journal(name), "journal", None), since, until)
             write_journal(rows) if form == "parquet" else _print(json_lines(rows))
             return
         found = reader.messages(
@@ -68,6 +70,17 @@ def command(chosen: Chosen, channel: str, as_json: bool, form: str, journal: boo
         else:
             show = {"text": _text, "json": _json(codec_of(chosen)), "md": _markdown}[form]
             _print(map(show, found))
+
+
+def _refuse_what_events_have_not(form: str, which: Mapping[str, Any]) -> None:
+    for option, given in (("--search", which["search"]), ("--last", which["last"]), ("--format md", form == "md")):
+        if given:
+            raise Problem(f"{option} is for messages, not for --journal. --since and --until are for both.", WRONG_USE)
+
+
+def _within(rows: Iterable[JournalRow], since: int | None, until: int | None) -> Iterator[JournalRow]:
+    """All of them are looked at: where a clock was set back, times are not in order."""
+    return (row for row in rows if (since is None or row.ts_ms >= since) and (until is None or row.ts_ms <= until))
 
 
 def _messages_in(reader: Reader, channel: str) -> int:

@@ -118,6 +118,20 @@ def test_log_as_markdown_and_journal(home: Path, lines: Lines) -> None:
     assert {row["channel"] for row in journal} == {"späti"}
 
 
+def test_the_journal_can_be_narrowed_by_time_and_by_nothing_else(home: Path, lines: Lines) -> None:
+    every = lines("log", "lobby", "--journal")
+    first, last = every[0]["ts_ms"], every[-1]["ts_ms"]
+    assert first < last
+    since = lines("log", "lobby", "--journal", "--since", str(first + 1))
+    until = lines("log", "lobby", "--journal", "--until", str(first))
+    assert since
+    assert until
+    assert until + since == every
+    for option, value in (("--search", "release"), ("--last", "1"), ("--format", "md")):
+        done = run(home, "log", "lobby", "--journal", option, value, "--name", "ann")
+        assert (done.returncode, option in done.stderr, done.stdout) == (2, True, ""), done
+
+
 def test_log_and_journal_as_parquet(home: Path, lines: Lines) -> None:
     needs_module("pyarrow")
     parquet = needs_module("pyarrow.parquet")
