@@ -38,7 +38,7 @@ def command(
       sdschat broker --listen 0.0.0.0:8883 --cert-file cert.pem --key-file key.pem
 
     The password comes from SDSCHAT_BROKER_PASSWORD, the file, or a prompt. Whoever connects to it gives
-    --broker mqtt://host:port.
+    --broker mqtt://host:port. It speaks MQTT 3.1.1.
     """
     host, port = _place(listen)
     if (cert_file is None) != (key_file is None):
