@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widgets import Static
 
 from sdschat.node.places import Places, channel_of, peer_of
@@ -28,6 +29,7 @@ from sdschat.tui.themes import PALETTES, PLAIN
 from sdschat.tui.typist import Typist
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView
+from sdschat.tui.widgets.whole_cells import WholeCells
 
 
 class ScreenHost(BaseHost, App[int]):
@@ -52,6 +54,7 @@ class ScreenHost(BaseHost, App[int]):
         self.copies = copies
         self.theme_now = theme_now
         self.look = Look(glyphs=ASCII if ascii_only else UNICODE)
+        ScrollBar.renderer = WholeCells if ascii_only else ScrollBarRender
         self.keeper = Keeper(view, self.desktop)
         self.said_at_start = list(said)
         self.wanted = list(channels)
@@ -75,6 +78,8 @@ class ScreenHost(BaseHost, App[int]):
     # What commands may use (`Host`).
 
     def tell(self, text: str, *, help: bool = False) -> None:
+        if not self.logs.display:
+            self.lens.close()  # it covers the log, and with it what was asked for
         self.model.note(text, self.view.now().wall, Tone.HELP if help else Tone.INFO)
         self.draw_soon()
 
@@ -136,6 +141,7 @@ class ScreenHost(BaseHost, App[int]):
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
         self.set_class(palette is PLAIN, "-plain")
+        self.set_class(self.look.glyphs is ASCII, "-ascii")
         preferences = self.preferences
         self.look = Look(palette, self.look.glyphs, preferences.ids, preferences.links)
         self.log_view.restyle(self.look)

@@ -155,6 +155,10 @@ def test_ascii_is_ascii(tmp_path: Path) -> None:
         ann.until_text("hosting the broker")
         ann.enter("plain words")
         ann.until_text("> unacked")
+        ann.enter("/help")
+        ann.until_text("/help NAME tells more")
+        ann.enter("/lens events")
+        ann.until_text("channel opened")
         assert ann.text().isascii()
 
 

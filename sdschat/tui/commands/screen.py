@@ -27,7 +27,7 @@ def _help(host: Host, argument: str) -> None:
         found = sorted(command for command in host.registry.commands if command.group == group)
         if found:
             lines.append(f"{title}:")
-            lines += [f"  {command.usage:<20} {command.summary}" for command in found]
+            lines += [f"  {command.usage:<21} {command.summary}" for command in found]
     lines.append("/help NAME tells more of a command, /keys lists the keys, /legend the signs. //x sends /x.")
     host.tell("\n".join(lines), help=True)
 

@@ -10,7 +10,7 @@ from sdschat.tui.commands.registry import Command
 if TYPE_CHECKING:
     from sdschat.tui.host import Host
 
-_VIEWS: Final = ("why", "repair", "packet", "graph", "matrix", "filter", "peers", "log", "faults")
+_VIEWS: Final = ("why", "repair", "packet", "graph", "matrix", "filter", "peers", "events", "faults")
 _FAULTS: Final = (
     "loss", "duplicate", "reorder", "corrupt", "delay", "partition", "rejoin", "offline", "online", "skew", "off",
 )  # fmt: skip
@@ -63,9 +63,8 @@ def _fault_words(host: Host, argument: str) -> Iterable[str]:
 
 
 def _view(name: str, usage: str, summary: str, details: str = "", aliases: tuple[str, ...] = ()) -> Command:
-    view = {"events": "log"}.get(name, name)
     return Command(
-        name, usage, summary, lambda host, argument: _show(host, view, argument), aliases, details, group="lens"
+        name, usage, summary, lambda host, argument: _show(host, name, argument), aliases, details, group="lens"
     )  # fmt: skip
 
 

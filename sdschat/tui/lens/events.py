@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final, get_args
 
 from sdschat.node import facts
+from sdschat.node.catchup_facts import CatchingUp, DirectRefused, DirectSaid
+from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds import events as ev
 from sdschat.sds.describe import describe
 from sdschat.tui.lens.lines import Line, heading, line, paragraph
@@ -83,7 +85,31 @@ def words(sight: Sight, what: facts.What) -> str:
             return clean(f"not sent ({failure}): {detail}", limit=_LIMIT)
         case facts.Joined():
             return "channel opened"
-    return _plain(sight, what)
+    return _of_sources(sight, what) or _plain(sight, what)
+
+
+def _of_sources(sight: Sight, what: facts.What) -> str:
+    """What passes between two: catching up, direct messages, Stores. Empty for anything else."""
+    match what:
+        case CatchingUp(state=state, done=done, total=total, source=source):
+            from_whom = f" with {sight.who(source)}" if source else ""
+            return f"catching up: {state}{from_whom}{f', {done} of {total}' if total else ''}"
+        case DirectSaid(message_id=message_id, sender_id=sender, to=to, opened=opened, own=own):
+            who = f"to {sight.who(to)}" if own else f"of {sight.who(sender)}"
+            return f"direct {short(message_id)} {who}: {clean(opened.text or '', limit=60)}"
+        case DirectRefused(sender_id=sender, why=why):
+            return clean(f"a direct message of {sight.who(sender)} is refused: {why}", limit=_LIMIT)
+        case StoreAsked(store_id=store, why=why, message_ids=ids):
+            named = f", {count(len(ids), 'id')}" if ids else ""
+            return f"the Store {sight.who(store)} is asked for {why}{named}"
+        case StoreAnswered(store_id=store, why=why, messages=messages, unknown=unknown):
+            lacks = f", and has not {len(unknown)} of them" if unknown else ""
+            return f"the Store {sight.who(store)} answered for {why}: {count(messages, 'message')}{lacks}"
+        case StoreSilent(store_id=store, why=why, reason=reason):
+            return clean(f"the Store {sight.who(store)} gave no answer for {why}: {reason}", limit=_LIMIT)
+        case StoreLeft(store_id=store, detail=detail):
+            return clean(f"the Store {sight.who(store)} is not asked any more: {detail}", limit=_LIMIT)
+    return ""
 
 
 def _named(sight: Sight, full: str) -> str:

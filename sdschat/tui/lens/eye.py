@@ -31,7 +31,7 @@ VIEWS: Final[Mapping[str, Callable[[Sight], list[Line]]]] = {
     "matrix": matrix.view,
     "filter": gauge.view,
     "peers": people.view,
-    "log": events.view,
+    "events": events.view,
     "faults": faults.view,
 }
 _EARLIER: Final = 200  # messages of the log that are looked at from before

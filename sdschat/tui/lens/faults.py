@@ -16,7 +16,8 @@ USES: Final = (
     ("/fault delay 500ms out", "half to one and a half of it"),
     ("/fault partition bob", "hear nothing that bob wrote"),
     ("/fault rejoin bob", "hear it again"),
-    ("/fault offline", "no connection; /fault online ends it"),
+    ("/fault offline", "no connection"),
+    ("/fault online", "connected again"),
     ("/fault skew +90s", "this clock is wrong"),
     ("/fault off", "no faults"),
 )

@@ -95,7 +95,7 @@ def test_messages_nicks_ids_quotes_gaps_members_and_every_view_of_the_lens(tmp_p
 def test_errors_and_everything_else_that_is_told(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage(tmp_path, size=(110, 40)) as s:
-            s.app.lens.open("log")
+            s.app.lens.open("events")
             for text in FEW:
                 for what in told(text):
                     tell(s.app.node, "lobby", what)

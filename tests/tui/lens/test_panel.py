@@ -45,7 +45,7 @@ COMMAND_VIEWS = (
     ("/filter", "filter", "our filter"),
     ("/bloom", "filter", "our filter"),
     ("/peers", "peers", "participants"),
-    ("/events", "log", "event"),
+    ("/events", "events", "event"),
     ("/fault", "faults", "faults injected"),
     ("/faults", "faults", "faults injected"),
     *((f"/lens {view}", view, "") for view in VIEWS),
@@ -89,6 +89,17 @@ def test_the_panel_takes_the_whole_of_a_small_terminal(tmp_path: Path) -> None:
         await s.press("f2")
         await s.enter("hello")
         await s.until_text("hello")
+
+    play(tmp_path, story, size=(80, 24))
+
+
+def test_what_a_command_says_is_not_behind_the_panel(tmp_path: Path) -> None:
+    async def story(s: Stage) -> None:
+        await s.press("f2")
+        await s.until_text("what we miss")
+        await s.press("f1")
+        await s.until_text("/help NAME tells more of a command")
+        assert not s.app.lens.is_open
 
     play(tmp_path, story, size=(80, 24))
 

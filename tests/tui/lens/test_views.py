@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.catchup_facts import CatchingUp, DirectRefused
+from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged, What
 from sdschat.node.faulting import Injection
 from sdschat.node.settings import Value
+from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.events import RepairRequested, StateChanged
@@ -166,7 +168,7 @@ def test_the_other_side_shows_who_asked(tmp_path: Path) -> None:
             await look["eve"].until_texts("bob misses this")
             Injection(look["bob"].node, ROOM).off()
             look.say("eve", "names it")
-            await look.until("log", f"answer {mine[:4]} to be sent", "requested by bob")
+            await look.until("events", f"answer {mine[:4]} to be sent", "requested by bob")
             await look.until("repair", f"{mine[:4]} answered by us")
 
     asyncio.run(story())
@@ -305,12 +307,35 @@ def test_the_log_is_narrowed_down_by_words_and_without_words(tmp_path: Path) -> 
             theirs = look.say("bob", "find me")
             await look.own.until_texts("find me")
             look.say("ann", "something else")
-            await look.until("log", "sync", "find me", "something else")
-            found = look.text("log", argument="delivered bob")
+            await look.until("events", "sync", "find me", "something else")
+            found = look.text("events", argument="delivered bob")
             assert "find me" in found
             assert "something else" not in found
-            assert theirs[:4] in look.text("log", argument=theirs[:6])
-            assert "sync received" not in look.text("log", argument="-sync")
+            assert theirs[:4] in look.text("events", argument=theirs[:6])
+            assert "sync received" not in look.text("events", argument="-sync")
+
+    asyncio.run(story())
+
+
+def test_what_passes_between_two_has_words_and_no_names_of_the_program(tmp_path: Path) -> None:
+    store = "5" * 32
+    told: dict[What, str] = {
+        CatchingUp("loading", 3, 9, store, "", 0): "catching up: loading with <55555555>, 3 of 9",
+        CatchingUp("waiting", 0, 0, "", "", 0): "catching up: waiting",
+        DirectRefused(store, "it cannot be read"): "a direct message of <55555555> is refused: it cannot be read",
+        StoreAsked(store, "missing", ("a" * 64,)): "the Store <55555555> is asked for missing, 1 id",
+        StoreAnswered(store, "missing", ("a" * 64,), ("a" * 64,), 0):
+            "the Store <55555555> answered for missing: 0 messages, and has not 1 of them",
+        StoreSilent(store, "page", (), "busy"): "the Store <55555555> gave no answer for page: busy",
+        StoreLeft(store, "box", "it lied"): "the Store <55555555> is not asked any more: it lied",
+    }  # fmt: skip
+
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            for what in told:
+                look.eye.hear(Fact(ROOM, 0, what))
+            shown = look.text("events", width=200)
+            assert [words for words in told.values() if words not in shown] == []
 
     asyncio.run(story())
 
