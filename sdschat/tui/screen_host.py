@@ -25,6 +25,7 @@ from sdschat.tui.model.keeper import Keeper
 from sdschat.tui.model.past import Past
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
+from sdschat.tui.terminal_end import OutlastingDriver
 from sdschat.tui.themes import PALETTES, PLAIN
 from sdschat.tui.typist import Typist
 from sdschat.tui.widgets.composer import Composer
@@ -41,7 +42,7 @@ class ScreenHost(BaseHost, App[int]):
     ) -> None:  # fmt: skip
         """`theme_now`: whatever the preferences say. `said`: to be told at the start. `copies`: the file in which
         what was copied is kept as well, for terminals that have no clipboard."""
-        super().__init__()
+        super().__init__(OutlastingDriver)
         self.node = view.node
         self.view = view
         self.preferences = preferences

@@ -43,6 +43,7 @@ class Terminal:
         )
         self._slave = slave
         self.descriptor = master
+        self._open: tuple[int, ...] = (master, slave)
 
     def read(self, patience: float = 0.05) -> bytes:
         """What has come, waiting for it that long."""
@@ -99,11 +100,33 @@ class Terminal:
         if self.process.poll() is None:
             self.process.send_signal(number)
 
+    def hang_up(self) -> None:
+        """The window is closed. With it come the signals that the kernel sends to whom a terminal belongs; the second
+        one once the first was heard, at which Textual begins to read the terminal anew. Sizes make it draw."""
+        before = self._threads()
+        self._close_descriptors()
+        self.process.send_signal(signal.SIGCONT)
+        deadline = time.monotonic() + PATIENCE
+        while self._threads() <= before:
+            assert time.monotonic() < deadline, "SIGCONT is not heard"
+            time.sleep(0.01)
+        for _ in range(40):
+            self.process.send_signal(signal.SIGWINCH)
+            time.sleep(0.005)
+        self.process.send_signal(signal.SIGHUP)
+
+    def _threads(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
     def close(self) -> None:
         self.kill()
         self.process.wait()
-        for descriptor in (self.descriptor, self._slave):
+        self._close_descriptors()
+
+    def _close_descriptors(self) -> None:
+        for descriptor in self._open:
             os.close(descriptor)
+        self._open = ()
 
     def __enter__(self) -> Terminal:
         return self

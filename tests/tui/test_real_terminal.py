@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.processes import command, environment
 from tests.transport.worlds import Mosquitto, free_port
-from tests.tui.terminal import Terminal
+from tests.tui.terminal import PATIENCE, Terminal
 
 # What goes wrong in here stands for any error of our own: a local variable holds what must not be shown.
 BROKEN = """
@@ -89,6 +89,13 @@ def test_however_it_ends_the_terminal_is_as_it_was(tmp_path: Path, how: str | in
             ann.kill(how)
         assert ann.wait() == code
         assert ann.restored()
+
+
+def test_a_terminal_that_is_closed_takes_the_program_with_it(tmp_path: Path) -> None:
+    with Terminal(join("ann", free_port()), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        ann.hang_up()
+        assert ann.process.wait(PATIENCE) == 143
 
 
 def test_a_crash_shows_no_locals_leaves_a_report_and_restores_the_terminal(tmp_path: Path) -> None:

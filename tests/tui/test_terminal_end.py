@@ -1,0 +1,33 @@
+"""A terminal that goes away holds nobody up."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
+
+from sdschat.tui.app import ChatApp
+from sdschat.tui.terminal_end import Outlasting, OutlastingDriver
+from tests.tui.stage import Stage, staged
+
+
+@pytest.mark.timeout(30)
+def test_what_is_written_to_a_terminal_that_is_gone_is_waited_for_by_nobody() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", buffering=1, closefd=False) as file:
+        thread = WriterThread(Outlasting(file))  # type: ignore[arg-type]
+        thread.start()
+        for _ in range(3 * MAX_QUEUED_WRITES):
+            thread.write("a line that nobody reads\n")
+        thread.stop()
+        assert not thread.is_alive()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), writer)  # so that what the file still holds can go
+    os.close(writer)
+
+
+@staged()
+async def test_the_application_writes_like_that(s: Stage) -> None:
+    assert isinstance(s.app, ChatApp)
+    assert s.app.driver_class is OutlastingDriver
