@@ -49,7 +49,7 @@ def describe(
     thing: ev.Event | Message | Packet | Refusal | ChannelState, name: Namer = short, moment: Moment = str
 ) -> str:
     """`thing` in one line. `name` writes message and participant ids, `moment` epoch milliseconds."""
-    return _line(thing, _View(name, moment))
+    return _line(thing, _View(lambda full: _printable(name(full)), moment))
 
 
 def describe_filter(packed: bytes | None, moment: Moment = str) -> str:
@@ -75,10 +75,16 @@ def _line(thing: object, view: _View) -> str:
     raise TypeError(f"nothing is known about describing a {type(thing).__name__}")
 
 
+def _printable(text: str) -> str:
+    """In one line: also U+2028 and its like, which some take for the end of one, are escaped."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+
+
 def _text(content: bytes | None) -> str:
     """Content as quoted text, cut short; control characters and broken UTF-8 are escaped."""
-    text = (content or b"").decode("utf-8", "backslashreplace")
-    safe = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    safe = _printable((content or b"").decode("utf-8", "backslashreplace"))
     return f'"{safe[:_LONGEST_TEXT]}{"..." if len(safe) > _LONGEST_TEXT else ""}"'
 
 

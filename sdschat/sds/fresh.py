@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
 from sdschat.sds.bloom.compact import Shape, mask
+from sdschat.sds.limits import FRESH_KEPT
 
 
 class Fresh:
@@ -33,6 +34,8 @@ class Fresh:
     def note(self, message_id: str, at: int) -> None:
         self.forget(message_id)  # it may have come before, and been dropped
         self._came[message_id] = at
+        if len(self._came) > FRESH_KEPT:
+            self._came.popitem(last=False)
         if self._older:
             self._newer.append(message_id)
             if len(self._newer) > len(self._came):  # nobody asks

@@ -60,5 +60,6 @@ UNACKED_KEPT = 65_536  # own messages that wait to be acknowledged; `send` refus
 POSSIBLY_ACKED_KEPT = 2048  # own messages possibly acknowledged that stay in the outgoing buffer
 LEFT_KEPT = 2048  # own messages that left it possibly acknowledged, which a mention still acknowledges
 SETTLED_KEPT = 64  # acknowledged own messages whose further evidence is still recorded
+FRESH_KEPT = 4096  # messages taken to be on their way to others, of all that came within `push.grace`
 EPHEMERAL_SEEN = 256
 MAX_EVIDENCE = 128  # peers remembered for each own message

@@ -50,7 +50,13 @@ class OutgoingBuffer:
     def add(self, message: Outgoing) -> None:
         self.open[message.message_id] = message
         self._ages.append((message.lamport, message.message_id))
+        self._forget_ages()
         self.changed[message.message_id] = message
+
+    def _forget_ages(self) -> None:
+        """Let go of the ages of messages that are no longer open, once most of them are."""
+        if len(self._ages) > 64 + 2 * len(self.open):
+            self._ages[:] = [age for age in self._ages if age[1] in self.open]
 
     def arm(self, message: Outgoing, due: int) -> None:
         message.due = due
@@ -59,9 +65,8 @@ class OutgoingBuffer:
 
     def newest_first(self, floor: int) -> Iterator[Outgoing]:
         """Open messages dated from `floor` on."""
+        self._forget_ages()
         ages = self._ages
-        if len(ages) > 64 + 2 * len(self.open):
-            ages[:] = [age for age in ages if age[1] in self.open]
         start = bisect_left(ages, (floor, "")) if floor else 0
         for place in range(len(ages) - 1, start - 1, -1):
             message = self.open.get(ages[place][1])

@@ -62,7 +62,7 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     s.window = RecentWindow(s.history.newest(RECENT_WINDOW))
     s.gaps = Gaps(snapshot.gaps)
     s.hints = {hint.message_id: hint.hint for hint in snapshot.hints}
-    for missing in snapshot.missing:
+    for missing in sorted(snapshot.missing, key=lambda row: row.since):  # the youngest is the last
         s.requests.restore(missing, now, s.config)
     for known in snapshot.outgoing:
         s.outgoing.restore(known, now, 2 * s.config.resend_max)

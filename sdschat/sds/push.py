@@ -49,11 +49,13 @@ class PushBuffer(OwedBuffer[Push]):
     def has_it(self, push: Push, sender_id: str) -> bool:
         """A peer no longer lacks it; true where nobody else does."""
         del push.wanted_by[sender_id]
-        if push.wanted_by:
-            self.charge(push, next(iter(push.wanted_by)))
-            return False
-        self.rest(push)
-        return True
+        heir = next((other for other in push.wanted_by if self.share(other) < PUSHES_PER_SENDER), None)
+        if heir is None:  # or nobody who may be owed more: their next filters ask for it again
+            self.rest(push)
+            return True
+        push.wanted_by = {heir: None, **push.wanted_by}
+        self.charge(push, heir)
+        return False
 
     def settle(self, push: Push, not_before: int) -> None:
         """Sent, by us or by another: nobody is waiting now, and it is not sent again before `not_before`."""

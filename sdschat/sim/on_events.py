@@ -15,7 +15,7 @@ from sdschat.sds.events import (
     RepairRequested,
     StateChanged,
 )
-from sdschat.sds.rows import MissingRow, Table
+from sdschat.sds.rows import FORGOTTEN, AckState, MissingRow, Table
 from sdschat.sds.steps.acks import CERTAIN
 from sdschat.sds.values import Reason
 from sdschat.sim.ledger import Ledger, Seen
@@ -85,7 +85,16 @@ def _delivered(ledger: Ledger, seen: Seen, event: Delivered) -> None:
             _gap(ledger, seen, parent, lamport, what)
         else:
             raise Violation("I3", f"{what} was told before {parent[:8]}, on which it depends")
+        _mentioned(seen, parent, message.sender_id)
     seen.told[message_id] = None
+
+
+def _mentioned(seen: Seen, message_id: str, sender_id: str) -> None:
+    """Who names an own message has it. What left the buffer long ago is no longer looked up."""
+    own = seen.outgoing.get(message_id)
+    if own is None or own.state is AckState.ACKED or own.due == FORGOTTEN or sender_id == seen.name:
+        return
+    raise Violation("I7", f"{seen.name} heard {sender_id} name {message_id[:8]}, and does not count it as acknowledged")
 
 
 def _gap(ledger: Ledger, seen: Seen, parent: str, lamport: int, what: str) -> None:

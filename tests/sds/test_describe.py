@@ -129,3 +129,8 @@ def test_describing_changes_nothing() -> None:
 def test_something_else_is_a_wrong_call() -> None:
     with pytest.raises(TypeError, match="describing a int"):
         describe(5)  # type: ignore[arg-type]
+
+
+def test_an_id_of_another_make_cannot_break_the_line() -> None:
+    line = describe(Packet(b"12345", "resend", "one\u2028two"), name=str)
+    assert line == "resend one\\x2028two, 5 bytes"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sdschat.sds.bloom.compact import mask, shape_for
 from sdschat.sds.fresh import Fresh
+from sdschat.sds.limits import FRESH_KEPT
 
 SHAPE = shape_for(256, 1e-4)
 STEPS = st.lists(
@@ -53,3 +54,11 @@ def test_what_nobody_asks_about_is_not_kept_longer_than_it_is_fresh() -> None:
         fresh.note(f"message {at}", at)
         fresh.trim(at - 10)
     assert len(fresh._newer) <= 11
+
+
+def test_of_a_flood_only_the_newest_count_as_fresh() -> None:
+    fresh = Fresh()
+    for number in range(FRESH_KEPT + 5):
+        fresh.note(f"message {number}", 0)
+    kept = list(fresh)
+    assert (len(kept), kept[0]) == (FRESH_KEPT, "message 5")

@@ -143,7 +143,7 @@ def row_of(group: Group, message_id: str) -> OutgoingRow:
 def test_an_equal_range_acknowledges_what_has_left_the_buffer() -> None:
     with limits((("POSSIBLY_ACKED_KEPT", 4),)):
         group = channel_with_one_peer(10)
-        review_equal_range(group["a"].channel.state, "b", group["a"].log)
+        review_equal_range(group["a"].channel.state, "b", "s1", group["a"].log)
         group.collect("a")
         assert {row_of(group, message_id).state for message_id in group["a"].log} == {AckState.ACKED}
 

@@ -30,6 +30,12 @@ def one_bloom_hit_is_an_ack() -> Iterator[None]:
 
 
 @defect
+def mentions_are_not_looked_at() -> Iterator[None]:
+    with instead(acks.review_causal_history, lambda s, message: None):
+        yield
+
+
+@defect
 def two_filters_of_one_peer_are_an_ack() -> Iterator[None]:
     old = acks.review_filter
 

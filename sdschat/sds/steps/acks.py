@@ -61,7 +61,7 @@ def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: 
             yield known
 
 
-def review_equal_range(s: ChannelState, sender_id: str, ids: list[str]) -> None:
+def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: list[str]) -> None:
     """A peer's fingerprint over a range of its log equals ours over these ids: it has every one of them.
 
     Mentions only ever name the newest messages, and filters forget; without this, all but the last of many messages
@@ -72,7 +72,7 @@ def review_equal_range(s: ChannelState, sender_id: str, ids: list[str]) -> None:
     for message_id in ids:
         known = s.outgoing.open.get(message_id) or s.outgoing.left.get(message_id)
         if known is not None:
-            _witness(s, known, Evidence(sender_id, "range", "", s.now.wall, COLLISION))
+            _witness(s, known, Evidence(sender_id, "range", packet_id, s.now.wall, COLLISION))
 
 
 def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
@@ -80,7 +80,7 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     old = known.evidence.get(evidence.sender_id)
     if old is not None and (old.how in CERTAIN or evidence.how not in CERTAIN):
         return  # the same participant again: nothing new
-    if old is None and len(known.evidence) >= MAX_EVIDENCE:
+    if old is None and len(known.evidence) >= MAX_EVIDENCE and not _make_room(known, evidence):
         return
     known.evidence[evidence.sender_id] = evidence
     s.outgoing.changed[known.message_id] = known
@@ -95,6 +95,16 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     by = tuple(known.evidence)
     s.events.append(StateChanged(known.message_id, known.state, by, max(0, known.sends - 1), evidence))
     s.events += [LeftOutgoing(message_id) for message_id in left]
+
+
+def _make_room(known: Outgoing, evidence: Evidence) -> bool:
+    """What is certain takes the place of the filter that is likeliest to be wrong: names are free, and however many
+    filters hold a message, whoever names it acknowledges it."""
+    weakest = max(known.evidence.values(), key=lambda other: (other.how not in CERTAIN, other.error_rate))
+    if evidence.how not in CERTAIN or weakest.how in CERTAIN:
+        return False
+    del known.evidence[weakest.sender_id]
+    return True
 
 
 def acknowledged(known: Outgoing) -> bool:

@@ -42,4 +42,4 @@ def review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int)
         peer.reviewed_at = s.now.mono
         review_lacks(s, peer, received, lamport)
         if isinstance(received, CompactFilter) and not message.content:
-            review_range(s, peer, received)
+            review_range(s, peer, message.message_id, received)

@@ -94,7 +94,7 @@ def _held_ids(s: ChannelState, low: int, high: int) -> list[str]:
     return ids
 
 
-def review_range(s: ChannelState, peer: Peer, received: CompactFilter) -> None:
+def review_range(s: ChannelState, peer: Peer, packet_id: str, received: CompactFilter) -> None:
     """Hold a peer's range against ours. Below our join horizon we are not complete, and do not compare."""
     theirs = received.range_print
     if theirs is not None and s.horizon <= theirs.low <= theirs.high:
@@ -103,7 +103,7 @@ def review_range(s: ChannelState, peer: Peer, received: CompactFilter) -> None:
             s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
             _owe(s, theirs.low, theirs.high)
         else:
-            review_equal_range(s, peer.sender_id, ids)
+            review_equal_range(s, peer.sender_id, packet_id, ids)
     answer = received.range_filter
     if answer is not None and answer.low <= answer.high:
         _review_range_filter(s, peer, answer)
