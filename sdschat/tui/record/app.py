@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
+from sdschat.node.facts import Fact, Joined
 from sdschat.node.places import Places
 from sdschat.node.recorded import Recording
 from sdschat.node.replaying import ONLY_SHOWN
@@ -48,6 +49,11 @@ class ReplayApp(ChatApp):
         """After that of the chat: Textual calls both."""
         self.set_interval(0.25, self._say_where)
         self.run_worker(self.player.run(), exclusive=True)
+
+    def _hear(self, fact: Fact) -> None:
+        if isinstance(fact.what, Joined) and fact.channel in self.desktop.models:
+            self.desktop.models[fact.channel].open_at_end()  # what was said before the recording came in with this
+        super()._hear(fact)
 
     def _say_where(self) -> None:
         self.warn(f"{self.player.told()} | {KEYS}")

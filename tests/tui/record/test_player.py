@@ -193,6 +193,24 @@ def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back
     asyncio.run(story())
 
 
+def test_what_was_said_before_the_recording_is_in_the_log(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            w.start("ann").node.send("lobby", "said before")
+        recorders: list[Recorder] = []
+        async with world(tmp_path) as w:
+            ann = w.start("ann", before=lambda node: recorders.append(Recorder(node, tmp_path / "run.jsonl")))
+            ann.node.send("lobby", "said now")
+            await ann.until_texts("said now")
+        recorders[0].close()
+        async with shown(read_recording(tmp_path / "run.jsonl")) as (app, pilot):
+            await pilot.press(*["f9"] * len(app.player.recording.steps))
+            await until(app, lambda: "said now" in screen(app))
+            assert "said before" in screen(app)
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize(
     ("slower", "back"), [("shift+f10", "shift+f9"), ("f22", "f21")], ids=["as named", "as terminals send them"]
 )
