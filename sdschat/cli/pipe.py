@@ -13,7 +13,7 @@ from sdschat.cli.problem import DONE, WRONG_USE, Problem
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.sources import Chosen
 from sdschat.cli.streams import LineWriter
-from sdschat.node.facts import Fact, HandedOver, NotPublished
+from sdschat.node.facts import ConnectionChanged, Fact, HandedOver, NotPublished
 from sdschat.node.input import lines
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
@@ -22,7 +22,8 @@ from sdschat.sds.rows import AckState
 from sdschat.sds.steps.send import TooManyUnacknowledged
 
 # Messages that the broker does not have yet: reading the input waits at the first number until it is down to the
-# second, so that it goes on with many at once, which are saved together.
+# second, so that it goes on with many at once, which are saved together. Without a broker it does not wait: what is
+# written is kept.
 _UNDER_WAY = 600
 _ENOUGH = 300
 
@@ -65,6 +66,7 @@ class _Pipe:
         self.open: set[str] = set()  # of this run, not acknowledged
         self.under_way: set[str] = set()  # of this run, not with the broker
         self.refused = 0
+        self._connected = False
         self._waits = False  # until others have acknowledged something
         self.gone = asyncio.Event()
         self._moved = asyncio.Event()
@@ -103,6 +105,8 @@ class _Pipe:
                 self.open.discard(what.message_id)
         elif isinstance(what, HandedOver | NotPublished):
             self.under_way.discard(what.message_id)
+        elif isinstance(what, ConnectionChanged):
+            self._connected = what.state == "connected"
         else:
             return
         self._moved.set()
@@ -113,14 +117,20 @@ class _Pipe:
                 while not self._send(line):
                     await self._move()
                 if len(self.under_way) >= _UNDER_WAY:
-                    while len(self.under_way) > _ENOUGH:
-                        await self._move()
+                    await self._go_easy()
         try:
             async with asyncio.timeout(self.patience):
                 while self.open or self.patience is None:
                     await self._move()
         except TimeoutError:
             return
+
+    async def _go_easy(self) -> None:
+        while self._connected and len(self.under_way) > _ENOUGH:
+            await self._move()
+        if not self._connected:
+            self.under_way.clear()
+            await asyncio.sleep(0)  # these are saved and told before more is read
 
     async def _move(self) -> None:
         self._moved.clear()

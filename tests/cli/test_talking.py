@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.processes import Pipe, command, environment, run
+from tests.cli.processes import PATIENCE, Line, Pipe, command, environment, run
 from tests.needs import needs_module, needs_program
 from tests.transport.worlds import free_port
 
@@ -97,6 +97,38 @@ def test_the_host_of_the_broker_is_killed_and_the_others_go_on(start: Start, tmp
     ids = [[json.loads(line)["message"]["message_id"] for line in log.splitlines()] for log in logs]
     assert len(ids[0]) == 3
     assert ids[0] == ids[1] == ids[2]
+
+
+@contextlib.contextmanager
+def serving(tmp_path: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A broker in a process of its own, that takes connections."""
+    with subprocess.Popen(
+        command("broker", "--listen", f"127.0.0.1:{port}"), cwd=tmp_path, env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+    ) as served:  # fmt: skip
+        assert served.stdout is not None
+        assert served.stdout.readline()
+        try:
+            yield served
+        finally:
+            served.kill()
+
+
+def test_what_is_written_while_the_broker_is_away_is_taken_however_much_and_goes_out_later(
+    start: Start, tmp_path: Path, port: int
+) -> None:
+    def count(lines: list[Line], event: str) -> int:
+        return sum(line["event"] == event for line in lines)
+
+    with serving(tmp_path, port):
+        ann = start("ann", "--broker", f"mqtt://127.0.0.1:{port}")
+        ann.until_event("connection", state="connected")
+    ann.until_event("connection", state="disconnected")
+    ann.say(*(f"line {number}" for number in range(2000)))
+    ann.until(lambda lines: count(lines, "delivered") == 2000, "not all was taken")
+    assert not count(ann.lines, "published")
+    with serving(tmp_path, port):
+        ann.until(lambda lines: count(lines, "published") >= 2000, "not all went out", 2 * PATIENCE)
 
 
 def test_a_reader_that_hangs_does_not_hang_the_program(start: Start, tmp_path: Path, port: int) -> None:
