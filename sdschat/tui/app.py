@@ -15,6 +15,7 @@ from sdschat.node.facts import Fact
 from sdschat.node.pace import AT_KEYS
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import Stir
+from sdschat.tui.model.glyphs import ASCII
 from sdschat.tui.opening import Opening
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
@@ -82,6 +83,15 @@ class ChatApp(KeyedHost):
         for text in self.said_at_start:
             self.tell(text)
         self.call_after_refresh(self.opening.begin)
+
+    def action_command_palette(self) -> None:
+        if self.look.glyphs is not ASCII:
+            super().action_command_palette()
+            return
+        from sdschat.tui.palette import AsciiPalette
+
+        if not AsciiPalette.is_open(self):
+            self.push_screen(AsciiPalette())
 
     async def on_event(self, event: events.Event) -> None:
         if self.opening is not None:

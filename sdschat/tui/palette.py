@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 if TYPE_CHECKING:
@@ -43,3 +43,17 @@ class ChatCommands(Provider):
             score = max(matcher.match(title), matcher.match(explanation) * 0.9)
             if score > 0:
                 yield Hit(score, matcher.highlight(title), run, help=explanation)
+
+
+class AsciiPalette(CommandPalette):
+    """Without the signs that Textual has around it."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    AsciiPalette SearchIcon { display: none; }
+    AsciiPalette #--input { border: ascii; }
+    AsciiPalette CommandList { border: ascii; }
+    AsciiPalette LoadingIndicator, AsciiPalette LoadingIndicator.--visible { display: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="Search for commands", id="--command-palette")

@@ -167,6 +167,9 @@ def test_ascii_is_ascii(tmp_path: Path) -> None:
         ann.enter("/lens events")
         ann.until_text("channel opened")
         assert ann.text().isascii()
+        ann.press("\x10")
+        ann.until_text("Search for commands", "Say what you do")
+        assert ann.text().isascii()
 
 
 def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
