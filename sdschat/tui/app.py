@@ -90,7 +90,7 @@ class ChatApp(KeyedHost):
             return
         from sdschat.tui.palette import AsciiPalette
 
-        if not AsciiPalette.is_open(self):
+        if not isinstance(self.screen, AsciiPalette):
             self.push_screen(AsciiPalette())
 
     async def on_event(self, event: events.Event) -> None:
