@@ -92,7 +92,18 @@ async def test_goto_says_what_it_takes(s: Stage) -> None:
     await s.enter("/goto")
     assert "/goto needs a time or an id" in s.hint()
     await s.enter_instead("/goto zzzz")
+    assert "'zzzz' is no time, such as 10:02" in s.hint()
     assert "No message of this channel has an id that begins with zzzz" in s.hint()
+
+
+@staged()
+async def test_open_says_where_there_is_no_link(s: Stage) -> None:
+    await s.enter("nothing to open")
+    await s.enter("/open")
+    assert "There is no link in the part of the log that is at hand." in s.hint()
+    await s.press("alt+up")
+    await s.enter_instead("/open")
+    assert "There is no link in the selected message." in s.hint()
 
 
 @staged(size=(100, 20))

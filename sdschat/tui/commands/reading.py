@@ -54,7 +54,7 @@ def _goto(host: Host, argument: str) -> None:
     try:
         moment = parse_moment(argument, now)
     except (ValueError, OverflowError):
-        host.select(host.find_message(argument))
+        host.select(_named(host, argument))
         return
     at = int(moment.timestamp() * 1000)
     key = host.view.dated(host.channel, at)
@@ -62,6 +62,15 @@ def _goto(host: Host, argument: str) -> None:
         host.log_view.jump_to_end()
         raise CommandError(f"Nothing was said since {clock(at)} on {day(at)}.")
     host.log_view.jump_to(key, top=True, choose=True)
+
+
+def _named(host: Host, prefix: str) -> str:
+    """What is no time has to be an id."""
+    try:
+        return host.find_message(prefix)
+    except CommandError as error:
+        times = "10:02, 2025-11-20, 2h (ago) or yesterday"
+        raise CommandError(f"{clean(prefix, limit=40)!r} is no time, such as {times}. {error}") from None
 
 
 def _end(host: Host, argument: str) -> None:
@@ -131,12 +140,11 @@ def _recent_links(host: Host) -> list[str]:
 
 
 def _link(host: Host, number: str) -> str:
-    found = _recent_links(host)
-    if host.selection is not None and not number:
-        entry = host.model.timeline.entries.get(host.selection)
-        found = [] if entry is None else links_in(entry.text)
+    entry = None if number else host.model.timeline.entries.get(host.selection or "")
+    found = _recent_links(host) if entry is None else links_in(entry.text)
     if not found:
-        raise CommandError("There is no link in it.")
+        where = "the part of the log that is at hand" if entry is None else "the selected message"
+        raise CommandError(f"There is no link in {where}.")
     if number and not (number.isdecimal() and 1 <= int(number) <= len(found)):
         raise CommandError(f"There is no link {clean(number, limit=20)}. /links numbers them.")
     return found[int(number or 1) - 1]

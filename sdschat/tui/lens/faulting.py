@@ -62,7 +62,10 @@ def _share(text: str) -> float:
     if found is None:
         raise ValueError(f"{clean(text, limit=20)!r} is no share: write 30% or 0.3")
     value = float(found[1])
-    return value / 100 if found[2] or value > 1 else value
+    share = value / 100 if found[2] or value > 1 else value
+    if share > 1:
+        raise ValueError(f"{text} is more than all there is: write from 0% to 100%")
+    return share
 
 
 def _way(words: list[str]) -> str:

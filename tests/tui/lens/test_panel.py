@@ -156,7 +156,7 @@ COMPLAINTS = (
     ("/fault everything", "does not know 'everything'"),
     ("/fault loss", "does not know 'loss'"),
     ("/fault loss much", "no share"),
-    ("/fault loss 120%", "must be from 0 to 1"),
+    ("/fault loss 120%", "120% is more than all there is: write from 0% to 100%"),
     ("/fault loss 10% sideways", "no direction"),
     ("/fault delay soon", "must be a duration"),
     ("/fault skew 48h", "by a day at most"),
