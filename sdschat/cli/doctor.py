@@ -19,7 +19,7 @@ from sdschat.cli.options import channel_options
 from sdschat.cli.problem import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.sources import Chosen
-from sdschat.cli.text import moment, safe
+from sdschat.cli.text import counted, moment, safe
 from sdschat.node.connect import MqttNetwork
 from sdschat.node.profile import database_path
 from sdschat.store.errors import StoreError
@@ -122,7 +122,7 @@ def _files(chosen: Chosen, now: int) -> Iterator[Finding]:
         yield Finding(False, "profile", str(error), getattr(error, "exit_code", PROFILE) or PROFILE)
         return
     messages = sum(info.messages for info in channels)
-    yield Finding(True, "profile", f"{path}: {len(channels)} channels, {messages} messages")
+    yield Finding(True, "profile", f"{path}: {counted(len(channels), 'channel')}, {counted(messages, 'message')}")
     for info in channels:
         ahead = info.newest - now
         if ahead > chosen.settings.config.max_skew:

@@ -94,7 +94,8 @@ def run(arguments: Sequence[str]) -> int:
         return ended.exit_code
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "sdschat"
-        say(f"sdschat: {' '.join(error.format_message().split())} See `{command} --help`.")
+        told = " ".join(error.format_message().split())
+        say(f"sdschat: {told}{'' if told.endswith(('.', '?', '!')) else '.'} See `{command} --help`.")
         return codes.WRONG_USE
     except (click.Abort, KeyboardInterrupt):
         return codes.INTERRUPTED

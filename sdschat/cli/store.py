@@ -15,7 +15,7 @@ from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.problem import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.cli.sources import WORKED_OUT, Chosen, Found
-from sdschat.cli.text import safe
+from sdschat.cli.text import counted, safe
 from sdschat.node.keeper_discover import MOST, Discovery
 from sdschat.node.keeper_metrics import MetricsServer, prometheus
 from sdschat.node.keeper_node import Keeping, StoreNode
@@ -51,9 +51,9 @@ def command(
       sdschat store status                   what is archived, and what was answered
       sdschat store compact                  give back the room of dropped packets; not while it runs
 
-    A Store is a participant that says nothing. Others find it by themselves, and ask it for what they miss. Several on
-    one channel share the work. Its name and its profile are "store" unless you give others. A channel that is itself
-    called status or compact: name it twice.
+    A Store is a participant that says nothing of its own. Others find it by themselves, and ask it for what they miss.
+    Several on one channel share the work. Its name and its profile are "store" unless you give others. A channel that
+    is itself called status or compact: name it twice.
     """
     chosen = _as_store(chosen)
     if channels in (("status",), ("compact",)):
@@ -172,4 +172,4 @@ class _Run:
 
     def _say(self, name: str) -> None:
         messages = next((one.messages for one in archived(self.node.profile.store) if one.channel == name), 0)
-        say(f"{safe(name)}: archiving, {messages:,} messages so far")
+        say(f"{safe(name)}: archiving, {counted(messages, 'message')} so far")

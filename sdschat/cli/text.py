@@ -1,4 +1,4 @@
-"""Text of others on a terminal, and moments as people read and write them."""
+"""Text of others on a terminal, and numbers and moments as people read and write them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ _UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7
 def safe(text: str, *, lines: bool = False) -> str:
     """Nothing in it drives a terminal. With `lines`, line breaks stay."""
     return harmless(text, lines=lines)
+
+
+def counted(number: int, thing: str) -> str:
+    """1 message, 2,000 messages."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def moment(milliseconds: int) -> str:

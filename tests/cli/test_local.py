@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.cli.text import parse_moment, safe
+from sdschat.cli.text import counted, parse_moment, safe
 from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
 from sdschat.node.connect import InMemory
@@ -262,6 +262,12 @@ def test_text_of_others_is_made_harmless() -> None:
     assert safe("plain ünïcode") == "plain ünïcode"
     assert safe("a\x1b[2Jb\u202ec\x9bd") == "a\\u{1b}[2Jb\\u{202e}c\\u{9b}d"
     assert safe("a\nb") == "a\\nb"
+
+
+def test_one_of_a_thing_is_not_several() -> None:
+    assert [counted(number, "message") for number in (0, 1, 2, 1500)] == [
+        "0 messages", "1 message", "2 messages", "1,500 messages",
+    ]  # fmt: skip
 
 
 def test_moments() -> None:

@@ -125,7 +125,7 @@ def test_wrong_use_inside_a_command_is_wrong_use(capsys: pytest.CaptureFixture[s
 
 def test_choices_that_were_not_made_are_named_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert program.run(["completions"]) == 2
-    assert "bash, zsh, fish See `sdschat completions --help`.\n" in (said := capsys.readouterr().err)
+    assert "bash, zsh, fish. See `sdschat completions --help`.\n" in (said := capsys.readouterr().err)
     assert said.count("\n") == 1
 
 
