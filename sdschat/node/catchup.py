@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
 DAY: Final = 24 * 3600 * 1000
 SETTLE: Final = 300  # milliseconds after connecting, in which presences come in
-ABSENCE: Final = 60_000  # shorter ones are made up for by anti-entropy
+# Shorter absences are made up for by anti-entropy. In longer ones more may have been said than a filter holds, and
+# comparing equal logs costs a packet each way.
+ABSENCE: Final = 5_000
 NUDGED_AGAIN: Final = 30_000
 TELL_EVERY: Final = 250
 _GROUP_TAG: Final = b"sdschat/history/v1\0"
@@ -66,7 +68,7 @@ class CatchUp:
         self._saved: Kept | None = None
         self._begin_at: int | None = None
         self._connected_at = 0  # by the wall clock
-        self._away_since = -ABSENCE
+        self._away_since: int | None = -ABSENCE  # None: we are here
         self._nudged_at = -NUDGED_AGAIN
         self._told: Progress | None = None
         self._told_at = 0
@@ -118,12 +120,16 @@ class CatchUp:
 
     def connected(self, now: Now) -> None:
         self._connected_at = now.wall
-        if self._asks and now.mono - self._away_since >= ABSENCE:
+        away_since, self._away_since = self._away_since, None
+        if self._asks and away_since is not None and now.mono - away_since >= ABSENCE:
             self._begin_at = now.mono + SETTLE
 
     def disconnected(self, now: Now) -> None:
+        """Told of every attempt that fails, too: we are away since the first time."""
+        unfinished = self.seeker.active or self._begin_at is not None
         self._begin_at = None
-        self._away_since = -ABSENCE if self.seeker.active else now.mono
+        if self._away_since is None:
+            self._away_since = -ABSENCE if unfinished else now.mono
         self.exchange.offline()
         if self._pages is not None:
             self._pages.cancel()

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.catchup.progress import State
+from sdschat.node.catchup import SETTLE
 from sdschat.node.catchup_facts import CatchingUp
+from sdschat.node.clock import Clock
 from sdschat.node.facts import MessageDelivered
 from sdschat.node.mvds import sync_part
 from sdschat.node.settings import SettingError, make_settings, parse
+from sdschat.sds.values import Now
 from tests.node.catching import DAY, caught_up, log_of, say, start, stop
 from tests.node.worlds import world
 
@@ -65,6 +69,37 @@ def test_who_was_away_gets_what_was_said_meanwhile_and_once(tmp_path: Path) -> N
             assert sorted(bob.texts(), key=TEXTS.index) == TEXTS[20:]
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("story", "compares"),
+    [
+        (("lost", 1_000, "back"), False),
+        (("lost", 10_000, "back"), True),
+        (("lost", 9_000, "lost", 1_000, "back"), True),
+        (("lost", 10_000, "back", 100, "lost", 100, "back"), True),
+    ],
+    ids=["a moment", "a while", "a while of attempts that fail", "a while, and lost again before it began"],
+)
+def test_who_was_away_for_a_while_compares(tmp_path: Path, story: tuple[str | int, ...], compares: bool) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            catchup = sync_part(start(w, "bob").node, "lobby").catchup
+            now = Clock().now()
+            catchup.connected(now)
+            for event in (SETTLE, "done", *story, SETTLE):
+                if isinstance(event, int):
+                    now = Now(now.wall + event, now.mono + event)
+                    catchup.advance(now)
+                elif event == "done":
+                    catchup.seeker.state = State.DONE
+                elif event == "lost":
+                    catchup.disconnected(now)
+                else:
+                    catchup.connected(now)
+            assert catchup.seeker.active == compares
+
+    asyncio.run(told())
 
 
 def test_two_that_wrote_apart_end_up_with_equal_logs(tmp_path: Path) -> None:
