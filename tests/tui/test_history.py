@@ -101,6 +101,16 @@ async def test_the_mark_stands_above_the_first_message_and_moves_nothing_else(s:
     assert "loading" not in s.text()
 
 
+@staged(size=(100, 14))
+async def test_the_oldest_is_shown_with_what_stands_above_it(s: Stage) -> None:
+    for number in range(30):
+        await s.enter(f"text {number}")
+    s.app._hear(Fact("lobby", s.app.view.now().wall, CatchingUp("paused", 1, 9, "b" * 32, "", 0)))
+    await s.enter("/start")
+    assert "paused at 1 of 9" in s.text()
+    assert not s.follows()
+
+
 @staged(peers=("bob",), changes={"sds.sync_interval": 3_600_000})
 async def test_a_log_that_was_compared_with_somebody_s_is_caught_up(s: Stage) -> None:
     s.app.model.catching_up = True

@@ -253,8 +253,11 @@ class LogView(LogLines, can_focus=True):
     def action_start(self) -> None:
         model = self.model
         found = [] if model is None else model.view.messages(model.name, after=(-1, ""), limit=1)
-        if found:
+        if model is not None and found:
             self.jump_to(found[0].key, top=True)
+            if model.timeline.at_start:
+                self._move_to(0)  # with what stands above the first message
+                self._follow_if_at_end(model)
 
     def action_end(self) -> None:
         self.jump_to_end()
