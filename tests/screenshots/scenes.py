@@ -12,8 +12,13 @@ from typing import Any, Final, NamedTuple
 from textual.pilot import Pilot
 
 from sdschat.identity.keyfile import load_or_create
+from sdschat.node import mvds
+from sdschat.node.catchup import TELL_EVERY
+from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.company import Company
 from sdschat.node.connect import MqttNetwork
+from sdschat.node.facts import Fact
+from sdschat.node.faulting import Injection
 from sdschat.node.node import Node
 from sdschat.node.places import Places
 from sdschat.node.profile import database_path, open_profile
@@ -37,6 +42,9 @@ TALK: Final = (
     ("ann", "will do"),
 )
 
+_MANY: Final = 400
+_ENTRIES: Final = ("left the harbour on time", "fog, half speed", "moored at gate 3", "full, ten had to wait")
+
 
 class Scene(NamedTuple):
     """One picture, and what must stand on it."""
@@ -51,11 +59,23 @@ SCENES: Final[Mapping[str, Scene]] = {
     scene.name: scene
     for scene in (
         Scene("chat", "sdschat join harbour", (110, 26), ("ferry is late", "acked", "boathouse", "4 here", "rope")),
-        Scene("repair", "a gap, and its repair under way", (132, 30), ("missing", "T_req", "what we miss", "T_resp")),
+        Scene(
+            "repair",
+            "a gap, and its repair under way",
+            (132, 30),
+            ("missing, and carol's waits for it", "T_req", "T_resp"),
+        ),
         Scene("graph", "/graph", (132, 30), ("who wrote knowing of what", "* ", "? ", "wind 5", "missing")),
         Scene("why", "/why", (132, 26), ("acked:", "written: saved here", "handed to the broker")),
         Scene("small", "50 columns", (50, 15), ("will do",)),
         Scene("light", "the light theme, and /matrix", (132, 30), ("who is known to hold what", "bob", "proven")),
+        Scene("direct", "/msg: to one alone", (110, 20), ("only carol and you read this", "acked 1", "spare key")),
+        Scene(
+            "older",
+            "what was said before, loaded in part",
+            (110, 20),
+            ("is not loaded any further, paused at", "of 400 | /load resume", "3 here"),
+        ),
         Scene("offline", "no broker", (110, 20), ("OFFLINE", "queued", "outbox")),
     )
 }
@@ -111,10 +131,12 @@ async def camera(node: Node, shoot: Shot, name: str, theme: str | None = None) -
         view.close()
 
 
-def settings() -> Settings:
+def settings(more: Mapping[str, Value] | None = None) -> Settings:
     """Acknowledgements come soon, and a repair takes its time: it is to be seen while it is under way."""
     timers: dict[str, Value] = {"sds.sync_interval": 1500, "repair.t_min": 60_000, "repair.t_max": 120_000}
-    return make_settings({**timers, "sds.lost_after": 600_000, "push.enabled": False, "fault.seed": 1}, "demo")
+    return make_settings(
+        {**timers, "sds.lost_after": 600_000, "push.enabled": False, "fault.seed": 1, **(more or {})}, "demo"
+    )
 
 
 def prepare_key(folder: Path, nick: str) -> None:
@@ -142,6 +164,7 @@ async def take_all(folder: Path, shoot: Shot) -> None:
     finally:
         await company.close()
     await _offline(folder, company.port, shoot)
+    await _newcomer(folder / "newcomer", shoot)
 
 
 async def _talk(company: Company, shown: Camera) -> None:
@@ -166,13 +189,18 @@ async def _heard_by_all(company: Company) -> None:
             await asyncio.sleep(0.02)
 
 
+async def _heard_by_carol(company: Company, messages: int) -> None:
+    """That many."""
+    async with asyncio.timeout(PATIENCE):
+        while company.log_state("carol").messages < messages:
+            await asyncio.sleep(0.02)
+
+
 async def _repair(company: Company, shown: Camera) -> None:
     """Bob says something that ann does not hear, and carol something that names it."""
     await shown.enter("/fault partition bob")
     company.nodes["bob"].send(CHANNEL, "the ferry is here, gate 3")
-    async with asyncio.timeout(PATIENCE):
-        while company.log_state("bob") != company.log_state("carol"):
-            await asyncio.sleep(0.02)
+    await _heard_by_carol(company, len(TALK) + 1)
     company.nodes["carol"].send(CHANNEL, "then I shall be on it in a minute")
     await shown.pilot.resize_terminal(*SCENES["repair"].size)
     await shown.enter("/lens repair")
@@ -199,3 +227,53 @@ async def _offline(folder: Path, port: int, shoot: Shot) -> None:
             await shown.shoot("offline")
     finally:
         await node.close(0.1)
+
+
+async def _newcomer(folder: Path, shoot: Shot) -> None:
+    """Ann comes when bob has said much, and fetches it; then she and carol talk alone."""
+    for nick in ("bob", "carol", "ann"):
+        prepare_key(folder, nick)
+    company = Company(folder, settings({"history.on_join": "none", "sds.max_skew": 1}), CHANNEL)
+    await company.admit(("bob", "carol"), mvds.install)
+    ann = company.open("ann", mvds.install)
+    try:
+        for number in range(_MANY):
+            company.nodes["bob"].send(
+                CHANNEL, f"log of the ferry, entry {number + 1}: {_ENTRIES[number % len(_ENTRIES)]}"
+            )
+            await asyncio.sleep(0)
+        await _heard_by_carol(company, _MANY)
+        async with camera(ann, shoot, "older") as shown:
+            await shown.until_text("3 here")
+            await _load(ann, shown)
+            await _talk_alone(company, shown)
+    finally:
+        await company.close()
+
+
+async def _load(ann: Node, shown: Camera) -> None:
+    """It is paused as soon as there is a part of it; slowed down, so that this is told before all of it came."""
+    slow, pausing = Injection(ann, CHANNEL), list[asyncio.Future[None]]()
+
+    def hear(fact: Fact) -> None:
+        if not pausing and isinstance(fact.what, CatchingUp) and 0 < fact.what.done < fact.what.total:
+            pausing.append(asyncio.ensure_future(shown.app.typist.run("/load pause")))
+
+    ann.listen(hear)
+    slow.delay(2 * TELL_EVERY + 200, "in")
+    await shown.enter("/load")
+    await shown.until(lambda: bool(pausing), "a part of it")
+    slow.off()
+    await shown.enter("/start")
+    await shown.shoot("older")
+    await shown.enter("/load resume")
+    model = shown.app.model
+    await shown.until(lambda: model.history is not None and model.history.state == "done", "the end of loading")
+
+
+async def _talk_alone(company: Company, shown: Camera) -> None:
+    await shown.enter("/msg carol I have left the spare key under the bench")
+    await shown.until_text("acked 1")
+    mvds.sync_part(company.nodes["carol"], CHANNEL).direct.send(company.nodes["ann"].sender_id, "found it, thank you")
+    await shown.until_text("found it")
+    await shown.shoot("direct")
