@@ -59,12 +59,8 @@ class Lake:
 
     def read(self, table: type) -> DataFrame:
         """With the columns of this program: of an older one's files those that lack are null."""
-        try:
-            return self.spark.read.schema(ddl(table)).parquet(self.path(table))
-        except Exception as error:
-            if not _not_there(error):
-                raise
-            return self.spark.createDataFrame([], ddl(table))
+        rows = read_parquet(self.spark, self.path(table), ddl(table))
+        return no_rows(self.spark, table) if rows is None else rows
 
     def append(self, table: type, rows: DataFrame) -> None:
         rows.select(*table.__annotations__).write.mode("append").parquet(self.path(table))
@@ -94,6 +90,28 @@ class Lake:
         fresh = file.with_name(f".{_VERSION_FILE}.new")
         fresh.write_text(json.dumps({"version": VERSION}))
         fresh.replace(file)
+
+
+def no_rows(spark: SparkSession, table: type) -> DataFrame:
+    """An empty table, without asking Spark anything: pipelines that are declared forbid it while they are built."""
+    from pyspark.sql import functions as F
+
+    nulls = [
+        F.lit(None).cast(schemas.SPARK_TYPES[kind]).alias(name) for name, (kind, _) in schemas.columns(table).items()
+    ]
+    return spark.range(0).select(*nulls)
+
+
+def read_parquet(spark: SparkSession, path: str, ddl: str) -> DataFrame | None:
+    """Nothing where there is no such folder. A Connect session only looks for it when it is asked something."""
+    try:
+        rows = spark.read.schema(ddl).parquet(path)
+        rows.schema  # noqa: B018
+    except Exception as error:
+        if not _not_there(error):
+            raise
+        return None
+    return rows
 
 
 def _not_there(error: Exception) -> bool:

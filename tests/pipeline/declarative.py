@@ -61,7 +61,7 @@ def run_pipelines(project: Path, cache: Path) -> None:
     ]  # fmt: skip
     done = subprocess.run(command, cwd=project, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"spark-pipelines ended with {done.returncode}: {(done.stderr or done.stdout)[-2000:]}")
+        raise RuntimeError(f"spark-pipelines ended with {done.returncode}: {(done.stdout + done.stderr)[-4000:]}")
 
 
 def main() -> int:

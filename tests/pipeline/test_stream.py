@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +15,11 @@ needs_module("pyspark")
 needs_module("pyarrow")
 needs_module("numpy")
 
+from pyspark.serializers import CloudPickleSerializer  # noqa: E402
+
 from sdschat.pipeline.schemas import Fingerprint  # noqa: E402
 from sdschat.pipeline.stream.batches import Parts, local_path, take_in  # noqa: E402
+from sdschat.pipeline.stream.carried import for_connect  # noqa: E402
 from sdschat.pipeline.stream.live import channels_now  # noqa: E402
 from sdschat.pipeline.stream.tables import Activity, merged  # noqa: E402
 from tests.pipeline.kills import Arriving, begun, differences, live, live_until_a_batch_begins  # noqa: E402
@@ -62,6 +67,16 @@ def test_the_live_table_says_whether_logs_are_alike(spark: SparkSession, folder:
 
 def test_an_empty_lake_has_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
     assert channels_now(spark, str(tmp_path)) == []
+
+
+_ELSEWHERE = "import sys; sys.modules['sdschat'] = None; import pickle; print(pickle.load(sys.stdin.buffer).func)"
+
+
+def test_what_a_connect_server_calls_needs_no_package_there() -> None:
+    pickled = CloudPickleSerializer().dumps(for_connect("lake", "field"))  # type: ignore[no-untyped-call]
+    done = subprocess.run([sys.executable, "-c", _ELSEWHERE], input=pickled, capture_output=True, check=False)
+    assert (done.returncode, b"function carried" in done.stdout) == (0, True), done.stderr.decode()
+    assert b"sdschat/pipeline/stream/batches.py" in pickled  # it brings it along
 
 
 def test_paths_come_as_uris() -> None:

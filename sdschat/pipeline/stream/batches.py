@@ -6,11 +6,11 @@ by the batches before it alone. So a batch that was killed half-way, and is done
 
 from __future__ import annotations
 
-import functools
 import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlparse
 
+from sdschat.pipeline.lake import no_rows, read_parquet
 from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Message, Node, Packet, Quarantine, ddl
 
 if TYPE_CHECKING:
@@ -29,15 +29,9 @@ class Parts:
 
     def before(self, of: type, batch: int | None = None) -> DataFrame:
         """What all batches before this one have; of all, where none is given."""
-        from pyspark.errors import AnalysisException
-
-        empty = self.spark.createDataFrame([], ddl(of))
-        try:
-            rows = self.spark.read.schema(f"{ddl(of)}, batch BIGINT").parquet(self._path(of))
-        except AnalysisException as error:
-            if error.getCondition() != "PATH_NOT_FOUND":
-                raise
-            return empty
+        rows = read_parquet(self.spark, self._path(of), f"{ddl(of)}, batch BIGINT")
+        if rows is None:
+            return no_rows(self.spark, of)
         chosen = rows if batch is None else rows.where(rows["batch"] < batch)
         return chosen.drop("batch")
 
@@ -109,8 +103,8 @@ def copies_of(spark: SparkSession, journal: DataFrame) -> DataFrame:
     """Journal -> Copy, of deliveries alone."""
     from sdschat.pipeline.transforms.conform import copies, events
 
-    empty = functools.partial(spark.createDataFrame, [])
-    return copies(empty(ddl(Message)), events(journal), empty(ddl(Node))).select(*Copy.__annotations__)
+    logged, nodes = no_rows(spark, Message), no_rows(spark, Node)
+    return copies(logged, events(journal), nodes).select(*Copy.__annotations__)
 
 
 def at_once(spark: SparkSession, paths: list[str], run_id: str) -> dict[type, DataFrame]:

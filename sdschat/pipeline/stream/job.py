@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.pipeline.stream.batches import FOLDER, do_batch
+from sdschat.pipeline.stream.carried import for_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,12 +21,15 @@ def start(
 ) -> Any:  # fmt: skip
     """The query. Which files belong to which batch is written down before the batch is begun, so that a batch that is
     done again has the same files. `once`: take in what is there, and end. Only names are read here."""
+    from pyspark.sql import is_remote
+
     files = (
         spark.readStream.format("binaryFile").schema(_FILE).option("pathGlobFilter", _GLOB)
         .option("recursiveFileLookup", "true").option("maxFilesPerTrigger", str(most)).load(segments).select("path")
     )  # fmt: skip
+    do = for_connect(lake, run_id) if is_remote() else functools.partial(do_batch, lake=lake, run_id=run_id)
     writer = (
-        files.writeStream.foreachBatch(functools.partial(do_batch, lake=lake, run_id=run_id))
+        files.writeStream.foreachBatch(do)
         .option("checkpointLocation", f"{lake.rstrip('/')}/{FOLDER}/_checkpoint").queryName("segments")
     )  # fmt: skip
     return (writer.trigger(availableNow=True) if once else writer.trigger(processingTime=every)).start()

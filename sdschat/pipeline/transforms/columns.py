@@ -23,7 +23,7 @@ def table(rows: DataFrame, schema: type) -> DataFrame:
 
 def latest(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Of the rows of each key the one of the latest reading."""
-    whole = F.struct(*rows.columns)
+    whole = F.struct("*")
     return rows.groupBy(*keys).agg(F.max_by(whole, F.struct(*READING)).alias("row")).select("row.*")
 
 
