@@ -64,6 +64,7 @@ class Asker:
         self._open: deque[_Open] = deque([_Open(first, -1)])
         self._asked: list[_Open] = []
         self.needs: list[Need] = []
+        self.equal: list[tuple[Key, Key]] = []  # stretches in which there is no difference
         self.lacking = 0  # how many of ours they lack, as far as it is known
         self._usual = 1.0  # messages that differ in a stretch
         self.questions = 0
@@ -108,6 +109,8 @@ class Asker:
     def _parts(self, one: _Open, reply: Reply) -> list[_Open]:
         question = one.question
         if reply.equal:
+            if self._log.summary(question.low, question.high).fingerprint(self._salt) == question.fingerprint:
+                self.equal.append((question.low, question.high))  # and nothing was added since we asked
             return []
         _check_parts(question, reply.parts)
         following: list[_Open] = []
@@ -125,6 +128,7 @@ class Asker:
         high, theirs = part.high, part.messages
         ours = self._log.summary(low, high)
         if ours.messages == theirs and ours.fingerprint(self._salt) == part.fingerprint:
+            self.equal.append((low, high))
             return None
         if not theirs:
             self.lacking += ours.messages

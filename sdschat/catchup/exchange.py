@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from sdschat.catchup.answers import Effort, answer
+from sdschat.catchup.equal import Equal
 from sdschat.catchup.library import Librarian
 from sdschat.catchup.progress import State
 from sdschat.catchup.seeker import Seeker
@@ -78,6 +79,7 @@ class Exchange:
         self.seeker = seeker
         self.librarian = librarian
         self.posts: list[Post] = []
+        self.equal: list[Equal] = []  # whoever uses it takes it away
         self.nudges: dict[str, int] = {}  # who says that we lack messages, and how many
         self._log = log
         self._carrier = carrier
@@ -150,6 +152,8 @@ class Exchange:
         for peer, frame in self.seeker.frames:
             self._send(peer, frame)
         self.seeker.frames.clear()
+        self.equal += self.seeker.equal
+        self.seeker.equal.clear()
         self._nudge(now.mono)
 
     def _carried(self, now: Any) -> bool:
@@ -181,7 +185,11 @@ class Exchange:
             if len(self._efforts) > _EFFORTS:
                 self._efforts.popitem(last=False)
         effort.refresh(mono)
-        self._send(peer, frame._replace(what=answer(ask, self._log, effort)))
+        found = answer(ask, self._log, effort)
+        for question, reply in zip(ask.questions, found.replies, strict=False):
+            if reply.equal:
+                self.equal.append(Equal(peer, frame.session, question.low, question.high))
+        self._send(peer, frame._replace(what=found))
 
     def _send(self, peer: str, frame: Frame) -> None:
         self.posts.append(Post(peer, self._codec.encode_frame(frame)))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sdschat.catchup.asker import Asker
+from sdschat.catchup.equal import Equal
 from sdschat.catchup.needs import Needs
 from sdschat.catchup.progress import Progress, State
 from sdschat.catchup.sequence import Sequenced
@@ -39,6 +40,7 @@ class Seeker:
         self.frames: list[tuple[str, Frame]] = []
         self.ranges: tuple[str, Want] | None = None  # to be asked of a Store in its own way
         self.lacked_by: dict[str, int] = {}  # sources that lack messages of ours, and how many
+        self.equal: list[Equal] = []  # with whom, and where
         self.low = self._high = Key(0, "")
         self._sources = Sources()
         self._source: Source | None = None
@@ -159,6 +161,8 @@ class Seeker:
             except BadAnswer:
                 self._fail(mono, LIAR_REST)
                 return
+            self.equal += [Equal(source, self._session, *stretch) for stretch in self._asker.equal]
+            self._asker.equal.clear()
             self._ask(mono)
 
     def page(self, source: str, page: Page) -> bool:

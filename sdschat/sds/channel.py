@@ -17,6 +17,7 @@ from sdschat.sds.history import History
 from sdschat.sds.persist import collect_writes, open_fresh, restore
 from sdschat.sds.rows import Snapshot
 from sdschat.sds.state import ChannelState, Ready
+from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, receive_history
@@ -81,6 +82,16 @@ class Channel:
         """All the history from `lamport` on has been given: count as complete from there."""
         self.state.now = now
         lower_horizon(self.state, lamport)
+
+    @property
+    def unacknowledged(self) -> list[tuple[int, str]]:
+        """Own messages that are still sent again, in the order of the log."""
+        return sorted((known.lamport, known.message_id) for known in self.state.outgoing.open.values())
+
+    def equal_range(self, now: Now, sender_id: str, packet_id: str, ids: list[str]) -> None:
+        """A comparison beside the channel has shown that a participant has these own messages."""
+        self.state.now = now
+        review_equal_range(self.state, sender_id, packet_id, ids)
 
     def send(self, now: Now, content: bytes) -> Message:
         """Send a message. Raises `MessageTooLarge` where it does not fit into a packet, and `TooManyUnacknowledged`,

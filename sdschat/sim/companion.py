@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from sdschat.catchup.equal import held
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
@@ -104,9 +105,17 @@ class Companion:
             self.records(parcel.frm, found, now)
         else:
             raise Violation("H2", f"{self.node.plan.name} could not read what {parcel.frm} sent")
+        self._witness(now)
 
     def records(self, frm: str, found: Records, now: Now) -> None:
         self.exchange.records(frm, found.payload, now)
+
+    def _witness(self, now: Now) -> None:
+        """Who turned out to have what we have."""
+        stretches, self.exchange.equal = self.exchange.equal, []
+        if stretches and self.node.channel is not None:
+            for stretch, ids in held(stretches, self.node.channel.unacknowledged, self):
+                self.node.channel.equal_range(now, self.world.sender_at(stretch.peer), "compared", ids)
 
     def next_wake(self) -> int | None:
         if self.exchange.posts:
@@ -122,6 +131,7 @@ class Companion:
         when = self.exchange.next_wake()
         if when is not None and when <= now.mono:
             self.exchange.advance(now)
+        self._witness(now)
 
     def take(self, ready: Ready, now: Now) -> list[Parcel]:
         """What is to be sent once everything of this step is saved."""

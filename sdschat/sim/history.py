@@ -55,6 +55,10 @@ class HistoryWorld(World):
         """The faults are over, and everyone is there: for how many milliseconds yet something is done to them."""
         return 0
 
+    def sender_at(self, address: str) -> str:
+        """The participant that others reach there."""
+        return address
+
     def check(self) -> None:
         """Everything has converged."""
 

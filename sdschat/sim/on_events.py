@@ -85,7 +85,8 @@ def _delivered(ledger: Ledger, seen: Seen, event: Delivered) -> None:
             _gap(ledger, seen, parent, lamport, what)
         else:
             raise Violation("I3", f"{what} was told before {parent[:8]}, on which it depends")
-        _mentioned(seen, parent, message.sender_id)
+        if lamport > seen.horizon:  # what is told as history acknowledges nothing
+            _mentioned(seen, parent, message.sender_id)
     seen.told[message_id] = None
 
 

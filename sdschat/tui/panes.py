@@ -32,7 +32,7 @@ class Panes:
         self.offline = Static("", id="offline", classes="banner", markup=False)
         self.notice = Static("", id="hint", markup=False)
         self.channel_list = ChannelList(id="channels")
-        self.member_list = MemberList("", id="members", markup=False)
+        self.member_list = MemberList(id="members")
         self._texts: dict[str, str] = {}
         self._said: dict[str, str] = {}
         self.members = True  # whether they are wanted, where there is room

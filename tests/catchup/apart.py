@@ -20,7 +20,7 @@ from tests.catchup.live import Tap, packet_bytes, start, stop, until_equal, writ
 from tests.transport.worlds import free_port
 
 
-async def measure(home: Path, messages: int) -> tuple[float, float]:
+async def measure(home: Path, messages: int, after: float) -> tuple[float, float]:
     """Seconds, and bytes for each byte that was lacking."""
     for name in ("ann", "bob"):
         await write_alone(
@@ -39,7 +39,10 @@ async def measure(home: Path, messages: int) -> tuple[float, float]:
         for what, size in sorted(tap.bytes.items()):
             print(f"  {what}: {size:,} bytes in {tap.packets[what]} packets")
         print(f"  {tap.total() / lacking:.2f} bytes for each byte that was lacking")
-        return seconds, tap.total() / lacking
+        ratio = tap.total() / lacking
+        await asyncio.sleep(after)
+        print(f"  {tap.total() / lacking:.2f} bytes {after:.0f} s later, with all that is sent again")
+        return seconds, ratio
     finally:
         stop(*processes)
         await tap.transport.close()
@@ -49,9 +52,10 @@ async def measure(home: Path, messages: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=5000, help="that each of the two wrote")
+    parser.add_argument("--after", type=float, default=120, help="seconds for which bytes are counted on")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(Path(folder), options.messages))
+        asyncio.run(measure(Path(folder), options.messages, options.after))
 
 
 if __name__ == "__main__":

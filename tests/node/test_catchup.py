@@ -14,6 +14,7 @@ from sdschat.node.clock import Clock
 from sdschat.node.facts import MessageDelivered
 from sdschat.node.mvds import sync_part
 from sdschat.node.settings import SettingError, make_settings, parse
+from sdschat.sds.events import StateChanged
 from sdschat.sds.values import Now
 from tests.node.catching import DAY, caught_up, log_of, say, start, stop
 from tests.node.worlds import world
@@ -215,3 +216,23 @@ def test_the_setting_is_checked() -> None:
     assert make_settings({"history.on_join": parse("history.on_join", "24h")}).history_on_join == "24h"
     with pytest.raises(SettingError, match="must be one of all, 24h, none"):
         parse("history.on_join", "1d")
+
+
+def _compared(what: StateChanged) -> bool:
+    return what.evidence is not None and what.evidence.packet_id.startswith("compared-")
+
+
+def test_what_was_written_while_nobody_was_there_is_acknowledged_once_the_logs_are_equal(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = start(w, "ann", ago=DAY)
+            await say(ann, *TEXTS)
+            await stop(w, ann)
+            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await caught_up(bob)
+            await ann.until(
+                StateChanged, lambda what: _compared(what) and not ann.node.rooms["lobby"].channel.unacknowledged
+            )
+            assert sum(map(_compared, ann.of(StateChanged))) > len(TEXTS) - 4  # the newest are also mentioned
+
+    asyncio.run(story())

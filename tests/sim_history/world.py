@@ -62,6 +62,9 @@ class StoreWorld(HistoryWorld):
     def companion(self, node: Node, now: Now) -> Companion:
         return Equipped(self, node, now)
 
+    def sender_at(self, address: str) -> str:
+        return self.nodes[self.at[address]].plan.name
+
     def receivers(self, parcel: Parcel) -> list[int]:
         if parcel.what == "store/query":
             return [at for at, person in enumerate(self.people) if person.store and person.address != parcel.frm]

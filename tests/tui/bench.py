@@ -106,8 +106,11 @@ def long_history(home: Path, messages: int) -> None:
 
 
 def _calm(terminal: Terminal, quiet: float = 0.6) -> None:
-    while terminal.read(quiet):
-        pass
+    """Until what is to be read stays as it is: cursors blink."""
+    before = ""
+    while (text := terminal.text()) != before:
+        before = text
+        _drain(terminal, quiet)
 
 
 def _answer(terminal: Terminal, keys: str) -> float:

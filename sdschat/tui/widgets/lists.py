@@ -72,6 +72,10 @@ class MemberList(Static):
 
     DEFAULT_CSS = "MemberList { width: 22; height: 1fr; background: $surface; padding: 0 1; }"
 
+    def __init__(self, *, id: str) -> None:
+        super().__init__("", id=id, markup=False)
+        self._drawn = Text()
+
     def set_people(self, people: list[Person], look: Look, now: int, connected: bool) -> None:
         """Without a connection nobody can tell who is here, and we are not."""
         if not connected:
@@ -92,4 +96,6 @@ class MemberList(Static):
             text.append(f" {heard}\n", look.style("time"))
         if len(people) > room:
             text.append(f"and {len(people) - room} more: /who", look.style("time"))
-        self.update(text, layout=False)
+        if text != self._drawn:  # it is looked at every second, and most often nothing has changed
+            self._drawn = text
+            self.update(text, layout=False)

@@ -1,0 +1,29 @@
+"""Stretches in which a peer's log equals ours. They tell that it has our own messages there, which nobody may ever name
+again: of thousands that were written while nobody was there, syncs name two."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from sdschat.catchup.values import Key, Log, behind
+
+
+class Equal(NamedTuple):
+    """`peer` had in `session` what we have from `low` to `high`, the latter excluded."""
+
+    peer: str
+    session: int
+    low: Key
+    high: Key
+
+
+def held(stretches: Sequence[Equal], own: Sequence[tuple[int, str]], log: Log) -> Iterator[tuple[Equal, list[str]]]:
+    """Which of our own messages (in order) are in which stretch. Only what the log has was compared: what is not saved
+    yet is not among them."""
+    for stretch in stretches:
+        keys = own[bisect_left(own, stretch.low) : bisect_left(own, stretch.high)]
+        ids = [key[1] for key in keys if log.keys(Key(*key), behind(Key(*key)), 1)]
+        if ids:
+            yield stretch, ids

@@ -1,0 +1,53 @@
+"""What a comparison proves: whoever has the same as we from here to there has our messages there."""
+
+from __future__ import annotations
+
+from sdschat.catchup import HIGHEST, Key
+from sdschat.catchup.equal import Equal, held
+from sdschat.catchup.memory import MemoryLog
+from tests.catchup.compare import some_keys
+from tests.catchup.world import Keys, World
+
+MINUTE = 60_000
+
+
+def proven(world: World, name: str, own: Keys) -> set[str]:
+    peer = world.peers[name]
+    return {message_id for _, ids in held(peer.exchange.equal, own, peer.log) for message_id in ids}
+
+
+def test_both_know_that_the_other_has_what_they_wrote_while_they_were_apart() -> None:
+    common = some_keys(500)
+    later = [(lamport + 10**10, name) for lamport, name in some_keys(300, 2)]
+    others = [(lamport + 10**10, name) for lamport, name in some_keys(400, 3)]
+    world = World({"ann": sorted(common + later), "bob": sorted(common + others)})
+    for name in ("ann", "bob"):
+        world.begin(name)
+    world.present("ann", "bob")
+    world.run(MINUTE, ["ann", "bob"])
+    assert world.keys("ann") == world.keys("bob")
+    assert proven(world, "ann", sorted(later)) == {key[1] for key in later}
+    assert proven(world, "bob", sorted(others)) == {key[1] for key in others}
+
+
+def test_of_one_who_lacks_messages_it_is_only_proven_what_it_has() -> None:
+    keys = some_keys(3000)
+    world = World({"ann": keys, "bob": keys[:1000] + keys[1100:]})
+    world.begin("ann")
+    world.present("ann", "bob")
+    world.run(MINUTE, ["ann"])
+    found = proven(world, "ann", keys)
+    assert not found & {key[1] for key in keys[1000:1100]}
+    assert len(found) > 2000
+
+
+def test_what_the_log_has_not_got_yet_was_not_compared() -> None:
+    log = MemoryLog([(1, "saved")])
+    stretch = Equal("bob", 1, Key(0, ""), HIGHEST)
+    assert list(held([stretch], [(1, "saved"), (2, "not yet")], log)) == [(stretch, ["saved"])]
+
+
+def test_the_end_of_a_stretch_is_not_in_it() -> None:
+    log = MemoryLog([(1, "a"), (2, "b")])
+    stretch = Equal("bob", 1, Key(1, "a"), Key(2, "b"))
+    assert list(held([stretch], [(1, "a"), (2, "b")], log)) == [(stretch, ["a"])]
