@@ -32,7 +32,8 @@ class Fresh:
         return iter(self._came)
 
     def note(self, message_id: str, at: int) -> None:
-        self.forget(message_id)  # it may have come before, and been dropped
+        if message_id in self._came:  # it came before, and was dropped
+            self.forget(message_id)
         self._came[message_id] = at
         if len(self._came) > FRESH_KEPT:
             self._came.popitem(last=False)

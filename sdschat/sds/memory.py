@@ -44,9 +44,10 @@ class MemoryStore:
             if isinstance(write, Append):
                 self.history.append(write.row)
             elif isinstance(write, Put):
-                self.tables[write.table][write.key] = write.row
-                if write.table is Table.OUTGOING and cast(OutgoingRow, write.row).state is AckState.ACKED:
-                    self.history.acknowledged(write.key)
+                table, key, row = write
+                self.tables[table][key] = row
+                if table is Table.OUTGOING and cast(OutgoingRow, row).state is AckState.ACKED:
+                    self.history.acknowledged(key)
             else:
                 assert isinstance(write, Drop)
                 self.tables[write.table].pop(write.key, None)

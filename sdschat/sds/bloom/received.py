@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.compact import CompactFilter
 from sdschat.sds.bloom.waku import WakuFilter
@@ -16,5 +18,10 @@ def read_filter(packet: bytes) -> ReceivedFilter | str:
     if len(packet) == waku.BYTES:
         return WakuFilter(packet)
     if packet[:1] == b"\xc1":
-        return compact.decode(packet)
+        return _read_compact(packet)
     return f"unknown layout of {len(packet)} bytes"
+
+
+@lru_cache(maxsize=16)  # several channels of one process hear the same packet
+def _read_compact(packet: bytes) -> CompactFilter | str:
+    return compact.decode(packet)
