@@ -6,7 +6,7 @@ same however long the history is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from sdschat.node import view_live as live
@@ -162,6 +162,15 @@ class NodeView:
         """Ids of own messages that are not acknowledged, oldest first."""
         room = self.room(channel)
         return [] if room is None else list(room.channel.state.outgoing.open)
+
+    def resend(self, channel: str, ids: Iterable[str]) -> int:
+        """How many of these own messages are sent again now."""
+        room, now = self.room(channel), self.now()
+        if room is None:
+            return 0
+        found = sum(room.channel.resend(now, message_id) for message_id in list(ids))
+        room.stir()
+        return found
 
     # Channels and the connection.
 

@@ -99,6 +99,14 @@ class Channel:
         self.state.now = now
         return send_message(self.state, content)
 
+    def resend(self, now: Now, message_id: str) -> bool:
+        """Send an own message again now rather than when it is due; false where it is not waiting for anything."""
+        self.state.now = now
+        known = self.state.outgoing.open.get(message_id)
+        if known is not None:
+            self.state.outgoing.arm(known, now.mono)
+        return known is not None
+
     def send_ephemeral(self, now: Now, content: bytes) -> Message:
         """Send a message that nobody keeps. While offline it is gone at once."""
         self.state.now = now

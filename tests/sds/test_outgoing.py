@@ -206,3 +206,13 @@ def test_a_settled_message_is_acknowledged_and_not_to_be_resent() -> None:
     buffer.arm(message, 99)
     buffer.settle(message)
     assert (message.state, buffer.timers.next()) == (AckState.ACKED, None)
+
+
+def test_a_message_that_waits_is_sent_again_at_once_when_asked_for_and_no_other() -> None:
+    group = Group("a")
+    message_id = group.send("a", "hello").message_id
+    group.collect("a")
+    assert not group["a"].channel.resend(group.now, "unknown")
+    assert group["a"].channel.resend(group.now, message_id)
+    group["a"].channel.advance(group.now)
+    assert [packet.why for packet in group["a"].channel.take().packets] == ["resend"]

@@ -214,6 +214,8 @@ def main() -> None:
     options = parser.parse_args()
     random.seed(1)
     count = options.messages
+    if options.directory is not None:
+        options.directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.directory) as place:
         path = Path(place) / "profile" / "sdschat.db"
         started = int(time.time() * 1000) - (count + 3600) * 1000

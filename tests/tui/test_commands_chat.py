@@ -113,6 +113,26 @@ async def test_outbox_lists_what_is_not_acknowledged(s: Stage) -> None:
     assert "1 of yours not acknowledged yet" in s.text()
 
 
+@staged(changes={"sds.resend_unacked": 3_600_000, "sds.resend_max": 7_200_000})
+async def test_resend_sends_again_now_what_is_not_acknowledged(s: Stage) -> None:
+    await s.enter("/resend")
+    assert "nothing waits" in s.hint()
+    await s.enter("nobody is here")
+    await s.until_text("unacked")
+    await s.enter("/resend")
+    assert "1 message sent again" in s.hint()
+    channel = s.app.node.rooms["lobby"].channel
+    await s.until(lambda: [known.sends for known in channel.state.outgoing.open.values()] == [2])
+
+
+@staged(peers=("bob",))
+async def test_resend_of_what_does_not_wait_is_refused(s: Stage) -> None:
+    message_id = s.say("theirs")
+    await s.until_text("theirs")
+    await s.enter(f"/resend {message_id[:6]}")
+    assert "does not wait" in s.hint()
+
+
 @staged()
 async def test_reconnect_has_nothing_to_do_while_connected(s: Stage) -> None:
     await s.until_text("synced")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
+from sdschat.node.places import peer_of
 from sdschat.tui.commands.registry import Command, CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.look import fate_words
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line
-from sdschat.tui.model.words import duration
+from sdschat.tui.model.words import count, duration
+
+_NOTHING: Final = "nothing waits: every message of yours is acknowledged"
 
 
 def _me(host: Host, argument: str) -> None:
@@ -51,7 +55,7 @@ def _nick(host: Host, argument: str) -> None:
 def _outbox(host: Host, argument: str) -> None:
     found = host.view.open_messages(host.channel)
     if not found:
-        host.tell("nothing waits: every message of yours is acknowledged")
+        host.tell(_NOTHING)
         return
     glyphs, now = host.log_view.look.glyphs, host.view.now().wall
     lines = [f"{len(found)} of yours not acknowledged yet, oldest first:"]
@@ -66,6 +70,18 @@ def _outbox(host: Host, argument: str) -> None:
     if len(found) > 20:
         lines.append(f"  and {len(found) - 20} more")
     host.tell("\n".join(lines))
+
+
+def _resend(host: Host, argument: str) -> None:
+    if peer_of(host.channel):
+        raise CommandError("What is said to one alone is sent again by itself as soon as they are here.")
+    if not host.view.connected(host.channel):
+        raise CommandError("There is no connection. It goes out by itself once there is one; /reconnect tries now.")
+    ids = [host.find_message(argument)] if argument else host.view.open_messages(host.channel)
+    found = host.view.resend(host.channel, ids)
+    if not found and argument:
+        raise CommandError("That message does not wait: it is acknowledged, or not yours.")
+    host.warn(f"{count(found, 'message')} sent again" if found else _NOTHING)
 
 
 def _reconnect(host: Host, argument: str) -> None:
@@ -88,5 +104,9 @@ COMMANDS = (
     ),
     Command("nick", "/nick NICK", "Go by another name", _nick),
     Command("outbox", "/outbox", "What of yours is not acknowledged yet", _outbox),
+    Command(
+        "resend", "/resend [ID]", "Send again now what of yours is not acknowledged", _resend, complete=_ids,
+        details="All of it in this channel, or one message. Without this it goes out again by itself: /outbox, /why.",
+    ),
     Command("reconnect", "/reconnect", "Connect now, without waiting for the next attempt", _reconnect),
 )  # fmt: skip
