@@ -7,11 +7,11 @@ simulation bring the same things, with and without a network.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from sdschat.catchup.answers import Effort, answer
-from sdschat.catchup.equal import Equal
+from sdschat.catchup.equal import Equal, held
 from sdschat.catchup.library import Librarian
 from sdschat.catchup.progress import State
 from sdschat.catchup.seeker import Seeker
@@ -79,7 +79,6 @@ class Exchange:
         self.seeker = seeker
         self.librarian = librarian
         self.posts: list[Post] = []
-        self.equal: list[Equal] = []  # whoever uses it takes it away
         self.nudges: dict[str, int] = {}  # who says that we lack messages, and how many
         self._log = log
         self._carrier = carrier
@@ -88,6 +87,7 @@ class Exchange:
         self._efforts: OrderedDict[str, Effort] = OrderedDict()
         self._partners: dict[str, int] = {}  # until when
         self._nudged: dict[str, int] = {}
+        self._equal: list[Equal] = []  # as those say who compare with us
 
     def frame(self, peer: str, frame: Frame, now: Any) -> None:
         what = frame.what
@@ -133,6 +133,13 @@ class Exchange:
             self.librarian.gave_up(peer)
         self.posts.clear()
 
+    def proven(self, own: Callable[[], Sequence[tuple[int, str]]]) -> list[tuple[Equal, list[str]]]:
+        """Who has turned out, since this was asked last, to have which messages of `own`, which are in order."""
+        stretches = [*self._equal, *self.seeker.equal]
+        self._equal.clear()
+        self.seeker.equal.clear()
+        return list(held(stretches, own(), self._log)) if stretches else []
+
     def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str) -> None:
         """Packets of the source that is asked now, in the order in which they are to be taken in."""
         if self.seeker.state is not State.LOADING:
@@ -152,8 +159,6 @@ class Exchange:
         for peer, frame in self.seeker.frames:
             self._send(peer, frame)
         self.seeker.frames.clear()
-        self.equal += self.seeker.equal
-        self.seeker.equal.clear()
         self._nudge(now.mono)
 
     def _carried(self, now: Any) -> bool:
@@ -188,7 +193,7 @@ class Exchange:
         found = answer(ask, self._log, effort)
         for question, reply in zip(ask.questions, found.replies, strict=False):
             if reply.equal:
-                self.equal.append(Equal(peer, frame.session, question.low, question.high))
+                self._equal.append(Equal(peer, frame.session, question.low, question.high))
         self._send(peer, frame._replace(what=found))
 
     def _send(self, peer: str, frame: Frame) -> None:

@@ -174,10 +174,14 @@ def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
     for name in sorted(environ):
         if not name.startswith(_PREFIX) or not environ[name] or name in known or _OF_TESTS.fullmatch(name):
             continue
-        bare = {each.removeprefix(_PREFIX): each for each in known}
-        near = difflib.get_close_matches(name.removeprefix(_PREFIX).upper(), bare, 1, 0.5)
-        hint = f" Did you mean {bare[near[0]]}?" if near else ""
+        bare = [each.removeprefix(_PREFIX) for each in known]
+        hint = _did_you_mean(name.removeprefix(_PREFIX).upper(), bare, _PREFIX)
         yield f"The variable {name} is not known here.{hint}"
+
+
+def _did_you_mean(name: str, known: Sequence[str], prefix: str = "") -> str:
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    return f" Did you mean {prefix}{near[0]}?" if near else ""
 
 
 def _files(config: Path | None, project: Path | None, user: Path | None, warnings: list[str]) -> Iterator[Layer]:
@@ -201,8 +205,7 @@ def _file(path: Path, warnings: list[str]) -> Layer:
     for name, value in _flat(content, ""):
         known = name if name in SETTINGS else name.replace("-", "_")
         if known not in SETTINGS and known not in GENERAL:
-            near = difflib.get_close_matches(name, [*SETTINGS, *GENERAL], 1, 0.5)
-            hint = f" Did you mean {near[0]}?" if near else ""
+            hint = _did_you_mean(name, [*SETTINGS, *GENERAL])
             warnings.append(f"{path} has a setting {name}, which is not known here.{hint}")
         elif not isinstance(value, str | int | float | bool):
             raise Problem(f"{name} in {path} has to be a text, a number, true or false.", WRONG_USE)

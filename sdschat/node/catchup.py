@@ -12,7 +12,6 @@ import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.catchup.equal import held
 from sdschat.catchup.exchange import Exchange, Post
 from sdschat.catchup.library import Librarian
 from sdschat.catchup.progress import Progress, State
@@ -75,7 +74,7 @@ class CatchUp:
         self._told_at = 0
         self._client: StoreClient | None = None
         self._pages: StorePages | None = None
-        self._log = log = ChannelLog(profile.store, room.name)
+        log = ChannelLog(profile.store, room.name)
         self.seeker = Seeker(log, lambda: secrets.randbits(64))
         group = hashlib.sha256(_GROUP_TAG + room.name.encode()).digest()
         self.exchange = Exchange(
@@ -213,10 +212,9 @@ class CatchUp:
         if self.seeker.ranges is not None and self._pages is not None:
             (store, want), self.seeker.ranges = self.seeker.ranges, None
             self._pages.fetch(store, want)
-        if self.exchange.equal:
-            stretches, self.exchange.equal = self.exchange.equal, []
-            for stretch, ids in held(stretches, self._room.channel.unacknowledged, self._log):
-                self._room.channel.equal_range(now, stretch.peer, f"compared-{stretch.session:016x}", ids)
+        channel = self._room.channel
+        for stretch, ids in self.exchange.proven(lambda: channel.unacknowledged):
+            channel.equal_range(now, stretch.peer, f"compared-{stretch.session:016x}", ids)
         if self.exchange.nudges:
             self.exchange.nudges.clear()
             idle = self._asks and not self.seeker.active and self._begin_at is None

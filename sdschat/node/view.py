@@ -168,7 +168,7 @@ class NodeView:
         room, now = self.room(channel), self.now()
         if room is None:
             return 0
-        found = sum(room.channel.resend(now, message_id) for message_id in list(ids))
+        found = sum(room.channel.resend(now, message_id) for message_id in ids)
         room.stir()
         return found
 

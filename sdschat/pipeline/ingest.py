@@ -95,9 +95,10 @@ def newer_readings(nodes: DataFrame, known: DataFrame) -> DataFrame:
     """Of each node and channel the latest reading, unless a later one is known: somebody may bring an old copy."""
     from pyspark.sql import functions as F
 
-    latest = _latest(nodes, _MEMBER)
+    from sdschat.pipeline.transforms.columns import latest
+
     there = known.groupBy(*_MEMBER).agg(F.max("as_of").alias("known_as_of"))
-    joined = latest.join(there, list(_MEMBER), "left")
+    joined = latest(nodes, _MEMBER).join(there, list(_MEMBER), "left")
     return joined.where(F.col("known_as_of").isNull() | (F.col("as_of") >= F.col("known_as_of"))).drop("known_as_of")
 
 
@@ -111,20 +112,14 @@ def changes(messages: DataFrame, known: DataFrame, fresh: DataFrame) -> DataFram
     """Messages that are new, or not as they were; and, marked as gone, those that a reading does not have any more."""
     from pyspark.sql import functions as F
 
+    from sdschat.pipeline.transforms.columns import latest
+
     names = list(Message.__annotations__)
     what = [name for name in names if name not in (*_MESSAGE, *_OF_READING, "gone")]
     readings = fresh.select(*_MEMBER, *_OF_READING)
     came = messages.join(readings, [*_MEMBER, *_OF_READING], "left_semi").withColumn("hash", F.xxhash64(*what))
-    there = _latest(known, _MESSAGE).withColumn("hash", F.xxhash64(*what)).where(~F.col("gone"))
+    there = latest(known, _MESSAGE).withColumn("hash", F.xxhash64(*what)).where(~F.col("gone"))
     new = came.join(there.select(*_MESSAGE, "hash"), [*_MESSAGE, "hash"], "left_anti").select(*names)
     kept = there.drop(*_OF_READING).join(readings, list(_MEMBER))
     gone = kept.join(came.select(*_MESSAGE), list(_MESSAGE), "left_anti").withColumn("gone", F.lit(True))
     return new.unionByName(gone.select(*names))
-
-
-def _latest(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Of the rows of each key the one of the latest reading."""
-    from pyspark.sql import functions as F
-
-    whole = F.struct(*rows.columns)
-    return rows.groupBy(*keys).agg(F.max_by(whole, F.struct(*_OF_READING)).alias("row")).select("row.*")

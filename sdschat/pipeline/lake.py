@@ -102,10 +102,10 @@ def no_rows(spark: SparkSession, table: type) -> DataFrame:
     return spark.range(0).select(*nulls)
 
 
-def read_parquet(spark: SparkSession, path: str, ddl: str) -> DataFrame | None:
+def read_parquet(spark: SparkSession, path: str, schema: str) -> DataFrame | None:
     """Nothing where there is no such folder. A Connect session only looks for it when it is asked something."""
     try:
-        rows = spark.read.schema(ddl).parquet(path)
+        rows = spark.read.schema(schema).parquet(path)
         rows.schema  # noqa: B018
     except Exception as error:
         if not _not_there(error):

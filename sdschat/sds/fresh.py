@@ -32,8 +32,7 @@ class Fresh:
         return iter(self._came)
 
     def note(self, message_id: str, at: int) -> None:
-        if message_id in self._came:  # it came before, and was dropped
-            self.forget(message_id)
+        self.forget(message_id)  # it may have come before, and been dropped
         self._came[message_id] = at
         if len(self._came) > FRESH_KEPT:
             self._came.popitem(last=False)

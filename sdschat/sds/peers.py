@@ -56,12 +56,11 @@ class Peers:
 
     def row(self, peer: Peer, now: Now) -> PeerRow:
         ahead = now.wall - now.mono
+        reviewed_at = 0 if peer.reviewed_at < 0 else peer.reviewed_at + ahead
+        behind_since = 0 if peer.behind_since < 0 else peer.behind_since + ahead
         return PeerRow(
             peer.sender_id, peer.first_lamport, peer.last_lamport, peer.heard_at + ahead,
-            0 if peer.reviewed_at < 0 else peer.reviewed_at + ahead,
-            0 if peer.behind_since < 0 else peer.behind_since + ahead,
-            _packed(peer.behind) if peer.behind else b"", _packed(peer.told) if peer.told else b"",
-            peer.cursor, peer.layout,
+            reviewed_at, behind_since, _packed(peer.behind), _packed(peer.told), peer.cursor, peer.layout,
         )  # fmt: skip
 
     def restore(self, row: PeerRow, now: Now) -> None:
@@ -77,4 +76,4 @@ class Peers:
 
 
 def _packed(bits: int) -> bytes:
-    return bits.to_bytes((bits.bit_length() + 7) // 8, "little")
+    return bits.to_bytes((bits.bit_length() + 7) // 8, "little") if bits else b""

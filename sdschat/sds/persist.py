@@ -16,7 +16,7 @@ from sdschat.sds.rows import FROM_STORE, ChannelRow, Drop, HeldRow, HintRow, Log
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
 from sdschat.sds.steps.filters import choose_layout, restore_filter
-from sdschat.sds.steps.requests import note_missing
+from sdschat.sds.steps.requests import forget_hint, note_missing
 from sdschat.sds.timers import past_mono, to_mono, to_wall
 from sdschat.sds.values import Now
 from sdschat.sds.window import RecentWindow
@@ -150,8 +150,7 @@ def collect_writes(s: ChannelState) -> None:
     if s.unsaved:
         s.unsaved.clear()
         for entry in s.window.trim():
-            if s.hints.pop(entry.message_id, None) is not None:
-                s.hints_changed[entry.message_id] = None
+            forget_hint(s, entry.message_id)
     if s.incoming.changed:
         _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, Held.row)
     if s.gaps.changed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdschat.catchup.equal import held
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
@@ -112,10 +111,10 @@ class Companion:
 
     def _witness(self, now: Now) -> None:
         """Who turned out to have what we have."""
-        stretches, self.exchange.equal = self.exchange.equal, []
-        if stretches and self.node.channel is not None:
-            for stretch, ids in held(stretches, self.node.channel.unacknowledged, self):
-                self.node.channel.equal_range(now, self.world.sender_at(stretch.peer), "compared", ids)
+        channel = self.node.channel
+        if channel is not None:
+            for stretch, ids in self.exchange.proven(lambda: channel.unacknowledged):
+                channel.equal_range(now, self.world.sender_at(stretch.peer), "compared", ids)
 
     def next_wake(self) -> int | None:
         if self.exchange.posts:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from sdschat.identity.content import ContentKind
 from sdschat.node.node import Node
 from sdschat.node.places import Places, channel_of
 from sdschat.tui.commands.registry import CommandError, Registry
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.cleaning import clean, clean_name
+from sdschat.tui.model.cleaning import clean_name, reason_text
 from sdschat.tui.model.desktop import Desktop
 from sdschat.tui.model.status import sync_words, talk_words
 from sdschat.tui.preferences import KEPT_AS, Preferences
 
-_REASON: Final = 400
 _GIVEN_UP_ON = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
 
 
@@ -93,7 +91,7 @@ class BaseHost:
         try:
             self.view.say(self.channel, text, kind, reply_to)
         except ValueError as error:
-            raise CommandError(f"Not sent: {clean(str(error), limit=_REASON)}") from error
+            raise CommandError(f"Not sent: {reason_text(error)}") from error
 
     def next_active(self) -> str | None:
         return self.desktop.next_active()

@@ -6,28 +6,20 @@ from sdschat.catchup import HIGHEST, Key
 from sdschat.catchup.equal import Equal, held
 from sdschat.catchup.memory import MemoryLog
 from tests.catchup.compare import some_keys
-from tests.catchup.world import Keys, World
+from tests.catchup.world import Keys, World, brought_together
 
 MINUTE = 60_000
 
 
 def proven(world: World, name: str, own: Keys) -> set[str]:
-    peer = world.peers[name]
-    return {message_id for _, ids in held(peer.exchange.equal, own, peer.log) for message_id in ids}
+    return {message_id for _, ids in world.peers[name].exchange.proven(lambda: own) for message_id in ids}
 
 
 def test_both_know_that_the_other_has_what_they_wrote_while_they_were_apart() -> None:
-    common = some_keys(500)
-    later = [(lamport + 10**10, name) for lamport, name in some_keys(300, 2)]
-    others = [(lamport + 10**10, name) for lamport, name in some_keys(400, 3)]
-    world = World({"ann": sorted(common + later), "bob": sorted(common + others)})
-    for name in ("ann", "bob"):
-        world.begin(name)
-    world.present("ann", "bob")
-    world.run(MINUTE, ["ann", "bob"])
+    world, later, others = brought_together(500, 300, 400)
     assert world.keys("ann") == world.keys("bob")
-    assert proven(world, "ann", sorted(later)) == {key[1] for key in later}
-    assert proven(world, "bob", sorted(others)) == {key[1] for key in others}
+    assert proven(world, "ann", later) == {key[1] for key in later}
+    assert proven(world, "bob", others) == {key[1] for key in others}
 
 
 def test_of_one_who_lacks_messages_it_is_only_proven_what_it_has() -> None:

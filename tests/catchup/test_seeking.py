@@ -11,7 +11,7 @@ from sdschat.catchup.needs import READ_FIRST, Needs
 from sdschat.catchup.progress import State
 from sdschat.catchup.values import Need, Stretch
 from tests.catchup.compare import some_keys
-from tests.catchup.world import World
+from tests.catchup.world import World, brought_together
 
 MINUTE = 60_000
 
@@ -30,15 +30,8 @@ def test_a_newcomer_gets_the_newest_hundred_and_then_the_rest_in_order() -> None
 
 
 def test_two_that_were_apart_bring_each_other_up_to_date() -> None:
-    common = some_keys(2000)
-    later = [(lamport + 10**10, name) for lamport, name in some_keys(700, 2)]
-    others = [(lamport + 10**10, name) for lamport, name in some_keys(900, 3)]
-    world = World({"ann": sorted(common + later), "bob": sorted(common + others)})
-    for name in ("ann", "bob"):
-        world.begin(name)
-    world.present("ann", "bob")
-    world.run(MINUTE, ["ann", "bob"])
-    assert world.keys("ann") == world.keys("bob") == sorted(common + later + others)
+    world, later, others = brought_together(2000, 700, 900)
+    assert world.keys("ann") == world.keys("bob") == sorted(some_keys(2000) + later + others)
     lacked = 200 * (len(later) + len(others))
     assert sum(peer.sent for peer in world.peers.values()) < 1.3 * lacked
 

@@ -17,6 +17,7 @@ from sdschat.catchup.values import Ask, Frame
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Now
 from sdschat.wire.catchup_codec import Records, SyncCodec
+from tests.catchup.compare import some_keys
 
 GROUP = b"g" * 32
 Keys = list[tuple[int, str]]
@@ -156,3 +157,17 @@ def _is_question(peer: Peer, packet: bytes) -> bool:
 
 def digest_of(keys: Keys) -> str:
     return hashlib.sha256(repr(sorted(keys)).encode()).hexdigest()
+
+
+def brought_together(common: int, ann: int, bob: int) -> tuple[World, Keys, Keys]:
+    """Two who have some messages in common and were apart then, after they have brought each other up to date; and
+    what each of them wrote alone."""
+    later = [(lamport + 10**10, name) for lamport, name in some_keys(ann, 2)]
+    others = [(lamport + 10**10, name) for lamport, name in some_keys(bob, 3)]
+    before = some_keys(common)
+    world = World({"ann": sorted(before + later), "bob": sorted(before + others)})
+    for name in ("ann", "bob"):
+        world.begin(name)
+    world.present("ann", "bob")
+    world.run(60_000, ["ann", "bob"])
+    return world, sorted(later), sorted(others)

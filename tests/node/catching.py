@@ -65,6 +65,13 @@ async def stop(w: World, member: Member) -> None:
     w.members.remove(member)
 
 
+async def wrote(w: World, name: str, *texts: str, ago: int = DAY) -> None:
+    """Somebody was there some time ago, alone, and is gone."""
+    member = start(w, name, ago=ago)
+    await say(member, *texts)
+    await stop(w, member)
+
+
 async def caught_up(member: Member) -> CatchingUp:
     return await member.until(CatchingUp, lambda told: told.state == "done")
 

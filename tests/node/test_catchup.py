@@ -16,7 +16,7 @@ from sdschat.node.mvds import sync_part
 from sdschat.node.settings import SettingError, make_settings, parse
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import Now
-from tests.node.catching import DAY, caught_up, log_of, say, start, stop
+from tests.node.catching import DAY, caught_up, log_of, say, start, stop, wrote
 from tests.node.worlds import world
 
 TEXTS = [f"number {number}" for number in range(300)]
@@ -25,10 +25,9 @@ TEXTS = [f"number {number}" for number in range(300)]
 def test_a_newcomer_a_day_later_gets_everything_in_order_and_verified(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann = start(w, "ann", ago=DAY)
-            await say(ann, *TEXTS)
-            await stop(w, ann)
-            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await wrote(w, "ann", *TEXTS)
+            start(w, "ann")
+            bob = start(w, "bob", alone=True)
             done = await caught_up(bob)
             assert log_of(bob) == TEXTS
             assert (done.done, done.total, done.nick) == (300, 300, "ann")
@@ -42,10 +41,9 @@ def test_a_newcomer_a_day_later_gets_everything_in_order_and_verified(tmp_path: 
 def test_the_newest_hundred_come_first(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann = start(w, "ann", ago=DAY)
-            await say(ann, *TEXTS)
-            await stop(w, ann)
-            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await wrote(w, "ann", *TEXTS)
+            start(w, "ann")
+            bob = start(w, "bob", alone=True)
             await caught_up(bob)
             assert sorted(bob.texts()[:100], key=TEXTS.index) == TEXTS[200:]
             assert bob.texts()[100:] == TEXTS[:200]
@@ -61,9 +59,7 @@ def test_who_was_away_gets_what_was_said_meanwhile_and_once(tmp_path: Path) -> N
             await bob.until_texts(*TEXTS[:20])
             await stop(w, ann)
             await stop(w, bob)
-            ann = start(w, "ann", ago=DAY)
-            await say(ann, *TEXTS[20:])
-            await stop(w, ann)
+            await wrote(w, "ann", *TEXTS[20:])
             ann, bob = start(w, "ann"), start(w, "bob", alone=True)
             await caught_up(bob)
             assert log_of(bob) == TEXTS
@@ -134,9 +130,7 @@ def test_how_far_back_a_newcomer_looks_is_a_setting_and_older_ones_come_on_reque
             ann = start(w, "ann", ago=2 * DAY)
             await say(ann, *TEXTS[:280])
             await stop(w, ann)
-            ann = start(w, "ann", ago=DAY // 2)
-            await say(ann, *TEXTS[280:])
-            await stop(w, ann)
+            await wrote(w, "ann", *TEXTS[280:], ago=DAY // 2)
             ann, bob = start(w, "ann"), start(w, "bob", alone=True, history__on_join=on_join)
             await caught_up(bob)
             assert log_of(bob) == TEXTS[first:]
@@ -153,10 +147,9 @@ def test_how_far_back_a_newcomer_looks_is_a_setting_and_older_ones_come_on_reque
 def test_paused_it_stays_so_over_a_restart_and_resumed_it_goes_on(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann = start(w, "ann", ago=DAY)
-            await say(ann, *TEXTS)
-            await stop(w, ann)
-            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await wrote(w, "ann", *TEXTS)
+            start(w, "ann")
+            bob = start(w, "bob", alone=True)
             await bob.until(MessageDelivered)
             sync_part(bob.node, "lobby").catchup.pause()
             await bob.until(CatchingUp, lambda told: told.state == "paused")
@@ -176,10 +169,9 @@ def test_paused_it_stays_so_over_a_restart_and_resumed_it_goes_on(tmp_path: Path
 def test_a_node_that_was_stopped_in_the_middle_goes_on_where_it_was(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann = start(w, "ann", ago=DAY)
-            await say(ann, *TEXTS)
-            await stop(w, ann)
-            ann, bob = start(w, "ann"), start(w, "bob", alone=True)
+            await wrote(w, "ann", *TEXTS)
+            start(w, "ann")
+            bob = start(w, "bob", alone=True)
             await bob.until(MessageDelivered)
             await stop(w, bob)
             bob = start(w, "bob", alone=True)
@@ -225,9 +217,7 @@ def _compared(what: StateChanged) -> bool:
 def test_what_was_written_while_nobody_was_there_is_acknowledged_once_the_logs_are_equal(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann = start(w, "ann", ago=DAY)
-            await say(ann, *TEXTS)
-            await stop(w, ann)
+            await wrote(w, "ann", *TEXTS)
             ann, bob = start(w, "ann"), start(w, "bob", alone=True)
             await caught_up(bob)
             await ann.until(

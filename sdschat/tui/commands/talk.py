@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from sdschat.node.places import place_of
 from sdschat.tui.commands.registry import Command, CommandError
 from sdschat.tui.host import Host
-from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.cleaning import nick_text, reason_text, short
 from sdschat.tui.model.words import count
-
-_REASON: Final = 400
 
 
 def _msg(host: Host, argument: str) -> None:
@@ -33,7 +30,7 @@ def _addressed(host: Host, argument: str) -> tuple[str, str]:
     try:
         return host.view.find_person(host.room, name.removeprefix("@")), argument[len(name) :].strip()
     except ValueError as error:
-        raise CommandError(clean(str(error), limit=_REASON)) from error  # it lists the nicks of others
+        raise CommandError(reason_text(error)) from error
 
 
 def _list(host: Host) -> None:
