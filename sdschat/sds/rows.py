@@ -26,6 +26,7 @@ class Entry(NamedTuple):
     generation: int = 0  # of the filter, when the message was put into it
 
 
+OUTSIDE_THE_FILTER = -2  # a generation that no filter ever has, nor the one before it
 FROM_STORE = "store"  # the way by which nothing comes that is at the same time on its way to others
 
 

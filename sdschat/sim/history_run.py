@@ -16,7 +16,7 @@ from sdschat.sds.config import Config
 from sdschat.sim.finals import check_finals, check_quiet, check_replay, quiet_begins
 from sdschat.sim.generate import config_for, generate
 from sdschat.sim.history import HistoryWorld
-from sdschat.sim.phases import Outcome, _lacking, _where, patience
+from sdschat.sim.phases import Outcome, _where, not_converged, patience
 from sdschat.sim.scenario import Action, Plan, Scenario, Violation
 from sdschat.sim.tight import limits
 from sdschat.sim.trace import Trace
@@ -119,9 +119,10 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     began = world.time
     at_rest = began + world.came_back()
     world.until_settled = True
-    world.run(began + patience(scenario) + _CATCHING_UP, _act)
+    within = patience(scenario) + _CATCHING_UP
+    world.run(began + within, _act)
     if world.ledger.convergence.outstanding:
-        raise Violation("I5", _lacking(world))
+        raise Violation("I5", not_converged(world, within))
     world.until_settled = False
     world.run(max(world.time, at_rest) + 2 * turn + scenario.rates.tail_ms, _act)
     check_finals(world)

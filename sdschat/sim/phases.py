@@ -39,16 +39,18 @@ class Outcome:
         return not self.rule
 
 
-def patience(scenario: Scenario) -> int:
+def patience(scenario: Scenario, lacking: int = 0) -> int:
     """How long after healing everybody must have everything: five minutes with the spec's timers, in proportion with
-    others, and after what is gone for good was given up."""
+    others, and after what is gone for good was given up. `lacking` is the most that one of them lacks then."""
     config = scenario.config
-    # Small windows and buffers take more rounds: fifty messages through a buffer of six, four at a time.
-    bound = (30 if scenario.limits else 10) * config.sync_interval
+    # Small windows and buffers take more rounds: through a buffer of six, four at a time, about one in each.
+    bound = (30 + lacking if scenario.limits else 10) * config.sync_interval
     if scenario.wrong_clock:
         bound += scenario.wrong_clock  # until its messages are due
     if scenario.losing or not config.repair_enabled:  # without repair, parents from before joining are waited for
         bound += config.lost_after + 4 * config.sync_interval
+    if scenario.hostile:  # what waited for such a parent may be refused when that comes, and is given up as well then
+        bound += config.lost_after
     return bound
 
 
@@ -93,13 +95,14 @@ def _live(world: World) -> int:
         world.schedule(action.at, ACTION, -1, action)
     world.run(scenario.heal_at, act)
     _heal(world)
-    _settle(world)
+    within = patience(scenario, max(map(len, world.ledger.convergence.lacking().values()), default=0))
+    _settle(world, within)
     took = world.time - scenario.heal_at
     turn = scenario.config.sync_interval
     rates = scenario.rates
     stragglers = scenario.heal_at + 2 * rates.tail_ms + rates.latency if rates.tail or rates.duplicate else 0
     world.run(max(world.time, stragglers) + 2 * turn, act)
-    _settle(world)  # what is left of somebody who has left may reach a log only now, and then all must get it
+    _settle(world, within)  # what is left of somebody who has left may reach a log only now, and then all must get it
     check_finals(world)
     quiet = quiet_begins(world)
     world.run(world.time + _QUIET_TURNS * turn, act)
@@ -109,21 +112,20 @@ def _live(world: World) -> int:
     return took
 
 
-def _settle(world: World) -> None:
-    scenario = world.scenario
+def _settle(world: World, within: int) -> None:
     world.until_settled = True
-    world.run(scenario.heal_at + patience(scenario), act)
+    world.run(world.scenario.heal_at + within, act)
     if world.ledger.convergence.outstanding:
-        raise Violation("I5", _lacking(world))
+        raise Violation("I5", not_converged(world, within))
     world.until_settled = False
 
 
-def _lacking(world: World) -> str:
+def not_converged(world: World, within: int) -> str:
     parts = [
         f"{world.nodes[node].plan.name} lacks {', '.join(message_id[:8] for message_id in ids[:4])}"
         for node, ids in world.ledger.convergence.lacking().items()
     ]
-    return f"not converged {patience(world.scenario) / 1000:.0f} s after healing: {'; '.join(parts)}"
+    return f"not converged {within / 1000:.0f} s after healing: {'; '.join(parts)}"
 
 
 def _heal(world: World) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sdschat.sds import limits
+from sdschat.sds.bloom import waku
 from sdschat.sds.config import Config
 from sdschat.sds.events import PushCancelled, PushScheduled
 from sdschat.sds.push import Push, PushBuffer
-from tests.sds.group import QUIET, START, Group, forge
+from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
 PUSHING = replace(QUIET, push_enabled=True, push_delay_max=6000)
@@ -230,3 +231,25 @@ def test_what_comes_again_counts_as_fresh_from_then_and_keeps_nothing_else_so() 
     state.now = group.now
     state.trim_fresh()
     assert list(state.fresh) == ["m1"]
+
+
+def to_a_foreign_filter_from_before_joining(via_history: bool) -> list[str]:
+    """What a, of the layout waku, pushes to c of what is dated before it joined, by its own clock."""
+    group = Group("a", config=replace(PUSHING, bloom_layout="waku"))
+    slow = forge("b", "slow", START - PUSHING.max_skew - 1)
+    if via_history:
+        group["a"].channel.receive_history(group.now, slow, CODEC.encode(slow), "store")
+    else:
+        group.give("a", slow)
+    group.tick(10_000)
+    group.give("a", forge("c", "s1", group.now.wall, content=None, bloom_filter=bytes(waku.BYTES)))
+    group.tick(7000)
+    return pushed(group)
+
+
+def test_a_foreign_filter_is_given_what_came_live_however_slow_its_author_s_clock() -> None:
+    assert to_a_foreign_filter_from_before_joining(via_history=False) == ["slow"]
+
+
+def test_a_foreign_filter_is_not_given_history_from_before_joining() -> None:
+    assert to_a_foreign_filter_from_before_joining(via_history=True) == []

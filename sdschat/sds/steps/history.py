@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.limits import CLOCK_PUT_RIGHT
+from sdschat.sds.rows import OUTSIDE_THE_FILTER
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
@@ -26,8 +27,6 @@ from sdschat.sds.steps.parked import make_parking_room, park
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.requests import received
 from sdschat.sds.values import Kind, Message, Reason
-
-OUTSIDE_THE_FILTER = -2  # a generation that no filter ever has, nor the one before it
 
 
 def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> bool:

@@ -8,7 +8,7 @@ from sdschat.sds.events import PushCancelled, Pushed, PushScheduled
 from sdschat.sds.limits import PUSHES_PER_REVIEW, RANGE_LIMIT
 from sdschat.sds.peers import Peer
 from sdschat.sds.push import Push
-from sdschat.sds.rows import Entry
+from sdschat.sds.rows import OUTSIDE_THE_FILTER, Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.owed import send_due
 from sdschat.sds.steps.timing import hurry
@@ -37,7 +37,7 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
         # may have been cut off from us: it gets the last minutes, but is not flooded.
         if s.filter.layout == "waku" and not s.filter_stale and not s.filter.beyond(received, s.fresh):
             return
-        floor = max(_covered_since(s), peer.first_lamport - s.config.max_skew - FIRST_MET)
+        floor = max(_covered_since(s), _met_since(s, peer))
     if received.fill > MAX_FILL:
         return
     fresh = s.fresh  # what came just now may still be on its way to them
@@ -79,16 +79,35 @@ def _covered_since(s: ChannelState) -> int:
     return s.window.order[0].lamport if s.window.order else 0
 
 
+def _met_since(s: ChannelState, peer: Peer) -> int:
+    return peer.first_lamport - s.config.max_skew - FIRST_MET
+
+
 def _slice(s: ChannelState, peer: Peer, received: ReceivedFilter, floor: int) -> list[Entry]:
     """What of our log to hold against a filter: all that is at hand from its floor on. Below that, a compact filter
     covers nothing, and ranges take over; a foreign one may cover thousands, which are gone through slice by slice."""
     near = s.window.dated(floor, _FOREVER)[-RANGE_LIMIT:]
-    start = s.window.order[0].lamport if s.window.order else 0
-    if isinstance(received, CompactFilter) or floor >= start:
+    if isinstance(received, CompactFilter):
         return near
+    start = s.window.order[0].lamport if s.window.order else 0
+    if floor >= start:
+        return _came_live(s, peer, floor) + near
     older = [entry for entry in s.before(peer.cursor or start, RANGE_LIMIT) if entry.lamport >= floor]
     peer.cursor = older[0].lamport if len(older) == RANGE_LIMIT else 0
     return older + near
+
+
+def _came_live(s: ChannelState, peer: Peer, floor: int) -> list[Entry]:
+    """What is dated before our own filter's floor and yet in it: it came while we were here, from those whose clocks
+    are behind ours. As long as we had to forget nothing, a peer that got it with us has not forgotten it either."""
+    if s.filter.layout != "waku" or s.filter.floor > s.horizon:
+        return []
+    oldest = _met_since(s, peer)
+    return [
+        entry
+        for entry in s.window.dated_before(floor, RANGE_LIMIT)
+        if entry.generation != OUTSIDE_THE_FILTER and entry.lamport >= oldest
+    ]
 
 
 def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wanted_by: str) -> int:
