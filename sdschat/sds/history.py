@@ -60,15 +60,15 @@ class OrderedEntries:
             self._chunks.append([entry])
             self._lasts.append(entry)
             return
-        if entry > self._lasts[-1]:  # nearly always
-            at = len(self._chunks) - 1
+        at = len(self._chunks) - 1
+        if entry > self._lasts[at]:  # nearly always
             chunk = self._chunks[at]
             chunk.append(entry)
+            self._lasts[at] = entry
         else:
             at = bisect_left(self._lasts, entry)
             chunk = self._chunks[at]
             insort(chunk, entry)
-        self._lasts[at] = chunk[-1]
         if len(chunk) > 2 * _CHUNK:
             # Splitting off a full chunk keeps appends cheap: the last chunk is the one that grows.
             self._chunks[at : at + 1] = [chunk[:_CHUNK], chunk[_CHUNK:]]

@@ -41,13 +41,13 @@ class MemoryStore:
 
     def apply(self, writes: Iterable[Write]) -> None:
         for write in writes:
-            if isinstance(write, Append):
-                self.history.append(write.row)
-            elif isinstance(write, Put):
+            if isinstance(write, Put):
                 table, key, row = write
                 self.tables[table][key] = row
                 if table is Table.OUTGOING and cast(OutgoingRow, row).state is AckState.ACKED:
                     self.history.acknowledged(key)
+            elif isinstance(write, Append):
+                self.history.append(write.row)
             else:
                 assert isinstance(write, Drop)
                 self.tables[write.table].pop(write.key, None)

@@ -63,14 +63,14 @@ class OutgoingBuffer:
         self.timers.set(message.message_id, due)
         self.changed[message.message_id] = message
 
-    def newest_first(self, floor: int) -> Iterator[Outgoing]:
-        """Open messages dated from `floor` on."""
+    def newest_first(self, floor: int, unseen_by: str = "") -> Iterator[Outgoing]:
+        """Open messages dated from `floor` on, of which this participant has told nothing yet."""
         self._forget_ages()
         ages = self._ages
         start = bisect_left(ages, (floor, "")) if floor else 0
         for place in range(len(ages) - 1, start - 1, -1):
             message = self.open.get(ages[place][1])
-            if message is not None:
+            if message is not None and unseen_by not in message.evidence:
                 yield message
 
     def find(self, message_id: str) -> Outgoing | None:

@@ -149,7 +149,8 @@ def collect_writes(s: ChannelState) -> None:
     now = s.now
     if s.unsaved:
         s.unsaved.clear()
-        for entry in s.window.trim():
+        gone = s.window.trim()
+        for entry in gone if s.hints else ():
             forget_hint(s, entry.message_id)
     if s.incoming.changed:
         _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, Held.row)

@@ -235,9 +235,9 @@ class ChannelState:
 
     def note_fresh(self, message_id: str) -> None:
         self.fresh.note(message_id, self.now.mono)
-        self.trim_fresh()
 
     def trim_fresh(self) -> None:
+        """Before anybody asks what is fresh; until then it is only bounded in number."""
         self.fresh.trim(self.now.mono - self.config.push_grace)
 
     def learn_hint(self, message_id: str, hint: bytes, confirmed: bool = False) -> None:

@@ -28,17 +28,17 @@ class RecentWindow:
     def insert(self, entry: Entry) -> bool:
         """Put an entry in its place; true if that is before something that is already here."""
         message_id = entry.message_id
-        entries, order, heads = self.entries, self.order, self._heads
+        order, heads, named = self.order, self._heads, self._named
         late = bool(order) and entry < order[-1]
         if late:
             insort(order, entry)
         else:
             order.append(entry)
-        entries[message_id] = entry
+        self.entries[message_id] = entry
         for dependency in entry.dependencies:
             heads.pop(dependency, None)
-            self._named[dependency] = self._named.get(dependency, 0) + 1
-        if message_id not in self._named:
+            named[dependency] = named.get(dependency, 0) + 1
+        if message_id not in named:
             heads[message_id] = entry
         return late
 
@@ -70,11 +70,17 @@ class RecentWindow:
 
     def causal_history(self, count: int) -> list[Entry]:
         """The newest heads, filled up with the newest of the log; oldest first, as it goes on the wire."""
-        chosen = sorted(self._heads.values(), reverse=True)[:count]
+        heads = self._heads
+        chosen: list[Entry] = []
+        for entry in reversed(self.order):  # where many write at once there are many heads: all are not to be sorted
+            if len(chosen) >= min(count, len(heads)):
+                break
+            if entry.message_id in heads:
+                chosen.append(entry)
         for entry in reversed(self.order):
             if len(chosen) >= count:
                 break
-            if entry not in chosen:
+            if entry.message_id not in heads:
                 chosen.append(entry)
         chosen.sort()
         return chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
 from sdschat.sds.events import FilterIgnored, LeftOutgoing, StateChanged
@@ -41,7 +41,9 @@ def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, w
             misses += 1
         if misses >= REMEMBERED_MISSES:
             break
-    if found and received.fill > MAX_FILL:
+    if not found:
+        return
+    if received.fill > MAX_FILL:
         s.events.append(FilterIgnored(message.sender_id, f"{received.fill:.0%} full"))
         return
     found.sort(key=lambda known: (known.lamport, known.message_id))
@@ -53,12 +55,11 @@ def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, w
 def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: bool) -> Iterator[Outgoing]:
     """Own messages of which this participant has told nothing yet: another filter of the same participant tells
     nothing new. The newest first, since filters forget the oldest."""
-    for known in s.outgoing.newest_first(floor):
-        if sender_id not in known.evidence:
-            yield known
-    for known in s.outgoing.settled.values() if with_settled else ():
-        if known.lamport >= floor and sender_id not in known.evidence:
-            yield known
+    unseen = s.outgoing.newest_first(floor, sender_id)
+    if not with_settled:
+        return unseen
+    settled = s.outgoing.settled.values()
+    return chain(unseen, (known for known in settled if known.lamport >= floor and sender_id not in known.evidence))
 
 
 def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: list[str]) -> None:
@@ -118,5 +119,6 @@ def acknowledged(known: Outgoing) -> bool:
     for evidence in known.evidence.values():
         if evidence.how in CERTAIN:
             return True
-        chance = min(chance, evidence.error_rate)
+        if evidence.error_rate < chance:
+            chance = evidence.error_rate
     return len(known.evidence) >= WITNESSES and chance <= CERTAIN_ENOUGH

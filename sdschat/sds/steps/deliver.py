@@ -34,7 +34,7 @@ def _into_log(
     message_id, lamport = message.message_id, message.lamport_timestamp
     assert lamport is not None
     s.clock.observe(lamport)
-    dependencies = tuple(entry.message_id for entry in message.causal_history)
+    dependencies = tuple([entry.message_id for entry in message.causal_history])
     entry = Entry(lamport, message_id, message.sender_id, dependencies, generation)
     gone_without = s.window.awaits(message_id)
     if s.window.covers(entry):

@@ -66,8 +66,10 @@ def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> in
         shape = s.filter.shape
         ours_only &= ~fold(s.fresh.bits(shape), shape.bits, received.bits)
     if ours_only:
-        for entry in s.window.dated_before(received.floor, s.filter.capacity // _FORGOTTEN_THERE):
+        for entry in reversed(s.window.dated_before(received.floor, s.filter.capacity // _FORGOTTEN_THERE)):
             ours_only &= ~mask(entry.message_id, received.hashes, received.bits)
+            if not ours_only:
+                break
     return ours_only
 
 

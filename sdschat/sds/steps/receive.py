@@ -164,7 +164,8 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)
     note_layout(s, message.bloom_filter)
     learn_hints(s, message)
-    learn_hints_of_missing(s, message)
+    if s.requests.missing:
+        learn_hints_of_missing(s, message)
     review_evidence(s, message, peer, lamport)
     if message.repair_request and not stale:
         # A message with content may be a rebroadcast, and its requests long answered.
