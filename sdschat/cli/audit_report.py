@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sdschat.cli.text import moment, safe
-from sdschat.node.profile import profile_name
 from sdschat.pipeline.rules import LOST
 from sdschat.pipeline.schemas import (
     FAULTS,
@@ -50,7 +49,7 @@ def lines(found: Comparison, most: int | None) -> Iterator[str]:
         yield from channel_lines(channel, audit, named, most)
     yield from journal_lines(audit, named)
     yield from _cut(
-        [f"not read: {safe(row.source)} {safe(row.place)}: {safe(row.reason)}" for row in found.taken.quarantine], most
+        [f"not read: {safe(row.source)} {safe(row.place)}: {safe(row.reason)}" for row in found.quarantine], most
     )
     yield from _look_closer(found)
 
@@ -116,14 +115,15 @@ def journal_lines(audit: Audit, named: Named) -> Iterator[str]:
 
 def _look_closer(found: Comparison) -> Iterator[str]:
     """The first message of each node that differs, where there is a copy of it; each command once."""
-    holders = {(copy.channel, copy.message_id, copy.node) for copy in found.silver.copies}
+    from sdschat.node.profile import profile_name  # imports much, and seldom needed
+
     asked: list[str] = []
     for node in found.audit.nodes:
         if node.agrees or node.first_id is None:
             continue
         for holder in (node.node, *found.paths):
             path = found.paths.get(holder)
-            if path is not None and path.name == "sdschat.db" and (node.channel, node.first_id, holder) in holders:
+            if path is not None and path.name == "sdschat.db" and _holds(found, node, holder):
                 words = ("sdschat", "inspect", node.channel, node.first_id[:12], "--profile", profile_name(path))
                 asked.append(f"  {safe(shlex.join([*words, '--data-dir', str(path.parent.parent.parent)]))}")
                 break
@@ -131,6 +131,12 @@ def _look_closer(found: Comparison) -> Iterator[str]:
         yield ""
         yield "To look closer:"
         yield from dict.fromkeys(asked)
+
+
+def _holds(found: Comparison, node: AuditNode, holder: str) -> bool:
+    """Whether somebody has the message at which a node first differs."""
+    there = found.there[node.run_id, node.channel]
+    return any(each.presence.node == holder and node.first_id in each.held.versions for each in there)
 
 
 def _cut(rows: Sequence[str], most: int | None) -> Iterator[str]:

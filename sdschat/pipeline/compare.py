@@ -2,39 +2,106 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from sdschat.pipeline.problem import PipelineProblem
-from sdschat.pipeline.reference.audit import Audit, audit
-from sdschat.pipeline.reference.conform import Silver, conform
-from sdschat.pipeline.reference.consolidate import consolidate
-from sdschat.pipeline.reference.taken import Taken
+from sdschat.pipeline.reference.audit import Audit, judge
+from sdschat.pipeline.reference.conform import Channel, Silver, conform, latest_nodes
+from sdschat.pipeline.reference.consolidate import canonical
+from sdschat.pipeline.reference.sound import Memory, Sound, read_sound
+from sdschat.pipeline.reference.taken import Row, Taken
+from sdschat.pipeline.reference.witness import Testimony, Witness, testimony
 from sdschat.pipeline.rules import Rules
-from sdschat.pipeline.schemas import FIELD, Log
+from sdschat.pipeline.schemas import FIELD, Log, Message, Node, Quarantine
 from sdschat.pipeline.sources.databases import MAGIC, PacketMemory, Reading, read_database
 
 _WRONG_USE = 2
 
 
 class Comparison(NamedTuple):
-    taken: Taken
-    silver: Silver
+    there: dict[Channel, list[Witness]]
+    quarantine: list[Quarantine]
     log: list[Log]
     audit: Audit
     paths: dict[str, Path]  # node: where its database is
 
 
 def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
+    """Sound databases are taken by the column, and all others row by row."""
+    memory = Memory()
+    readings = _readings(paths, read_ms)
+    sound = {each: found for each in readings if (found := read_sound(each, memory)) is not None}
+    rows = _row_by_row(readings, sound)
     taken = Taken()
-    memory = PacketMemory()
-    for path in paths:
-        taken.take(read_database(Reading(FIELD, path, read_ms, memory)))
+    for each in readings:
+        taken.take(rows.get(each, ()))
+    heard = testimony(conform(taken, rules))
+    every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
+    return _judged(_together(heard, sound.values(), latest_nodes(every)), taken, rules)
+
+
+def compare_rows(paths: Iterable[Path], read_ms: int, rules: Rules) -> tuple[Comparison, Silver]:
+    """The same with all rows, for whoever wants figures too."""
+    taken = Taken()
+    for each in _readings(paths, read_ms):
+        taken.take(_rows(each))
     silver = conform(taken, rules)
-    log = consolidate(silver.copies)
-    where = {node.node: Path(node.source) for node in silver.nodes}
-    return Comparison(taken, silver, log, audit(silver, log, rules), where)
+    return _judged(testimony(silver), taken, rules), silver
+
+
+def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
+    memory = PacketMemory()
+    return [Reading(FIELD, path, read_ms, memory) for path in paths]
+
+
+def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Reading, list[Row]]:
+    """Rows of the databases that are not sound, and of all of a node that has several: then it takes all rows to say
+    which counts. These are taken out of `sound`."""
+    found = {each: _rows(each) for each in readings if each not in sound}
+    databases: dict[str, set[Reading]] = defaultdict(set)
+    for each in readings:
+        for node in {row.node for row in found.get(each, ()) if not isinstance(row, Quarantine)}:
+            databases[node].add(each)
+        if each in sound:
+            databases[sound[each].whose].add(each)
+    for group in databases.values():
+        if len(group) > 1:
+            for each in group & sound.keys():
+                del sound[each]
+                found[each] = _rows(each)
+    return found
+
+
+def _rows(reading: Reading) -> list[Row]:
+    """A log that could be read in part only is not compared; the quarantine says which database that is."""
+    found = list(read_database(reading))
+    whole = {(row.node, row.channel) for row in _nodes(found)}
+    return [row for row in found if not isinstance(row, Message) or (row.node, row.channel) in whole]
+
+
+def _nodes(rows: list[Row]) -> list[Node]:
+    return [row for row in rows if isinstance(row, Node)]
+
+
+def _together(heard: Testimony, sound: Iterable[Sound], nodes: list[Node]) -> Testimony:
+    there: dict[Channel, list[Witness]] = defaultdict(list, heard.there)
+    declared, journals = list(heard.declared), list(heard.journals)
+    for each in sound:
+        declared += each.declared
+        journals += each.journals
+        for one in each.witnesses:
+            there[one.presence.run_id, one.presence.channel].append(one)
+    in_order = {channel: sorted(there[channel], key=lambda one: one.presence.node) for channel in sorted(there)}
+    return Testimony(in_order, nodes, sorted(set(declared)), sorted(journals))
+
+
+def _judged(said: Testimony, taken: Taken, rules: Rules) -> Comparison:
+    log = canonical({channel: [each.held for each in there] for channel, there in said.there.items()})
+    where = {node.node: Path(node.source) for node in said.nodes}
+    return Comparison(said.there, taken.quarantine, log, judge(said, log, rules), where)
 
 
 def databases(sources: Iterable[Path]) -> list[Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.pipeline.compare import compare, databases
+from sdschat.pipeline.compare import compare_rows, databases
 from sdschat.pipeline.report.from_databases import report_data
 from sdschat.pipeline.report.page import page
 from sdschat.pipeline.rules import DEFAULT
@@ -36,7 +36,7 @@ def tampered(untouched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(folder: Path) -> str:
-    return page(report_data(compare(databases([folder]), START, DEFAULT), DEFAULT, START))
+    return page(report_data(*compare_rows(databases([folder]), START, DEFAULT), DEFAULT, START))
 
 
 def test_it_opens_with_the_verdict(untouched: Path, tampered: Path) -> None:
@@ -70,8 +70,8 @@ def test_it_needs_nothing_from_elsewhere(tampered: Path) -> None:
 
 
 def test_a_channel_of_which_there_is_nothing_makes_a_page_too(tmp_path: Path) -> None:
-    empty = compare([], START, DEFAULT)
-    assert "There is nothing to compare." in page(report_data(empty, DEFAULT, START))
+    empty = compare_rows([], START, DEFAULT)
+    assert "There is nothing to compare." in page(report_data(*empty, DEFAULT, START))
 
 
 @pytest.fixture(scope="module")

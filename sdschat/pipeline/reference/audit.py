@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from itertools import groupby
 from typing import NamedTuple
 
 from sdschat.pipeline import rules as words
 from sdschat.pipeline.reference import findings as look
 from sdschat.pipeline.reference.conform import Silver
-from sdschat.pipeline.reference.missing import Witness, extras, missing, witnesses
+from sdschat.pipeline.reference.missing import extras, missing
+from sdschat.pipeline.reference.witness import Testimony, Witness, testimony
 from sdschat.pipeline.rules import DEFAULT, Rules
 from sdschat.pipeline.schemas import (
     FAULTS,
@@ -19,7 +19,6 @@ from sdschat.pipeline.schemas import (
     AuditJournal,
     AuditMissing,
     AuditNode,
-    Journal,
     Log,
     Presence,
 )
@@ -40,25 +39,29 @@ class Audit(NamedTuple):
 
 
 def audit(silver: Silver, log: list[Log], rules: Rules = DEFAULT) -> Audit:
-    there = witnesses(silver)
+    return judge(testimony(silver), log, rules)
+
+
+def judge(said: Testimony, log: list[Log], rules: Rules) -> Audit:
+    there = said.there
     extra = extras(log, there)
     lacking = missing(log, there, extra, rules)
-    canonical = look.by_id(log)
+    canonical = look.by_id(log, there)
     found = [
-        *look.contents(silver.copies, canonical),
+        *look.contents(there, canonical),
         *look.orders(there, canonical),
-        *look.counts(silver.nodes),
-        *look.gaps(silver.declared, canonical),
-        *look.causes(silver, canonical),
-        *look.clocks(log, silver.copies, canonical, rules),
+        *look.counts(said.nodes),
+        *look.gaps(said.declared, canonical),
+        *look.causes(there, canonical),
+        *look.clocks(log, there, canonical, rules),
         *(
-            look.of_message(canonical[(*channel, name)], node, "extra", None, FAULTS["extra"])
+            look.of_message(canonical[channel].rows[name], node, "extra", None, FAULTS["extra"])
             for channel, name, node in extra
         ),
     ]
     found.sort(key=_in_log_order)
     nodes = _nodes(there, lacking, found)
-    return Audit(_channels(nodes, log, lacking, found), nodes, lacking, found, journals(silver.journal))
+    return Audit(_channels(nodes, log, lacking, found), nodes, lacking, found, said.journals)
 
 
 def _in_log_order(row: AuditFinding) -> tuple[str, str, int, str, str, str, str]:
@@ -80,11 +83,11 @@ def _nodes(
             member = (*channel, here.node)
             lost, lagging = reasons[(*member, words.LOST)], reasons[(*member, words.LAGGING)]
             excused = reasons[(*member, words.JOINED_LATER)] + reasons[(*member, words.RETENTION)]
-            owed = len(witness.copies) - extras_of[member] + lost
+            owed = len(witness.held.versions) - extras_of[member] + lost
             position, lamport, message_id = first.get(member) or _NOWHERE
             nodes.append(
                 AuditNode(
-                    *member, here.nick, len(witness.copies), owed, lost, lagging, excused, faults[member],
+                    *member, here.nick, len(witness.held.versions), owed, lost, lagging, excused, faults[member],
                     here.first_ms, here.last_ms, position, lamport, message_id, lost == 0 and faults[member] == 0,
                 )
             )  # fmt: skip
@@ -134,17 +137,3 @@ def _channels(
             )
         )  # fmt: skip
     return channels
-
-
-def journals(journal: Iterable[Journal]) -> list[AuditJournal]:
-    """How much of each journal is there. A row that is not there is a lost journal, not a lost message."""
-    boots: dict[tuple[str, str, str], list[Journal]] = defaultdict(list)
-    for row in journal:
-        boots[row.run_id, row.node, row.boot].append(row)
-    return [
-        AuditJournal(
-            *boot, first := min(row.seq for row in rows), last := max(row.seq for row in rows), len(rows),
-            last - first + 1 - len(rows), min(row.ts_ms for row in rows), max(row.ts_ms for row in rows),
-        )
-        for boot, rows in sorted(boots.items())
-    ]  # fmt: skip

@@ -31,9 +31,9 @@ class Silver:
 
 def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
     journal = in_order(taken.journal)
-    nodes = _latest(taken.nodes, lambda row: (row.run_id, row.channel, row.node))
+    nodes = latest_nodes(taken.nodes)
     newest = {(row.run_id, row.channel, row.node): (row.as_of, row.read_ms) for row in nodes}
-    declared = {row for row in taken.declared if newest.get(_member(row)) == (row.as_of, row.read_ms)}
+    declared = {row for row in taken.declared if newest.get(member_of(row)) == (row.as_of, row.read_ms)}
     messages = _latest(taken.messages, lambda row: (row.run_id, row.channel, row.node, row.message_id))
     copies = _copies(messages, journal, newest.keys())
     return Silver(journal, messages, copies, presences(nodes, journal, copies, rules), sorted(declared), nodes)
@@ -54,8 +54,12 @@ def in_order(rows: Iterable[Journal]) -> list[Journal]:
     )
 
 
-def _member(row: Copy | Presence | Reading | Journal) -> Member:
+def member_of(row: Copy | Presence | Reading | Journal) -> Member:
     return (row.run_id, row.channel, row.node)
+
+
+def latest_nodes(nodes: Iterable[Node]) -> list[Node]:
+    return _latest(nodes, member_of)
 
 
 def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
@@ -79,8 +83,8 @@ def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[
     ]  # fmt: skip
     delivered: dict[tuple[Member, str], Journal] = {}
     for row in journal:
-        if row.event == DELIVERED and row.message_id is not None and _member(row) not in logged:
-            delivered.setdefault((_member(row), row.message_id), row)
+        if row.event == DELIVERED and row.message_id is not None and member_of(row) not in logged:
+            delivered.setdefault((member_of(row), row.message_id), row)
     found += [
         Copy(
             row.run_id, row.channel, row.node, row.message_id or "", row.lamport or 0, row.sender or "",
@@ -95,12 +99,12 @@ def presences(nodes: list[Node], journal: list[Journal], copies: list[Copy], rul
     """A node is in a channel that its database or its journal names."""
     seen: dict[Member, tuple[int, int]] = {}
     for member, at in [
-        *((_member(row), row.ts_ms) for row in journal if row.channel),
-        *((_member(row), row.received_ms) for row in copies),
+        *((member_of(row), row.ts_ms) for row in journal if row.channel),
+        *((member_of(row), row.received_ms) for row in copies),
     ]:
         first, last = seen.get(member, (at, at))
         seen[member] = (min(first, at), max(last, at))
-    logs = {_member(row): row for row in nodes}
+    logs = {member_of(row): row for row in nodes}
     starts: dict[tuple[str, str], Journal] = {}
     for row in journal:
         starts.setdefault((row.run_id, row.node), row)

@@ -4,55 +4,77 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from sdschat.pipeline.reference.conform import Channel
+from sdschat.pipeline.reference.witness import Held, Version, holdings
 from sdschat.pipeline.schemas import Copy, Log
-
-
-class Version(NamedTuple):
-    """What nodes must agree on about a message. Versions compare as they are preferred, all else being equal."""
-
-    lamport: int
-    sender: str
-    deps: tuple[str, ...]
-    digest: str
-
-
-def version_of(copy: Copy) -> Version:
-    return Version(copy.lamport, copy.sender, copy.deps, copy.digest)
-
-
-def agreed(copies: Iterable[Copy]) -> Version:
-    """The version of a message that counts: of sound copies with a known content, that of the most nodes."""
-    counts = Counter((copy.damage is not None, copy.digest == "", version_of(copy)) for copy in copies)
-    return min(counts, key=lambda each: (each[0], each[1], -counts[each], each[2]))[2]
 
 
 def consolidate(copies: Iterable[Copy]) -> list[Log]:
     """Every message once, by (Lamport, bytes of the id)."""
-    by_message: dict[tuple[str, str, str], list[Copy]] = defaultdict(list)
-    for copy in copies:
-        by_message[copy.run_id, copy.channel, copy.message_id].append(copy)
-    agreed_on = {key: agreed(each) for key, each in by_message.items()}
-    log: list[Log] = []
-    before: tuple[str, str] | None = None
-    position = running = 0
-    for key in sorted(agreed_on, key=lambda key: (key[0], key[1], agreed_on[key].lamport, key[2])):
-        run_id, channel, message_id = key
-        if before != (run_id, channel):
-            before, position, running = (run_id, channel), 0, 0
-        version, found = agreed_on[key], by_message[key]
-        position += 1
-        running ^= place_hash(version.lamport, message_id)
-        received = [copy.received_ms for copy in found]
-        log.append(
-            Log(
-                run_id, channel, position, version.lamport, message_id, version.sender, version.deps, version.digest,
-                f"{running:032x}", len(found), min(received), max(received),
-            )
+    held: dict[Channel, list[Held]] = defaultdict(list)
+    for member, each in holdings(copies).items():
+        held[member[:2]].append(each)
+    return canonical(held)
+
+
+def canonical(held: Mapping[Channel, Sequence[Held]]) -> list[Log]:
+    return [row for channel in sorted(held) for row in _channel(channel, held[channel])]
+
+
+def _channel(channel: Channel, held: Sequence[Held]) -> Iterator[Log]:
+    versions = agreed_on(held)
+    copies: Counter[str] = Counter()
+    for each in held:
+        copies.update(each.versions.keys())
+    first, last = _span(held)
+    running = 0
+    in_order = sorted(versions, key=lambda name: (versions[name].lamport, name))
+    for position, name in enumerate(in_order, 1):
+        version = versions[name]
+        running ^= place_hash(version.lamport, name)
+        yield Log(
+            *channel, position, version.lamport, name, version.sender, version.deps, version.digest,
+            f"{running:032x}", copies[name], first[name], last[name],
         )  # fmt: skip
-    return log
+
+
+def agreed_on(held: Sequence[Held]) -> dict[str, Version]:
+    """Of each message the version that counts. Nearly always there is only one."""
+    found: dict[str, Version] = {}
+    several: set[str] = set()
+    for each in held:
+        for name, version in each.versions.items():
+            known = found.setdefault(name, version)
+            if known is not version and known != version:
+                several.add(name)
+    for name in several:
+        found[name] = _preferred(name, held)
+    return found
+
+
+def _preferred(name: str, held: Sequence[Held]) -> Version:
+    """Of sound copies with a known content, that of the most nodes."""
+    counts: Counter[tuple[bool, bool, Version]] = Counter()
+    for each in held:
+        version = each.versions.get(name)
+        if version is not None:
+            counts[name in each.damage, version.digest == "", version] += 1
+    return min(counts, key=lambda each: (each[0], each[1], -counts[each], each[2]))[2]
+
+
+def _span(held: Iterable[Held]) -> tuple[dict[str, int], dict[str, int]]:
+    """When the first node had each message, and the last."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for each in held:
+        for name, at in each.received.items():
+            if at < first.setdefault(name, at):
+                first[name] = at
+            if at > last.setdefault(name, at):
+                last[name] = at
+    return first, last
 
 
 def place_hash(lamport: int, message_id: str) -> int:

@@ -2,57 +2,82 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from sdschat.pipeline.reference.conform import DELIVERED, Channel, Silver
-from sdschat.pipeline.reference.missing import Witness
+from sdschat.pipeline.reference.conform import Channel
+from sdschat.pipeline.reference.witness import Held, Version, Witness
 from sdschat.pipeline.rules import MAX_LAMPORT, Rules
-from sdschat.pipeline.schemas import AuditFinding, Copy, Declared, Journal, Log, Node
+from sdschat.pipeline.schemas import AuditFinding, Declared, Log, Node
 
-Canonical = Mapping[tuple[str, str, str], Log]  # run_id, channel, message_id
+_FAR: Final = 1 << 80  # later than any moment
 
 
-def by_id(log: Iterable[Log]) -> dict[tuple[str, str, str], Log]:
-    return {(row.run_id, row.channel, row.message_id): row for row in log}
+class Canon(NamedTuple):
+    """The canonical log of a channel, by message id."""
+
+    rows: dict[str, Log]
+    versions: dict[str, Version]
+
+
+Canonical = Mapping[Channel, Canon]
+
+
+def by_id(log: Iterable[Log], channels: Iterable[Channel]) -> Canonical:
+    found: dict[Channel, Canon] = {channel: Canon({}, {}) for channel in channels}
+    for row in log:
+        rows, versions = found[row.run_id, row.channel]
+        rows[row.message_id] = row
+        versions[row.message_id] = Version(row.lamport, row.sender, row.deps, row.digest)
+    return found
 
 
 def of_message(row: Log, node: str, kind: str, other: str | None, detail: str) -> AuditFinding:
     return AuditFinding(row.run_id, row.channel, node, kind, row.position, row.lamport, row.message_id, other, detail)
 
 
-def contents(copies: Iterable[Copy], canonical: Canonical) -> Iterator[AuditFinding]:
+def contents(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> Iterator[AuditFinding]:
     """Rows that are not as they were written, and ids with two contents."""
-    for copy in copies:
-        row = canonical[copy.run_id, copy.channel, copy.message_id]
-        if copy.damage is not None:
-            yield of_message(row, copy.node, "altered", None, copy.damage)
-        elif detail := differing(copy, row):
-            yield of_message(row, copy.node, "content", None, detail)
+    for channel, witnesses in there.items():
+        canon = canonical[channel]
+        for witness in witnesses:
+            damage, node = witness.held.damage, witness.presence.node
+            for name, detail in damage.items():
+                yield of_message(canon.rows[name], node, "altered", None, detail)
+            for name in other_versions(witness.held, canon):
+                if name not in damage and (detail := differing(witness.held.versions[name], canon.versions[name])):
+                    yield of_message(canon.rows[name], node, "content", None, detail)
 
 
-def differing(copy: Copy, row: Log) -> str:
+def other_versions(held: Held, canon: Canon) -> list[str]:
+    """Ids of which a node has something else than the canonical log."""
+    known = canon.versions
+    return [name for name, version in held.versions.items() if version != known[name]]
+
+
+def differing(ours: Version, theirs: Version) -> str:
     found = []
-    if copy.lamport != row.lamport:
-        found.append(f"Lamport time {copy.lamport}, elsewhere {row.lamport}")
-    if copy.sender != row.sender:
-        found.append(f"sender {copy.sender}, elsewhere {row.sender}")
-    if copy.deps != row.deps:
+    if ours.lamport != theirs.lamport:
+        found.append(f"Lamport time {ours.lamport}, elsewhere {theirs.lamport}")
+    if ours.sender != theirs.sender:
+        found.append(f"sender {ours.sender}, elsewhere {theirs.sender}")
+    if ours.deps != theirs.deps:
         found.append("other dependencies than elsewhere")
-    if copy.digest and row.digest and copy.digest != row.digest:
+    if ours.digest and theirs.digest and ours.digest != theirs.digest:
         found.append("another content than elsewhere")
     return "; ".join(found)
 
 
 def orders(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> Iterator[AuditFinding]:
     """The first place at which a node's log has another message than the canonical log, of those it has."""
-    for (run_id, channel), witnesses in there.items():
+    for channel, witnesses in there.items():
+        canon = canonical[channel]
         for witness in witnesses:
-            rows = {name: canonical[run_id, channel, name] for name in witness.copies}
-            if all(copy.lamport == rows[name].lamport for name, copy in witness.copies.items()):
+            had, rows = witness.held.versions, canon.rows
+            if all(had[name].lamport == rows[name].lamport for name in other_versions(witness.held, canon)):
                 continue
-            ours = sorted(witness.copies, key=lambda name: (witness.copies[name].lamport, name))
-            theirs = sorted(rows, key=lambda name: (rows[name].lamport, name))
+            ours = sorted(had, key=lambda name: (had[name].lamport, name))
+            theirs = sorted(had, key=lambda name: (rows[name].lamport, name))
             for mine, other in zip(ours, theirs, strict=True):
                 if mine != other:
                     row = rows[other]._replace(message_id=mine)
@@ -72,60 +97,58 @@ def counts(nodes: Iterable[Node]) -> Iterator[AuditFinding]:
 def gaps(declared: Iterable[Declared], canonical: Canonical) -> Iterator[AuditFinding]:
     for row in declared:
         if row.kind == "lost":
-            known = canonical.get((row.run_id, row.channel, row.message_id))
+            canon = canonical.get((row.run_id, row.channel))
+            known = canon and canon.rows.get(row.message_id)
             yield AuditFinding(
                 row.run_id, row.channel, row.node, "gap", known and known.position, known and known.lamport,
                 row.message_id, None, "given up; others have it" if known else "given up; nobody here has it",
             )  # fmt: skip
 
 
-def causes(silver: Silver, canonical: Canonical) -> Iterator[AuditFinding]:
+def causes(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> Iterator[AuditFinding]:
     """Messages that were shown before one that they depend on, without the node having said that it is missing."""
-    horizons = {(row.run_id, row.channel, row.node): row.horizon for row in silver.presences}
-    journals: dict[tuple[str, str, str], list[Journal]] = defaultdict(list)
-    for row in silver.journal:
-        if row.event in (DELIVERED, "lost", "gap_closed"):
-            journals[row.run_id, row.channel, row.node].append(row)
-    for member, rows in journals.items():
-        shown_at, excused_at = _moments(rows)
-        for name, at in shown_at.items():
-            message = canonical.get((*member[:2], name))
-            for dependency in message.deps if message is not None else ():
-                known = canonical.get((*member[:2], dependency))
-                if message is None or known is None or known.lamport < horizons.get(member, 0):
+    for channel, witnesses in there.items():
+        rows = canonical[channel].rows
+        needs = [
+            (name, dependency, rows[dependency].lamport)
+            for name, row in rows.items()
+            for dependency in row.deps
+            if dependency in rows
+        ]
+        for witness in witnesses:
+            (shown, excused), horizon = witness.told, witness.presence.horizon
+            for name, dependency, lamport in needs:
+                if shown.get(dependency, -1) <= (at := shown.get(name, _FAR)):
                     continue
-                if shown_at.get(dependency, -1) > at and excused_at.get(dependency, at + 1) > at:
-                    yield of_message(message, member[2], "causal", dependency, "shown before what it depends on")
+                if lamport >= horizon and excused.get(dependency, at + 1) > at:
+                    node = witness.presence.node
+                    yield of_message(rows[name], node, "causal", dependency, "shown before what it depends on")
 
 
-def _moments(rows: list[Journal]) -> tuple[dict[str, int], dict[str, int]]:
-    """Where in its journal a node first showed a message, and from where on it need not be waited for."""
-    shown: dict[str, int] = {}
-    excused: dict[str, int] = {}
-    for at, row in enumerate(rows):
-        if row.event == DELIVERED and row.message_id is not None:
-            shown.setdefault(row.message_id, at)
-        if row.event == "lost" and row.deps is not None:
-            for name in row.deps:
-                excused.setdefault(name, at)
-        if row.event == "gap_closed" and row.message_id is not None:
-            excused[row.message_id] = -1  # that there was a gap was said when it came about
-    return shown, excused
-
-
-def clocks(log: Iterable[Log], copies: Iterable[Copy], canonical: Canonical, rules: Rules) -> Iterator[AuditFinding]:
+def clocks(
+    log: Iterable[Log], there: Mapping[Channel, list[Witness]], canonical: Canonical, rules: Rules
+) -> Iterator[AuditFinding]:
     same: dict[tuple[str, str, str, int], str] = {}
     for row in log:
         if not 0 < row.lamport <= MAX_LAMPORT:
             yield of_message(row, row.sender, "clock", None, "its Lamport time is out of bounds")
         for dependency in row.deps:
-            known = canonical.get((row.run_id, row.channel, dependency))
+            known = canonical[row.run_id, row.channel].versions.get(dependency)
             if known is not None and known.lamport >= row.lamport:
                 yield of_message(row, row.sender, "clock", dependency, "not dated after what it depends on")
         first = same.setdefault((row.run_id, row.channel, row.sender, row.lamport), row.message_id)
         if first != row.message_id:
             yield of_message(row, row.sender, "clock", first, "its sender gave this time to another message too")
-    for copy in copies:
-        if not copy.own and copy.damage is None and copy.lamport > copy.received_ms + rules.max_skew:
-            row = canonical[copy.run_id, copy.channel, copy.message_id]
-            yield of_message(row, copy.node, "clock", None, "taken before its time")
+    for channel, witnesses in there.items():
+        for witness in witnesses:
+            for name in _early(witness.held, rules.max_skew):
+                yield of_message(
+                    canonical[channel].rows[name], witness.presence.node, "clock", None, "taken before its time"
+                )
+
+
+def _early(held: Held, max_skew: int) -> list[str]:
+    """What a node took from others though it was dated too far ahead."""
+    versions, own, damage = held.versions, held.own, held.damage
+    ahead = [name for name, at in held.received.items() if versions[name].lamport > at + max_skew]
+    return [name for name in ahead if name not in own and name not in damage]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sdschat
 from sdschat.pipeline.compare import Comparison
+from sdschat.pipeline.reference.conform import Silver
 from sdschat.pipeline.reference.latency import passages
 from sdschat.pipeline.reference.metrics import metrics
 from sdschat.pipeline.report.commands import commands
@@ -13,18 +14,17 @@ from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import VERSION
 
 
-def report_data(found: Comparison, rules: Rules, made_ms: int) -> ReportData:
-    figures = metrics(found.silver, [])
+def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -> ReportData:
+    figures = metrics(silver, [])
     counts = {(row.run_id, row.channel): row.messages for row in found.audit.channels}
     provenance = {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, plain Python, tables of version {VERSION}",
         "Databases": ", ".join(sorted(str(path) for path in found.paths.values())),
-        "Rows": f"{len(found.silver.copies):,} copies of messages, {len(found.silver.journal):,} events",
-        "Not read": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in found.taken.quarantine)
-        or "nothing",
+        "Rows": f"{len(silver.copies):,} copies of messages, {len(silver.journal):,} events",
+        "Not read": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in found.quarantine) or "nothing",
         "Rules": f"a node may lag {rules.settle / 1000:g} s behind; dates may lie {rules.max_skew / 1000:g} s ahead",
     }
     return ReportData(
-        found.audit, figures, cells_of(found.audit.missing, counts), curves_of(passages(found.silver.journal), figures),
-        provenance, commands(found.silver.nodes),
+        found.audit, figures, cells_of(found.audit.missing, counts), curves_of(passages(silver.journal), figures),
+        provenance, commands(silver.nodes),
     )  # fmt: skip

@@ -1,0 +1,155 @@
+"""What each node has and says, brought to what an audit asks for: the same from rows of the lake and from databases."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from sdschat.pipeline import rules as words
+from sdschat.pipeline.reference.conform import DELIVERED, Channel, Member, Silver, member_of
+from sdschat.pipeline.rules import Rules
+from sdschat.pipeline.schemas import AuditJournal, Copy, Declared, Journal, Log, Node, Presence
+
+LOST: Final = "lost"
+GAP_CLOSED: Final = "gap_closed"
+MOMENTS: Final = (DELIVERED, LOST, GAP_CLOSED)  # the events of which the order tells something
+_SAID_TO_BE: Final = (("missing", words.LOOKED_FOR), ("held", words.WAITING))
+
+
+class Version(NamedTuple):
+    """What nodes must agree on about a message. Versions compare as they are preferred, all else being equal."""
+
+    lamport: int
+    sender: str
+    deps: tuple[str, ...]
+    digest: str
+
+
+class Held(NamedTuple):
+    """The log of a node in one channel, by message id."""
+
+    versions: dict[str, Version]
+    received: dict[str, int]
+    own: set[str]
+    damage: dict[str, str]  # what of a message is not as it was written; it has a version all the same
+
+
+class Told(NamedTuple):
+    """What the journal of a node says of one channel. Moments grow in the order in which it was written."""
+
+    shown: dict[str, int]  # id: when it was first delivered, or sent
+    excused: dict[str, int]  # id: from when on it need not be waited for
+
+
+_NOTHING_HELD: Final = Held({}, {}, set(), {})
+_NOTHING_TOLD: Final = Told({}, {})
+
+
+class Witness(NamedTuple):
+    """What a node has and says, in one channel."""
+
+    presence: Presence
+    held: Held
+    told: Told
+    declared: Mapping[str, frozenset[str]]  # kind: ids
+    newest: tuple[int, str]  # key of the last message of its log
+
+    def lacks(self, message: Log, rules: Rules) -> tuple[str, str]:
+        """Why it does not have a message: the reason, and what is known of it."""
+        message_id, there = message.message_id, self.presence
+        if there.origin == "log" and message_id in self.told.shown:
+            return words.LOST, words.WAS_SHOWN
+        if message_id in self.declared.get("before_join", ()) or message.lamport < there.horizon:
+            return words.JOINED_LATER, words.BEFORE
+        if message.lamport < there.retained_from:
+            return words.RETENTION, words.CUT
+        if message.sender == there.node:
+            return words.LOST, words.OWN
+        if message_id in self.declared.get("lost", ()):
+            return words.LOST, words.GIVEN_UP
+        if (message.lamport, message_id) > self.newest and there.last_ms < message.first_ms + rules.settle:
+            return words.LAGGING, words.ENDED
+        for kind, detail in _SAID_TO_BE:
+            if message_id in self.declared.get(kind, ()):
+                return words.LOST, detail
+        return words.LOST, words.UNHEARD
+
+
+class Testimony(NamedTuple):
+    """All that an audit hears."""
+
+    there: dict[Channel, list[Witness]]  # in the order of their names
+    nodes: list[Node]
+    declared: list[Declared]
+    journals: list[AuditJournal]
+
+
+def testimony(silver: Silver) -> Testimony:
+    held, told, says = holdings(silver.copies), journals_say(silver.journal), says_of(silver.declared)
+    there: dict[Channel, list[Witness]] = defaultdict(list)
+    for presence in silver.presences:
+        member = member_of(presence)
+        has = held.get(member, _NOTHING_HELD)
+        there[member[:2]].append(witness(presence, has, told.get(member, _NOTHING_TOLD), says.get(member, {})))
+    return Testimony(dict(there), silver.nodes, silver.declared, journals(silver.journal))
+
+
+def witness(presence: Presence, held: Held, told: Told, declared: Mapping[str, frozenset[str]]) -> Witness:
+    newest = max(((version.lamport, name) for name, version in held.versions.items()), default=(0, ""))
+    return Witness(presence, held, told, declared, newest)
+
+
+def holdings(copies: Iterable[Copy]) -> dict[Member, Held]:
+    found: dict[Member, Held] = {}
+    for copy in copies:
+        held = found.setdefault(member_of(copy), Held({}, {}, set(), {}))
+        held.versions[copy.message_id] = Version(copy.lamport, copy.sender, copy.deps, copy.digest)
+        held.received[copy.message_id] = copy.received_ms
+        if copy.own:
+            held.own.add(copy.message_id)
+        if copy.damage is not None:
+            held.damage[copy.message_id] = copy.damage
+    return found
+
+
+def journals_say(journal: Iterable[Journal]) -> dict[Member, Told]:
+    """`journal`: of each node in the order in which it was written."""
+    found: dict[Member, Told] = {}
+    for at, row in enumerate(journal):
+        if row.event in MOMENTS:
+            told = found.setdefault(member_of(row), Told({}, {}))
+            note(told, at, row.event, row.message_id, row.deps or ())
+    return found
+
+
+def note(told: Told, at: int, event: str, message_id: str | None, deps: Iterable[str]) -> None:
+    if event == DELIVERED and message_id is not None:
+        told.shown.setdefault(message_id, at)
+    if event == LOST:
+        for name in deps:
+            told.excused.setdefault(name, at)
+    if event == GAP_CLOSED and message_id is not None:
+        told.excused[message_id] = -1  # that there was a gap was said when it came about
+
+
+def says_of(declared: Iterable[Declared]) -> dict[Member, dict[str, frozenset[str]]]:
+    """What each node says that it does not have: kind, and ids."""
+    ids: dict[Member, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in declared:
+        ids[member_of(row)][row.kind].add(row.message_id)
+    return {member: {kind: frozenset(each) for kind, each in kinds.items()} for member, kinds in ids.items()}
+
+
+def journals(journal: Iterable[Journal]) -> list[AuditJournal]:
+    """How much of each journal is there. A row that is not there is a lost journal, not a lost message."""
+    boots: dict[tuple[str, str, str], list[Journal]] = defaultdict(list)
+    for row in journal:
+        boots[row.run_id, row.node, row.boot].append(row)
+    return [
+        AuditJournal(
+            *boot, first := min(row.seq for row in rows), last := max(row.seq for row in rows), len(rows),
+            last - first + 1 - len(rows), min(row.ts_ms for row in rows), max(row.ts_ms for row in rows),
+        )
+        for boot, rows in sorted(boots.items())
+    ]  # fmt: skip

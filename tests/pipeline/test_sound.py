@@ -1,0 +1,151 @@
+"""Databases that are taken by the column give the same verdict as row by row, whatever was done to them."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sdschat.pipeline.compare import compare, compare_rows, databases
+from sdschat.pipeline.reference.sound import Memory, read_sound
+from sdschat.pipeline.rules import DEFAULT
+from sdschat.pipeline.schemas import FIELD
+from sdschat.pipeline.sources.databases import PacketMemory, Reading
+from sdschat.store.retention import drop_oldest
+from sdschat.store.store import Store
+from sdschat.wire.sds_codec import SdsCodec
+from tests.pipeline.field import NAMES, change, database, nth, talk
+
+FLIPS = int(os.environ.get("SDSCHAT_PIPELINE_FLIPS", "60"))
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return talk(tmp_path_factory.mktemp("field"))
+
+
+@pytest.fixture
+def field(untouched: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(untouched, tmp_path / "field"))
+
+
+def sound(path: Path) -> bool:
+    return read_sound(Reading(FIELD, path, 1, PacketMemory()), Memory()) is not None
+
+
+def both_say_the_same(paths: list[Path]) -> None:
+    quick, whole = compare(paths, 1, DEFAULT), compare_rows(paths, 1, DEFAULT)[0]
+    assert quick.audit == whole.audit
+    assert quick.log == whole.log
+    assert quick.quarantine == whole.quarantine
+    assert list(quick.paths.items()) == list(whole.paths.items())
+    assert [*quick.there] == [*whole.there]
+    assert [each.held for there in quick.there.values() for each in there] == [
+        each.held for there in whole.there.values() for each in there
+    ]
+
+
+def test_what_nodes_wrote_is_sound_and_nothing_differs(untouched: Path) -> None:
+    assert all(sound(database(untouched, name)) for name in NAMES)
+    both_say_the_same(databases([untouched]))
+
+
+ALTERED = (
+    "UPDATE log SET lamport = lamport + 9000 WHERE place = ?",
+    "UPDATE log SET dependencies = 'no json' WHERE place = ?",
+    "UPDATE log SET dependencies = '[]', sum = sum + 1 WHERE place = ?",
+    "UPDATE log SET via = 'moon' WHERE place = ?",
+    "UPDATE log SET received_at = 0 WHERE place = ?",
+    "UPDATE body SET raw = CAST(raw || x'00' AS BLOB) WHERE place = ?",
+    "UPDATE body SET sum = sum + 1 WHERE place = ?",
+    "UPDATE body SET raw = (SELECT raw FROM body WHERE place <> ?)",
+    "DELETE FROM body WHERE place = ?",
+    "UPDATE text SET text = 'pay me' WHERE place = ?",
+    "UPDATE text SET text = text || char(0) || 'more' WHERE place = ?",
+    "UPDATE text SET nick = 'mallory' WHERE place = ?",
+    "UPDATE outgoing SET state = 0 WHERE message_id = (SELECT message_id FROM log WHERE place >= ? AND own)",
+    "UPDATE journal SET ts_ms = ts_ms - 1 WHERE ? AND event = 'delivered'",
+    "UPDATE journal SET cause = NULL WHERE ? AND event = 'delivered'",
+    "UPDATE boot SET node = 'somebody' WHERE ?",
+)
+
+
+@pytest.mark.parametrize("statement", ALTERED)
+def test_a_database_that_was_altered_is_not_sound_and_nothing_differs(field: Path, statement: str) -> None:
+    change(field, "cleo", statement, nth(field, "cleo", 2)[0])
+    assert not sound(database(field, "cleo"))
+    both_say_the_same(databases([field]))
+
+
+GONE = (
+    "DELETE FROM log WHERE place = ?",
+    "DELETE FROM text WHERE place = ?",
+    "DELETE FROM outgoing WHERE ?",
+    "DELETE FROM journal WHERE ? AND place = (SELECT max(place) - 5 FROM journal)",
+    "DELETE FROM channel_state WHERE ?",
+    "UPDATE channel_state SET horizon = 1 WHERE ?",
+    "INSERT INTO gap (channel, message_id, why, at, blamed, sum) SELECT 1, 'x' || ?, 'lost', 7, '', 0",
+)
+
+
+@pytest.mark.parametrize("statement", GONE)
+def test_a_database_that_lacks_something_is_sound_and_nothing_differs(field: Path, statement: str) -> None:
+    change(field, "bob", statement, nth(field, "bob", 5)[0])
+    assert sound(database(field, "bob"))
+    both_say_the_same(databases([field]))
+
+
+def let_go(field: Path) -> None:
+    """As a Store does with packets that are older than it keeps."""
+    newest = compare_rows(databases([field]), 1, DEFAULT)[0].log[-1].lamport
+    with Store.open(database(field, "bob"), SdsCodec()) as store:
+        assert drop_oldest(store, "lobby", newest, 100, 1).packets > 0
+
+
+def twice(field: Path) -> None:
+    """An older copy, to which something was done, beside it."""
+    shutil.copy(database(field, "bob"), database(field, "bob").with_name("older.db"))
+    change(field, "bob", "DELETE FROM log WHERE place = ?", nth(field, "bob", 3)[0])
+
+
+def twice_and_altered(field: Path) -> None:
+    twice(field)
+    change(field, "bob", "UPDATE log SET via = 'moon' WHERE place = ?", nth(field, "bob", 3)[0])
+
+
+def no_database(field: Path) -> None:
+    (field / "odd.db").write_bytes(b"SQLite format 3\0 and nothing more")
+
+
+def never_used(field: Path) -> None:
+    with Store.open(field / "fresh" / "sdschat.db", SdsCodec()):
+        pass
+
+
+@pytest.mark.parametrize("done", [let_go, twice, twice_and_altered, no_database, never_used])
+def test_what_is_out_of_the_ordinary_gives_the_same(field: Path, done: Callable[[Path], None]) -> None:
+    done(field)
+    both_say_the_same(databases([field]))
+
+
+@pytest.mark.parametrize("seed", range(FLIPS))
+def test_a_flipped_bit_gives_the_same(field: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    path = database(field, draw.choice(NAMES))
+    found = bytearray(path.read_bytes())
+    at = draw.choice([place for place in range(len(found)) if found[place]])  # most of the rest is empty
+    found[at] ^= 1 << draw.randrange(8)
+    path.write_bytes(found)
+    both_say_the_same([each for name in NAMES for each in [database(field, name)]])
+
+
+def test_a_database_that_breaks_off_is_named_and_the_others_are_compared(field: Path) -> None:
+    change(field, "bob", "UPDATE log SET via = CAST(x'ff' AS TEXT) WHERE place = ?", nth(field, "bob", 9)[0])
+    found = compare(databases([field]), 1, DEFAULT)
+    assert [(row.source, row.place) for row in found.quarantine] == [(str(database(field, "bob")), "")]
+    assert {row.nick for row in found.audit.nodes} == {"ann", "cleo"}
+    assert found.audit.agreed
