@@ -82,8 +82,8 @@ def begun(lake: Path) -> int:
     return len(list((lake / "stream" / "_checkpoint" / "offsets").glob("[0-9]*")))
 
 
-def live_until_a_batch_begins(segments: Path, lake: Path) -> None:
-    """One life, killed as soon as it has written down which segments are in its next batch."""
+def live_until_a_batch_begins(segments: Path, lake: Path, number: int = signal.SIGKILL) -> tuple[int, str]:
+    """One life, killed as soon as it has written down which segments are in its next batch. Gives what it said."""
     before = begun(lake)
     process = _start(segments, lake)
     try:
@@ -91,10 +91,14 @@ def live_until_a_batch_begins(segments: Path, lake: Path) -> None:
             if process.poll() is not None:
                 raise RuntimeError("the stream ended, and had begun nothing")
             time.sleep(0.01)
+    except BaseException:
+        number = signal.SIGKILL
+        raise
     finally:
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+            os.killpg(process.pid, number)
+        said = process.communicate()[1]
+    return process.returncode, said.decode(errors="replace")
 
 
 def kill_often(folder: Path, kills: int, seed: int) -> list[int]:

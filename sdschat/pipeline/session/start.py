@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session.conf import MEANING, configuration, python_there
+from sdschat.pipeline.session.interrupts import interrupts_kept, python_logs_to
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
 from sdschat.pipeline.session.logs import standard_error_to, tail, write_log4j
 from sdschat.pipeline.session.ship import package_root, package_zip
@@ -37,7 +38,9 @@ def spark(where: Where | None = None) -> Iterator[SparkSession]:
         folder.mkdir(parents=True, exist_ok=True)
         log = chosen.log or folder / "spark.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        session = _open(chosen, folder, log)
+        stack.enter_context(python_logs_to(log))
+        with interrupts_kept():
+            session = _open(chosen, folder, log)
         if chosen.kind is not Kind.GIVEN:
             stack.callback(_stop, session)
         if chosen.kind is not Kind.LOCAL:
