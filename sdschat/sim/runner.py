@@ -49,14 +49,18 @@ class Summary:
             self.failures.append(outcome)
 
     def lines(self) -> Iterator[str]:
-        yield f"{self.seeds} seeds, {len(self.failures)} failed"
-        yield f"{self.delivered} deliveries, {self.frames} frames, {self.refusals} refused"
-        yield f"{self.evidence} acknowledgements looked into, {self.false_positives} filters wrong by chance"
+        yield f"{_seeds(self.seeds)}, {len(self.failures)} failed"
+        yield f"{self.delivered:,} deliveries, {self.frames:,} frames, {self.refusals:,} refused"
+        yield f"{self.evidence:,} acknowledgements looked into, {self.false_positives:,} filters wrong by chance"
         for name, times in sorted(self.healed.items()):
             times.sort()
             p50, p99 = times[len(times) // 2], times[min(len(times) - 1, len(times) * 99 // 100)]
             figures = f"p50 {p50 / 1000:.1f} s, p99 {p99 / 1000:.1f} s, longest {times[-1] / 1000:.1f} s"
-            yield f"{name}: {len(times)} seeds, from healing to convergence {figures}"
+            yield f"{name}: {_seeds(len(times))}, from healing to convergence {figures}"
+
+
+def _seeds(number: int) -> str:
+    return f"{number:,} seed{'' if number == 1 else 's'}"
 
 
 def run_seed(seed: int, *, profile: str = "mixed") -> Outcome:
