@@ -40,9 +40,14 @@ def consolidate(lake: Lake, k: int = K) -> None:
 def audit(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> None:
     """Silver and the canonical log to the tables of the verdict."""
     found, log = silver(lake), lake.read(tables.Log)
-    wrong = judge.evidence(found, log, rules, k)
-    lacking = lake.replace(tables.AuditMissing, wrong.missing)
-    findings = lake.replace(tables.AuditFinding, wrong.findings)
+    near = judge.Suspects(*(rows.persist() for rows in judge.suspects(found, log, k)))
+    try:
+        wrong = judge.evidence(found, log, near, rules, k)
+        lacking = lake.replace(tables.AuditMissing, wrong.missing)
+        findings = lake.replace(tables.AuditFinding, wrong.findings)
+    finally:
+        for rows in near:
+            rows.unpersist()
     nodes = lake.replace(tables.AuditNode, judge.audit_nodes(found, lacking, findings))
     lake.replace(tables.AuditChannel, judge.audit_channels(nodes, log, lacking, findings))
     lake.replace(tables.AuditJournal, judge.audit_journals(found.events))

@@ -15,8 +15,15 @@ from sdschat.pipeline.transforms.columns import CHANNEL, MEMBER, table
 from sdschat.pipeline.transforms.conform import BOOT
 from sdschat.pipeline.transforms.consolidate import K
 from sdschat.pipeline.transforms.fingerprint import divergent, in_buckets
-from sdschat.pipeline.transforms.missing import extras, missing, shown
+from sdschat.pipeline.transforms.missing import extras, last_held, missing, shown
 from sdschat.pipeline.transforms.silver import Silver
+
+
+class Suspects(NamedTuple):
+    """Where not everybody has the same, as far as fingerprints could tell."""
+
+    copies: DataFrame  # Copy
+    log: DataFrame  # Log
 
 
 class Evidence(NamedTuple):
@@ -24,19 +31,22 @@ class Evidence(NamedTuple):
     findings: DataFrame  # AuditFinding
 
 
-def evidence(silver: Silver, log: DataFrame, rules: Rules, k: int = K) -> Evidence:
-    """Everything that is wrong, looked for only where the fingerprints differ, as far as they could tell."""
+def suspects(silver: Silver, log: DataFrame, k: int = K) -> Suspects:
+    """Several questions are asked of these: whoever asks them had better keep the rows."""
     buckets = divergent(silver.fingerprints, silver.presences)
-    suspects, part = in_buckets(silver.copies, buckets, k), in_buckets(log, buckets, k)
+    return Suspects(in_buckets(silver.copies, buckets, k), in_buckets(log, buckets, k))
+
+
+def evidence(silver: Silver, log: DataFrame, near: Suspects, rules: Rules, k: int = K) -> Evidence:
+    """Everything that is wrong, looked for message by message only among the suspects."""
     told = shown(silver.events)
-    extra = extras(part, suspects, silver.presences, told)
-    lacking = missing(
-        part, suspects, silver.copies, silver.presences, silver.declared, told, extra, rules
-    )  # fmt: skip
+    extra = extras(near.log, near.copies, silver.presences, told)
+    newest = last_held(silver.copies, silver.fingerprints, k)
+    lacking = missing(near.log, near.copies, newest, silver.presences, silver.declared, told, extra, rules)
     found = [
         look.altered(silver.copies, log),
-        look.contents(suspects, log),
-        look.orders(suspects, silver.copies, log),
+        look.contents(near.copies, log),
+        look.orders(near.copies, silver.copies, log),
         look.counts(silver.nodes),
         look.gaps(silver.declared, log),
         look.causes(silver.events, log, silver.presences),

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from sdschat.pipeline import rules as words
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import AuditMissing
-from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, table
+from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, bucket, table
 
 
 def shown(events: DataFrame) -> DataFrame:
@@ -31,16 +31,24 @@ def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFr
     return here.join(said, [*MESSAGE, "sender"], "left_anti").drop("owes_from")
 
 
+def last_held(copies: DataFrame, prints: DataFrame, k: int) -> DataFrame:
+    """Copy, Fingerprint -> run_id, channel, node, newest: the key of the last message of each log. The fingerprints say
+    in which bucket it is, so that only that much is compared by its text."""
+    last = prints.groupBy(*MEMBER).agg(F.max("bucket").alias("last"))
+    rows = copies.select(*HELD, "lamport").join(F.broadcast(last), list(MEMBER))
+    ends = rows.where(bucket(F.col("lamport"), k) == F.col("last"))
+    return ends.groupBy(*MEMBER).agg(F.max(F.struct("lamport", "message_id")).alias("newest"))
+
+
 def missing(
-    log: DataFrame, copies: DataFrame, all_copies: DataFrame, presences: DataFrame, declared: DataFrame,
+    log: DataFrame, copies: DataFrame, newest: DataFrame, presences: DataFrame, declared: DataFrame,
     told: DataFrame, extra: DataFrame, rules: Rules,
 ) -> DataFrame:  # fmt: skip
-    """Log, Copy (both of divergent buckets), Copy, Presence, Declared, `shown`, `extras` -> AuditMissing."""
+    """Log, Copy (both of divergent buckets), `last_held`, Presence, Declared, `shown`, `extras` -> AuditMissing."""
     owed = log.join(extra.select(*MESSAGE), list(MESSAGE), "left_anti")
     pairs = owed.join(F.broadcast(presences.drop("nick").withColumnRenamed("first_ms", "seen_ms")
                                   .withColumnRenamed("last_ms", "seen_until")), list(CHANNEL))  # fmt: skip
     lacking = pairs.join(copies.select(*HELD), list(HELD), "left_anti")
-    newest = all_copies.groupBy(*MEMBER).agg(F.max(F.struct("lamport", "message_id")).alias("newest"))
     says = declared.groupBy(*HELD).agg(F.collect_set("kind").alias("says"))
     known = (
         lacking.join(F.broadcast(newest), list(MEMBER), "left")
