@@ -1,5 +1,6 @@
 """How long the archive takes to answer, without a JVM.
 
+    python -m tests.pipeline.bench --only archive
     python -m tests.pipeline.archive_bench --messages 5000000
     python -m tests.pipeline.archive_bench --messages 5000000 --spark    written by `sdschat pipeline archive` itself
 
@@ -29,10 +30,12 @@ from sdschat.pipeline.archive import write
 from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
 from sdschat.pipeline.archive.read import Archive
 from sdschat.pipeline.schemas import FIELD, Log, ddl
+from tests.pipeline.bench_bars import Bar, Bars
 
 _CHANNEL = "lobby"
 _FIRST, _STEP = 1_000_000, 500  # Lamport times
 _PAGE = 100
+FULL, PACKET, LOOKUPS = 5_000_000, 400, 200  # messages that the bars are about, bytes of each packet, look-ups
 
 
 class Messages(NamedTuple):
@@ -104,7 +107,7 @@ def measure(look_up: Callable[[int], object], numbers: Sequence[int]) -> tuple[A
     return np.array(wall), np.array(own)
 
 
-def report(folder: Path, messages: Messages, lookups: int) -> None:
+def report(folder: Path, messages: Messages, lookups: int, bars: Bars) -> None:
     count = len(messages.keys)
     archive = Archive(folder)
     numbers = np.random.default_rng(3).integers(0, count, lookups).tolist()
@@ -123,14 +126,16 @@ def report(folder: Path, messages: Messages, lookups: int) -> None:
         assert found[0]["position"] == place
 
     print(f"{count:,} messages, {_size(folder) / 2**30:.1f} GiB, load of the machine {os.getloadavg()[0]:.1f}")
-    _print("open, and the first id", measure(lambda number: _afresh(folder, messages, number), numbers[:5]))
+    bar = Bar(11, 50, "ms") if count >= FULL else None
+    _tell(bars, "open, and the first id", measure(lambda number: _afresh(folder, messages, number), numbers[:5]), None)
     by_id(numbers[0])
     by_position(places[0])
-    _print("by id", measure(by_id, numbers))
-    _print(f"{_PAGE} by position", measure(by_position, places))
-    _print(f"{_PAGE} by Lamport time", measure(by_date, places))
+    _tell(bars, "by id", measure(by_id, numbers), bar)
+    _tell(bars, f"{_PAGE} by position", measure(by_position, places), bar)
+    _tell(bars, f"{_PAGE} by Lamport time", measure(by_date, places), bar)
     archive.close()
-    _print("sdschat pipeline get ID", measure(lambda number: _command(folder, messages, number), numbers[:5]))
+    got = measure(lambda number: _command(folder, messages, number), numbers[:5])
+    _tell(bars, "sdschat pipeline get ID", got, None)
 
 
 def _afresh(folder: Path, messages: Messages, number: int) -> None:
@@ -150,16 +155,24 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for place in (BY_ID, BY_PLACE) for path in (folder / place).glob("*.parquet"))
 
 
-def _print(what: str, found: tuple[Any, Any]) -> None:
+def _tell(bars: Bars, what: str, found: tuple[Any, Any], bar: Bar | None) -> None:
     wall, own = (np.percentile(each, [50, 95]) * 1000 for each in found)
-    print(f"{what:24} {wall[0]:8.1f} ms median {wall[1]:8.1f} ms 95 %   processor {own[0]:7.1f} {own[1]:7.1f} ms")
+    for share, seconds, busy in zip(("median", "95 of 100"), wall, own, strict=True):
+        bars.tell(f"archive, {what}, {share}", f"processor {busy:.1f}", float(seconds), "ms", bar)
+
+
+def measure_all(bars: Bars, folder: Path) -> None:
+    """As the bars have it."""
+    messages = made(FULL, PACKET)
+    write_with_pyarrow(folder, messages)
+    report(folder, messages, LOOKUPS, bars)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--messages", type=int, default=5_000_000)
-    parser.add_argument("--packet", type=int, default=400, help="bytes of each packet")
-    parser.add_argument("--lookups", type=int, default=200)
+    parser.add_argument("--messages", type=int, default=FULL)
+    parser.add_argument("--packet", type=int, default=PACKET, help="bytes of each packet")
+    parser.add_argument("--lookups", type=int, default=LOOKUPS)
     parser.add_argument("--spark", action="store_true", help="have Spark write the archive")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--to", type=Path, help="keep it there; what is there is measured as it is")
@@ -173,7 +186,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 write_with_spark(folder, messages, options.master)
             else:
                 write_with_pyarrow(folder, messages)
-        report(folder, messages, options.lookups)
+        report(folder, messages, options.lookups, Bars())
     return 0
 
 

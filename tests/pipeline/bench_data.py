@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.pipeline.schemas import Copy
+from sdschat.pipeline.schemas import FIELD, Copy, Node, Presence
 from sdschat.sds.rows import Append, Put, Table, Write
 from sdschat.store.book import JournalSettings
 from sdschat.store.journal import JournalRow
@@ -17,24 +17,26 @@ from sdschat.store.store import Store
 from tests.store.samples import CODEC, START, log_row, packet_of, state_row
 
 NODES = 100
-_CHANNELS = 10
+NAMES = [f"node{at:03}" for at in range(NODES)]
+WITH_GAPS = NAMES[:4]  # these lack some
+CHANNELS = [f"c{at}" for at in range(10)]
 _STEP = 500  # messages in a transaction
 
 
 def make_copies(path: Path, count: int) -> int:
-    """Deliveries of messages by nodes; some nodes lack some. Gives how many are missing."""
+    """Deliveries of messages by nodes; some nodes lack some of a hundredth of them. Gives how many are missing."""
     messages = count // NODES
     draw = np.random.default_rng(1)
     node = np.repeat(np.arange(NODES), messages)
     message = np.tile(np.arange(messages), NODES)
-    lost = (node < 4) & (draw.random(len(node)) < 0.002)
+    stretch = (message >= messages // 3) & (message < messages // 3 + max(1, messages // 100))
+    lost = (node < len(WITH_GAPS)) & stretch & (draw.random(len(node)) < 0.2)
     node, message = node[~lost], message[~lost]
     ids = pa.array([f"{value:064x}" for value in draw.integers(0, 2**63, messages)])
-    names = pa.array([f"node{at:03}" for at in range(NODES)])
-    channels = pa.array([f"c{at}" for at in range(_CHANNELS)])
+    names, channels = pa.array(NAMES), pa.array(CHANNELS)
     at = START + message * 500
     columns: dict[str, Any] = {
-        "run_id": _all("field", len(node)), "channel": channels.take(pa.array(message % _CHANNELS)),
+        "run_id": _all("field", len(node)), "channel": channels.take(pa.array(message % len(CHANNELS))),
         "node": names.take(pa.array(node)), "message_id": ids.take(pa.array(message)),
         "sender": names.take(pa.array(message % NODES)), "digest": _all("0", len(node)),
         "origin": _all("log", len(node)), "via": _all("live", len(node)), "lamport": pa.array(at),
@@ -44,6 +46,20 @@ def make_copies(path: Path, count: int) -> int:
     path.mkdir()
     pq.write_table(pa.table({name: columns[name] for name in Copy._fields}), path / "copies.parquet")
     return int(lost.sum())
+
+
+def members() -> list[Presence]:
+    """Who is there, from the beginning to long after the end."""
+    return [
+        Presence(FIELD, channel, name, name, "log", 0, 0, START, 2 * START) for channel in CHANNELS for name in NAMES
+    ]
+
+
+def readings() -> list[Node]:
+    """What their databases said of their logs."""
+    return [
+        Node(FIELD, name, channel, 1, 1, name, 0, 1, "", 1, "", f"{name}.db") for channel in CHANNELS for name in NAMES
+    ]
 
 
 def _all(text: str, count: int) -> Any:

@@ -1,15 +1,14 @@
-"""Simulations on Spark's `local[2]` and on a bare pool of two processes: the ratio of their times.
+"""Simulations: on Spark's `local[2]` beside a bare pool of two processes, and how much the model does in a second.
 
-    python -m tests.pipeline.bench_simulation
+    python -m tests.pipeline.bench --only simulation
 
-Both have been started, and have done runs, before it is measured. They take turns, so that whatever else the machine
-does hits both; the ratio is that of the medians. Both must come to the same figures.
+Both have been started, and have done runs, before they are measured. They take turns, so that whatever else the machine
+does hits both; the ratio is that of the medians. Both must come to the same figures. The model is told in messages
+times participants: each of a million participants hears or misses each message, with all that follows of it.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
@@ -20,8 +19,13 @@ from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of
 from sdschat.pipeline.grid.setting import Setting
 from sdschat.pipeline.grid.workers import on_spark
 from sdschat.pipeline.session import Where, spark
+from tests.pipeline.bench_bars import Bar, Bars
 
-BAR = 1.1
+_RUNS, _ROUNDS = 40, 5
+_ENGINE = Setting(by="engine", participants=60, loss=0.1)
+_MODEL = Setting(by="model", participants=1_000_000, loss=0.05)
+_MODEL_RUNS = 2
+SPARK, POOL = "Spark, local[2]", "pool of two"
 
 
 def _do(text: str) -> SimRun:
@@ -34,37 +38,39 @@ def _timed(work: Callable[[Sequence[Run]], list[SimRun]], runs: Sequence[Run]) -
     return time.perf_counter() - began, {row.run_id: row.figures for row in rows}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=40, help="in a round")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--participants", type=int, default=60)
-    options = parser.parse_args()
-    setting = Setting(by="engine", participants=options.participants, loss=0.1)
-    times: dict[str, list[float]] = {"Spark, local[2]": [], "pool of two": []}
+def measure(bars: Bars) -> None:
     with spark(Where("local[2]")) as session, get_context("spawn").Pool(2) as pool:
         there = on_spark(session, None)
         works: dict[str, Callable[[Sequence[Run]], list[SimRun]]] = {
-            "Spark, local[2]": lambda runs: list(there(runs)),
-            "pool of two": lambda runs: list(pool.imap_unordered(_do, [text_of(run) for run in runs])),
+            SPARK: lambda runs: list(there(runs)),
+            POOL: lambda runs: list(pool.imap_unordered(_do, [text_of(run) for run in runs])),
         }
         for work in works.values():
-            work([Run(setting, seed) for seed in range(4)])
-        for number in range(options.rounds):
-            runs = [Run(setting, 1000 * number + seed) for seed in range(options.runs)]
-            done = []
-            for name, work in works.items():
-                seconds, figures = _timed(work, runs)
-                times[name].append(seconds)
-                done.append(figures)
-            assert done[0] == done[1], "Spark and the pool disagree"
-            print(", ".join(f"{name} {found[-1]:.1f} s" for name, found in times.items()), flush=True)
-    one, other = (median(found) for found in times.values())
-    print(
-        f"Spark takes {one / other:.3f} times as long as the pool; the load of the machine is {os.getloadavg()[0]:.1f}"
-    )
-    return 0 if one <= BAR * other else 1
+            work([Run(_ENGINE, seed) for seed in range(4)])
+        _taking_turns(bars, works)
+        _model(bars, works[SPARK])
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def _taking_turns(bars: Bars, works: dict[str, Callable[[Sequence[Run]], list[SimRun]]]) -> None:
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for number in range(_ROUNDS):
+        runs = [Run(_ENGINE, 1000 * number + seed) for seed in range(_RUNS)]
+        done = []
+        for name, work in works.items():
+            seconds, figures = _timed(work, runs)
+            times[name].append(seconds)
+            done.append(figures)
+        assert done[0] == done[1], "Spark and the pool disagree"
+    for name, found in times.items():
+        bars.tell(f"{_RUNS} runs of {_ENGINE.participants} participants, median", name, median(found), "s")
+    ratio = median(times[SPARK]) / median(times[POOL])
+    bars.tell("their ratio", "", ratio, "times", Bar(10, 1.1, "times"))
+
+
+def _model(bars: Bars, work: Callable[[Sequence[Run]], list[SimRun]]) -> None:
+    seconds, _ = _timed(work, [Run(_MODEL, seed) for seed in range(_MODEL_RUNS)])
+    done = _MODEL_RUNS * _MODEL.messages * _MODEL.participants
+    what = f"{_MODEL_RUNS} runs of {_MODEL.participants:,} participants, {_MODEL.messages} messages each"
+    bars.tell(what, SPARK, seconds, "s")
+    rate = done / seconds / 1e6
+    bars.tell("participants times messages", SPARK, rate, "million/s", Bar(10, 100, "million/s", least=True))

@@ -1,0 +1,60 @@
+"""Rows of the lake: the three engines side by side, and the stages as the commands run them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sdschat.pipeline.rules import DEFAULT
+from sdschat.pipeline.schemas import AuditMissing, Copy, Fingerprint, Node, Presence
+from tests.pipeline.bench_bars import Bar, Bars
+from tests.pipeline.bench_data import WITH_GAPS, members, readings
+from tests.pipeline.bench_engines import LATENCIES, MISSING, STRETCHES, of_duckdb, of_pandas, of_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FULL = 10_000_000  # rows that the bars are about
+_BARS = {STRETCHES: Bar(5, 8), MISSING: Bar(5, 10), LATENCIES: Bar(7, 10)}
+
+
+def engines(bars: Bars, spark: SparkSession, copies: Path, count: int, lost: int) -> None:
+    asked = [
+        ("Spark, first time", of_spark(spark, copies)), ("Spark, again", of_spark(spark, copies)),
+        ("DuckDB", of_duckdb(copies)), ("pandas", of_pandas(copies)),
+    ]  # fmt: skip
+    for what in _BARS:
+        answers: dict[str, object] = {}
+        for name, questions in asked:
+            bar = _BARS[what] if name.startswith("Spark") and count >= FULL else None
+            with bars(f"{count:,} rows: {what}", name, count, bar):
+                answers[name] = questions.ask[what]()
+        assert len({str(answer) for answer in answers.values()}) == 1, (what, answers)
+        assert what != MISSING or answers["DuckDB"] == lost
+
+
+def stages(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: int, lost: int) -> None:
+    """As `sdschat pipeline audit` does them, tables and all."""
+    from sdschat.pipeline import stages as do
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.transforms.fingerprint import divergent, fingerprints
+
+    lake = Lake(spark, str(folder / "lake"))
+    (folder / "lake" / "silver").mkdir(parents=True)
+    Path(lake.path(Copy)).symlink_to(copies)
+    lake.keep(Presence, members())
+    lake.keep(Node, readings())
+
+    def bar(number: int, limit: float) -> Bar | None:
+        return Bar(number, limit) if count >= FULL else None
+
+    with bars(f"{count:,} rows: fingerprints into the lake", "Spark", count, bar(5, 8)):
+        lake.replace(Fingerprint, fingerprints(lake.read(Copy)))
+    with bars(f"{count:,} rows: the canonical log", "Spark", count):
+        do.consolidate(lake)
+    with bars(f"{count:,} rows: audit, 1 % of the stretches differ", "Spark", count, bar(5, 10)):
+        do.audit(lake, DEFAULT)
+    assert lake.read(AuditMissing).count() == lost
+    sound = (lake.read(of).where(f"node > '{WITH_GAPS[-1]}'") for of in (Fingerprint, Presence))
+    with bars(f"{count:,} rows: all agree, by stored fingerprints", "Spark", count, bar(5, 2)):
+        assert divergent(*sound).isEmpty()
