@@ -33,9 +33,11 @@ def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFr
 
 def last_held(copies: DataFrame, prints: DataFrame, k: int) -> DataFrame:
     """Copy, Fingerprint -> run_id, channel, node, newest: the key of the last message of each log. The fingerprints say
-    in which bucket it is, so that only that much is compared by its text."""
+    in which bucket it is, so that only that much is read and compared by its text."""
     last = prints.groupBy(*MEMBER).agg(F.max("bucket").alias("last"))
-    rows = copies.select(*HELD, "lamport").join(F.broadcast(last), list(MEMBER))
+    (earliest,) = last.agg(F.min("last")).collect()[0]
+    late = copies.where(F.col("lamport") >= F.lit((earliest or 0) << k))
+    rows = late.select(*HELD, "lamport").join(F.broadcast(last), list(MEMBER))
     ends = rows.where(bucket(F.col("lamport"), k) == F.col("last"))
     return ends.groupBy(*MEMBER).agg(F.max(F.struct("lamport", "message_id")).alias("newest"))
 
