@@ -1,30 +1,36 @@
-"""Sources into bronze. A row that is there already is not added again, however often and in whatever copy it comes."""
+"""Sources into bronze. A row that is there already is not added again, however often and in whatever copy it comes.
+
+A first look tells what could be there already. What cannot is written as it is read; only the rest is compared, row by
+row. Whoever is killed on the way and starts again has lost nothing and doubled nothing: the lake itself is asked.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sdschat.pipeline.known import known_stretches, taken_already, wholes
 from sdschat.pipeline.lake import Lake
-from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Packet, Quarantine
+from sdschat.pipeline.schemas import Journal, Packet, Quarantine, Whole, ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from sdschat.pipeline.sources.straight import Note
+    from sdschat.pipeline.sources.survey import Seen
 
 KEYS: Final[dict[type, tuple[str, ...]]] = {
     Journal: ("run_id", "node", "boot", "seq"),
     Packet: ("run_id", "tap", "seq"),
     Quarantine: ("run_id", "source", "place", "reason"),
 }
-_MEMBER: Final = ("run_id", "channel", "node")
-_MESSAGE: Final = (*_MEMBER, "message_id")
-_OF_READING: Final = ("as_of", "read_ms")  # what may differ though nothing changed
+_WITHIN: Final[dict[type, tuple[str, ...]]] = {Journal: ("node", "boot"), Packet: ("tap",), Quarantine: ("source",)}
 
 
 class Added(NamedTuple):
-    """One table: how many rows came, and how many of them were new."""
+    """One table: how many rows came, and how many of them were new. Of `file`: how many of the files."""
 
     table: str
     read: int
@@ -32,35 +38,21 @@ class Added(NamedTuple):
 
 
 def ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> list[Added]:
-    """Take the files in. Whoever is killed on the way and starts again has lost nothing and doubled nothing: what was
-    written is found there, row by row."""
-    from pyspark import StorageLevel
+    """Take the files in."""
+    from sdschat.pipeline.logs import take_logs
+    from sdschat.pipeline.sources.survey import survey
 
-    from sdschat.pipeline.sources.staged import NAME, Sources
-
-    lake.spark.dataSource.register(Sources)
-    options = {"paths": json.dumps([str(path) for path in paths]), "run_id": run_id, "read_ms": str(read_ms)}
-    staged = lake.spark.read.format(NAME).options(**options).load().persist(StorageLevel.DISK_ONLY)
-    try:
-        counts = {row["table"]: row["count"] for row in staged.groupBy("table").count().collect()}
-        found: list[Added] = []
-        nodes, declared, messages = (of_table(staged, table) for table in (Node, Declared, Message))
-        known = {table: lake.read(table) for table in (Node, Message)}
-        fresh = newer_readings(nodes, known[Node]).persist(StorageLevel.DISK_ONLY)
-        changed = changes(messages, known[Message], fresh)
-        told = declared.join(new_readings(fresh, known[Node]), [*_MEMBER, *_OF_READING], "left_semi")
-        for table, keys in KEYS.items():
-            if counts.get(table.__name__):
-                rows = unknown(of_table(staged, table), lake.read(table), keys)
-                found.append(_add(lake, table, rows, counts))
-        # The readings come last: whoever is killed before them reads the database as if for the first time.
-        if counts.get(Node.__name__):
-            found.append(_add(lake, Message, changed, counts))
-            found.append(_add(lake, Declared, told, counts))
-            found.append(_add(lake, Node, new_readings(fresh, known[Node]), counts))
-        return found
-    finally:
-        staged.unpersist()
+    taken = wholes(lake, run_id)
+    seen = survey(lake.spark, map(str, paths), {whole.digest for whole in taken})
+    known = taken_already(seen, taken)
+    files = [file for file in seen if file.path not in known]
+    intake = Intake(lake, run_id, read_ms)
+    if files:
+        _take_journals(intake, files)
+        take_logs(intake, files)
+        intake.merge(sorted(intake.odd), (Quarantine,))
+        _remember(intake, files)
+    return [Added("file", len(seen), len(files)), *intake.added()]
 
 
 def quarantined(lake: Lake, paths: Sequence[Path]) -> list[Quarantine]:
@@ -71,55 +63,112 @@ def quarantined(lake: Lake, paths: Sequence[Path]) -> list[Quarantine]:
     return [Quarantine(**row.asDict()) for row in rows.orderBy("source", "place").collect()]
 
 
-def _add(lake: Lake, table: type, rows: DataFrame, counts: dict[str, int]) -> Added:
-    """Rows are counted as they are written: to count them before would be to make them twice."""
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F
+class Intake:
+    """One ingest: where it goes, what came of it, and which files have something in them that cannot be taken."""
 
-    seen = Observation()
-    lake.append(table, rows.observe(seen, F.count(F.lit(1)).alias("added")))
-    return Added(table.__name__.lower(), counts.get(table.__name__, 0), seen.get["added"])
+    def __init__(self, lake: Lake, run_id: str, read_ms: int) -> None:
+        self.lake = lake
+        self.run_id = run_id
+        self.read_ms = read_ms
+        self.odd: set[str] = set()
+        self._counts: dict[type, Added] = {}
+
+    def added(self) -> list[Added]:
+        return list(self._counts.values())
+
+    def load(self, paths: Iterable[str], *tables: type) -> DataFrame:
+        from sdschat.pipeline.sources.staged import load
+
+        return load(self.lake.spark, paths, tables, self.run_id, self.read_ms)
+
+    def count(self, table: type, read: int, added: int) -> None:
+        old = self._counts.get(table, Added(table.__name__.lower(), 0, 0))
+        self._counts[table] = old._replace(read=old.read + read, added=old.added + added)
+
+    def write(self, table: type, paths: Sequence[str], other: type | None = None) -> list[Note]:
+        """All that these files have of a table, as it is read, without asking what is there."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        from sdschat.pipeline.sources.straight import notes, rows_of
+
+        seen = Observation()
+        rows = rows_of(self.lake.spark, paths, table, self.run_id, self.read_ms, other)
+        noted = rows.observe(seen, F.collect_list("note").alias("notes"))
+        self.lake.append(table, noted.where("note IS NULL"))
+        found = notes(seen.get["notes"])
+        count = sum(note.rows for note in found)
+        self.count(table, count, count)
+        self.odd |= {note.source for note in found if note.odd}
+        return found
+
+    def append(self, table: type, rows: DataFrame, read: int) -> None:
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F
+
+        seen = Observation()
+        self.lake.append(table, rows.observe(seen, F.count(F.lit(1)).alias("added")))
+        self.count(table, read, seen.get["added"])
+
+    def merge(self, paths: Sequence[str], tables: Sequence[type]) -> None:
+        """What is in these files and not in the lake."""
+        from pyspark import StorageLevel
+
+        from sdschat.pipeline.sources.staged import of_table
+
+        if not paths:
+            return
+        staged = self.load(paths, *tables).persist(StorageLevel.DISK_ONLY)
+        try:
+            counts = {row["table"]: row["count"] for row in staged.groupBy("table").count().collect()}
+            for table in tables:
+                if counts.get(table.__name__):
+                    self.append(table, self._new(table, of_table(staged, table)), counts[table.__name__])
+            if counts.get(Quarantine.__name__):
+                self.odd |= {row[0] for row in of_table(staged, Quarantine).select("source").distinct().collect()}
+        finally:
+            staged.unpersist()
+
+    def _new(self, table: type, rows: DataFrame) -> DataFrame:
+        """Only keys that are near to those that come are compared with them."""
+        from pyspark.sql import functions as F
+
+        from sdschat.pipeline.transforms.readings import unknown
+
+        keys, within = KEYS[table], ["run_id", *_WITHIN[table]]
+        known = self.lake.there(table)
+        if known is None:
+            return rows.dropDuplicates(list(keys))
+        near = known.select(*keys).join(F.broadcast(rows.select(*within).distinct()), within, "left_semi")
+        return unknown(rows, near, keys)
 
 
-def of_table(staged: DataFrame, table: type) -> DataFrame:
-    """Staged rows -> those of one table, in its columns."""
-    return staged.where(staged["table"] == table.__name__).select(*table.__annotations__)
+def _take_journals(intake: Intake, files: Sequence[Seen]) -> None:
+    """Before the logs: who is read in between knows of no delivery that his log does not have."""
+    straight = sole(files, intake.lake, intake.run_id)
+    if straight:
+        intake.write(Journal, straight)
+    others = [file.path for file in files if file.path not in set(straight)]
+    intake.merge(others, (Journal, Packet, Quarantine))
 
 
-def unknown(rows: DataFrame, known: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Rows of which the key is not there yet, each once."""
-    return rows.dropDuplicates(list(keys)).join(known.select(*keys), list(keys), "left_anti")
+def sole(files: Iterable[Seen], lake: Lake, run_id: str) -> list[str]:
+    """Files whose events are in no other file that comes, and not in the lake."""
+    told = [file for file in files if file.stretches]
+    times = Counter(stretch for file in told for stretch in file.stretches)
+    known = known_stretches(lake, run_id, times)
+    return [file.path for file in told if all(times[each] == 1 and each not in known for each in file.stretches)]
 
 
-def newer_readings(nodes: DataFrame, known: DataFrame) -> DataFrame:
-    """Of each node and channel the latest reading, unless a later one is known: somebody may bring an old copy."""
-    from pyspark.sql import functions as F
+def _remember(intake: Intake, files: Sequence[Seen]) -> None:
+    """At the very end, and only of files to which nobody has written meanwhile."""
+    from sdschat.pipeline.sources.survey import stamps
 
-    from sdschat.pipeline.transforms.columns import latest
-
-    there = known.groupBy(*_MEMBER).agg(F.max("as_of").alias("known_as_of"))
-    joined = latest(nodes, _MEMBER).join(there, list(_MEMBER), "left")
-    return joined.where(F.col("known_as_of").isNull() | (F.col("as_of") >= F.col("known_as_of"))).drop("known_as_of")
-
-
-def new_readings(fresh: DataFrame, known: DataFrame) -> DataFrame:
-    """Readings that say something new: what the same database said before is not told again."""
-    said = [*_MEMBER, "as_of", "horizon", "claimed", "claimed_fingerprint", "counted", "counted_fingerprint"]
-    return fresh.join(known.select(*said).distinct(), said, "left_anti")
-
-
-def changes(messages: DataFrame, known: DataFrame, fresh: DataFrame) -> DataFrame:
-    """Messages that are new, or not as they were; and, marked as gone, those that a reading does not have any more."""
-    from pyspark.sql import functions as F
-
-    from sdschat.pipeline.transforms.columns import latest
-
-    names = list(Message.__annotations__)
-    what = [name for name in names if name not in (*_MESSAGE, *_OF_READING, "gone")]
-    readings = fresh.select(*_MEMBER, *_OF_READING)
-    came = messages.join(readings, [*_MEMBER, *_OF_READING], "left_semi").withColumn("hash", F.xxhash64(*what))
-    there = latest(known, _MESSAGE).withColumn("hash", F.xxhash64(*what)).where(~F.col("gone"))
-    new = came.join(there.select(*_MESSAGE, "hash"), [*_MESSAGE, "hash"], "left_anti").select(*names)
-    kept = there.drop(*_OF_READING).join(readings, list(_MEMBER))
-    gone = kept.join(came.select(*_MESSAGE), list(_MESSAGE), "left_anti").withColumn("gone", F.lit(True))
-    return new.unionByName(gone.select(*names))
+    now = stamps(intake.lake.spark, [file.path for file in files])
+    whole = [
+        Whole(intake.run_id, file.digest, file.node, file.as_of, intake.read_ms)
+        for file in files
+        if file.digest and file.path not in intake.odd and now.get(file.path) == file.stamp
+    ]
+    if whole:
+        intake.lake.append(Whole, intake.lake.spark.createDataFrame(whole, ddl(Whole)))

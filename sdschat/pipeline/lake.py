@@ -25,6 +25,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.Declared: f"{BRONZE}/declared",
     schemas.Packet: f"{BRONZE}/packets",
     schemas.Quarantine: f"{BRONZE}/quarantine",
+    schemas.Whole: f"{BRONZE}/wholes",
     schemas.Event: f"{SILVER}/events",
     schemas.Copy: f"{SILVER}/copies",
     schemas.Presence: f"{SILVER}/presences",
@@ -45,6 +46,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.MetricsFilter: f"{GOLD}/metrics_filter",
 }
 _VERSION_FILE: Final = "_schema"
+_UNLIKE: Final = ("raw", "digest", "place")
 
 
 class Lake:
@@ -59,11 +61,18 @@ class Lake:
 
     def read(self, table: type) -> DataFrame:
         """With the columns of this program: of an older one's files those that lack are null."""
-        rows = read_parquet(self.spark, self.path(table), ddl(table))
+        rows = self.there(table)
         return no_rows(self.spark, table) if rows is None else rows
 
+    def there(self, table: type) -> DataFrame | None:
+        """As `read`; nothing where the table was never written."""
+        return read_parquet(self.spark, self.path(table), ddl(table))
+
     def append(self, table: type, rows: DataFrame) -> None:
-        rows.select(*table.__annotations__).write.mode("append").parquet(self.path(table))
+        chosen = rows.select(*table.__annotations__).write.mode("append")
+        # Looking for values that repeat where none does costs more than writing them.
+        plain = {f"parquet.enable.dictionary#{name}": "false" for name in _UNLIKE if name in table.__annotations__}
+        chosen.options(**plain).parquet(self.path(table))
 
     def replace(self, table: type, rows: DataFrame) -> DataFrame:
         """Write, and give what is there now, so that nobody computes it again."""

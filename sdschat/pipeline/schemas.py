@@ -11,7 +11,7 @@ import typing
 from collections.abc import Mapping
 from typing import Final, get_type_hints
 
-from sdschat.pipeline.tables.bronze import Declared, Journal, Message, Node, Packet, Quarantine
+from sdschat.pipeline.tables.bronze import Declared, Journal, Message, Node, Packet, Quarantine, Whole
 from sdschat.pipeline.tables.gold import (
     FAULTS,
     FINDINGS,
@@ -93,6 +93,7 @@ __all__ = [
     "Packet",
     "Presence",
     "Quarantine",
+    "Whole",
     "columns",
     "ddl",
 ]

@@ -22,12 +22,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sdschat.pipeline.schemas import FIELD, Packet
-from sdschat.pipeline.sources.databases import PacketMemory, Reading
-from sdschat.pipeline.sources.files import read_file
 from tests.pipeline import archive_bench, bench_simulation
-from tests.pipeline.bench_bars import Bar, Bars
-from tests.pipeline.bench_data import make_copies, make_databases
+from tests.pipeline.bench_bars import Bars
+from tests.pipeline.bench_data import make_copies
+from tests.pipeline.bench_ingest import ingest
 from tests.pipeline.bench_large import hundred_million
 from tests.pipeline.bench_rows import FULL, engines, stages
 from tests.pipeline.bench_start import load, sessions, small_audit, start_up
@@ -40,24 +38,6 @@ _HONEST = (
     "On one machine and at these sizes DuckDB answers first, and needs no Java. Spark pays where rows are on several "
     "machines or do not fit into one, for a stream that counts every row once, and for spreading simulations."
 )
-
-
-def ingest(clock: Bars, spark: SparkSession, folder: Path, messages: int) -> None:
-    from sdschat.pipeline.ingest import ingest as take_in
-    from sdschat.pipeline.lake import Lake
-
-    paths = make_databases(folder / "ingest", 10, messages)
-    memory = PacketMemory()
-    with clock("10 databases, read", "plain Python"):
-        count = sum(1 for path in paths for row in read_file(Reading(FIELD, path, 1, memory)))
-    lake = Lake(spark, str(folder / "lake"))
-    for again in ("", ", the same once more"):
-        with clock(
-            f"10 databases into a lake{again}", "Spark", count, None if again else Bar(8, 150_000, "rows/s", True)
-        ):
-            added = take_in(lake, paths, FIELD, 1)
-        assert all(row.added == (0 if again else row.read) for row in added), added
-    assert lake.read(Packet).isEmpty()
 
 
 @contextmanager
@@ -120,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", action="append", choices=[*_QUICK, *_LONG], help="may be given several times")
     parser.add_argument("--all", action="store_true", help="the parts that take long too")
     parser.add_argument("--rows", type=int, default=FULL, help=f"the bars are about {FULL:,}; with less none is judged")
-    parser.add_argument("--messages", type=int, default=10_000, help="in each database that is taken in")
+    parser.add_argument("--messages", type=int, default=100_000, help="in each large database that is taken in")
     parser.add_argument("--memory", default="4g", help="of the driver; a hundred million rows have 8g")
     options = parser.parse_args(argv)
     every, bars = {**_QUICK, **_LONG}, Bars()

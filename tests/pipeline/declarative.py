@@ -22,9 +22,9 @@ from sdschat.pipeline.schemas import Fingerprint, Journal, columns
 from sdschat.pipeline.sdp import init_sdp
 from sdschat.pipeline.session import Where, spark
 from sdschat.pipeline.session.java import find_java, usable_home
+from sdschat.pipeline.sources.batch import ARROW
 from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import read_file
-from sdschat.pipeline.sources.staged import ARROW
 from sdschat.pipeline.stream.tables import Activity
 from tests.cli.processes import ROOT
 from tests.needs import needs_program

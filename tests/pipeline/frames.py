@@ -21,7 +21,7 @@ def frame(spark: SparkSession, table: type, rows: Iterable[Any]) -> DataFrame:
     """Columns by way of Arrow: thousands of rows in a moment."""
     import pyarrow
 
-    from sdschat.pipeline.sources.staged import ARROW
+    from sdschat.pipeline.sources.batch import ARROW
 
     held = list(rows)
     schema = pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(table).items()])

@@ -16,6 +16,7 @@ Row = Journal | Message | Node | Declared | Quarantine
 Open = Callable[[bytes], Opened]
 
 MAGIC: Final = b"SQLite format 3\0"
+NOBODYS: Final = "nothing in it says whose it is: it was never used"
 _REMEMBERED: Final = 200_000  # packets that are not taken apart again for the next database
 
 
@@ -53,15 +54,19 @@ def read_database(reading: Reading) -> Iterator[Row]:
         with Evidence(reading.path) as evidence:
             node = evidence.node()
             if not node:
-                yield _refused(reading, "", "nothing in it says whose it is: it was never used")
+                yield refused(reading, "", NOBODYS)
                 return
             as_of = evidence.as_of()
             for standing in evidence.standings():
                 yield from _channel(reading, evidence, standing, node, as_of)
-            for row in evidence.journal():
-                yield _altered(reading, row) if isinstance(row, Altered) else _journal(reading, row, node)
+            yield from journal_rows(reading, evidence, node)
     except StoreError as error:
-        yield _refused(reading, "", str(error))
+        yield refused(reading, "", str(error))
+
+
+def journal_rows(reading: Reading, evidence: Evidence, node: str) -> Iterator[Journal | Quarantine]:
+    for row in evidence.journal():
+        yield _altered(reading, row) if isinstance(row, Altered) else _journal(reading, row, node)
 
 
 def _channel(reading: Reading, evidence: Evidence, standing: Standing, node: str, as_of: int) -> Iterator[Row]:
@@ -70,7 +75,7 @@ def _channel(reading: Reading, evidence: Evidence, standing: Standing, node: str
     for found in evidence.messages(standing.number):
         if found.own and found.nick:
             nick = found.nick
-        yield _message(reading, node, standing.channel, found, as_of)
+        yield message_row(reading, node, standing.channel, found, as_of)
     yield Node(
         reading.run_id, node, standing.channel, *at, nick, standing.horizon, standing.claimed,
         standing.claimed_fingerprint, standing.counted, standing.counted_fingerprint, str(reading.path),
@@ -79,7 +84,7 @@ def _channel(reading: Reading, evidence: Evidence, standing: Standing, node: str
         yield Declared(reading.run_id, node, standing.channel, told.message_id, told.kind, told.at, *at)
 
 
-def _message(reading: Reading, node: str, channel: str, found: Found, as_of: int) -> Message:
+def message_row(reading: Reading, node: str, channel: str, found: Found, as_of: int) -> Message:
     damage = found.damage
     known = None if found.raw is None else reading.open(found.raw)
     if known is not None and not damage:
@@ -104,8 +109,8 @@ def _journal(reading: Reading, row: JournalRow, node: str) -> Journal:
 
 
 def _altered(reading: Reading, row: Altered) -> Quarantine:
-    return _refused(reading, f"journal {row.boot} {row.seq}", row.detail)
+    return refused(reading, f"journal {row.boot} {row.seq}", row.detail)
 
 
-def _refused(reading: Reading, place: str, reason: str) -> Quarantine:
+def refused(reading: Reading, place: str, reason: str) -> Quarantine:
     return Quarantine(reading.run_id, str(reading.path), place, reason, "", reading.read_ms)

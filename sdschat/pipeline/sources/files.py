@@ -65,14 +65,22 @@ def read_file(reading: Reading) -> Iterator[Row | Packet]:
         else:
             yield _refused(reading, "", "it is no database of a profile, no journal and no capture", "")
     except OSError as error:
-        yield _refused(reading, "", f"it cannot be read: {error.strerror or error}", "")
+        yield unreadable(reading, error)
+
+
+def unreadable(reading: Reading, error: OSError) -> Quarantine:
+    return _refused(reading, "", f"it cannot be read: {error.strerror or error}", "")
 
 
 def _lines(reading: Reading) -> Iterator[Row | Packet]:
     with open(reading.path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield _line(reading, number, line)
+        yield from line_rows(reading, file)
+
+
+def line_rows(reading: Reading, lines: Iterable[bytes], first: int = 1) -> Iterator[Row | Packet]:
+    for number, line in enumerate(lines, first):
+        if line.strip():
+            yield _line(reading, number, line)
 
 
 def _line(reading: Reading, number: int, line: bytes) -> Row | Packet:

@@ -1,78 +1,30 @@
-"""Sources as one table for Spark: `sdschat` is a Python data source, one look at each file.
+"""Sources as one table for Spark: `sdschat` is a Python data source.
 
-Every row says which table of the lake it belongs to; columns of other tables are null in it. So a database is opened
-once, and what goes into the tables is of one moment.
+Every row says which table of the lake it belongs to; columns of other tables are null in it. What is of a database's
+log comes from one look at it, and so is of one moment.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from sdschat.pipeline.schemas import (
-    SPARK_TYPES,
-    Blob,
-    Declared,
-    Ids,
-    Journal,
-    Message,
-    Node,
-    Packet,
-    Quarantine,
-    columns,
-)
-from sdschat.pipeline.sources.databases import PacketMemory, Reading
-from sdschat.pipeline.sources.files import read_file
+from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Packet, Quarantine
+from sdschat.pipeline.sources.batch import Shape
+from sdschat.pipeline.sources.databases import Reading
+from sdschat.pipeline.sources.file_batches import Memory, file_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 TABLES: Final[tuple[type, ...]] = (Journal, Message, Node, Declared, Packet, Quarantine)
 NAME: Final = "sdschat"
-_ROWS: Final = 10_000  # a batch
 _PART: Final = 8 << 20  # bytes of files that one task reads
-ARROW: Final = {
-    str: pyarrow.string(), int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(),
-    Blob: pyarrow.binary(), Ids: pyarrow.list_(pyarrow.string()),
-}  # fmt: skip
-
-
-def _all_columns() -> dict[str, Any]:
-    found: dict[str, Any] = {"table": str}
-    for table in TABLES:
-        for name, (kind, _) in columns(table).items():
-            if found.setdefault(name, kind) != kind:
-                raise TypeError(f"{table.__name__}.{name} has another type than in another table")
-    return found
-
-
-COLUMNS: Final = _all_columns()
-DDL: Final = ", ".join(f"`{name}` {SPARK_TYPES[kind]}" for name, kind in COLUMNS.items())
-
-
-def batches(rows: Iterable[Any]) -> Iterator[pyarrow.RecordBatch]:
-    """Rows of any tables as Arrow, those of one table together."""
-    waiting: dict[type, list[Any]] = {}
-    for row in rows:
-        held = waiting.setdefault(type(row), [])
-        held.append(row)
-        if len(held) >= _ROWS:
-            yield _batch(type(row), waiting.pop(type(row)))
-    for table, held in waiting.items():
-        yield _batch(table, held)
-
-
-def _batch(table: type, rows: Sequence[Any]) -> pyarrow.RecordBatch:
-    values = dict(zip(columns(table), zip(*rows, strict=True), strict=True))
-    values["table"] = (table.__name__,) * len(rows)
-    arrays = [
-        pyarrow.array(values[name], ARROW[kind]) if name in values else pyarrow.nulls(len(rows), ARROW[kind])
-        for name, kind in COLUMNS.items()
-    ]
-    return pyarrow.RecordBatch.from_arrays(arrays, names=list(COLUMNS))
 
 
 class SomeFiles(InputPartition):
@@ -100,22 +52,28 @@ def _size(path: str) -> int:
 
 
 class Sources(DataSource):
-    """Options: `paths`, a JSON list; `run_id`; `read_ms`, the moment of the reading."""
+    """Options: `paths` and `tables`, JSON lists; `run_id`; `read_ms`, the moment of the reading."""
 
     @classmethod
     def name(cls) -> str:
         return NAME
 
     def schema(self) -> str:
-        return DDL
+        return Shape(_tables(dict(self.options))).ddl
 
     def reader(self, schema: Any) -> SourcesReader:
         return SourcesReader(dict(self.options))
 
 
+def _tables(options: dict[str, str]) -> list[type]:
+    names = json.loads(options["tables"])
+    return [table for table in TABLES if table.__name__ in names]
+
+
 class SourcesReader(DataSourceReader):
     def __init__(self, options: dict[str, str]) -> None:
         self.paths: list[str] = json.loads(options["paths"])
+        self.tables = _tables(options)
         self.run_id = options["run_id"]
         self.read_ms = int(options["read_ms"])
 
@@ -123,6 +81,24 @@ class SourcesReader(DataSourceReader):
         return [SomeFiles(paths) for paths in in_parts(self.paths)]
 
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
-        memory = PacketMemory()
-        readings = (Reading(self.run_id, Path(path), self.read_ms, memory) for path in partition.value)
-        return batches(chain.from_iterable(map(read_file, readings)))
+        shape, memory = Shape(self.tables), Memory.of_process()
+        for path in partition.value:
+            for batch in file_batches(Reading(self.run_id, Path(path), self.read_ms, memory.open), self.tables, memory):
+                yield shape.record_batch(batch)
+
+
+def load(
+    spark: SparkSession, paths: Iterable[str], tables: Iterable[type], run_id: str, read_ms: int
+) -> DataFrame:  # fmt: skip
+    """What is in these files for these tables."""
+    spark.dataSource.register(Sources)
+    options = {
+        "paths": json.dumps(list(paths)), "tables": json.dumps([table.__name__ for table in tables]),
+        "run_id": run_id, "read_ms": str(read_ms),
+    }  # fmt: skip
+    return spark.read.format(NAME).options(**options).load()
+
+
+def of_table(staged: DataFrame, table: type) -> DataFrame:
+    """Staged rows -> those of one table, in its columns."""
+    return staged.where(staged["table"] == table.__name__).select(*table.__annotations__)

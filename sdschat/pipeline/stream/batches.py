@@ -6,7 +6,6 @@ by the batches before it alone. So a batch that was killed half-way, and is done
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlparse
 
@@ -86,15 +85,14 @@ def take_in(spark: SparkSession, paths: list[str], batch: int, lake: str, run_id
 
 
 def read_segments(spark: SparkSession, paths: list[str], run_id: str) -> DataFrame:
-    from sdschat.pipeline.sources.staged import NAME, Sources
+    from sdschat.pipeline.sources.staged import load
 
-    spark.dataSource.register(Sources)
-    options = {"paths": json.dumps(paths), "run_id": run_id, "read_ms": "0"}
-    return spark.read.format(NAME).options(**options).load()
+    return load(spark, paths, (Packet, Journal, Quarantine), run_id, 0)
 
 
 def _new(parts: Parts, of: type, rows: DataFrame, batch: int) -> DataFrame:
-    from sdschat.pipeline.ingest import of_table, unknown
+    from sdschat.pipeline.sources.staged import of_table
+    from sdschat.pipeline.transforms.readings import unknown
 
     return unknown(of_table(rows, of), parts.before(of, batch), _KEYS[of])
 
@@ -109,7 +107,7 @@ def copies_of(spark: SparkSession, journal: DataFrame) -> DataFrame:
 
 def at_once(spark: SparkSession, paths: list[str], run_id: str) -> dict[type, DataFrame]:
     """The same tables of all segments in one go: what the stream has to come to."""
-    from sdschat.pipeline.ingest import of_table
+    from sdschat.pipeline.sources.staged import of_table
     from sdschat.pipeline.stream.tables import Activity, Traffic, activity, prints, traffic
 
     rows = read_segments(spark, paths, run_id)

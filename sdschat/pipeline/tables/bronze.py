@@ -130,3 +130,13 @@ class Quarantine(NamedTuple):
     reason: str
     sample: str  # the beginning of it, for a person
     read_ms: int
+
+
+class Whole(NamedTuple):
+    """A file that was taken to its end, by what was in it: brought again, it need not be read."""
+
+    run_id: str
+    digest: str
+    node: str  # whose database it is; empty for other files
+    as_of: int
+    read_ms: int

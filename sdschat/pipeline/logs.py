@@ -1,0 +1,107 @@
+"""The logs of databases into bronze, and how they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from sdschat.pipeline.known import known_nodes
+from sdschat.pipeline.schemas import Declared, Message, Node, Quarantine, ddl
+from sdschat.pipeline.transforms.columns import MEMBER
+from sdschat.pipeline.transforms.readings import changes, new_readings, newer_readings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from sdschat.pipeline.ingest import Intake
+    from sdschat.pipeline.sources.survey import Seen
+
+
+def take_logs(intake: Intake, files: Sequence[Seen]) -> None:
+    """What a node says to lack is asked before its log: what comes in between is then no message that it lacks without
+    a word. The readings come last: who is killed before them reads the database as if for the first time."""
+    from pyspark import StorageLevel
+
+    newest = newest_of(files)
+    if not newest:
+        return
+    known = known_nodes(intake.lake, intake.run_id, {file.node for file in newest})
+    told = _declared(intake, [file.path for file in newest if file.declared])
+    nodes = _first(intake, [file.path for file in newest if file.node not in known])
+    again = [file.path for file in newest if file.node in known]
+    if not again:
+        return _conclude(intake, nodes, told)
+    staged = intake.load(again, Message, Node, Quarantine).persist(StorageLevel.DISK_ONLY)
+    try:
+        nodes += _compared(intake, staged)
+    finally:
+        staged.unpersist()
+    return _conclude(intake, nodes, told)
+
+
+def newest_of(files: Iterable[Seen]) -> list[Seen]:
+    """Of each node the database that is furthest: what older copies say of a log counts for nothing."""
+    found: dict[str, Seen] = {}
+    for file in files:
+        if file.node and (file.node not in found or file.as_of > found[file.node].as_of):
+            found[file.node] = file
+    return list(found.values())
+
+
+def _declared(intake: Intake, paths: Sequence[str]) -> list[Declared]:
+    """Few: a node that lacks much of a log says so with one horizon."""
+    from sdschat.pipeline.sources.staged import of_table
+
+    if not paths:
+        return []
+    rows = of_table(intake.load(paths, Declared), Declared).collect()
+    return [Declared(*row) for row in rows]
+
+
+def _first(intake: Intake, paths: Sequence[str]) -> list[Node]:
+    """Logs of nodes of which nothing is there, written as they are read."""
+    if not paths:
+        return []
+    return [Node(*row) for note in intake.write(Message, paths, Node) for row in note.others]
+
+
+def _compared(intake: Intake, staged: DataFrame) -> list[Node]:
+    """Logs of nodes of which the lake has something: what is not as it was there."""
+    from pyspark.sql import functions as F
+
+    from sdschat.pipeline.sources.staged import of_table
+
+    nodes = [Node(*row) for row in of_table(staged, Node).collect()]
+    messages = of_table(staged, Message)
+    fresh = newer_readings(_frame(intake, Node, nodes), intake.lake.read(Node))
+    read = messages.count()
+    known = intake.lake.read(Message).join(F.broadcast(fresh.select(*MEMBER)), list(MEMBER), "left_semi")
+    intake.append(Message, changes(messages, known, fresh), read)
+    odd = of_table(staged, Quarantine).select("source").distinct().collect()
+    intake.odd |= {row[0] for row in odd}
+    return nodes
+
+
+def _conclude(intake: Intake, nodes: Sequence[Node], told: Sequence[Declared]) -> None:
+    known = intake.lake.there(Node)
+    if known is None:
+        new = list(nodes)
+    else:
+        fresh = newer_readings(_frame(intake, Node, nodes), known)
+        new = [Node(*row) for row in new_readings(fresh, known).select(*Node._fields).collect()]
+    readings = {(row.channel, row.node): row for row in new}
+    said = [
+        row._replace(as_of=reading.as_of, read_ms=reading.read_ms)
+        for row in told
+        if (reading := readings.get((row.channel, row.node))) is not None
+    ]
+    if said:
+        intake.lake.append(Declared, _frame(intake, Declared, said))
+    if new:
+        intake.lake.append(Node, _frame(intake, Node, new))
+    intake.count(Declared, len(told), len(said))
+    intake.count(Node, len(nodes), len(new))
+
+
+def _frame(intake: Intake, table: type, rows: Sequence[tuple[object, ...]]) -> DataFrame:
+    return intake.lake.spark.createDataFrame(list(rows), ddl(table))

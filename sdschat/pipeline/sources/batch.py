@@ -1,0 +1,78 @@
+"""Rows of one table as columns of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import pyarrow
+
+from sdschat.pipeline.schemas import SPARK_TYPES, Blob, Ids, columns
+
+ROWS: Final = 10_000  # a batch
+ARROW: Final = {
+    str: pyarrow.string(), int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(),
+    Blob: pyarrow.binary(), Ids: pyarrow.list_(pyarrow.string()),
+}  # fmt: skip
+
+
+class Batch(NamedTuple):
+    """Columns that are not named are null."""
+
+    table: type
+    size: int
+    columns: Mapping[str, pyarrow.Array]
+
+
+def batch_of(table: type, count: int, **values: Any) -> Batch:
+    """A sequence, an array of Arrow, or one value for all rows, a column each."""
+    kinds = columns(table)
+    return Batch(table, count, {name: _array(value, ARROW[kinds[name][0]], count) for name, value in values.items()})
+
+
+def _array(value: Any, kind: pyarrow.DataType, count: int) -> pyarrow.Array:
+    if isinstance(value, pyarrow.Array):
+        return value
+    if not isinstance(value, list | tuple):
+        return pyarrow.repeat(pyarrow.scalar(value, kind), count)
+    # Many columns of a journal are empty from end to end.
+    return pyarrow.nulls(count, kind) if value.count(None) == count else pyarrow.array(value, kind)
+
+
+def in_batches(rows: Iterable[Any]) -> Iterator[Batch]:
+    """Rows of any tables, those of one table together."""
+    waiting: dict[type, list[Any]] = {}
+    for row in rows:
+        held = waiting.setdefault(type(row), [])
+        held.append(row)
+        if len(held) >= ROWS:
+            yield _of_rows(type(row), waiting.pop(type(row)))
+    for table, held in waiting.items():
+        yield _of_rows(table, held)
+
+
+def _of_rows(table: type, rows: Sequence[Any]) -> Batch:
+    return batch_of(table, len(rows), **dict(zip(columns(table), zip(*rows, strict=True), strict=True)))
+
+
+class Shape:
+    """The columns of several tables side by side, and before them which table a row belongs to."""
+
+    def __init__(self, tables: Sequence[type]) -> None:
+        self.kinds: dict[str, Any] = {"table": str}
+        for table in tables:
+            for name, (kind, _) in columns(table).items():
+                if self.kinds.setdefault(name, kind) != kind:
+                    raise TypeError(f"{table.__name__}.{name} has another type than in another table")
+
+    @property
+    def ddl(self) -> str:
+        return ", ".join(f"`{name}` {SPARK_TYPES[kind]}" for name, kind in self.kinds.items())
+
+    def record_batch(self, batch: Batch) -> pyarrow.RecordBatch:
+        given = {"table": _array(batch.table.__name__, ARROW[str], batch.size), **batch.columns}
+        arrays = [
+            given[name] if name in given else pyarrow.nulls(batch.size, ARROW[kind])
+            for name, kind in self.kinds.items()
+        ]
+        return pyarrow.RecordBatch.from_arrays(arrays, names=list(self.kinds))

@@ -1,0 +1,88 @@
+"""Any file as batches of columns; the same rows as `files.read_file`, of the tables that are asked for."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Final
+
+from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
+from sdschat.pipeline.sources.batch import Batch, in_batches
+from sdschat.pipeline.sources.columnar import Columnar
+from sdschat.pipeline.sources.databases import NOBODYS, PacketMemory, Reading, refused
+from sdschat.pipeline.sources.files import Kind, kind_of, read_file, unreadable
+from sdschat.pipeline.sources.journal_columns import journal_batches
+from sdschat.pipeline.sources.line_columns import line_batches
+from sdschat.pipeline.sources.log_columns import Packets, declared_batches, log_batches
+from sdschat.store.errors import StoreError
+
+_LOG: Final[frozenset[type]] = frozenset({Message, Node})
+
+
+class Memory:
+    """Packets that were taken apart, by row and by column."""
+
+    _here: ClassVar[Memory | None] = None
+
+    def __init__(self) -> None:
+        self.open = PacketMemory()
+        self.packets = Packets()
+
+    @classmethod
+    def of_process(cls) -> Memory:
+        """Spark has one process for many tasks, one after the other, and the files of each hold the same packets."""
+        if cls._here is None or cls._here.packets.full:
+            cls._here = cls()
+        return cls._here
+
+
+def file_batches(reading: Reading, tables: Collection[type], memory: Memory) -> Iterator[Batch]:
+    with _no_collection():
+        for batch in _batches(reading, tables, memory):
+            if batch.table in tables:
+                yield batch
+
+
+def _batches(reading: Reading, tables: Collection[type], memory: Memory) -> Iterator[Batch]:
+    try:
+        kind = kind_of(reading.path)
+        if kind is Kind.DATABASE:
+            yield from _database(reading, tables, memory)
+        elif kind is Kind.LINES:
+            yield from line_batches(reading)
+        else:
+            yield from in_batches(read_file(reading))
+    except OSError as error:
+        yield from in_batches([unreadable(reading, error)])
+
+
+def _database(reading: Reading, tables: Collection[type], memory: Memory) -> Iterator[Batch]:
+    try:
+        with Columnar(reading.path) as evidence:
+            node = evidence.node()
+            if not node:
+                yield from in_batches([refused(reading, "", NOBODYS)])
+                return
+            # What cannot be taken may turn up anywhere.
+            everything = set(tables) == {Quarantine}
+            if everything or not _LOG.isdisjoint(tables):
+                yield from log_batches(reading, evidence, node, memory.packets)
+            if everything or Declared in tables:
+                yield from declared_batches(reading, evidence, node)
+            if everything or Journal in tables:
+                yield from journal_batches(reading, evidence, node)
+    except StoreError as error:
+        yield from in_batches([refused(reading, "", str(error))])
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Columns of plain values hold no cycles; looking for some takes a third of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

@@ -1,0 +1,58 @@
+"""The journal in a database as batches; the same rows as `databases.read_journal`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import pyarrow
+import pyarrow.compute
+
+from sdschat.pipeline.schemas import Journal
+from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
+from sdschat.pipeline.sources.columnar import SEQ_MASK, Columnar, Columns
+from sdschat.pipeline.sources.databases import Reading, journal_rows
+from sdschat.store.book import JOURNAL_COLUMNS
+from sdschat.store.columns import load_ids
+from sdschat.store.journal import VERSION
+from sdschat.store.schema import PLACE_BITS
+
+_NAMES: Final = JOURNAL_COLUMNS.split(", ")
+_AS_THEY_ARE: Final = tuple(name for name in _NAMES if name not in ("place", "channel", "deps", "sum"))
+
+
+def journal_batches(reading: Reading, evidence: Columnar, node: str) -> Iterator[Batch]:
+    done = 0
+    for found in evidence.journal_columns():
+        if found is None:
+            yield from in_batches(islice(journal_rows(reading, evidence, node), done, None))
+            return
+        done += len(found[0])
+        yield _batch(reading, evidence, node, found)
+
+
+def _batch(reading: Reading, evidence: Columnar, node: str, found: Columns) -> Batch:
+    values = dict(zip(_NAMES, found, strict=True))
+    places = pyarrow.array(values["place"], pyarrow.int64())
+    boots, channels = evidence.boots(), evidence.channels()
+    numbers = [place >> PLACE_BITS for place in values["place"]]
+    whose = _each(numbers, lambda number: boots.get(number, ("", ""))[0] or node)
+    boot = _each(numbers, lambda number: boots.get(number, ("", ""))[1])
+    return batch_of(
+        Journal, len(places), run_id=reading.run_id, v=VERSION, node=whose, boot=boot,
+        seq=pyarrow.compute.bit_wise_and(places, SEQ_MASK),
+        channel=_each(values["channel"], lambda number: channels.get(number, "")),
+        deps=ids_of(values["deps"]), **{name: values[name] for name in _AS_THEY_ARE},
+    )  # fmt: skip
+
+
+def _each(numbers: Sequence[Any], name: Any) -> Any:
+    """Names of numbers, of which there are few."""
+    names = {number: name(number) for number in set(numbers)}
+    return next(iter(names.values())) if len(names) == 1 else [names[number] for number in numbers]
+
+
+def ids_of(texts: Sequence[str | None]) -> Sequence[tuple[str, ...] | None]:
+    """Lists of ids as they stand in the database."""
+    return [None if text is None else load_ids(text) for text in texts]

@@ -1,0 +1,114 @@
+"""Exported journals, block by block; the same rows as `files.line_rows`.
+
+A block of nothing but sound events is read as columns. Anything else in it, and it is read line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import pyarrow
+import pyarrow.compute
+import pyarrow.json
+
+from sdschat.pipeline.schemas import Journal, columns
+from sdschat.pipeline.sources.batch import ARROW, Batch, in_batches
+from sdschat.pipeline.sources.databases import Reading
+from sdschat.pipeline.sources.files import line_rows
+
+_BLOCK: Final = 4 << 20
+_SCHEMA: Final = pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(Journal).items()])
+_NEEDED: Final = ("v", "node", "boot", "seq", "ts_ms", "event")
+_PAIRS: Final = 20  # in one block
+
+
+def line_batches(reading: Reading) -> Iterator[Batch]:
+    number = 1
+    with open(reading.path, "rb") as file:
+        for block in blocks(file):
+            events = sound_events(block)
+            if events is None:
+                yield from in_batches(line_rows(reading, BytesIO(block), number))
+            else:
+                yield _batch(reading, events)
+            number += block.count(b"\n")
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Whole lines, but for a last one that has no end."""
+    rest = b""
+    while chunk := file.read(_BLOCK):
+        whole, end, begun = (rest + chunk).rpartition(b"\n")
+        rest = begun
+        if end:
+            yield whole + end
+    if rest:
+        yield rest
+
+
+def sound_events(block: bytes) -> pyarrow.Table | None:
+    """One event a line. Arrow takes objects as they follow one another, wherever lines end, and text as it is: so
+    these are looked at first."""
+    lines = block.count(b"\n")
+    if not (block.startswith(b"{") and block.endswith(b"}\n") and block.count(b"}\n{") == lines - 1):
+        return None
+    reads = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    parses = pyarrow.json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="error")
+    try:
+        block.decode()
+        events = pyarrow.json.read_json(pyarrow.BufferReader(block), reads, parses)
+    except (UnicodeDecodeError, pyarrow.ArrowException):
+        return None
+    if events.num_rows != lines or any(events[name].null_count for name in _NEEDED):
+        return None
+    return None if pyarrow.compute.list_flatten(events["deps"]).null_count else events.combine_chunks()
+
+
+def _batch(reading: Reading, events: pyarrow.Table) -> Batch:
+    fill = {"run_id": reading.run_id, "channel": "", "mono_us": 0}
+    given: dict[str, Any] = {name: _one(events[name]) for name in events.column_names}
+    for name, value in fill.items():
+        given[name] = pyarrow.compute.fill_null(given[name], value)
+    run = given["run_id"]
+    given["run_id"] = pyarrow.compute.if_else(pyarrow.compute.equal(run, ""), reading.run_id, run)
+    return Batch(Journal, events.num_rows, given)
+
+
+def _one(column: pyarrow.ChunkedArray) -> pyarrow.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pyarrow.concat_arrays(column.chunks)
+
+
+def stretches(path: Path) -> set[tuple[str, str]] | None:
+    """Whose journals are in a file, (node, boot); nothing where an event may be in it twice, or not be sound."""
+    last: dict[tuple[str, str], int] = {}
+    with open(path, "rb") as file:
+        for block in blocks(file):
+            events = sound_events(block)
+            if events is None or not _follows(events, last):
+                return None
+    return set(last)
+
+
+def _follows(events: pyarrow.Table, last: dict[tuple[str, str], int]) -> bool:
+    """Whether each event of a boot comes after those before."""
+    pairs = events.select(["node", "boot"]).group_by(["node", "boot"]).aggregate([])
+    if pairs.num_rows > _PAIRS or events["run_id"].null_count != events.num_rows:
+        return False
+    for node, boot in zip(pairs["node"].to_pylist(), pairs["boot"].to_pylist(), strict=True):
+        its = pyarrow.compute.and_(
+            pyarrow.compute.equal(events["node"], node), pyarrow.compute.equal(events["boot"], boot)
+        )
+        seqs = _one(events["seq"].filter(its)) if pairs.num_rows > 1 else _one(events["seq"])
+        if not _rises(seqs, last.get((node, boot))):
+            return False
+        last[node, boot] = seqs[-1].as_py()
+    return True
+
+
+def _rises(seqs: pyarrow.Array, before: int | None) -> bool:
+    if before is not None and seqs[0].as_py() <= before:
+        return False
+    return bool(pyarrow.compute.all(pyarrow.compute.greater(seqs[1:], seqs[:-1])).as_py() in (True, None))

@@ -1,0 +1,73 @@
+"""Databases and exported journals into a lake: few rows, and so many that starting does not rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sdschat.pipeline.schemas import FIELD, Journal, Packet
+from sdschat.pipeline.sources.databases import PacketMemory, Reading
+from sdschat.pipeline.sources.files import read_file
+from sdschat.store.journal import json_lines
+from sdschat.store.reader import Reader
+from tests.pipeline.bench_bars import Bar, Bars
+from tests.pipeline.bench_data import make_databases
+from tests.store.samples import CODEC
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NODES: Final = 10
+_SMALLER: Final = 10
+_DATABASES: Final = Bar(8, 150_000, "rows/s", least=True)
+_EXPORTS: Final = Bar(8, 100_000, "rows/s", least=True)
+
+
+def ingest(bars: Bars, spark: SparkSession, folder: Path, messages: int) -> None:
+    """`messages`: in each of the large databases, which have an event for each."""
+    few = make_databases(folder / "few", _NODES, messages // _SMALLER)
+    _in_plain_python(bars, few)
+    _taken(bars, spark, folder / "few-lake", few, "small databases", None)
+    many = make_databases(folder / "many", _NODES, messages)
+    exports = [_export(path, folder / f"{path.parent.name}.jsonl") for path in many]
+    _taken(bars, spark, folder / "exports-lake", exports, "exported journals", _EXPORTS)
+    _taken(bars, spark, folder / "many-lake", many, "databases", _DATABASES)
+
+
+def _in_plain_python(bars: Bars, paths: Sequence[Path]) -> None:
+    count = _rows_of(paths)
+    with bars(f"{count:,} rows of {len(paths)} small databases, only read", "plain Python", count):
+        assert _read(paths) == count
+
+
+def _export(database: Path, to: Path) -> Path:
+    with Reader.open(database, CODEC) as reader, to.open("w") as file:
+        file.writelines(f"{line}\n" for line in json_lines(reader.journal()))
+    return to
+
+
+def _taken(bars: Bars, spark: SparkSession, root: Path, paths: Sequence[Path], what: str, bar: Bar | None) -> None:
+    from sdschat.pipeline.ingest import ingest as take_in
+    from sdschat.pipeline.lake import Lake
+
+    lake = Lake(spark, str(root))
+    count = _rows_of(paths)
+    with bars(f"{count:,} rows of {len(paths)} {what} into a lake", "Spark", count, bar):
+        found = take_in(lake, paths, FIELD, 1)
+    assert sum(row.added for row in found if row.table != "file") == count, found
+    with bars(f"{len(paths)} {what}, the same once more", "Spark"):
+        again = take_in(lake, paths, FIELD, 2)
+    assert not any(row.added for row in again), again
+    assert lake.read(Packet).isEmpty()
+    assert lake.read(Journal).select("node", "boot", "seq").distinct().count() == lake.read(Journal).count()
+
+
+def _rows_of(paths: Sequence[Path]) -> int:
+    """All have as many."""
+    return _read(paths[:1]) * len(paths)
+
+
+def _read(paths: Sequence[Path]) -> int:
+    memory = PacketMemory()
+    return sum(1 for path in paths for row in read_file(Reading(FIELD, path, 1, memory)))
