@@ -36,7 +36,9 @@ def _array(value: Any, kind: pyarrow.DataType, count: int) -> pyarrow.Array:
     if not isinstance(value, list | tuple):
         return pyarrow.repeat(pyarrow.scalar(value, kind), count)
     # Many columns of a journal are empty from end to end.
-    return pyarrow.nulls(count, kind) if value.count(None) == count else pyarrow.array(value, kind)
+    if count and value[0] is None and value.count(None) == count:
+        return pyarrow.nulls(count, kind)
+    return pyarrow.array(value, kind)
 
 
 def in_batches(rows: Iterable[Any]) -> Iterator[Batch]:

@@ -145,6 +145,6 @@ _NO_TEXT: Final = (None, None, None)
 
 def _sound(rows: Sequence[tuple[Any, ...]]) -> bool:
     """Whether every row matches its last column, as by `row_sum`. Bytes are not what a sound row would have here:
-    written out they match nothing."""
-    joined = "\x1f".join(["%s"] * (len(rows[0]) - 1))
-    return all(crc32((joined % row[:-1]).encode("utf-8", "surrogatepass")) == row[-1] for row in rows)
+    written out they match nothing. The last column is given no room instead of being cut off, which takes longer."""
+    form = "\x1f".join(["%s"] * (len(rows[0]) - 1)) + "%.0s"
+    return [crc32((form % row).encode()) for row in rows] == [row[-1] for row in rows]

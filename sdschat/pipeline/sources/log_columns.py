@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import islice
 from operator import xor
@@ -49,21 +49,23 @@ class Packets:
     reads more of them than there is room for, from one database after the other, would never find one again."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Known | None] = {}
+        self._known: dict[bytes, Known] = {}
 
     @property
     def full(self) -> bool:
         return len(self._known) >= _REMEMBERED
 
-    def known(self, raw: bytes) -> Known | None:
-        """`None` for what is no packet."""
-        try:
-            return self._known[raw]
-        except KeyError:
-            found = _known(raw)
-            if not self.full:
-                self._known[raw] = found
-            return found
+    def known(self, packets: Sequence[bytes]) -> list[Known] | None:
+        """Of each; nothing where one of them is no packet."""
+        found = list(map(self._known.get, packets))
+        for at, raw in enumerate(packets) if None in found else ():
+            if found[at] is None:
+                found[at] = known = _known(raw)
+                if known is None:
+                    return None
+                if not self.full:
+                    self._known[raw] = known
+        return [known for known in found if known is not None]
 
 
 def _known(raw: bytes) -> Known | None:
@@ -121,8 +123,8 @@ class _Channel:
             yield batch
 
     def _batch(self, log: Logged, packets: Packets) -> Batch | None:
-        taken_apart = [packets.known(raw) for raw in log.raw]
-        if None in taken_apart:
+        taken_apart = packets.known(log.raw)
+        if taken_apart is None:
             return None
         known = dict(zip(Known._fields, zip(*taken_apart, strict=True), strict=True))
         if not _agree(log, known):
