@@ -70,16 +70,20 @@ def take_in(spark: SparkSession, paths: list[str], batch: int, lake: str, run_id
     parts = Parts(spark, lake)
     rows = read_segments(spark, paths, run_id).persist()
     try:
-        packets, journal = (parts.put(of, batch, _new(parts, of, rows, batch)) for of in (Packet, Journal))
-        bad = rows.where(rows["table"] == Quarantine.__name__).select(*Quarantine.__annotations__)
-        parts.put(Quarantine, batch, bad)
-        found = copies_of(spark, journal)
-        new = found.join(parts.before(Held, batch), list(Held._fields), "left_anti").persist()
-        parts.put(Held, batch, new)
-        parts.put(Traffic, batch, traffic(packets))
-        parts.put(Activity, batch, activity(journal))
-        parts.put(Fingerprint, batch, prints(new))
-        new.unpersist()
+        # What a batch has nothing of is not written: most have packets or journals, and every table is a job.
+        came = {row["table"] for row in rows.select("table").distinct().collect()}
+        if Journal.__name__ in came:
+            journal = parts.put(Journal, batch, _new(parts, Journal, rows, batch))
+            new = copies_of(spark, journal).join(parts.before(Held, batch), list(Held._fields), "left_anti").persist()
+            parts.put(Fingerprint, batch, prints(new))  # what somebody waits for comes first
+            parts.put(Held, batch, new)
+            parts.put(Activity, batch, activity(journal))
+            new.unpersist()
+        if Packet.__name__ in came:
+            parts.put(Traffic, batch, traffic(parts.put(Packet, batch, _new(parts, Packet, rows, batch))))
+        if Quarantine.__name__ in came:
+            bad = rows.where(rows["table"] == Quarantine.__name__).select(*Quarantine.__annotations__)
+            parts.put(Quarantine, batch, bad)
     finally:
         rows.unpersist()
 
