@@ -5,7 +5,7 @@ rows.
     python -m tests.pipeline.bench --only start --only rows   those parts
     python -m tests.pipeline.bench --all                      about half an hour, 10 GiB of disk, 10 GiB of memory
 
-Parts: start (an import, doctor, sessions), audit (without Spark), rows (fingerprints, audits, latencies), ingest,
+Parts: start (import, doctor, sessions), audit (without Spark), rows (silver, fingerprints, audits, latencies), ingest,
 stream, hundred-million, simulation, archive. Start-up is told apart: sessions are opened before anything else is timed,
 and what Spark does for the first time stands beside what it does again. Every engine has to give the same answer. Times
 depend on what else the machine does; it is the ratios within one run that say something.
@@ -27,7 +27,7 @@ from tests.pipeline.bench_bars import Bars
 from tests.pipeline.bench_data import make_copies
 from tests.pipeline.bench_ingest import ingest
 from tests.pipeline.bench_large import hundred_million
-from tests.pipeline.bench_rows import FULL, engines, stages
+from tests.pipeline.bench_rows import FULL, conform, engines, stages
 from tests.pipeline.bench_start import load, sessions, small_audit, start_up
 from tests.pipeline.bench_stream import stream
 
@@ -63,6 +63,7 @@ def _rows(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
     lost = make_copies(folder / "copies", options.rows)
     with session(bars, options) as spark:
         engines(bars, spark, folder / "copies", options.rows, lost)
+        conform(bars, spark, folder / "copies", folder / "rows", options.rows)
         stages(bars, spark, folder / "copies", folder / "rows", options.rows, lost)
 
 

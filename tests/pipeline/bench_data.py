@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.pipeline.schemas import FIELD, Copy, Node, Presence
+from sdschat.pipeline.schemas import FIELD, Copy, Message, Node, Presence
 from sdschat.sds.rows import Append, Put, Table, Write
 from sdschat.store.book import JournalSettings
 from sdschat.store.journal import JournalRow
@@ -46,6 +46,22 @@ def make_copies(path: Path, count: int) -> int:
     path.mkdir()
     pq.write_table(pa.table({name: columns[name] for name in Copy._fields}), path / "copies.parquet")
     return int(lost.sum())
+
+
+def make_messages(copies: Path, path: Path) -> None:
+    """The same as bronze messages; every twentieth is in an earlier reading too."""
+    import duckdb
+
+    plain = {"nick": "NULL::VARCHAR", "text": "NULL::VARCHAR", "sent_ms": "lamport", "state": "NULL::VARCHAR",
+             "raw": "NULL::BLOB", "gone": "false", "read_ms": "1::BIGINT"}  # fmt: skip
+    sizes = {name: "NULL::BIGINT" for name in Message._fields if name == "bytes" or name.endswith("_bytes")}
+    columns = ", ".join(f"{value} AS {name}" for name, value in {**plain, **sizes}.items())
+    rows = f"SELECT * EXCLUDE (origin), {columns}, {{}}::BIGINT AS as_of FROM '{copies}/*.parquet' WHERE {{}}"
+    path.mkdir(parents=True)
+    with duckdb.connect() as database:
+        earlier = rows.format(0, "hash(message_id, node) % 20 = 0")
+        query = f"{rows.format(1, 'true')} UNION ALL {earlier}"
+        database.execute(f"COPY ({query}) TO '{path}/messages.parquet' (FORMAT parquet, COMPRESSION zstd)")
 
 
 def members() -> list[Presence]:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sdschat.pipeline.rules import DEFAULT
-from sdschat.pipeline.schemas import AuditMissing, Copy, Fingerprint, Node, Presence
+from sdschat.pipeline.schemas import AuditMissing, Copy, Event, Fingerprint, Message, Node, Presence, ddl
 from tests.pipeline.bench_bars import Bar, Bars
-from tests.pipeline.bench_data import WITH_GAPS, members, readings
+from tests.pipeline.bench_data import WITH_GAPS, make_messages, members, readings
 from tests.pipeline.bench_engines import LATENCIES, MISSING, STRETCHES, of_duckdb, of_pandas, of_spark
 
 if TYPE_CHECKING:
@@ -31,6 +31,21 @@ def engines(bars: Bars, spark: SparkSession, copies: Path, count: int, lost: int
                 answers[name] = questions.ask[what]()
         assert len({str(answer) for answer in answers.values()}) == 1, (what, answers)
         assert what != MISSING or answers["DuckDB"] == lost
+
+
+def conform(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: int) -> None:
+    """Bronze messages, a twentieth of them in two readings, to one row for each copy of a message."""
+    from sdschat.pipeline.lake import Lake, no_rows
+    from sdschat.pipeline.transforms.conform import copies as conformed
+
+    lake = Lake(spark, str(folder / "bronze-lake"))
+    make_messages(copies, Path(lake.path(Message)))
+    held, nodes = lake.read(Message), spark.createDataFrame(readings(), ddl(Node))
+    with bars(f"{count:,} rows: bronze to silver", "Spark", count, Bar(4, 75) if count >= FULL else None):
+        silver = lake.replace(Copy, conformed(held, no_rows(spark, Event), nodes))
+    assert silver.count() == spark.read.parquet(str(copies)).count()
+    size = sum(path.stat().st_size for path in Path(lake.path(Copy)).rglob("*.parquet"))
+    bars.tell("a row of silver", "", size / count, "B/row", Bar(4, 10, "B/row") if count >= FULL else None)
 
 
 def stages(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: int, lost: int) -> None:
