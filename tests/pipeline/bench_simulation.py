@@ -61,6 +61,8 @@ def _taking_turns(bars: Bars, works: dict[str, Callable[[Sequence[Run]], list[Si
             times[name].append(seconds)
             done.append(figures)
         assert done[0] == done[1], "Spark and the pool disagree"
+        said = ", ".join(f"{name} {found[-1]:.1f} s" for name, found in times.items())
+        print(f"round {number + 1} of {_ROUNDS}: {said}", flush=True)
     for name, found in times.items():
         bars.tell(f"{_RUNS} runs of {_ENGINE.participants} participants, median", name, median(found), "s")
     ratio = median(times[SPARK]) / median(times[POOL])
