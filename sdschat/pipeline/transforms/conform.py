@@ -7,9 +7,10 @@ from pyspark.sql import functions as F
 
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import Copy, Declared, Event, Node, Presence
-from sdschat.pipeline.transforms.columns import DELIVERED, HELD, MEMBER, READING, at, latest, table, text
+from sdschat.pipeline.transforms.columns import DELIVERED, HELD, MEMBER, MESSAGE, READING, at, latest, table, text
 
 BOOT = ("run_id", "node", "boot")
+_OF_LOG = (*(name for name in Copy.__annotations__ if name != "origin"), *READING, "gone")
 
 
 def events(journal: DataFrame) -> DataFrame:
@@ -31,7 +32,9 @@ def latest_declared(declared: DataFrame, nodes: DataFrame) -> DataFrame:
 
 def copies(messages: DataFrame, events: DataFrame, nodes: DataFrame) -> DataFrame:
     """Message, Event, Node (latest) -> Copy."""
-    logged = latest(messages, HELD).where(~F.col("gone")).withColumn("origin", F.lit("log"))
+    # Packets and texts stay where they are, and what is of one message comes together: so it is written small.
+    narrow = messages.select(*_OF_LOG).repartition(*MESSAGE)
+    logged = latest(narrow, HELD).where(~F.col("gone")).withColumn("origin", F.lit("log"))
     told = events.where((F.col("event") == DELIVERED) & F.col("message_id").isNotNull())
     alone = told.join(nodes.select(*MEMBER), list(MEMBER), "left_anti")
     first = alone.groupBy(*HELD).agg(
