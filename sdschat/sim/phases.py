@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sdschat.sds.bloom import waku
 from sdschat.sds.config import Config
+from sdschat.sds.limits import PUSH_BYTES_PER_MINUTE
 from sdschat.sim.acts import act
 from sdschat.sim.finals import check_finals, check_quiet, check_replay, quiet_begins
 from sdschat.sim.generate import config_for
@@ -45,6 +47,8 @@ def patience(scenario: Scenario, lacking: int = 0) -> int:
     config = scenario.config
     # Small windows and buffers take more rounds: through a buffer of six, four at a time, about one in each.
     bound = (30 + lacking if scenario.limits else 10) * config.sync_interval
+    if any(plan.layout == "waku" for plan in scenario.plans):  # what exceeds the budget of pushes waits for it
+        bound += max(0, lacking * waku.BYTES * 60_000 // PUSH_BYTES_PER_MINUTE - 60_000)
     if scenario.wrong_clock:
         bound += scenario.wrong_clock  # until its messages are due
     if scenario.losing or not config.repair_enabled:  # without repair, parents from before joining are waited for

@@ -134,3 +134,19 @@ def test_one_peer_s_ranges_do_not_keep_others_from_being_compared() -> None:
     differ(group, FIRST, LAST, "b")
     differ(group, FIRST, LAST, "d")
     assert [event.sender_id for event in group["a"].of(RangeDiffered)] == ["b", "d"]
+
+
+def test_what_lacks_below_everything_that_is_held_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """b has just one range, and lacks what is dated before. It joined after a, and does not speak of what a's oldest
+    range begins with; and that is in nobody's filter any more."""
+    monkeypatch.setattr("sdschat.sds.steps.ranges.RANGE_IDS", 64)
+    group = Group("a", config=replace(LARGE, sync_interval=30_000, bloom_capacity=16), settle=2000)
+    group.add("b")
+    group.passes = lambda flight: flight.packet.why == "sync"
+    for place in range(65):
+        message = forge("c", f"{place:064}", START + place)
+        for name in ("a", "b") if place else ("a",):
+            group.give(name, message)
+    group.passes = lambda flight: True
+    group.tick(600_000)
+    assert group["b"].log == group["a"].log

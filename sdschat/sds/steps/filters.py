@@ -55,7 +55,15 @@ def remake_filter(s: ChannelState) -> None:
     """Make the filter anew from the newest half of what it may hold, and say from where on it is complete."""
     own = s.filter
     s.filter_stale = False
-    keep = own.capacity // 2
+    floor, ids = _newest_half(s)
+    # Two numbers on, so that what was in the last two generations is not taken for part of these.
+    own.restart(ids, floor, own.generation + 2)
+    s.events.append(FilterRolled(own.generation, floor))
+
+
+def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
+    """The newest half of what the filter may hold, and from where on that is complete."""
+    keep = s.filter.capacity // 2
     log = s.newest(keep + 1)
     waiting = s.incoming.newest_waiting(keep + 1)
     ids = sorted([(entry.lamport, entry.message_id) for entry in log] + waiting)
@@ -64,10 +72,7 @@ def remake_filter(s: ChannelState) -> None:
         # Complete from the oldest that is kept; where its date is shared with one that is not, from the next date.
         oldest, dropped = ids[-keep][0], ids[-keep - 1][0]
         floor = oldest if dropped < oldest else oldest + 1
-    ids = [item for item in ids[-keep:] if item[0] >= floor]
-    # Two numbers on, so that what was in the last two generations is not taken for part of these.
-    own.restart(ids, floor, own.generation + 2)
-    s.events.append(FilterRolled(own.generation, floor))
+    return floor, [item for item in ids[-keep:] if item[0] >= floor]
 
 
 def note_layout(s: ChannelState, packed: bytes | None) -> None:
@@ -93,24 +98,43 @@ def choose_layout(s: ChannelState) -> None:
     if layout == s.filter.layout:
         return
     generation = s.filter.generation
-    s.filter = OwnFilter(layout, s.config.bloom_capacity, s.config.bloom_error_rate, s.horizon)
-    s.filter.generation = generation
-    remake_filter(s)
+    own = s.filter = OwnFilter(layout, s.config.bloom_capacity, s.config.bloom_error_rate, s.horizon)
+    own.generation = generation
+    floor, _ = _newest_half(s)
+    elder, young = _generations(s, floor)
+    if max(len(elder), len(young) + 1) > own.capacity // 2:
+        remake_filter(s)
+    else:  # with what came late, which others would send again and again if the new filter did not have it
+        s.filter_stale = False
+        _fill(own, elder, young, floor)
     s.events.append(LayoutChanged(layout))
 
 
 def restore_filter(s: ChannelState, layout: str, generation: int, floor: int) -> None:
     """The filter as it was: all from `floor` on, and the last two generations, whatever their dates."""
     own = s.filter = OwnFilter(layout, s.config.bloom_capacity, s.config.bloom_error_rate, floor)
+    own.generation = generation
+    _fill(own, *_generations(s, floor), floor)
+
+
+def _generations(s: ChannelState, floor: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """What the elder and the younger generation hold: all from `floor` on, and whatever came while they were made."""
+    own = s.filter
     found = {entry.message_id: entry for entry in s.between(floor, _FOREVER, 2 * own.capacity)}
     for entry in s.history.recently_added(own.capacity + BUFFERED_PER_CHANNEL + PARKED_PER_CHANNEL):
         found[entry.message_id] = entry
+    for row in s.unsaved.values():
+        found[row.entry.message_id] = row.entry
     ids = [(entry.lamport, entry.message_id, entry.generation) for entry in found.values()]
     for message_id, held in s.incoming.held.items():
         if not held.release_at:
             ids.append((held.lamport, message_id, held.generation))
-    elder = [item for item in ids if item[2] == generation - 1 or (item[2] != generation and item[0] >= floor)]
-    own.restart([item[:2] for item in elder], floor, generation)
-    for lamport, message_id, in_generation in ids:
-        if in_generation == generation:
-            own.add(message_id, lamport)
+    last, before = own.generation, own.generation - 1
+    elder = [item[:2] for item in ids if item[2] == before or (item[2] != last and item[0] >= floor)]
+    return elder, [item[:2] for item in ids if item[2] == last]
+
+
+def _fill(own: OwnFilter, elder: list[tuple[int, str]], young: list[tuple[int, str]], floor: int) -> None:
+    own.restart(elder, floor, own.generation)
+    for lamport, message_id in young:
+        own.add(message_id, lamport)

@@ -36,8 +36,8 @@ def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
         return _filter_over(s, low, high, lamport, room)
     low, high, entries = _next_range(s, lamport)
     s.ranges.cursor = 0 if low <= s.horizon else low
-    if not entries:
-        return b""
+    if not entries and not s.window.order:
+        return b""  # otherwise it is of use to say that nothing older is here
     if waku_is_about(s):
         return _filter_over(s, low, high, lamport, room)  # they could not answer a fingerprint, but can read this
     ids = [entry.message_id for entry in entries]
