@@ -11,6 +11,7 @@ import pytest
 
 from sdschat.cli.problem import Problem
 from sdschat.cli.spark.recording import Recording, recording
+from sdschat.cli.spark.stream import reason
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL
 from tests.cli.processes import run as run_process
@@ -77,3 +78,21 @@ def test_ctrl_c_within_a_batch_ends_it_in_a_line(tmp_path: Path) -> None:
     Arriving(segments, 2, 7).rest()
     code, said = live_until_a_batch_begins(segments, tmp_path / "lake", signal.SIGINT)
     assert (code, said.splitlines()) == (0, ["stopped; the same command goes on"])
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            "[STREAM_FAILED] Query [id = 1] terminated: no such folder",
+            "[STREAM_FAILED] Query [id = 1] terminated: no such folder",
+        ),
+        (
+            "failed: Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 'x'\n\tat org.apache.Spark(a:1)",
+            "KeyError: 'x'",
+        ),
+        ('failed.\nTraceback (most recent call last):\n  File "a.py"', "failed"),
+    ],
+)
+def test_of_traces_only_the_reason_is_told(told: str, said: str) -> None:
+    assert reason(told) == said

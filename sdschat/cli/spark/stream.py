@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
 
 _LOOK = 2.0  # seconds
+_RAISED = re.compile(r"\s*[A-Za-z_][\w.]*(Error|Exception|Problem): ")
 
 
 @click.command("stream")
@@ -86,6 +88,7 @@ def _watch(
     session: SparkSession, query: Any, lake: str, taps: Sequence[Recording], asked: threading.Event, before: str
 ) -> None:
     """Until it ends or is asked to: a table that is kept up to date where somebody watches."""
+    from pyspark.errors import PySparkException
     from rich.console import Console
     from rich.live import Live
 
@@ -101,7 +104,8 @@ def _watch(
             if live is not None and progress is not None and (batch := int(progress["batchId"])) != seen:
                 seen = batch
                 live.update(_table(session, lake), refresh=True)
-            query.awaitTermination(_LOOK)
+            with contextlib.suppress(PySparkException):  # it is asked for its reason below
+                query.awaitTermination(_LOOK)
             for tap in taps:
                 tap.check()
 
@@ -109,7 +113,13 @@ def _watch(
 def _failed(query: Any) -> None:
     error = query.exception()
     if error is not None:
-        raise Problem(f"The stream ended: {' '.join(str(error).split())[:300]}. Started again, it goes on.")
+        raise Problem(f"The stream ended: {reason(str(error))}. Started again, it goes on.")
+
+
+def reason(told: str) -> str:
+    """What was raised last, of all that Spark tells of it: traces of two languages, each within the other."""
+    raised = [line.strip() for line in told.splitlines() if _RAISED.match(line)]
+    return " ".join((raised[-1] if raised else told.split("Traceback")[0]).split())[:300].rstrip(".")
 
 
 def _table(session: SparkSession, lake: str) -> Any:

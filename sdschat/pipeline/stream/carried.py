@@ -32,7 +32,7 @@ def carried(files: DataFrame, batch: int, package: bytes, **more: Any) -> None:
         place = os.path.join(folder, "sdschat-carried.zip")
         with open(place, "wb") as file:
             file.write(package)
-        sys.path.append(place)  # an installed package comes first
+        sys.path.insert(0, place)  # before one that is installed there, which may be of another version
     importlib.import_module("sdschat.pipeline.stream.batches").do_batch(files, batch, **more)
 
 
