@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from sdschat.store.sums import row_sum
 from tests.node.worlds import World
 
 NAMES = ("ann", "bob", "cleo")
@@ -38,6 +39,18 @@ def change(folder: Path, name: str, statement: str, *values: object) -> None:
     """As somebody would by hand, with any tool that speaks SQL."""
     with sqlite3.connect(database(folder, name)) as connection:
         connection.execute(statement, values)
+    connection.close()
+
+
+def forge(folder: Path, name: str, table: str, place: int, **values: object) -> None:
+    """As `change`, by somebody who knows of the checksums of these tables: log, outgoing, journal."""
+    with sqlite3.connect(database(folder, name)) as connection:
+        connection.row_factory = sqlite3.Row
+        row = dict(connection.execute(f"SELECT * FROM {table} WHERE place = ?", (place,)).fetchone()) | values
+        summed = [value for key, value in row.items() if key != "sum" and (key != "place" or table != "outgoing")]
+        row["sum"] = row_sum(summed)
+        names = ", ".join(f"{key} = ?" for key in row)
+        connection.execute(f"UPDATE {table} SET {names} WHERE place = ?", (*row.values(), place))
     connection.close()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,8 @@ import pytest
 from sdschat.pipeline.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine, columns
 from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import read_file
-from sdschat.store.columns import LOG_COLUMNS, dump_ids
-from sdschat.store.sums import row_sum
 from tests.needs import needs_module
-from tests.pipeline.field import change, database, talk
+from tests.pipeline.field import change, database, forge, nth, talk
 
 needs_module("pyarrow")
 
@@ -82,6 +79,7 @@ def test_a_sound_database_is_not_read_row_by_row(field: Path, monkeypatch: pytes
     [
         "UPDATE log SET lamport = lamport + 1 WHERE place = " + _LAST.format("log"),
         "UPDATE log SET dependencies = 'no list' WHERE place = " + _LAST.format("log"),
+        "UPDATE log SET dependencies = '[\"\\ud800\"]' WHERE place = " + _LAST.format("log"),
         "DELETE FROM log WHERE place = " + _LAST.format("log"),
         "DELETE FROM body WHERE place = " + _LAST.format("body"),
         "UPDATE body SET raw = x'00' WHERE place = " + _LAST.format("body"),
@@ -103,20 +101,49 @@ def test_an_altered_database_gives_the_same_rows(field: Path, tmp_path: Path, st
 
 
 def test_a_row_that_is_forged_with_its_checksum_is_held_against_its_packet(field: Path, tmp_path: Path) -> None:
-    shutil.copytree(field, tmp_path / "copy")
-    path = database(tmp_path / "copy", "bob")
-    with sqlite3.connect(path) as connection:
-        row = list(connection.execute(f"SELECT {LOG_COLUMNS} FROM log ORDER BY place DESC").fetchone())
-        row[5] = dump_ids(("another",))
-        connection.execute(
-            "UPDATE log SET dependencies = ?, sum = ? WHERE place = ?", (row[5], row_sum(row[:-1]), row[0])
-        )
-    connection.close()
-    found = by_column(path)
-    assert found == by_row(path)
+    copy = Path(shutil.copytree(field, tmp_path / "copy"))
+    forge(copy, "bob", "log", nth(copy, "bob", 11)[0], dependencies='["another"]')
+    found = by_column(database(copy, "bob"))
+    assert found == by_row(database(copy, "bob"))
     assert [row.damage for row in found if isinstance(row, Message) and row.damage] == [
         "its packet has another dependencies"
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [
+        ("log", {"channel": 7}),
+        ("log", {"own": 2**40}),
+        ("log", {"dependencies": "[1]"}),
+        ("journal", {"deps": "[1]"}),
+        ("journal", {"deps": '["\\ud800"]'}),
+    ],
+)
+def test_a_forged_value_of_another_kind_gives_the_same_rows(
+    field: Path, tmp_path: Path, table: str, values: dict[str, object]
+) -> None:
+    copy = Path(shutil.copytree(field, tmp_path / "copy"))
+    place = nth(copy, "bob", 8)[0] if table == "log" else (1 << 40) + 9
+    forge(copy, "bob", table, place, **values)
+    found = by_column(database(copy, "bob"))
+    assert found == by_row(database(copy, "bob"))
+    assert found != by_column(database(field, "bob"))
+
+
+@pytest.mark.parametrize(
+    ("table", "values"),
+    [("log", {"lamport": -1}), ("log", {"dependencies": "5"}), ("outgoing", {"state": 7}), ("journal", {"deps": "x"})],
+)
+def test_a_value_that_no_row_has_is_told_of_its_database(
+    field: Path, tmp_path: Path, table: str, values: dict[str, object]
+) -> None:
+    copy = Path(shutil.copytree(field, tmp_path / "copy"))
+    place = {"log": nth(copy, "bob", 8)[0], "outgoing": 1, "journal": (1 << 40) + 9}[table]
+    forge(copy, "bob", table, place, **values)
+    for found in (by_column(database(copy, "bob")), by_row(database(copy, "bob"))):
+        assert ["damaged" in row.reason for row in found if isinstance(row, Quarantine)] == [True]
+        assert not any(isinstance(row, Node) for row in found) or table == "journal"
 
 
 def test_only_the_tables_that_are_asked_for_are_read(field: Path) -> None:
@@ -146,6 +173,9 @@ SOUND = [json.dumps(EVENT | {"seq": seq}) for seq in range(1, 4)]
         *([*SOUND, json.dumps(EVENT | {"seq": seq})] for seq in ("1", 1.0, 1.5, True, None, 2**63, -1)),
         *([*SOUND, json.dumps(EVENT | {"node": node})] for node in ("\ud800", 5, None, "", "\x00", "a\nb")),
         [*SOUND, SOUND[0].replace('"v"', '"v": 2, "v"')],
+        *([*SOUND, json.dumps(EVENT | {"run_id": run})] for run in (5, ["a"], "\ud800", "", None)),
+        [*SOUND, json.dumps(EVENT | {"deps": ["\ud800"]})],
+        [*SOUND, '{"v": ' + "[" * 100_000],
         [*SOUND, "[1]"],
         [*SOUND, "{}"],
         ['{"tap": "t", "seq": 1, "ts_ms": 1, "topic": "x/msg", "channel": "c", "raw": "AAAA"}'],

@@ -18,7 +18,7 @@ from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
-from tests.pipeline.field import NAMES, change, database, nth, talk
+from tests.pipeline.field import NAMES, change, database, forge, nth, talk
 
 FLIPS = int(os.environ.get("SDSCHAT_PIPELINE_FLIPS", "60"))
 
@@ -67,6 +67,10 @@ ALTERED = (
     "UPDATE text SET text = 'pay me' WHERE place = ?",
     "UPDATE text SET text = text || char(0) || 'more' WHERE place = ?",
     "UPDATE text SET nick = 'mallory' WHERE place = ?",
+    "UPDATE text SET nick = nick || char(0) || 'more' WHERE place = ?",
+    "UPDATE log SET via = via || char(0) || 'more' WHERE place = ?",
+    "UPDATE log SET dependencies = dependencies || char(0) || 'more' WHERE place = ?",
+    "UPDATE journal SET event = event || char(0) || 'more' WHERE ? AND event = 'delivered'",
     "UPDATE outgoing SET state = 0 WHERE message_id = (SELECT message_id FROM log WHERE place >= ? AND own)",
     "UPDATE journal SET ts_ms = ts_ms - 1 WHERE ? AND event = 'delivered'",
     "UPDATE journal SET cause = NULL WHERE ? AND event = 'delivered'",
@@ -141,6 +145,26 @@ def test_a_flipped_bit_gives_the_same(field: Path, seed: int) -> None:
     found[at] ^= 1 << draw.randrange(8)
     path.write_bytes(found)
     both_say_the_same([each for name in NAMES for each in [database(field, name)]])
+
+
+NO_ROW_HAS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("log", {"lamport": -1}),
+    ("log", {"dependencies": "no json"}),
+    ("log", {"dependencies": "5"}),
+    ("outgoing", {"state": 7}),
+)
+
+
+@pytest.mark.parametrize(("table", "values"), NO_ROW_HAS)
+def test_a_database_with_a_value_that_no_row_has_is_named_and_the_others_are_compared(
+    field: Path, table: str, values: dict[str, object]
+) -> None:
+    place = 1 if table == "outgoing" else nth(field, "bob", 9)[0]
+    forge(field, "bob", table, place, **values)
+    found = compare(databases([field]), 1, DEFAULT)
+    assert [(row.source, row.place) for row in found.quarantine] == [(str(database(field, "bob")), "")]
+    assert {row.nick for row in found.audit.nodes} == {"ann", "cleo"}
+    both_say_the_same(databases([field]))
 
 
 def test_a_database_that_breaks_off_is_named_and_the_others_are_compared(field: Path) -> None:

@@ -16,7 +16,7 @@ from sdschat.pipeline.reference.conform import DELIVERED
 from sdschat.pipeline.reference.packets import Contradiction, Packets
 from sdschat.pipeline.reference.witness import GAP_CLOSED, LOST, Held, Told, Witness, note, says_of, witness
 from sdschat.pipeline.schemas import AuditJournal, Declared, Node, Presence
-from sdschat.pipeline.sources.databases import Reading
+from sdschat.pipeline.sources.databases import UNREADABLE, Reading
 from sdschat.store.columns import load_ids
 from sdschat.store.directory import Tally
 from sdschat.store.errors import StoreError, told_plainly
@@ -94,7 +94,7 @@ def read_sound(reading: Reading, memory: Memory) -> Sound | None:
         columns = _Columns(reading.path)
         with columns, told_plainly(reading.path):
             return columns.all(reading, memory)
-    except (StoreError, _Unlike, Contradiction):
+    except (StoreError, _Unlike, Contradiction, *UNREADABLE):
         return None
 
 

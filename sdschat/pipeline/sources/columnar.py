@@ -99,18 +99,20 @@ class Columnar(Evidence):
         with told_plainly(self.path):
             log = self._connection.execute(_LOG, (first_place(number), last_place(number)))
             while rows := log.fetchmany(ROWS):
-                found = self._logged(rows) if _sound(rows) else None
+                found = self._logged(number, rows) if _sound(rows) else None
                 yield found
                 if found is None:
                     return
 
-    def _logged(self, rows: list[Any]) -> Logged | None:
-        places, _, lamports, ids, senders, dependencies, _, own, via, received, _ = zip(*rows, strict=True)
+    def _logged(self, number: int, rows: list[Any]) -> Logged | None:
+        places, channels, lamports, ids, senders, dependencies, _, own, via, received, _ = zip(*rows, strict=True)
         bounds = (places[0], places[-1])
         raw = self._bodies(bounds, places, ids)
         texts = self._texts(bounds, dict(zip(places, ids, strict=True)))
         states = self._states(bounds) if any(own) else {}
-        if raw is None or texts is None or states is None:
+        if raw is None or texts is None or states is None or None in states.values():
+            return None
+        if channels.count(number) < len(places):  # the place says one channel and the row another
             return None
         if not texts:
             nicks = said = sent = (None,) * len(places)
@@ -133,11 +135,11 @@ class Columnar(Evidence):
             return None
         return {row[0]: (row[1], row[2], row[4]) for row in rows}
 
-    def _states(self, bounds: tuple[int, int]) -> dict[int, str] | None:
+    def _states(self, bounds: tuple[int, int]) -> dict[int, str | None] | None:
         rows = self._connection.execute(_OUTGOING, bounds).fetchall()
         if rows and not _sound([row[1:] for row in rows]):
             return None
-        return {row[0]: _STATES[row[_STATE]] for row in rows}
+        return {row[0]: _STATES.get(row[_STATE]) for row in rows}
 
 
 _NO_TEXT: Final = (None, None, None)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.pipeline.sources.packets import Opened, opened
-from sdschat.store.errors import StoreError
+from sdschat.store.errors import StoreDamaged, StoreError
 from sdschat.store.evidence import Altered, Evidence, Found, Standing
 from sdschat.store.journal import JournalRow
 
@@ -16,6 +17,8 @@ Row = Journal | Message | Node | Declared | Quarantine
 Open = Callable[[bytes], Opened]
 
 MAGIC: Final = b"SQLite format 3\0"
+# What is raised by values that no program of ours writes, under a checksum that fits or before it is looked at.
+UNREADABLE: Final = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 NOBODYS: Final = "nothing in it says whose it is: it was never used"
 _REMEMBERED: Final = 200_000  # packets that are not taken apart again for the next database
 
@@ -48,10 +51,28 @@ class PacketMemory:
         return found
 
 
+def encodable(text: str) -> bool:
+    """JSON can escape half of a surrogate pair, which no table takes."""
+    return text.isascii() or text == text.encode("utf-8", "replace").decode()
+
+
+def are_ids(values: Sequence[object]) -> bool:
+    return all(isinstance(each, str) and encodable(each) for each in values)
+
+
+@contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """One database that was tampered with shall not keep all others from being read."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise StoreDamaged(path, f"there is a value in it that no row can have: {error}") from error
+
+
 def read_database(reading: Reading) -> Iterator[Row]:
     """Everything in it. What cannot be read is a row of the quarantine, never an error."""
     try:
-        with Evidence(reading.path) as evidence:
+        with damage_told(reading.path), Evidence(reading.path) as evidence:
             node = evidence.node()
             if not node:
                 yield refused(reading, "", NOBODYS)
@@ -66,7 +87,12 @@ def read_database(reading: Reading) -> Iterator[Row]:
 
 def journal_rows(reading: Reading, evidence: Evidence, node: str) -> Iterator[Journal | Quarantine]:
     for row in evidence.journal():
-        yield _altered(reading, row) if isinstance(row, Altered) else _journal(reading, row, node)
+        if isinstance(row, Altered):
+            yield refused(reading, f"journal {row.boot} {row.seq}", row.detail)
+        elif row.deps is not None and not are_ids(row.deps):
+            yield refused(reading, f"journal {row.boot} {row.seq}", "its dependencies are no list of ids")
+        else:
+            yield _journal(reading, row, node)
 
 
 def _channel(reading: Reading, evidence: Evidence, standing: Standing, node: str, as_of: int) -> Iterator[Row]:
@@ -91,9 +117,10 @@ def message_row(reading: Reading, node: str, channel: str, found: Found, as_of: 
         damage = known.contradicts(found.message_id, found.lamport, found.sender_id, found.dependencies)
         if not damage and known.text is not None and found.text is not None and known.text != found.text:
             damage = "its text is not that of its packet"
+    deps = found.dependencies if are_ids(found.dependencies) else ()  # where they are not, there is damage
     sizes: _Sizes = _NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
     return Message(
-        reading.run_id, node, channel, found.message_id, found.lamport, found.sender_id, found.dependencies,
+        reading.run_id, node, channel, found.message_id, found.lamport, found.sender_id, deps,
         found.own, found.via, found.received_at, found.nick, found.text, found.sent_at,
         None if found.state is None else found.state.name.lower(), "" if known is None else known.digest,
         *sizes, found.raw, damage or None, False, as_of, reading.read_ms,
@@ -106,10 +133,6 @@ def _journal(reading: Reading, row: JournalRow, node: str) -> Journal:
         row.message_id, row.sender, row.lamport, row.peer, row.bytes, row.payload_bytes, row.overhead_bytes, row.deps,
         row.attempt, row.cause, row.messages, row.fingerprint,
     )  # fmt: skip
-
-
-def _altered(reading: Reading, row: Altered) -> Quarantine:
-    return refused(reading, f"journal {row.boot} {row.seq}", row.detail)
 
 
 def refused(reading: Reading, place: str, reason: str) -> Quarantine:

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.pipeline.sources.batch import Batch, in_batches
 from sdschat.pipeline.sources.columnar import Columnar
-from sdschat.pipeline.sources.databases import NOBODYS, PacketMemory, Reading, refused
+from sdschat.pipeline.sources.databases import NOBODYS, PacketMemory, Reading, damage_told, refused
 from sdschat.pipeline.sources.files import Kind, kind_of, read_file, unreadable
 from sdschat.pipeline.sources.journal_columns import journal_batches
 from sdschat.pipeline.sources.line_columns import line_batches
@@ -59,7 +59,7 @@ def _batches(reading: Reading, tables: Collection[type], memory: Memory) -> Iter
 
 def _database(reading: Reading, tables: Collection[type], memory: Memory) -> Iterator[Batch]:
     try:
-        with Columnar(reading.path) as evidence:
+        with damage_told(reading.path), Columnar(reading.path) as evidence:
             node = evidence.node()
             if not node:
                 yield from in_batches([refused(reading, "", NOBODYS)])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sdschat.pipeline.schemas import Ids, Journal, Packet, Quarantine, columns
-from sdschat.pipeline.sources.databases import MAGIC, Reading, Row, read_database
+from sdschat.pipeline.sources.databases import MAGIC, Reading, Row, are_ids, encodable, read_database
 from sdschat.pipeline.sources.packets import packet_row
 
 _SAMPLE: Final = 80
@@ -22,15 +22,10 @@ SUFFIXES: Final = (".db", ".parquet", *_LINES)
 _JOURNAL: Final = {name: (kind, optional) for name, (kind, optional) in columns(Journal).items() if name != "run_id"}
 
 
-def _encodable(text: str) -> bool:
-    """JSON can escape half of a surrogate pair, which no table takes."""
-    return text.isascii() or text == text.encode("utf-8", "replace").decode()
-
-
 _TYPES: Final[Mapping[Any, Callable[[Any], bool]]] = {
-    str: lambda value: isinstance(value, str) and _encodable(value),
+    str: lambda value: isinstance(value, str) and encodable(value),
     int: lambda value: isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63,
-    Ids: lambda value: isinstance(value, list | tuple) and all(isinstance(each, str) for each in value),
+    Ids: lambda value: isinstance(value, list | tuple) and are_ids(value),
 }
 _MAY_LACK: Final = frozenset({"channel", "mono_us", "extra"})  # exports of other makes need not have these
 
@@ -87,7 +82,7 @@ def _line(reading: Reading, number: int, line: bytes) -> Row | Packet:
     place = f"line {number}"
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         torn = "" if line.endswith(b"\n") else " and ends in the middle"
         return _refused(reading, place, f"is not JSON{torn}", _sample(line))
     if not isinstance(found, dict):
@@ -132,7 +127,10 @@ def journal_row(run_id: str, found: Mapping[str, Any]) -> Journal:
     more = {name: value for name, value in found.items() if name not in _JOURNAL and name != "run_id"}
     if more:
         values["extra"] = json.dumps(more, separators=(",", ":"), sort_keys=True, default=str)
-    return Journal(found.get("run_id") or run_id, **values)
+    run = found.get("run_id") or run_id
+    if not _TYPES[str](run):
+        raise ValueError(f"run_id is {str(run)[:_SAMPLE]!r}")
+    return Journal(run, **values)
 
 
 def _packet(reading: Reading, found: Mapping[str, Any]) -> Packet:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import pyarrow.compute
 from sdschat.pipeline.schemas import Journal
 from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
 from sdschat.pipeline.sources.columnar import SEQ_MASK, Columnar, Columns
-from sdschat.pipeline.sources.databases import Reading, journal_rows
+from sdschat.pipeline.sources.databases import UNREADABLE, Reading, journal_rows
 from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.columns import load_ids
 from sdschat.store.journal import VERSION
@@ -25,14 +26,21 @@ _AS_THEY_ARE: Final = tuple(name for name in _NAMES if name not in ("place", "ch
 def journal_batches(reading: Reading, evidence: Columnar, node: str) -> Iterator[Batch]:
     done = 0
     for found in evidence.journal_columns():
-        if found is None:
+        batch = None if found is None else _batch(reading, evidence, node, found)
+        if batch is None:
             yield from in_batches(islice(journal_rows(reading, evidence, node), done, None))
             return
-        done += len(found[0])
-        yield _batch(reading, evidence, node, found)
+        done += batch.size
+        yield batch
 
 
-def _batch(reading: Reading, evidence: Columnar, node: str, found: Columns) -> Batch:
+def _batch(reading: Reading, evidence: Columnar, node: str, found: Columns) -> Batch | None:
+    with suppress(*UNREADABLE):
+        return _columns(reading, evidence, node, found)
+    return None
+
+
+def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns) -> Batch:
     values = dict(zip(_NAMES, found, strict=True))
     places = pyarrow.array(values["place"], pyarrow.int64())
     boots, channels = evidence.boots(), evidence.channels()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import reduce
 from itertools import islice
 from operator import xor
@@ -13,7 +14,7 @@ import pyarrow
 from sdschat.pipeline.schemas import Declared, Message, Node
 from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
 from sdschat.pipeline.sources.columnar import Columnar, Logged
-from sdschat.pipeline.sources.databases import Reading, message_row
+from sdschat.pipeline.sources.databases import UNREADABLE, Reading, message_row
 from sdschat.pipeline.sources.packets import opened
 from sdschat.sds.values import Refusal
 from sdschat.store.columns import dump_ids
@@ -123,23 +124,29 @@ class _Channel:
             yield batch
 
     def _batch(self, log: Logged, packets: Packets) -> Batch | None:
+        with suppress(*UNREADABLE):
+            return self._columns(log, packets)
+        return None
+
+    def _columns(self, log: Logged, packets: Packets) -> Batch | None:
         taken_apart = packets.known(log.raw)
         if taken_apart is None:
             return None
         known = dict(zip(Known._fields, zip(*taken_apart, strict=True), strict=True))
         if not _agree(log, known):
             return None
-        self._count += len(log.ids)
-        self._fingerprint = reduce(xor, known["fingerprint"], self._fingerprint)
-        if any(log.own):
-            mine = [nick for own, nick in zip(log.own, log.nicks, strict=True) if own and nick]
-            self._nick = mine[-1] if mine else self._nick
-        return batch_of(
+        batch = batch_of(
             Message, len(log.ids), **self._common, message_id=log.ids, lamport=log.lamports, sender=log.senders,
             own=pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_()), via=log.via, received_ms=log.received,
             nick=log.nicks, text=log.texts, sent_ms=log.sent, state=log.states, raw=log.raw, gone=False,
             **{name: known[name] for name in _FROM_PACKETS},
         )  # fmt: skip
+        self._count += len(log.ids)
+        self._fingerprint = reduce(xor, known["fingerprint"], self._fingerprint)
+        if any(log.own):
+            mine = [nick for own, nick in zip(log.own, log.nicks, strict=True) if own and nick]
+            self._nick = mine[-1] if mine else self._nick
+        return batch
 
     def _row(self, found: Found) -> Message:
         if found.own and found.nick:
