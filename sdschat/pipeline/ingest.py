@@ -38,7 +38,12 @@ class Added(NamedTuple):
 
 
 def ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> list[Added]:
-    """Take the files in."""
+    """Take the files in. Raises PipelineProblem where somebody else does so at the moment."""
+    with lake.alone():
+        return _ingest(lake, paths, run_id, read_ms)
+
+
+def _ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> list[Added]:
     from sdschat.pipeline.logs import take_logs
     from sdschat.pipeline.sources.survey import survey
 

@@ -3,8 +3,10 @@ anew. The only module that reads or writes tables."""
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,7 +48,11 @@ PLACES: Final[dict[type, str]] = {
     schemas.MetricsFilter: f"{GOLD}/metrics_filter",
 }
 _VERSION_FILE: Final = "_schema"
+_LOCK_FILE: Final = ".lock"
 _UNLIKE: Final = ("raw", "digest", "place")
+# Files are put in place as each task ends. Otherwise those that somebody left who was killed in between would be put in
+# place with those of the next, who could not see them when he looked at what is there.
+_AT_ONCE: Final = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 
 
 class Lake:
@@ -72,7 +78,7 @@ class Lake:
         chosen = rows.select(*table.__annotations__).write.mode("append")
         # Looking for values that repeat where none does costs more than writing them.
         plain = {f"parquet.enable.dictionary#{name}": "false" for name in _UNLIKE if name in table.__annotations__}
-        chosen.options(**plain).parquet(self.path(table))
+        chosen.options(**plain, **_AT_ONCE).parquet(self.path(table))
 
     def replace(self, table: type, rows: DataFrame) -> DataFrame:
         """Write, and give what is there now, so that nobody computes it again."""
@@ -82,6 +88,22 @@ class Lake:
     def keep(self, table: type, rows: Iterable[Any]) -> DataFrame:
         """As `replace`, of rows that are here."""
         return self.replace(table, self.spark.createDataFrame(list(rows), ddl(table)))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Two that take in at once would both find the same rows lacking, and Spark tidies away what others are
+        writing. Of a lake elsewhere nobody here can tell. Raises PipelineProblem."""
+        if "://" in self.root:
+            yield
+            return
+        with (Path(self.root) / _LOCK_FILE).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise PipelineProblem(
+                    f"another ingest is writing to {self.root}; wait for it to end, and start this one again."
+                ) from error
+            yield
 
     def _check_version(self) -> None:
         if "://" in self.root:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sdschat.pipeline.problem import PipelineProblem
 from sdschat.pipeline.schemas import FIELD, Journal, Message, Node, Quarantine, Whole
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
@@ -119,6 +120,33 @@ def test_who_was_killed_before_the_end_takes_the_rest(spark: SparkSession, field
     events = made.read(Journal)
     assert events.count() == events.select("node", "boot", "seq").distinct().count() > 2 * len(WORDS)
     assert [made.read(table).count() for table in (Message, Node, Whole)] == [2 * len(WORDS), 2, 2]
+
+
+def test_what_somebody_left_who_was_killed_while_writing_is_not_taken_for_new(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    """Files of tasks that had ended, of an append that had not."""
+    from sdschat.pipeline.lake import Lake
+
+    made = Lake(spark, str(tmp_path / "lake"))
+    added(made, [database(field, "ann")], read_ms=1)
+    there = Path(made.path(Journal))
+    left = there / "_temporary" / "0" / "task_202611210000001234567890123456789_0003_m_000000"
+    left.mkdir(parents=True)
+    shutil.copy(next(there.glob("part-*")), left / "part-00000-left-c000.zstd.parquet")
+    added(made, [database(field, "bob")], read_ms=2)
+    events = made.read(Journal)
+    assert events.count() == events.select("node", "boot", "seq").distinct().count()
+    assert not (there / "_temporary").exists()
+
+
+def test_only_one_at_a_time_takes_in(spark: SparkSession, field: Path, tmp_path: Path) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    made = Lake(spark, str(tmp_path / "lake"))
+    with made.alone(), pytest.raises(PipelineProblem, match="another ingest is writing"):
+        added(Lake(spark, made.root), [database(field, "ann")], read_ms=1)
+    assert made.there(Journal) is None
 
 
 def whole(digest: str, as_of: int, read_ms: int, node: str = "ann") -> Whole:

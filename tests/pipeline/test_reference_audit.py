@@ -71,6 +71,15 @@ def test_what_was_delivered_and_is_gone_does_not_lag() -> None:
     assert lacks(found) == [("bob", "m3", LOST)]
 
 
+def test_a_log_of_which_no_reading_came_to_its_end_counts_for_nothing_beside_the_journal() -> None:
+    rows = [row for row in all_have() if not (row.node == "bob" and type(row).__name__ == "Node")]  # type: ignore[union-attr]
+    told = [event("bob", seq, "delivered", at, name, lamport=at, sender="ann") for seq, (name, at) in enumerate(IDS, 1)]
+    found = conform(taken(*rows, *told)).copies  # type: ignore[arg-type]
+    assert sorted((row.message_id, row.origin) for row in found if row.node == "bob") == sorted(
+        (name, "journal") for name, _ in IDS
+    )
+
+
 def test_what_is_dated_before_the_joining_is_not_owed() -> None:
     rows = [row for row in without(all_have(), "bob", "m1") if not (row.node == "bob" and type(row).__name__ == "Node")]  # type: ignore[union-attr]
     found = audited(*rows, node("bob", 2, horizon=1_500))

@@ -200,7 +200,7 @@ class _Drawn:
         self.found.messages.append(row)
 
     def _database(self, name: str, lamports: dict[str, int]) -> None:
-        if not self.with_log[name]:
+        if not self.with_log[name] or random.Random(f"{self.run_id} {name}").random() < 0.05:  # broke off before this
             return
         claimed = len(self.held[name])
         horizon = self.joined[name]

@@ -72,14 +72,14 @@ def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
 
 
 def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[Member]) -> list[Copy]:
-    logged = set(with_log)
+    logged = set(with_log)  # a log of which no reading came to its end is none: the journal tells
     found = [
         Copy(
             row.run_id, row.channel, row.node, row.message_id, row.lamport, row.sender, row.deps, row.digest, row.own,
             row.via, row.received_ms, "log", row.damage,
         )
         for row in messages
-        if not row.gone
+        if not row.gone and member_of(row) in logged
     ]  # fmt: skip
     delivered: dict[tuple[Member, str], Journal] = {}
     for row in journal:

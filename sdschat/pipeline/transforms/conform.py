@@ -31,9 +31,10 @@ def latest_declared(declared: DataFrame, nodes: DataFrame) -> DataFrame:
 
 
 def copies(messages: DataFrame, events: DataFrame, nodes: DataFrame) -> DataFrame:
-    """Message, Event, Node (latest) -> Copy."""
+    """Message, Event, Node (latest) -> Copy. A log of which no reading came to its end is none: the journal tells."""
+    whole = messages.select(*_OF_LOG).join(F.broadcast(nodes.select(*MEMBER)), list(MEMBER), "left_semi")
     # Packets and texts stay where they are, and what is of one message comes together: so it is written small.
-    narrow = messages.select(*_OF_LOG).repartition(*MESSAGE)
+    narrow = whole.repartition(*MESSAGE)
     logged = latest(narrow, HELD).where(~F.col("gone")).withColumn("origin", F.lit("log"))
     told = events.where((F.col("event") == DELIVERED) & F.col("message_id").isNotNull())
     alone = told.join(nodes.select(*MEMBER), list(MEMBER), "left_anti")
