@@ -114,8 +114,11 @@ def kill_often(folder: Path, kills: int, seed: int) -> list[int]:
     seen = []
     for _ in range(kills):
         arriving.more(2)
+        before = begun(lake)
         live(segments, lake, draw.uniform(0.4, 1.1) * length)
         seen.append(begun(lake))
+        if seen[-1] == before:
+            length *= 1.25  # slower than the first life was: the next one shall come further
     arriving.rest()
     live(segments, lake, None)
     return seen
