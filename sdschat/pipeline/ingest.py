@@ -26,6 +26,7 @@ KEYS: Final[dict[type, tuple[str, ...]]] = {
     Packet: ("run_id", "tap", "seq"),
     Quarantine: ("run_id", "source", "place", "reason"),
 }
+_LATER: Final = "a part of it could not be read, and a moment later it could: take it in again"
 _WITHIN: Final[dict[type, tuple[str, ...]]] = {Journal: ("node", "boot"), Packet: ("tap",), Quarantine: ("source",)}
 
 
@@ -55,7 +56,7 @@ def _ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> lis
     if files:
         _take_journals(intake, files)
         take_logs(intake, files)
-        intake.merge(sorted(intake.odd), (Quarantine,))
+        _refuse(intake)
         _remember(intake, files)
     return [Added("file", len(seen), len(files)), *intake.added()]
 
@@ -115,22 +116,23 @@ class Intake:
         self.lake.append(table, rows.observe(seen, F.count(F.lit(1)).alias("added")))
         self.count(table, read, seen.get["added"])
 
-    def merge(self, paths: Sequence[str], tables: Sequence[type]) -> None:
-        """What is in these files and not in the lake."""
+    def merge(self, paths: Sequence[str], tables: Sequence[type]) -> set[str]:
+        """What is in these files and not in the lake. Gives those that have something in them that cannot be taken."""
         from pyspark import StorageLevel
 
         from sdschat.pipeline.sources.staged import of_table
 
         if not paths:
-            return
-        staged = self.load(paths, *tables).persist(StorageLevel.DISK_ONLY)
+            return set()
+        staged = self.load(paths, *{*tables, Quarantine}).persist(StorageLevel.DISK_ONLY)
         try:
             counts = {row["table"]: row["count"] for row in staged.groupBy("table").count().collect()}
             for table in tables:
                 if counts.get(table.__name__):
                     self.append(table, self._new(table, of_table(staged, table)), counts[table.__name__])
-            if counts.get(Quarantine.__name__):
-                self.odd |= {row[0] for row in of_table(staged, Quarantine).select("source").distinct().collect()}
+            if not counts.get(Quarantine.__name__):
+                return set()
+            return {row[0] for row in of_table(staged, Quarantine).select("source").distinct().collect()}
         finally:
             staged.unpersist()
 
@@ -154,7 +156,7 @@ def _take_journals(intake: Intake, files: Sequence[Seen]) -> None:
     if straight:
         intake.write(Journal, straight)
     others = [file.path for file in files if file.path not in set(straight)]
-    intake.merge(others, (Journal, Packet, Quarantine))
+    intake.odd |= intake.merge(others, (Journal, Packet))
 
 
 def sole(files: Iterable[Seen], lake: Lake, run_id: str) -> list[str]:
@@ -163,6 +165,16 @@ def sole(files: Iterable[Seen], lake: Lake, run_id: str) -> list[str]:
     times = Counter(stretch for file in told for stretch in file.stretches)
     known = known_stretches(lake, run_id, times)
     return [file.path for file in told if all(times[each] == 1 and each not in known for each in file.stretches)]
+
+
+def _refuse(intake: Intake) -> None:
+    """What cannot be taken, found by looking once more. Of a file that is still being written this look may find
+    nothing: that is told too, as what could not be taken before is not in the lake."""
+    told = intake.merge(sorted(intake.odd), (Quarantine,))
+    unsaid = [Quarantine(intake.run_id, path, "", _LATER, "", intake.read_ms) for path in sorted(intake.odd - told)]
+    if unsaid:
+        rows = intake.lake.spark.createDataFrame(unsaid, ddl(Quarantine))
+        intake.append(Quarantine, rows, len(unsaid))
 
 
 def _remember(intake: Intake, files: Sequence[Seen]) -> None:

@@ -18,7 +18,7 @@ from tests.pipeline.field import change, database, forge, nth, talk
 
 needs_module("pyarrow")
 
-from sdschat.pipeline.sources import columnar, line_columns  # noqa: E402
+from sdschat.pipeline.sources import batch, columnar, line_columns  # noqa: E402
 from sdschat.pipeline.sources.batch import Batch  # noqa: E402
 from sdschat.pipeline.sources.file_batches import Memory, file_batches  # noqa: E402
 
@@ -37,11 +37,11 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar, "ROWS", 5)
 
 
-def rows_of(batch: Batch) -> list[Any]:
-    values = {name: batch.columns[name].to_pylist() for name in columns(batch.table) if name in batch.columns}
-    found = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-    plain = dict.fromkeys(columns(batch.table))
-    return [batch.table(**plain | {name: _frozen(value) for name, value in row.items()}) for row in found]
+def rows_of(found: Batch) -> list[Any]:
+    values = {name: found.columns[name].to_pylist() for name in columns(found.table) if name in found.columns}
+    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+    plain = dict.fromkeys(columns(found.table))
+    return [found.table(**plain | {name: _frozen(value) for name, value in row.items()}) for row in rows]
 
 
 def _frozen(value: Any) -> Any:
@@ -51,7 +51,7 @@ def _frozen(value: Any) -> Any:
 def by_column(path: Path, *tables: type) -> Counter[Any]:
     memory = Memory()
     batches = file_batches(Reading(FIELD, path, 1, memory.open), tables or TABLES, memory)
-    return Counter(row for batch in batches for row in rows_of(batch))
+    return Counter(row for each in batches for row in rows_of(each))
 
 
 def by_row(path: Path) -> Counter[Any]:
@@ -201,6 +201,29 @@ def test_lines_are_counted_over_blocks(tmp_path: Path, monkeypatch: pytest.Monke
     found = by_column(path)
     assert found == by_row(path)
     assert [row.place for row in found if isinstance(row, Quarantine)] == ["line 16"]
+
+
+def test_a_line_may_be_longer_than_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_columns, "_BLOCK", 50)
+    path = tmp_path / "journal.jsonl"
+    for end in ("\n", ""):
+        path.write_text("\n".join([*SOUND, json.dumps(EVENT | {"seq": 4, "deps": ["y" * 500]}), SOUND[0]]) + end)
+        assert by_column(path) == by_row(path)
+
+
+@pytest.mark.parametrize("statement", ["SELECT 1", "UPDATE log SET via = 'moon' WHERE place = " + _LAST.format("log")])
+def test_large_packets_are_held_a_few_at_a_time(
+    field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    copy = Path(shutil.copytree(field, tmp_path / "copy"))
+    change(copy, "ann", statement)
+    for module in (columnar, batch):
+        monkeypatch.setattr(module, "ROWS", 10_000)
+        monkeypatch.setattr(module, "_BYTES", 700)
+    memory, path = Memory(), database(copy, "ann")
+    found = [each for each in file_batches(Reading(FIELD, path, 1, memory.open), [Message], memory)]
+    assert max(each.size for each in found) <= 3 < len(found)
+    assert by_column(path) == by_row(path)
 
 
 def test_only_of_events_that_rise_it_is_known_that_none_is_there_twice(tmp_path: Path) -> None:

@@ -140,6 +140,42 @@ def test_what_somebody_left_who_was_killed_while_writing_is_not_taken_for_new(
     assert not (there / "_temporary").exists()
 
 
+def test_a_file_that_is_still_being_written_is_told_and_taken_to_its_end_the_next_time(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    from sdschat.pipeline.ingest import Added, ingest
+    from sdschat.pipeline.lake import Lake
+
+    with Reader.open(database(field, "ann"), SdsCodec()) as reader:
+        whole = "".join(f"{line}\n" for line in json_lines(reader.journal())).encode()
+    growing = tmp_path / "growing.jsonl"
+    growing.write_bytes(whole[:-20])
+
+    class Meanwhile(Lake):
+        def append(self, table: type, rows: DataFrame) -> None:
+            super().append(table, rows)
+            growing.write_bytes(whole)
+
+    found = ingest(Meanwhile(spark, str(tmp_path / "lake")), [growing], FIELD, 1)
+    made = Lake(spark, str(tmp_path / "lake"))
+    assert [row for row in found if row.table == "quarantine"] == [Added("quarantine", 1, 1)]
+    assert [row.reason for row in made.read(Quarantine).collect()] == [
+        "a part of it could not be read, and a moment later it could: take it in again"
+    ]
+    assert made.read(Journal).count() == whole.count(b"\n") - 1
+    assert added(made, [growing], read_ms=2) == {"file": 1, "journal": 1}
+
+
+def test_what_cannot_be_taken_is_counted_once(spark: SparkSession, tmp_path: Path) -> None:
+    from sdschat.pipeline.ingest import Added, ingest
+    from sdschat.pipeline.lake import Lake
+
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text("no\nJSON\n")
+    found = ingest(Lake(spark, str(tmp_path / "lake")), [odd], FIELD, 1)
+    assert found == [Added("file", 1, 1), Added("quarantine", 2, 2)]
+
+
 def test_only_one_at_a_time_takes_in(spark: SparkSession, field: Path, tmp_path: Path) -> None:
     from sdschat.pipeline.lake import Lake
 

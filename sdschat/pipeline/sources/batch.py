@@ -10,6 +10,7 @@ import pyarrow
 from sdschat.pipeline.schemas import SPARK_TYPES, Blob, Ids, columns
 
 ROWS: Final = 10_000  # a batch
+_BYTES: Final = 64 << 20  # of packets in a batch of rows
 ARROW: Final = {
     str: pyarrow.string(), int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(),
     Blob: pyarrow.binary(), Ids: pyarrow.list_(pyarrow.string()),
@@ -44,11 +45,16 @@ def _array(value: Any, kind: pyarrow.DataType, count: int) -> pyarrow.Array:
 def in_batches(rows: Iterable[Any]) -> Iterator[Batch]:
     """Rows of any tables, those of one table together."""
     waiting: dict[type, list[Any]] = {}
+    size = 0
     for row in rows:
         held = waiting.setdefault(type(row), [])
         held.append(row)
+        size += len(getattr(row, "raw", None) or b"")
         if len(held) >= ROWS:
             yield _of_rows(type(row), waiting.pop(type(row)))
+        if size > _BYTES:
+            yield from (_of_rows(table, held) for table, held in waiting.items())
+            waiting, size = {}, 0
     for table, held in waiting.items():
         yield _of_rows(table, held)
 

@@ -27,6 +27,8 @@ _NEXT: Final = "SELECT min(place) FROM journal WHERE place >= ?"
 _BETWEEN: Final = "WHERE place BETWEEN ? AND ? ORDER BY place"
 _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log {_BETWEEN}"
 _BODY: Final = f"SELECT place, raw, sum FROM body {_BETWEEN}"
+_BYTES: Final = 64 << 20  # of packets in a batch
+_SIZE: Final = f"SELECT sum(length(raw)) FROM body {_BETWEEN}"
 _TEXT: Final = f"SELECT place, nick, text, verdict, sent_at, sum FROM text {_BETWEEN}"
 _OUTGOING_COLUMNS: Final = ("channel", *OutgoingRow._fields, "sum")
 _OUTGOING: Final = (
@@ -99,10 +101,18 @@ class Columnar(Evidence):
         with told_plainly(self.path):
             log = self._connection.execute(_LOG, (first_place(number), last_place(number)))
             while rows := log.fetchmany(ROWS):
-                found = self._logged(number, rows) if _sound(rows) else None
-                yield found
-                if found is None:
-                    return
+                for some in self._portions(rows) if _sound(rows) else [None]:
+                    found = None if some is None else self._logged(number, some)
+                    yield found
+                    if found is None:
+                        return
+
+    def _portions(self, rows: list[Any]) -> Iterator[list[Any]]:
+        """Where packets are large, so many that they are little in memory."""
+        size = self._connection.execute(_SIZE, (rows[0][0], rows[-1][0])).fetchone()[0] or 0
+        count = max(1, len(rows) * _BYTES // max(size, _BYTES))
+        for start in range(0, len(rows), count):
+            yield rows[start : start + count]
 
     def _logged(self, number: int, rows: list[Any]) -> Logged | None:
         places, channels, lamports, ids, senders, dependencies, _, own, via, received, _ = zip(*rows, strict=True)

@@ -39,14 +39,15 @@ def line_batches(reading: Reading) -> Iterator[Batch]:
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
     """Whole lines, but for a last one that has no end."""
-    rest = b""
+    begun: list[bytes] = []  # of a line that may be longer than a block
     while chunk := file.read(_BLOCK):
-        whole, end, begun = (rest + chunk).rpartition(b"\n")
-        rest = begun
+        whole, end, rest = chunk.rpartition(b"\n")
         if end:
-            yield whole + end
-    if rest:
-        yield rest
+            yield b"".join((*begun, whole, end))
+            begun.clear()
+        begun.append(rest)
+    if last := b"".join(begun):
+        yield last
 
 
 def sound_events(block: bytes) -> pyarrow.Table | None:
