@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 
 
 def take_logs(intake: Intake, files: Sequence[Seen]) -> None:
+    """Of each node the furthest log; where that could not be read to its end, what an older copy has beside it."""
+    newest = newest_of(files)
+    if newest:
+        _take(intake, newest)
+        broken = {file.node for file in newest if file.path in intake.odd}
+        take_logs(intake, [file for file in files if file.node in broken and file not in newest])
+
+
+def _take(intake: Intake, newest: Sequence[Seen]) -> None:
     """What a node says to lack is asked before its log: what comes in between is then no message that it lacks without
     a word. The readings come last: who is killed before them reads the database as if for the first time."""
     from pyspark import StorageLevel
 
-    newest = newest_of(files)
-    if not newest:
-        return
     known = known_nodes(intake.lake, intake.run_id, {file.node for file in newest})
     told = _declared(intake, [file.path for file in newest if file.declared])
     nodes = _first(intake, [file.path for file in newest if file.node not in known])

@@ -166,6 +166,21 @@ def test_a_file_that_is_still_being_written_is_told_and_taken_to_its_end_the_nex
     assert added(made, [growing], read_ms=2) == {"file": 1, "journal": 1}
 
 
+def test_where_the_newest_copy_is_broken_an_older_one_beside_it_counts(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    newer = Path(shutil.copytree(field, tmp_path / "newer"))
+    change(newer, "bob", "UPDATE text SET nick = CAST(x'ff' AS TEXT) WHERE place = ?", nth(newer, "bob", 4)[0])
+    row = "SELECT max(place) + 1, 'odd', 1, 1, 0 FROM journal"
+    change(newer, "bob", f"INSERT INTO journal (place, event, ts_ms, mono_us, sum) {row}")
+    made = Lake(spark, str(tmp_path / "lake"))
+    added(made, [database(newer, "bob"), database(field, "bob")], read_ms=1)
+    assert (made.read(Message).count(), made.read(Node).count()) == (len(WORDS), 1)
+    assert {Path(row.source) for row in made.read(Quarantine).collect()} == {database(newer, "bob")}
+
+
 def test_what_cannot_be_taken_is_counted_once(spark: SparkSession, tmp_path: Path) -> None:
     from sdschat.pipeline.ingest import Added, ingest
     from sdschat.pipeline.lake import Lake
