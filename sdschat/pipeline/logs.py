@@ -56,12 +56,12 @@ def newest_of(files: Iterable[Seen]) -> list[Seen]:
 
 def _declared(intake: Intake, paths: Sequence[str]) -> list[Declared]:
     """Few: a node that lacks much of a log says so with one horizon."""
-    from sdschat.pipeline.sources.staged import of_table
-
     if not paths:
         return []
-    rows = of_table(intake.load(paths, Declared), Declared).collect()
-    return [Declared(*row) for row in rows]
+    staged = intake.load(paths, Declared, Quarantine)
+    rows = staged.where(staged["table"].isin(Declared.__name__, Quarantine.__name__)).collect()
+    intake.odd |= {row["source"] for row in rows if row["table"] == Quarantine.__name__}
+    return [Declared(*(row[name] for name in Declared._fields)) for row in rows if row["table"] == Declared.__name__]
 
 
 def _first(intake: Intake, paths: Sequence[str]) -> list[Node]:

@@ -181,6 +181,20 @@ def test_where_the_newest_copy_is_broken_an_older_one_beside_it_counts(
     assert {Path(row.source) for row in made.read(Quarantine).collect()} == {database(newer, "bob")}
 
 
+def test_a_log_is_taken_and_told_of_where_what_its_node_lacks_cannot_be_read(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    broken = Path(shutil.copytree(field, tmp_path / "broken"))
+    gap = "SELECT 1, CAST(x'ff' AS TEXT), 'lost', 7, '', 0"
+    change(broken, "bob", f"INSERT INTO gap (channel, message_id, why, at, blamed, sum) {gap}")
+    made = Lake(spark, str(tmp_path / "lake"))
+    added(made, [database(broken, "bob")], read_ms=1)
+    assert (made.read(Message).count(), made.read(Node).count(), made.read(Whole).count()) == (len(WORDS), 1, 0)
+    assert [Path(row.source) for row in made.read(Quarantine).collect()] == [database(broken, "bob")]
+
+
 def test_what_cannot_be_taken_is_counted_once(spark: SparkSession, tmp_path: Path) -> None:
     from sdschat.pipeline.ingest import Added, ingest
     from sdschat.pipeline.lake import Lake

@@ -37,7 +37,7 @@ class Seen(NamedTuple):
     digest: str  # of everything in it; empty where nobody asked, or it cannot be read
     node: str
     as_of: int
-    declared: int
+    declared: int  # how many it says to lack; 1 where that cannot be read
     boots: Ids  # of its journal, node and boot one after the other; none where an event may be in it twice
 
     @property
@@ -81,8 +81,14 @@ def look(path: Path, known: Collection[str] = ()) -> Seen:
 def _of_database(seen: Seen, path: Path) -> Seen:
     with Columnar(path) as evidence:
         node = evidence.node()
-        declared = sum(len(list(evidence.declared(number))) for number in evidence.channels())
-        return seen._replace(node=node, as_of=evidence.as_of(), declared=declared, boots=_flat(_boots(evidence, node)))
+        seen = seen._replace(node=node, as_of=evidence.as_of(), declared=1)
+        # Whoever reads that will come upon what is broken there, and tell.
+        with suppress(StoreError):
+            declared = sum(len(list(evidence.declared(number))) for number in evidence.channels())
+            seen = seen._replace(declared=declared)
+        with suppress(StoreError):
+            seen = seen._replace(boots=_flat(_boots(evidence, node)))
+        return seen
 
 
 def _boots(evidence: Columnar, node: str) -> set[tuple[str, str]]:
