@@ -150,3 +150,17 @@ def test_what_lacks_below_everything_that_is_held_is_found(monkeypatch: pytest.M
     group.passes = lambda flight: True
     group.tick(600_000)
     assert group["b"].log == group["a"].log
+
+
+def test_what_lacks_between_the_log_and_the_filter_is_found() -> None:
+    """b has the beginning of a chain in its log, and the end of it waits for the middle. That is more than its filter
+    holds, which therefore speaks of the end alone; and b's log ends before it begins."""
+    config = replace(LARGE, sync_interval=30_000, bloom_capacity=16, repair_enabled=False)
+    group = Group("a", config=config, settle=2000)
+    group.add("b")  # joined after a, it does not compare what a's oldest range begins with
+    for place in range(100):
+        message = forge("c", f"m{place:03}", START + place, *((f"m{place - 1:03}",) if place else ()))
+        for name in ("a", "b") if place < 4 or place >= 80 else ("a",):
+            group.give(name, message)
+    group.tick(300_000)
+    assert group["b"].log == group["a"].log

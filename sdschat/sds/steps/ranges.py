@@ -36,8 +36,8 @@ def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
         return _filter_over(s, low, high, lamport, room)
     low, high, entries = _next_range(s, lamport)
     s.ranges.cursor = 0 if low <= s.horizon else low
-    if not entries and not s.window.order:
-        return b""  # otherwise it is of use to say that nothing older is here
+    if not entries and high <= low:
+        return b""  # otherwise it is of use to say that nothing is here
     if waku_is_about(s):
         return _filter_over(s, low, high, lamport, room)  # they could not answer a fingerprint, but can read this
     ids = [entry.message_id for entry in entries]
@@ -79,12 +79,11 @@ def _most(low: int, high: int) -> int:
 
 
 def _settled_top(s: ChannelState) -> int:
-    """The first range ends with the newest entry that is not still on its way to others."""
+    """The first range ends with the newest entry that is not still on its way to others; or where the filter begins,
+    if that is later: it may hold little but what waits for what lacks in between."""
     s.trim_fresh()
-    for entry in reversed(s.window.order):
-        if entry.message_id not in s.fresh:
-            return entry.lamport + 1
-    return s.horizon + 1
+    newest = next((entry.lamport for entry in reversed(s.window.order) if entry.message_id not in s.fresh), s.horizon)
+    return max(newest + 1, s.filter.floor)
 
 
 def _held_ids(s: ChannelState, low: int, high: int) -> list[str]:
