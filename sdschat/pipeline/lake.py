@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,7 @@ PLACES: Final[dict[type, str]] = {
 }
 _VERSION_FILE: Final = "_schema"
 _LOCK_FILE: Final = ".lock"
+_PATTERN: Final = re.compile(r"[\[\]{}*?\\]")
 _UNLIKE: Final = ("raw", "digest", "place")
 # Files are put in place as each task ends. Otherwise those that somebody left who was killed in between would be put in
 # place with those of the next, who could not see them when he looked at what is there.
@@ -123,6 +125,11 @@ class Lake:
         fresh.replace(file)
 
 
+def as_it_is(path: str) -> str:
+    """For whatever reads: brackets in the name of a folder are no pattern."""
+    return _PATTERN.sub(r"\\\g<0>", path)
+
+
 def no_rows(spark: SparkSession, table: type) -> DataFrame:
     """An empty table, without asking Spark anything: pipelines that are declared forbid it while they are built."""
     from pyspark.sql import functions as F
@@ -136,7 +143,7 @@ def no_rows(spark: SparkSession, table: type) -> DataFrame:
 def read_parquet(spark: SparkSession, path: str, schema: str) -> DataFrame | None:
     """Nothing where there is no such folder. A Connect session only looks for it when it is asked something."""
     try:
-        rows = spark.read.schema(schema).parquet(path)
+        rows = spark.read.schema(schema).parquet(as_it_is(path))
         rows.schema  # noqa: B018
     except Exception as error:
         if not _not_there(error):

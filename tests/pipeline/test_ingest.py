@@ -205,6 +205,15 @@ def test_what_cannot_be_taken_is_counted_once(spark: SparkSession, tmp_path: Pat
     assert found == [Added("file", 1, 1), Added("quarantine", 2, 2)]
 
 
+def test_a_lake_may_have_brackets_in_its_name(spark: SparkSession, field: Path, tmp_path: Path) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    made = Lake(spark, str(tmp_path / "lake [1] {a} #2 ?"))
+    first = added(made, [database(field, "ann")], read_ms=1)
+    assert made.read(Journal).count() == first["journal"] > 0
+    assert added(made, [database(field, "ann")], read_ms=2) == {"file": 0}
+
+
 def test_only_one_at_a_time_takes_in(spark: SparkSession, field: Path, tmp_path: Path) -> None:
     from sdschat.pipeline.lake import Lake
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -17,9 +18,10 @@ needs_module("numpy")
 
 from pyspark.serializers import CloudPickleSerializer  # noqa: E402
 
-from sdschat.pipeline.schemas import Fingerprint  # noqa: E402
+from sdschat.pipeline.schemas import Fingerprint, Journal, Quarantine  # noqa: E402
 from sdschat.pipeline.stream.batches import Parts, local_path, take_in  # noqa: E402
 from sdschat.pipeline.stream.carried import for_connect  # noqa: E402
+from sdschat.pipeline.stream.job import start  # noqa: E402
 from sdschat.pipeline.stream.live import channels_now  # noqa: E402
 from sdschat.pipeline.stream.tables import Activity, merged  # noqa: E402
 from tests.pipeline.kills import Arriving, begun, differences, live, live_until_a_batch_begins  # noqa: E402
@@ -79,8 +81,21 @@ def test_what_a_connect_server_calls_needs_no_package_there() -> None:
     assert b"sdschat/pipeline/stream/batches.py" in pickled  # it brings it along
 
 
-def test_paths_come_as_uris() -> None:
-    assert local_path("file:///tmp/a%20b.jsonl") == "/tmp/a b.jsonl"
+def test_names_that_mean_something_in_patterns_and_addresses_are_names(spark: SparkSession, tmp_path: Path) -> None:
+    segments, lake = tmp_path / "in [1] #2 ?", tmp_path / "lake {a} [1]"
+    segments.mkdir()
+    event = {"v": 1, "node": "ann", "boot": "b", "ts_ms": 5, "event": "delivered"}
+    names = ("plain", "a b", "c#d", "e%20f", "g?h", "i[1]", "é")
+    for seq, name in enumerate(names):
+        (segments / f"{name}.jsonl").write_text(json.dumps(event | {"seq": seq}) + "\n")
+    start(spark, str(segments), str(lake), "field", once=True).awaitTermination()
+    parts = Parts(spark, str(lake))
+    assert sorted(row.seq for row in parts.before(Journal).collect()) == list(range(len(names)))
+    assert parts.before(Quarantine).count() == 0
+
+
+def test_paths_come_as_they_are() -> None:
+    assert local_path("file:///tmp/a%20b.jsonl") == "/tmp/a%20b.jsonl"
     assert local_path("s3a://bucket/a%20b") == "s3a://bucket/a%20b"
 
 

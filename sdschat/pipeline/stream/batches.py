@@ -7,9 +7,8 @@ by the batches before it alone. So a batch that was killed half-way, and is done
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import unquote, urlparse
 
-from sdschat.pipeline.lake import no_rows, read_parquet
+from sdschat.pipeline.lake import as_it_is, no_rows, read_parquet
 from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Message, Node, Packet, Quarantine, ddl
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class Parts:
     def put(self, of: type, batch: int, rows: DataFrame) -> DataFrame:
         path = f"{self._path(of)}/batch={batch}"
         rows.select(*of.__annotations__).coalesce(2).write.mode("overwrite").parquet(path)
-        return self.spark.read.schema(ddl(of)).parquet(path)
+        return self.spark.read.schema(ddl(of)).parquet(as_it_is(path))
 
     def _path(self, of: type) -> str:
         return f"{self.root}/{of.__name__.lower()}"
@@ -60,7 +59,8 @@ def do_batch(files: DataFrame, batch: int, lake: str, run_id: str) -> None:
 
 
 def local_path(uri: str) -> str:
-    return unquote(urlparse(uri).path) if uri.startswith("file:") else uri
+    """Spark writes names as they are: `#`, `?` and `%` stand for themselves."""
+    return f"/{uri.removeprefix('file:').lstrip('/')}" if uri.startswith("file:") else uri
 
 
 def take_in(spark: SparkSession, paths: list[str], batch: int, lake: str, run_id: str) -> None:

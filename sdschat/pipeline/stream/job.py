@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Final
 
+from sdschat.pipeline.lake import as_it_is
 from sdschat.pipeline.stream.batches import FOLDER, do_batch
 from sdschat.pipeline.stream.carried import for_connect
 
@@ -25,7 +26,8 @@ def start(
 
     files = (
         spark.readStream.format("binaryFile").schema(_FILE).option("pathGlobFilter", _GLOB)
-        .option("recursiveFileLookup", "true").option("maxFilesPerTrigger", str(most)).load(segments).select("path")
+        .option("recursiveFileLookup", "true").option("maxFilesPerTrigger", str(most))
+        .load(as_it_is(segments)).select("path")
     )  # fmt: skip
     do = for_connect(lake, run_id) if is_remote() else functools.partial(do_batch, lake=lake, run_id=run_id)
     writer = (
