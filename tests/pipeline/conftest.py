@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 from sdschat.pipeline.session import Where
 from sdschat.pipeline.session import spark as open_spark
 from tests.needs import needs_module
+from tests.pipeline.field import talk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,3 +65,15 @@ def _end_java() -> None:
         gateway.proc.stdin.close()
         gateway.proc.wait(60)
         SparkContext._gateway = None
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Databases of a few nodes that have talked."""
+    return talk(tmp_path_factory.mktemp("field"))
+
+
+@pytest.fixture
+def field(untouched: Path, tmp_path: Path) -> Path:
+    """A copy, to be tampered with."""
+    return Path(shutil.copytree(untouched, tmp_path / "field"))

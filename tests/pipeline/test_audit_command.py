@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,7 @@ from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
 from tests.cli.processes import run as run_process
-from tests.pipeline.field import WORDS, change, database, nth, talk
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return talk(tmp_path_factory.mktemp("field"))
-
-
-@pytest.fixture
-def field(untouched: Path, tmp_path: Path) -> Path:
-    """A copy, to be tampered with."""
-    return Path(shutil.copytree(untouched, tmp_path / "field"))
-
+from tests.pipeline.field import WORDS, change, database, nth
 
 Ask = Callable[..., Result]
 

@@ -18,19 +18,9 @@ from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
-from tests.pipeline.field import NAMES, change, database, forge, nth, talk
+from tests.pipeline.field import NAMES, change, database, forge, nth
 
 FLIPS = int(os.environ.get("SDSCHAT_PIPELINE_FLIPS", "60"))
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return talk(tmp_path_factory.mktemp("field"))
-
-
-@pytest.fixture
-def field(untouched: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(untouched, tmp_path / "field"))
 
 
 def sound(path: Path) -> bool:

@@ -59,27 +59,31 @@ class Sources(DataSource):
         return NAME
 
     def schema(self) -> str:
-        return Shape(_tables(dict(self.options))).ddl
+        return Shape(tables_of(dict(self.options))).ddl
 
     def reader(self, schema: Any) -> SourcesReader:
         return SourcesReader(dict(self.options))
 
 
-def _tables(options: dict[str, str]) -> list[type]:
-    names = json.loads(options["tables"])
-    return [table for table in TABLES if table.__name__ in names]
+def tables_of(options: dict[str, str]) -> list[type]:
+    by_name = {table.__name__: table for table in TABLES}
+    return [by_name[name] for name in json.loads(options["tables"])]
 
 
-class SourcesReader(DataSourceReader):
+class FilesReader(DataSourceReader):
+    """What both sources do with their options: the files, a part of them for each task."""
+
     def __init__(self, options: dict[str, str]) -> None:
         self.paths: list[str] = json.loads(options["paths"])
-        self.tables = _tables(options)
+        self.tables = tables_of(options)
         self.run_id = options["run_id"]
         self.read_ms = int(options["read_ms"])
 
     def partitions(self) -> list[SomeFiles]:
         return [SomeFiles(paths) for paths in in_parts(self.paths)]
 
+
+class SourcesReader(FilesReader):
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
         shape, memory = Shape(self.tables), Memory.of_process()
         for path in partition.value:

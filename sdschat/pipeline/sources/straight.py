@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import DataSource
 
 from sdschat.pipeline.schemas import Quarantine, columns, ddl
 from sdschat.pipeline.sources.batch import ARROW
 from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.file_batches import Memory, file_batches
-from sdschat.pipeline.sources.staged import TABLES, SomeFiles, in_parts
+from sdschat.pipeline.sources.staged import FilesReader, tables_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,27 +51,13 @@ class Rows(DataSource):
         return _NAME
 
     def schema(self) -> str:
-        return f"{ddl(_tables(dict(self.options))[0])}, note STRING"
+        return f"{ddl(tables_of(dict(self.options))[0])}, note STRING"
 
     def reader(self, schema: Any) -> RowsReader:
         return RowsReader(dict(self.options))
 
 
-def _tables(options: dict[str, str]) -> list[type]:
-    by_name = {table.__name__: table for table in TABLES}
-    return [by_name[name] for name in json.loads(options["tables"])]
-
-
-class RowsReader(DataSourceReader):
-    def __init__(self, options: dict[str, str]) -> None:
-        self.paths: list[str] = json.loads(options["paths"])
-        self.tables = _tables(options)
-        self.run_id = options["run_id"]
-        self.read_ms = int(options["read_ms"])
-
-    def partitions(self) -> list[SomeFiles]:
-        return [SomeFiles(paths) for paths in in_parts(self.paths)]
-
+class RowsReader(FilesReader):
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
         memory = Memory.of_process()
         for path in partition.value:
