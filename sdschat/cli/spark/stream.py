@@ -33,7 +33,7 @@ _RAISED = re.compile(r"\s*[A-Za-z_][\w.]*(Error|Exception|Problem): ")
 @click.argument("segments", metavar="DIR", type=click.Path(path_type=Path))
 @lake_option
 @click.option("--tap", "channels", metavar="CHANNEL", multiple=True, help="Record this channel meanwhile; repeatable.")
-@click.option("--broker", metavar="URL", help="Where --tap records.")
+@click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://.")
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--once", is_flag=True, help="Take in what is there, and end.")
 @click.option("--every", metavar="TIME", default="2 seconds", help="How often to look. Default: 2 seconds.")
