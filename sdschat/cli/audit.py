@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,12 +38,13 @@ def command(sources: tuple[Path, ...], as_json: bool, everything: bool, page: Pa
     says which node, which message, and where in the log; 5: a database cannot be read.
     """
     from sdschat.cli.audit_report import as_object, lines
+    from sdschat.pipeline.collector import no_collection
     from sdschat.pipeline.compare import compare, databases
     from sdschat.pipeline.rules import DEFAULT
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = databases(sources)
-    with _no_collector():
+    with no_collection():
         found = compare(paths, now, rules) if page is None else _with_page(paths, now, rules, page)
     if as_json:
         import json
@@ -56,18 +54,6 @@ def command(sources: tuple[Path, ...], as_json: bool, everything: bool, page: Pa
         for line in lines(found, None if everything else _SHOWN):
             click.echo(line)
     return _exit_code(found)
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Rows make no circles, and looking for some among them takes a fifth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _with_page(paths: list[Path], now: int, rules: Rules, page: Path) -> Comparison:

@@ -3,7 +3,6 @@ anew. The only module that reads or writes tables."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.pipeline import schemas
+from sdschat.pipeline.alone import alone
 from sdschat.pipeline.problem import PipelineProblem
 from sdschat.pipeline.schemas import VERSION, ddl
 
@@ -98,13 +98,8 @@ class Lake:
         if "://" in self.root:
             yield
             return
-        with (Path(self.root) / _LOCK_FILE).open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise PipelineProblem(
-                    f"another ingest is writing to {self.root}; wait for it to end, and start this one again."
-                ) from error
+        busy = f"another ingest is writing to {self.root}; wait for it to end, and start this one again."
+        with alone(Path(self.root) / _LOCK_FILE, busy):
             yield
 
     def _check_version(self) -> None:

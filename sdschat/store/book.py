@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from sdschat.store.columns import SqlRow, dump_ids
 from sdschat.store.directory import Tally
-from sdschat.store.journal import CHECKPOINT, FINGERPRINT_BYTES, KEEP_MS, REJECTED, JournalRow
+from sdschat.store.journal import CHECKPOINT, KEEP_MS, REJECTED, JournalRow, fingerprint_text
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.sums import row_sum
 
@@ -88,7 +88,7 @@ class Book:
         for name, tally in after.items():
             old = before[name].messages if name in before else 0
             if tally.messages // every > old // every:
-                fingerprint = tally.fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()
+                fingerprint = fingerprint_text(tally.fingerprint)
                 yield JournalRow(
                     CHECKPOINT, name, last.ts_ms, last.mono_us,
                     lamport=tally.newest, messages=tally.messages, fingerprint=fingerprint,

@@ -18,7 +18,7 @@ from sdschat.store.directory import Tally, count_again, load_tallies
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.floors import floor_of
 from sdschat.store.history import first_place, last_place
-from sdschat.store.journal import FINGERPRINT_BYTES, JournalRow
+from sdschat.store.journal import JournalRow, fingerprint_text
 from sdschat.store.local import Local
 from sdschat.store.migrate import require_current
 from sdschat.store.schema import PLACE_BITS
@@ -129,7 +129,12 @@ class Evidence:
             with told_plainly(self.path):
                 counted = count_again(self._connection, tally)
                 horizon = self._horizon(tally.number)
-            claims = (tally.messages, _hex(tally.fingerprint), counted.messages, _hex(counted.fingerprint))
+            claims = (
+                tally.messages,
+                fingerprint_text(tally.fingerprint),
+                counted.messages,
+                fingerprint_text(counted.fingerprint),
+            )
             found.append(Standing(name, tally.number, horizon, *claims))
         return found
 
@@ -225,10 +230,6 @@ def _journal_row(row: Any, node: str, boot: str, names: dict[int, str]) -> Journ
         None if deps is None else load_ids(deps), attempt, cause, messages, fingerprint,
         node, boot, place & _SEQ_MASK,
     )  # fmt: skip
-
-
-def _hex(fingerprint: int) -> str:
-    return fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()
 
 
 __all__ = ["Altered", "Evidence", "Found", "Standing", "Tally", "Told"]

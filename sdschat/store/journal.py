@@ -170,7 +170,7 @@ def fingerprint_of(log: Iterable[tuple[int, str]]) -> str:
     fingerprint = 0
     for lamport, message_id in log:
         fingerprint = fingerprint_step(fingerprint, lamport, message_id)
-    return fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()
+    return fingerprint_text(fingerprint)
 
 
 _LINE_ORDER: Final = (
@@ -183,3 +183,8 @@ def json_lines(rows: Iterable[JournalRow]) -> Iterator[str]:
     """Each row as one line of JSON, every column in it, without the end of the line."""
     for row in rows:
         yield json.dumps({name: getattr(row, name) for name in _LINE_ORDER}, separators=(",", ":"))
+
+
+def fingerprint_text(fingerprint: int) -> str:
+    """As hex digits, the way it is shown, compared and written down."""
+    return fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()

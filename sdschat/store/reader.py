@@ -17,7 +17,7 @@ from sdschat.store.connection import open_reader
 from sdschat.store.directory import Tally, load_tallies
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.history import first_place, last_place
-from sdschat.store.journal import FINGERPRINT_BYTES, JournalRow
+from sdschat.store.journal import JournalRow, fingerprint_text
 from sdschat.store.local import Local
 from sdschat.store.migrate import require_current
 from sdschat.store.query import Page, Query
@@ -71,7 +71,7 @@ class Reader(Local):
         with told_plainly(self.path):
             for name, tally in sorted(load_tallies(self._connection, self.path).items()):
                 counts = self._connection.execute(_GLANCE, {"channel": tally.number}).fetchone()
-                fingerprint = tally.fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()
+                fingerprint = fingerprint_text(tally.fingerprint)
                 mine = (self.draft(name), self.unread(name))
                 found.append(ChannelInfo(name, tally.messages, tally.newest, fingerprint, *mine, *counts))
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Any, get_type_hints
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sdschat.pipeline.alone import alone
 from sdschat.pipeline.grid.runs import PLACE, SimRun
 from sdschat.pipeline.problem import PipelineProblem
 
@@ -33,13 +33,8 @@ class RunTable:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Two that do the same runs would do them twice, and tidy away each other's files."""
-        with (self.folder / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise PipelineProblem(
-                    f"another `sdschat simulate` is writing to {self.folder}; wait for it, or name another --lake."
-                ) from error
+        busy = f"another `sdschat simulate` is writing to {self.folder}; wait for it, or name another --lake."
+        with alone(self.folder / ".lock", busy):
             for left in self.folder.glob(".*.parquet.*"):  # by whoever was killed while writing
                 left.unlink(missing_ok=True)
             yield

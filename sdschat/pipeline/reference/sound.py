@@ -22,7 +22,7 @@ from sdschat.store.directory import Tally
 from sdschat.store.errors import StoreError, told_plainly
 from sdschat.store.evidence import Evidence
 from sdschat.store.history import first_place, last_place
-from sdschat.store.journal import FINGERPRINT_BYTES, fingerprint_step
+from sdschat.store.journal import fingerprint_step, fingerprint_text
 from sdschat.store.schema import PLACE_BITS
 
 _SEQ: Final = (1 << PLACE_BITS) - 1
@@ -174,7 +174,8 @@ class _Columns(Evidence):
         log = self._rows(_COUNTED, tally.number).fetchall()
         return Node(
             reading.run_id, whose, tally.name, self.as_of(), reading.read_ms, nick, self._horizon(tally.number),
-            tally.messages, _hex(tally.fingerprint), len(log), _hex(memory.fingerprint(log)), str(reading.path),
+            tally.messages, fingerprint_text(tally.fingerprint), len(log), fingerprint_text(memory.fingerprint(log)),
+            str(reading.path),
         )  # fmt: skip
 
     def _declared(self, node: Node, number: int) -> list[Declared]:
@@ -196,7 +197,3 @@ def _presence(node: Node, held: Held, spans: list[_Span]) -> Presence:
     moments = [*held.received.values(), *(span.first_ms for span in spans), *(span.last_ms for span in spans)]
     first, last = (min(moments), max(moments)) if moments else (0, 0)
     return Presence(node.run_id, node.channel, node.node, node.nick, "log", node.horizon, 0, first, last)
-
-
-def _hex(fingerprint: int) -> str:
-    return fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()

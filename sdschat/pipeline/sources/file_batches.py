@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from typing import ClassVar, Final
 
+from sdschat.pipeline.collector import no_collection
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.pipeline.sources.batch import Batch, in_batches
 from sdschat.pipeline.sources.columnar import Columnar
@@ -38,7 +37,7 @@ class Memory:
 
 
 def file_batches(reading: Reading, tables: Collection[type], memory: Memory) -> Iterator[Batch]:
-    with _no_collection():
+    with no_collection():
         for batch in _batches(reading, tables, memory):
             if batch.table in tables:
                 yield batch
@@ -74,15 +73,3 @@ def _database(reading: Reading, tables: Collection[type], memory: Memory) -> Ite
                 yield from journal_batches(reading, evidence, node)
     except StoreError as error:
         yield from in_batches([refused(reading, "", str(error))])
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Columns of plain values hold no cycles; looking for some takes a third of the time."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

@@ -19,7 +19,7 @@ from sdschat.pipeline.sources.packets import opened
 from sdschat.sds.values import Refusal
 from sdschat.store.columns import dump_ids
 from sdschat.store.evidence import Found
-from sdschat.store.journal import FINGERPRINT_BYTES, fingerprint_step
+from sdschat.store.journal import fingerprint_step, fingerprint_text
 
 _REMEMBERED: Final = 200_000
 _FROM_PACKETS: Final = (
@@ -156,13 +156,13 @@ class _Channel:
 
     def standing(self) -> Batch:
         horizon, claimed, fingerprint = self._evidence.claims(self._number)
-        counted = (self._count, _hex(self._fingerprint))
+        counted = (self._count, fingerprint_text(self._fingerprint))
         if self._odd:
             there = next(each for each in self._evidence.standings() if each.number == self._number)
             counted = (there.counted, there.counted_fingerprint)
         return batch_of(
             Node, 1, **self._common, nick=[self._nick], horizon=horizon, claimed=claimed,
-            claimed_fingerprint=_hex(fingerprint), counted=counted[0], counted_fingerprint=counted[1],
+            claimed_fingerprint=fingerprint_text(fingerprint), counted=counted[0], counted_fingerprint=counted[1],
             source=str(self._reading.path),
         )  # fmt: skip
 
@@ -176,7 +176,3 @@ def _agree(log: Logged, known: dict[str, Any]) -> bool:
         return True
     both = zip(log.texts, known["text"], strict=True)
     return all(ours is None or theirs is None or ours == theirs for ours, theirs in both)
-
-
-def _hex(fingerprint: int) -> str:
-    return fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()

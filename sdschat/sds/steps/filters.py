@@ -53,9 +53,12 @@ def roll_over(s: ChannelState) -> None:
 
 def remake_filter(s: ChannelState) -> None:
     """Make the filter anew from the newest half of what it may hold, and say from where on it is complete."""
+    _start_anew(s, *_newest_half(s))
+
+
+def _start_anew(s: ChannelState, floor: int, ids: list[tuple[int, str]]) -> None:
     own = s.filter
     s.filter_stale = False
-    floor, ids = _newest_half(s)
     # Two numbers on, so that what was in the last two generations is not taken for part of these.
     own.restart(ids, floor, own.generation + 2)
     s.events.append(FilterRolled(own.generation, floor))
@@ -100,10 +103,10 @@ def choose_layout(s: ChannelState) -> None:
     generation = s.filter.generation
     own = s.filter = OwnFilter(layout, s.config.bloom_capacity, s.config.bloom_error_rate, s.horizon)
     own.generation = generation
-    floor, _ = _newest_half(s)
+    floor, newest = _newest_half(s)
     elder, young = _generations(s, floor)
     if max(len(elder), len(young) + 1) > own.capacity // 2:
-        remake_filter(s)
+        _start_anew(s, floor, newest)
     else:  # with what came late, which others would send again and again if the new filter did not have it
         s.filter_stale = False
         _fill(own, elder, young, floor)
