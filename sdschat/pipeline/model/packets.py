@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from sdschat.pipeline.model.group import Array, Flags, Group
 from sdschat.pipeline.model.wheel import Indices
 
 LIVE: Final = ("message", "sync")
+_COUNTED: Final = 4_096  # that so many packets are all lost is rarer than any draw can tell
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
 
 
@@ -81,7 +83,14 @@ class Ears:
             heard[senders] &= self._draw[senders] >= others
         return heard
 
-    def any_counted(self, counts: Array) -> Flags:
-        """As `any_of`, where the number of packets that count differs from one to the other."""
-        heard: Flags = (self._draw >= self._loss ** counts.astype(np.float32)) & self._here & (counts > 0)
+    def any_counted(self, counts: Array, who: Indices) -> Flags:
+        """As `any_of`, for these alone, where the number of packets that count differs from one to the other."""
+        lost = _all_lost(self.loss)[np.minimum(counts, _COUNTED)]
+        heard: Flags = (self._draw[who] >= lost) & self._here[who] & (counts > 0)
         return heard
+
+
+@lru_cache(maxsize=16)
+def _all_lost(loss: float) -> npt.NDArray[np.float32]:
+    """The chance that all of 0, 1, 2, … packets are lost."""
+    return np.float32(loss) ** np.arange(_COUNTED + 1, dtype=np.float32)

@@ -6,10 +6,12 @@ from collections import defaultdict
 
 import numpy as np
 
-from sdschat.pipeline.model.group import Array, Flags, Group
+from sdschat.pipeline.model.group import Array, Group
 from sdschat.pipeline.model.packets import Ears, Packet, Step
 from sdschat.pipeline.model.pushes import call_off, lacks, note_behind, want_push
 from sdschat.pipeline.model.wheel import Indices
+
+MANY = 5_000  # participants
 
 
 def review_filters(g: Group, live: Step, ears: Ears) -> None:
@@ -62,36 +64,39 @@ def review_ranges(g: Group, live: Step, ears: Ears) -> None:
     for (high, of, whole), packets in alike.items():
         senders = np.concatenate([live.sent[packet] for packet in packets])
         boots = np.sort(np.concatenate([live.low[packet] for packet in packets]))
-        comparing = _hear_later(g, boots, ears) & ~_is_sender(g, senders)
+        below = np.uint16((2 << high) - 1)
+        differs = np.uint16(of) & ~g.have & below != 0 if whole else (g.shown & below) != np.uint16(of)
         if whole:
-            _review_filter(g, high, of, senders, boots, comparing, ears)
-        else:
-            below = np.uint16((2 << high) - 1)
-            differs = comparing & ((g.shown & below) != np.uint16(of))
-            _owe(g, np.flatnonzero(differs), high, boots)
+            _push_what_it_lacks(g, high, of, senders, ears)
+        _owe(g, _who_compare(g, np.flatnonzero(differs), senders, boots, ears), high, boots)
+        if whole:
+            _need_not_say_it(g, high, of, senders, boots, ears)
 
 
-def _is_sender(g: Group, senders: Indices) -> Flags:
-    flags = np.zeros(g.count, dtype=np.bool_)
+def _who_compare(g: Group, who: Indices, senders: Indices, boots: Array, ears: Ears) -> Indices:
+    """Who of these hears one of the senders that joined no earlier."""
     if len(senders) == 1:
-        flags[senders] = True
-    return flags
+        who = who[who != senders[0]]
+    if len(who) < MANY:
+        later = len(boots) - np.searchsorted(boots, g.boot[who], side="left")
+    else:  # the same, but what it costs does not grow with the number of senders
+        later = np.cumsum(np.bincount(boots, minlength=g.setting.warm_up + 1)[::-1])[::-1][g.boot[who]]
+    return who[ears.any_counted(later, who)]
 
 
-def _hear_later(g: Group, boots: Array, ears: Ears) -> Flags:
-    return ears.any_counted(len(boots) - np.searchsorted(boots, g.boot, side="left"))
-
-
-def _review_filter(g: Group, high: int, of: int, senders: Indices, boots: Array, comparing: Flags, ears: Ears) -> None:
-    below = np.uint16((2 << high) - 1)
+def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ears) -> None:
     heard = ears.any_of(senders)
     for number in range(g.sent):
         if number <= high and not of >> number & 1:
             able = np.flatnonzero(heard & ((g.shown >> np.uint16(number)) & np.uint16(1) == 1))
             others = senders[senders != g.authors[number]]
             _push_to(g, number, able, others, ears)
-    beyond = np.uint16(of) & ~g.have & below
-    _owe(g, np.flatnonzero(comparing & (beyond != 0)), high, boots)
+
+
+def _need_not_say_it(g: Group, high: int, of: int, senders: Indices, boots: Array, ears: Ears) -> None:
+    """Who owes the filter of the same range, and has the same in it, need not send it."""
+    below = np.uint16((2 << high) - 1)
+    heard = ears.any_of(senders)
     same = heard & ((g.have & below) == np.uint16(of)) & (g.wanted_high == high)
     same &= np.isin(g.wanted_low, boots)
     who = np.flatnonzero(same)
