@@ -115,6 +115,8 @@ def journal_lines(audit: Audit, named: Named) -> Iterator[str]:
 
 def _look_closer(found: Comparison) -> Iterator[str]:
     """The first message of each node that differs, where there is a copy of it; each command once."""
+    if found.audit.agreed:
+        return
     from sdschat.node.profile import profile_name  # imports much, and seldom needed
 
     asked: list[str] = []

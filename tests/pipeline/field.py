@@ -42,7 +42,7 @@ def change(folder: Path, name: str, statement: str, *values: object) -> None:
     connection.close()
 
 
-def forge(folder: Path, name: str, table: str, place: int, **values: object) -> None:
+def forge(folder: Path, name: str, table: str, place: int, /, **values: object) -> None:
     """As `change`, by somebody who knows of the checksums of these tables: log, outgoing, journal."""
     with sqlite3.connect(database(folder, name)) as connection:
         connection.row_factory = sqlite3.Row

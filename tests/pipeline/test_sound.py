@@ -126,6 +126,11 @@ def test_what_is_out_of_the_ordinary_gives_the_same(field: Path, done: Callable[
     both_say_the_same(databases([field]))
 
 
+def test_a_store_that_let_packets_go_is_sound(field: Path) -> None:
+    let_go(field)
+    assert sound(database(field, "bob"))
+
+
 @pytest.mark.parametrize("seed", range(FLIPS))
 def test_a_flipped_bit_gives_the_same(field: Path, seed: int) -> None:
     draw = random.Random(seed)
@@ -154,6 +159,21 @@ def test_a_database_with_a_value_that_no_row_has_is_named_and_the_others_are_com
     found = compare(databases([field]), 1, DEFAULT)
     assert [(row.source, row.place) for row in found.quarantine] == [(str(database(field, "bob")), "")]
     assert {row.nick for row in found.audit.nodes} == {"ann", "cleo"}
+    both_say_the_same(databases([field]))
+
+
+@pytest.mark.parametrize("deps", ["[1]", '["\\ud800"]'])
+def test_dependencies_of_an_event_that_are_no_ids_are_told_of_a_database_that_is_sound_otherwise(
+    field: Path, deps: str
+) -> None:
+    forge(field, "bob", "journal", (1 << 40) + 9, deps=deps)
+    found = compare(databases([field]), 1, DEFAULT)
+    assert [row.reason for row in found.quarantine] == ["its dependencies are no list of ids"]
+    both_say_the_same(databases([field]))
+
+
+def test_a_row_with_the_place_of_another_channel_gives_the_same(field: Path) -> None:
+    forge(field, "bob", "log", nth(field, "bob", 9)[0], place=9 << 40)
     both_say_the_same(databases([field]))
 
 

@@ -14,9 +14,9 @@ import pytest
 from sdschat.catchup.values import Frame, Nudge
 from sdschat.mvds.values import Payload
 from sdschat.pipeline.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
+from sdschat.pipeline.sources.captures import packet_row
 from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import files, read_file
-from sdschat.pipeline.sources.packets import packet_row
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from sdschat.wire.catchup_codec import DIRECT, PAGES, SyncCodec

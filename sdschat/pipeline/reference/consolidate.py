@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sdschat.pipeline.reference.conform import Channel
-from sdschat.pipeline.reference.witness import Held, Version, holdings
+from sdschat.pipeline.reference.witness import Held, holdings
 from sdschat.pipeline.schemas import Copy, Log
+from sdschat.pipeline.sources.taken_apart import Version
 
 
 def consolidate(copies: Iterable[Copy]) -> list[Log]:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from sdschat.pipeline.reference.conform import Channel
-from sdschat.pipeline.reference.witness import Held, Version, Witness
+from sdschat.pipeline.reference.witness import Held, Witness
 from sdschat.pipeline.rules import MAX_LAMPORT, Rules
 from sdschat.pipeline.schemas import AuditFinding, Declared, Log, Node
+from sdschat.pipeline.sources.taken_apart import Version
 
 _FAR: Final = 1 << 80  # later than any moment
 

@@ -10,20 +10,12 @@ from sdschat.pipeline import rules as words
 from sdschat.pipeline.reference.conform import DELIVERED, Channel, Member, Silver, member_of
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import AuditJournal, Copy, Declared, Journal, Log, Node, Presence
+from sdschat.pipeline.sources.taken_apart import Version
 
 LOST: Final = "lost"
 GAP_CLOSED: Final = "gap_closed"
 MOMENTS: Final = (DELIVERED, LOST, GAP_CLOSED)  # the events of which the order tells something
 _SAID_TO_BE: Final = (("missing", words.LOOKED_FOR), ("held", words.WAITING))
-
-
-class Version(NamedTuple):
-    """What nodes must agree on about a message. Versions compare as they are preferred, all else being equal."""
-
-    lamport: int
-    sender: str
-    deps: tuple[str, ...]
-    digest: str
 
 
 class Held(NamedTuple):

@@ -8,9 +8,8 @@ from typing import Any, Final, NamedTuple
 import pyarrow
 
 from sdschat.pipeline.schemas import SPARK_TYPES, Blob, Ids, columns
+from sdschat.pipeline.sources.databases import BYTES, ROWS
 
-ROWS: Final = 10_000  # a batch
-_BYTES: Final = 64 << 20  # of packets in a batch of rows
 ARROW: Final = {
     str: pyarrow.string(), int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(),
     Blob: pyarrow.binary(), Ids: pyarrow.list_(pyarrow.string()),
@@ -52,7 +51,7 @@ def in_batches(rows: Iterable[Any]) -> Iterator[Batch]:
         size += len(getattr(row, "raw", None) or b"")
         if len(held) >= ROWS:
             yield _of_rows(type(row), waiting.pop(type(row)))
-        if size > _BYTES:
+        if size > BYTES:
             yield from (_of_rows(table, held) for table, held in waiting.items())
             waiting, size = {}, 0
     for table, held in waiting.items():

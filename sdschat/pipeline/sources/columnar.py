@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from sdschat.pipeline.sources.batch import ROWS
+from sdschat.pipeline.sources.databases import BYTES, ROWS
 from sdschat.sds.rows import AckState, OutgoingRow
 from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.columns import LOG_COLUMNS
@@ -24,10 +24,10 @@ SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 
 _JOURNAL: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"
 _NEXT: Final = "SELECT min(place) FROM journal WHERE place >= ?"
+_COUNTED: Final = "SELECT count(*) FROM log WHERE channel = ?"
 _BETWEEN: Final = "WHERE place BETWEEN ? AND ? ORDER BY place"
 _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log {_BETWEEN}"
 _BODY: Final = f"SELECT place, raw, sum FROM body {_BETWEEN}"
-_BYTES: Final = 64 << 20  # of packets in a batch
 _SIZE: Final = f"SELECT sum(length(raw)) FROM body {_BETWEEN}"
 _TEXT: Final = f"SELECT place, nick, text, verdict, sent_at, sum FROM text {_BETWEEN}"
 _OUTGOING_COLUMNS: Final = ("channel", *OutgoingRow._fields, "sum")
@@ -40,8 +40,12 @@ _STATE: Final = 1 + _OUTGOING_COLUMNS.index("state")
 _STATES: Final = {int(state): state.name.lower() for state in AckState}
 
 
+_Bodies = tuple[Sequence[bytes | None], Sequence[int | None]]
+
+
 class Logged(NamedTuple):
-    """Rows of the log as columns, each as long as the others; `None` where a message has no text or no state."""
+    """Rows of the log as columns, each as long as the others; `None` where a message has no text, no state, or no
+    packet any more. Whether packets are as they were written is for `taken_apart.Packets` to say."""
 
     places: Sequence[int]
     lamports: Sequence[int]
@@ -51,7 +55,8 @@ class Logged(NamedTuple):
     own: Sequence[int]
     via: Sequence[str]
     received: Sequence[int]
-    raw: Sequence[bytes]
+    raw: Sequence[bytes | None]
+    sums: Sequence[int | None]  # of the packets
     nicks: Sequence[str | None]
     texts: Sequence[str | None]
     sent: Sequence[int | None]
@@ -80,6 +85,11 @@ class Columnar(Evidence):
 
     def channels(self) -> dict[int, str]:
         return {tally.number: name for name, tally in sorted(self._tallies.items())}
+
+    def counted(self, number: int) -> int:
+        """Messages of a channel by what their rows say, whatever their places say."""
+        with told_plainly(self.path):
+            return int(self._connection.execute(_COUNTED, (number,)).fetchone()[0])
 
     def claims(self, number: int) -> tuple[int, int, int]:
         """Horizon, and how many messages with what fingerprint there are by the channel's own count."""
@@ -110,38 +120,52 @@ class Columnar(Evidence):
     def _portions(self, rows: list[Any]) -> Iterator[list[Any]]:
         """Where packets are large, so many that they are little in memory."""
         size = self._connection.execute(_SIZE, (rows[0][0], rows[-1][0])).fetchone()[0] or 0
-        count = max(1, len(rows) * _BYTES // max(size, _BYTES))
+        count = max(1, len(rows) * BYTES // max(size, BYTES))
         for start in range(0, len(rows), count):
             yield rows[start : start + count]
 
     def _logged(self, number: int, rows: list[Any]) -> Logged | None:
         places, channels, lamports, ids, senders, dependencies, _, own, via, received, _ = zip(*rows, strict=True)
         bounds = (places[0], places[-1])
-        raw = self._bodies(bounds, places, ids)
+        raw, sums = self._bodies(bounds, places)
         texts = self._texts(bounds, dict(zip(places, ids, strict=True)))
         states = self._states(bounds) if any(own) else {}
-        if raw is None or texts is None or states is None or None in states.values():
+        if texts is None or states is None or None in states.values():
             return None
         if channels.count(number) < len(places):  # the place says one channel and the row another
+            return None
+        if None in raw and not self._let_go(number, raw, own, lamports):
             return None
         if not texts:
             nicks = said = sent = (None,) * len(places)
         else:
             nicks, said, sent = zip(*(texts.get(place, _NO_TEXT) for place in places), strict=True)
         state = tuple(map(states.get, places)) if states else (None,) * len(places)
-        return Logged(places, lamports, ids, senders, dependencies, own, via, received, raw, nicks, said, sent, state)
+        return Logged(
+            places, lamports, ids, senders, dependencies, own, via, received, raw, sums, nicks, said, sent, state
+        )  # fmt: skip
 
-    def _bodies(self, bounds: tuple[int, int], places: Sequence[int], ids: Sequence[str]) -> tuple[bytes, ...] | None:
+    def _bodies(self, bounds: tuple[int, int], places: Sequence[int]) -> _Bodies:
+        """Packets, and their checksums."""
         rows = self._connection.execute(_BODY, bounds).fetchall()
-        if len(rows) != len(places):
-            return None
-        there, raw, sums = zip(*rows, strict=True)
-        found = [crc32(each, crc32(name)) for each, name in zip(raw, map(str.encode, ids), strict=True)]
-        return raw if there == places and found == list(sums) else None
+        there, raw, sums = zip(*rows, strict=True) if rows else ((), (), ())
+        if there == places:
+            return raw, sums
+        held = {row[0]: row[1:] for row in rows}  # also what was left behind by rows that somebody deleted
+        found = [held.get(place, _NO_BODY) for place in places]
+        return tuple([each[0] for each in found]), tuple([each[1] for each in found])
+
+    def _let_go(self, number: int, raw: Sequence[bytes | None], own: Sequence[int], lamports: Sequence[int]) -> bool:
+        """Whether packets lack only where a Store lets go of them."""
+        kept_from = self._kept_from(number)
+        return all(
+            packet is not None or not (mine or lamport >= kept_from)
+            for packet, mine, lamport in zip(raw, own, lamports, strict=True)
+        )
 
     def _texts(self, bounds: tuple[int, int], ids: dict[int, str]) -> dict[int, tuple[Any, Any, Any]] | None:
-        rows = self._connection.execute(_TEXT, bounds).fetchall()
-        if rows and not _sound([(ids.get(row[0]), *row) for row in rows]):
+        rows = [row for row in self._connection.execute(_TEXT, bounds) if row[0] in ids]
+        if rows and not _sound([(ids[row[0]], *row) for row in rows]):
             return None
         return {row[0]: (row[1], row[2], row[4]) for row in rows}
 
@@ -153,6 +177,14 @@ class Columnar(Evidence):
 
 
 _NO_TEXT: Final = (None, None, None)
+_NO_BODY: Final = (None, None)
+
+
+def last_nick(log: Logged) -> str | None:
+    """Whose log it is, by the name on what they wrote last."""
+    if not any(log.own):
+        return None
+    return next((nick for own, nick in zip(reversed(log.own), reversed(log.nicks), strict=True) if own and nick), None)
 
 
 def _sound(rows: Sequence[tuple[Any, ...]]) -> bool:

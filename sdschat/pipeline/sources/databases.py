@@ -20,11 +20,12 @@ MAGIC: Final = b"SQLite format 3\0"
 # What is raised by values that no program of ours writes, under a checksum that fits or before it is looked at.
 UNREADABLE: Final = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 NOBODYS: Final = "nothing in it says whose it is: it was never used"
-_REMEMBERED: Final = 200_000  # packets that are not taken apart again for the next database
+REMEMBERED: Final = 200_000  # packets that are not taken apart again for the next database
+ROWS: Final = 10_000  # a batch, where many are taken at a time
+BYTES: Final = 64 << 20  # of packets in a batch
 
-
-_Sizes = tuple[int | None, int | None, int | None, int | None, int | None]
-_NO_SIZES: Final[_Sizes] = (None, None, None, None, None)
+Sizes = tuple[int | None, int | None, int | None, int | None, int | None]  # of a packet, and of its parts
+NO_SIZES: Final[Sizes] = (None, None, None, None, None)
 
 
 class Reading(NamedTuple):
@@ -45,7 +46,7 @@ class PacketMemory:
     def __call__(self, raw: bytes) -> Opened:
         found = self._known.get(raw)
         if found is None:
-            if len(self._known) >= _REMEMBERED:
+            if len(self._known) >= REMEMBERED:
                 self._known.clear()
             found = self._known[raw] = opened(raw)
         return found
@@ -118,7 +119,7 @@ def message_row(reading: Reading, node: str, channel: str, found: Found, as_of: 
         if not damage and known.text is not None and found.text is not None and known.text != found.text:
             damage = "its text is not that of its packet"
     deps = found.dependencies if are_ids(found.dependencies) else ()  # where they are not, there is damage
-    sizes: _Sizes = _NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
+    sizes: Sizes = NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
     return Message(
         reading.run_id, node, channel, found.message_id, found.lamport, found.sender_id, deps,
         found.own, found.via, found.received_at, found.nick, found.text, found.sent_at,

@@ -13,20 +13,22 @@ from sdschat.pipeline.sources.databases import NOBODYS, PacketMemory, Reading, d
 from sdschat.pipeline.sources.files import Kind, kind_of, read_file, unreadable
 from sdschat.pipeline.sources.journal_columns import journal_batches
 from sdschat.pipeline.sources.line_columns import line_batches
-from sdschat.pipeline.sources.log_columns import Packets, declared_batches, log_batches
+from sdschat.pipeline.sources.log_columns import declared_batches, log_batches, measured_packets
+from sdschat.pipeline.sources.taken_apart import IdLists
 from sdschat.store.errors import StoreError
 
 _LOG: Final[frozenset[type]] = frozenset({Message, Node})
 
 
 class Memory:
-    """Packets that were taken apart, by row and by column."""
+    """What was taken apart already, by row and by column."""
 
     _here: ClassVar[Memory | None] = None
 
     def __init__(self) -> None:
         self.open = PacketMemory()
-        self.packets = Packets()
+        self.packets = measured_packets()
+        self.lists = IdLists()
 
     @classmethod
     def of_process(cls) -> Memory:
@@ -70,6 +72,6 @@ def _database(reading: Reading, tables: Collection[type], memory: Memory) -> Ite
             if everything or Declared in tables:
                 yield from declared_batches(reading, evidence, node)
             if everything or Journal in tables:
-                yield from journal_batches(reading, evidence, node)
+                yield from journal_batches(reading, evidence, node, memory.lists)
     except StoreError as error:
         yield from in_batches([refused(reading, "", str(error))])

@@ -14,8 +14,8 @@ from sdschat.pipeline.schemas import Journal
 from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
 from sdschat.pipeline.sources.columnar import SEQ_MASK, Columnar, Columns
 from sdschat.pipeline.sources.databases import UNREADABLE, Reading, journal_rows
+from sdschat.pipeline.sources.taken_apart import IdLists
 from sdschat.store.book import JOURNAL_COLUMNS
-from sdschat.store.columns import load_ids
 from sdschat.store.journal import VERSION
 from sdschat.store.schema import PLACE_BITS
 
@@ -23,10 +23,10 @@ _NAMES: Final = JOURNAL_COLUMNS.split(", ")
 _AS_THEY_ARE: Final = tuple(name for name in _NAMES if name not in ("place", "channel", "deps", "sum"))
 
 
-def journal_batches(reading: Reading, evidence: Columnar, node: str) -> Iterator[Batch]:
+def journal_batches(reading: Reading, evidence: Columnar, node: str, lists: IdLists) -> Iterator[Batch]:
     done = 0
     for found in evidence.journal_columns():
-        batch = None if found is None else _batch(reading, evidence, node, found)
+        batch = None if found is None else _batch(reading, evidence, node, found, lists)
         if batch is None:
             yield from in_batches(islice(journal_rows(reading, evidence, node), done, None))
             return
@@ -34,13 +34,13 @@ def journal_batches(reading: Reading, evidence: Columnar, node: str) -> Iterator
         yield batch
 
 
-def _batch(reading: Reading, evidence: Columnar, node: str, found: Columns) -> Batch | None:
+def _batch(reading: Reading, evidence: Columnar, node: str, found: Columns, lists: IdLists) -> Batch | None:
     with suppress(*UNREADABLE):
-        return _columns(reading, evidence, node, found)
+        return _columns(reading, evidence, node, found, lists)
     return None
 
 
-def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns) -> Batch:
+def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns, lists: IdLists) -> Batch:
     values = dict(zip(_NAMES, found, strict=True))
     places = pyarrow.array(values["place"], pyarrow.int64())
     boots, channels = evidence.boots(), evidence.channels()
@@ -51,7 +51,7 @@ def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns) ->
         Journal, len(places), run_id=reading.run_id, v=VERSION, node=whose, boot=boot,
         seq=pyarrow.compute.bit_wise_and(places, SEQ_MASK),
         channel=_each(values["channel"], lambda number: channels.get(number, "")),
-        deps=ids_of(values["deps"]), **{name: values[name] for name in _AS_THEY_ARE},
+        deps=tuple(map(lists.__getitem__, values["deps"])), **{name: values[name] for name in _AS_THEY_ARE},
     )  # fmt: skip
 
 
@@ -59,8 +59,3 @@ def _each(numbers: Sequence[Any], name: Any) -> Any:
     """Names of numbers, of which there are few."""
     names = {number: name(number) for number in set(numbers)}
     return next(iter(names.values())) if len(names) == 1 else [names[number] for number in numbers]
-
-
-def ids_of(texts: Sequence[str | None]) -> Sequence[tuple[str, ...] | None]:
-    """Lists of ids as they stand in the database."""
-    return [None if text is None else load_ids(text) for text in texts]
