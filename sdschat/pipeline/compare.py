@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.processes import processors, side_by_side
 from sdschat.pipeline.reference.audit import Audit, judge
 from sdschat.pipeline.reference.conform import Channel, Silver, conform, latest_nodes
 from sdschat.pipeline.reference.consolidate import canonical
@@ -18,7 +19,9 @@ from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import FIELD, Log, Message, Node, Quarantine
 from sdschat.pipeline.sources.databases import MAGIC, PacketMemory, Reading, read_database
 
-_WRONG_USE = 2
+_WRONG_USE: Final = 2
+_PROCESSES: Final = 4  # what each found has to be brought together by one
+_ENOUGH: Final = 4 << 20  # bytes for which a process pays
 
 
 class Comparison(NamedTuple):
@@ -31,9 +34,8 @@ class Comparison(NamedTuple):
 
 def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
     """Sound databases are taken by the column, and all others row by row."""
-    memory = Memory()
     readings = _readings(paths, read_ms)
-    sound = {each: found for each in readings if (found := read_sound(each, memory)) is not None}
+    sound = _sound(readings)
     rows = _row_by_row(readings, sound)
     taken = Taken()
     for each in readings:
@@ -55,6 +57,36 @@ def compare_rows(paths: Iterable[Path], read_ms: int, rules: Rules) -> tuple[Com
 def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
     memory = PacketMemory()
     return [Reading(FIELD, path, read_ms, memory) for path in paths]
+
+
+def _sound(readings: list[Reading]) -> dict[Reading, Sound]:
+    portions = _portions(readings)
+    found: dict[Reading, Sound | None] = {}
+    for portion, answer in zip(portions, side_by_side(_read_sound, portions), strict=True):
+        found.update(zip(portion, answer, strict=True))
+    return {each: sound for each in readings if (sound := found[each]) is not None}
+
+
+def _read_sound(readings: Sequence[Reading]) -> list[Sound | None]:
+    memory = Memory()
+    return [read_sound(each, memory) for each in readings]
+
+
+def _portions(readings: list[Reading]) -> list[list[Reading]]:
+    """About as many bytes in each; as many as there are processors, where there is enough to do for them."""
+    sizes = {each: _bytes(each.path) for each in readings}
+    count = max(1, min(processors(), _PROCESSES, sum(sizes.values()) // _ENOUGH))
+    found: list[list[Reading]] = [[] for _ in range(count)]
+    for each in sorted(readings, key=lambda each: sizes[each], reverse=True):
+        min(found, key=lambda portion: sum(sizes[one] for one in portion)).append(each)
+    return found
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # its reader says so
+        return 0
 
 
 def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Reading, list[Row]]:

@@ -8,6 +8,7 @@ words for what is wrong.
 from __future__ import annotations
 
 from functools import reduce
+from itertools import compress
 from operator import xor
 from typing import NamedTuple
 
@@ -111,12 +112,13 @@ def _log(columns: Columnar, number: int, packets: Packets) -> _Log:
         known = None if log is None else packets.known(log)
         if log is None or known is None:
             raise _Unlike
-        held.versions.update(zip(log.ids, [each.version for each in known], strict=True))
-        held.received.update(zip(log.ids, log.received, strict=True))
-        held.own.update(name for name, own in zip(log.ids, log.own, strict=True) if own)
+        ids = [each.message_id for each in known]  # the same strings for all nodes
+        held.versions.update(zip(ids, [each.version for each in known], strict=True))
+        held.received.update(zip(ids, log.received, strict=True))
+        held.own.update(compress(ids, log.own))
         nick = last_nick(log) or nick
         fingerprint = reduce(xor, [each.fingerprint for each in known], fingerprint)
-        count += len(log.ids)
+        count += len(ids)
     if not count == len(held.versions) == columns.counted(number):
         raise _Unlike
     return _Log(held, nick, fingerprint)
