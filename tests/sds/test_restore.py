@@ -153,3 +153,18 @@ def test_heads_are_the_same_after_a_restart_where_a_child_came_before_its_parent
 
     assert "parent" in mentioned(restarted=False)
     assert mentioned(restarted=False) == mentioned(restarted=True)
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["going on", "restarted"])
+def test_who_is_charged_for_what_was_dropped_is_the_same_after_a_restart(restarted: bool) -> None:
+    """Of those that wait for it, whose message is the first in the log; not whose came first, which no disk tells."""
+    group = Group("a", settle=2000)
+    now = group.now.wall
+    group.give("a", forge("f", "from the future", now + QUIET.max_skew + 5000, "dropped"))
+    group.give("a", forge("z", "dropped", now + 1, "its parent"))
+    group.give("a", forge("d", "child", now + 2, "dropped"))
+    group.tick(6000)
+    if restarted:
+        group.crash("a")
+    group.give("a", forge("z", "its parent", now + 1))
+    assert group["a"].channel.state.requests.missing["dropped"].blamed == "d"

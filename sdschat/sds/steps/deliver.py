@@ -101,8 +101,11 @@ def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[Held]
     waiting = s.incoming.waiting_for.get(message_id)
     if not waiting:
         return []
-    blamed = s.incoming.held[next(iter(waiting))].message.sender_id
-    if note_missing(s, HistoryEntry(message_id, hint, sender_id), blamed):
+    # The first of them in the log: who waited first is on no disk, since what was parked began to wait when it was due.
+    blamed = min(
+        (s.incoming.held[waiter] for waiter in waiting), key=lambda held: (held.lamport, held.message.message_id)
+    )
+    if note_missing(s, HistoryEntry(message_id, hint, sender_id), blamed.message.sender_id):
         return []
     return s.incoming.meet(message_id, gap=True)
 
