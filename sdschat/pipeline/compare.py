@@ -12,11 +12,12 @@ from sdschat.pipeline.processes import processors, side_by_side
 from sdschat.pipeline.reference.audit import Audit, judge
 from sdschat.pipeline.reference.conform import Channel, Silver, conform, latest_nodes
 from sdschat.pipeline.reference.consolidate import canonical
+from sdschat.pipeline.reference.several import logs_that_count
 from sdschat.pipeline.reference.sound import Memory, Sound, read_sound
 from sdschat.pipeline.reference.taken import Row, Taken
 from sdschat.pipeline.reference.witness import Testimony, Witness, testimony
 from sdschat.pipeline.rules import Rules
-from sdschat.pipeline.schemas import FIELD, Log, Message, Node, Quarantine
+from sdschat.pipeline.schemas import FIELD, Log, Node, Quarantine
 from sdschat.pipeline.sources.databases import MAGIC, PacketMemory, Reading, read_database
 
 _WRONG_USE: Final = 2
@@ -36,7 +37,7 @@ def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
     """Sound databases are taken by the column, and all others row by row."""
     readings = _readings(paths, read_ms)
     sound = _sound(readings)
-    rows = _row_by_row(readings, sound)
+    rows = logs_that_count(_row_by_row(readings, sound))
     taken = Taken()
     for each in readings:
         taken.take(rows.get(each, ()))
@@ -48,8 +49,8 @@ def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
 def compare_rows(paths: Iterable[Path], read_ms: int, rules: Rules) -> tuple[Comparison, Silver]:
     """The same with all rows, for whoever wants figures too."""
     taken = Taken()
-    for each in _readings(paths, read_ms):
-        taken.take(_rows(each))
+    for rows in logs_that_count({each: list(read_database(each)) for each in _readings(paths, read_ms)}).values():
+        taken.take(rows)
     silver = conform(taken, rules)
     return _judged(testimony(silver), taken, rules), silver
 
@@ -92,7 +93,7 @@ def _bytes(path: Path) -> int:
 def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Reading, list[Row]]:
     """Rows of the databases that are not sound, and of all of a node that has several: then it takes all rows to say
     which counts. These are taken out of `sound`."""
-    found = {each: _rows(each) for each in readings if each not in sound}
+    found: dict[Reading, list[Row]] = {each: list(read_database(each)) for each in readings if each not in sound}
     databases: dict[str, set[Reading]] = defaultdict(set)
     for each in readings:
         for node in {row.node for row in found.get(each, ()) if not isinstance(row, Quarantine)}:
@@ -103,15 +104,8 @@ def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Re
         if len(group) > 1:
             for each in group & sound.keys():
                 del sound[each]
-                found[each] = _rows(each)
+                found[each] = list(read_database(each))
     return found
-
-
-def _rows(reading: Reading) -> list[Row]:
-    """A log that could be read in part only is not compared; the quarantine says which database that is."""
-    found = list(read_database(reading))
-    whole = {(row.node, row.channel) for row in _nodes(found)}
-    return [row for row in found if not isinstance(row, Message) or (row.node, row.channel) in whole]
 
 
 def _nodes(rows: list[Row]) -> list[Node]:

@@ -21,8 +21,10 @@ def take_logs(intake: Intake, files: Sequence[Seen]) -> None:
     """Of each node the furthest log; where that could not be read to its end, what an older copy has beside it."""
     newest = newest_of(files)
     if newest:
+        before, intake.odd = intake.odd, set()  # a journal with something odd in it breaks no log off
         _take(intake, newest)
         broken = {file.node for file in newest if file.path in intake.odd}
+        intake.odd |= before
         take_logs(intake, [file for file in files if file.node in broken and file not in newest])
 
 
@@ -46,9 +48,10 @@ def _take(intake: Intake, newest: Sequence[Seen]) -> None:
 
 
 def newest_of(files: Iterable[Seen]) -> list[Seen]:
-    """Of each node the database that is furthest: what older copies say of a log counts for nothing."""
+    """Of each node the database that is furthest, of equally far ones the first by path: what other copies say of a log
+    counts for nothing."""
     found: dict[str, Seen] = {}
-    for file in files:
+    for file in sorted(files):
         if file.node and (file.node not in found or file.as_of > found[file.node].as_of):
             found[file.node] = file
     return list(found.values())

@@ -61,3 +61,11 @@ def nth(folder: Path, name: str, index: int) -> tuple[int, str]:
         place, message_id = connection.execute(query, (index,)).fetchone()
     connection.close()
     return place, message_id
+
+
+def one(folder: Path, name: str, query: str) -> str:
+    """A single value."""
+    with sqlite3.connect(database(folder, name)) as connection:
+        found = connection.execute(query).fetchone()[0]
+    connection.close()
+    return str(found)

@@ -18,7 +18,7 @@ from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
-from tests.pipeline.field import NAMES, change, database, forge, nth
+from tests.pipeline.field import NAMES, change, database, forge, nth, one
 
 FLIPS = int(os.environ.get("SDSCHAT_PIPELINE_FLIPS", "60"))
 
@@ -131,6 +131,18 @@ def test_a_store_that_let_packets_go_is_sound(field: Path) -> None:
     assert sound(database(field, "bob"))
 
 
+def test_of_two_copies_of_the_same_age_the_first_by_path_counts(field: Path, tmp_path: Path) -> None:
+    bob, (first, name), (second, _) = database(field, "bob"), nth(field, "bob", 3), nth(field, "bob", 6)
+    saved = shutil.copy(bob, tmp_path / "saved")
+    change(field, "bob", "DELETE FROM log WHERE place = ?", second)
+    shutil.copy(bob, bob.with_name("the other.db"))
+    shutil.copy(saved, bob)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", first)
+    for paths in (databases([field]), databases([field])[::-1]):
+        assert [row.message_id for row in compare(paths, 1, DEFAULT).audit.missing] == [name]
+        both_say_the_same(paths)
+
+
 @pytest.mark.parametrize("seed", range(FLIPS))
 def test_a_flipped_bit_gives_the_same(field: Path, seed: int) -> None:
     draw = random.Random(seed)
@@ -147,18 +159,31 @@ NO_ROW_HAS: tuple[tuple[str, dict[str, object]], ...] = (
     ("log", {"dependencies": "no json"}),
     ("log", {"dependencies": "5"}),
     ("outgoing", {"state": 7}),
+    ("journal", {"deps": "no json"}),
 )
 
 
+def forged(field: Path, table: str, values: dict[str, object]) -> str:
+    """Something of bob's gets a value that no row has, under a checksum that fits. Gives what it is."""
+    place, name = nth(field, "bob", 9)
+    if table == "journal":
+        forge(field, "bob", table, (1 << 40) + 9, **values)
+        return "event 9 of boot "
+    if table == "outgoing":
+        name = one(field, "bob", "SELECT message_id FROM outgoing WHERE place = 1")
+    forge(field, "bob", table, 1 if table == "outgoing" else place, **values)
+    return f"message {name}"
+
+
 @pytest.mark.parametrize(("table", "values"), NO_ROW_HAS)
-def test_a_database_with_a_value_that_no_row_has_is_named_and_the_others_are_compared(
+def test_a_database_with_a_value_that_no_row_has_is_named_with_its_row_and_the_others_are_compared(
     field: Path, table: str, values: dict[str, object]
 ) -> None:
-    place = 1 if table == "outgoing" else nth(field, "bob", 9)[0]
-    forge(field, "bob", table, place, **values)
+    what = forged(field, table, values)
     found = compare(databases([field]), 1, DEFAULT)
     assert [(row.source, row.place) for row in found.quarantine] == [(str(database(field, "bob")), "")]
-    assert {row.nick for row in found.audit.nodes} == {"ann", "cleo"}
+    assert f"(there is a value in it that no row can have: {what}" in found.quarantine[0].reason
+    assert {row.nick for row in found.audit.nodes} == ({*NAMES} if table == "journal" else {"ann", "cleo"})
     both_say_the_same(databases([field]))
 
 

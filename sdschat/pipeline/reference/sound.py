@@ -16,8 +16,9 @@ from sdschat.pipeline.reference.told import Journals, Span
 from sdschat.pipeline.reference.witness import Held, Told, Witness, says_of, witness
 from sdschat.pipeline.schemas import AuditJournal, Declared, Node, Presence
 from sdschat.pipeline.sources.columnar import Columnar, last_nick
-from sdschat.pipeline.sources.databases import UNREADABLE, Reading
+from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.taken_apart import IdLists, Packets
+from sdschat.pipeline.sources.telling import UNREADABLE
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import fingerprint_text
 

@@ -10,8 +10,9 @@ from typing import Any, Final, NamedTuple
 from sdschat.pipeline.reference.conform import DELIVERED
 from sdschat.pipeline.reference.witness import GAP_CLOSED, LOST, Told, note
 from sdschat.pipeline.schemas import AuditJournal
-from sdschat.pipeline.sources.columnar import SEQ_MASK, Columns
+from sdschat.pipeline.sources.columnar import Columns
 from sdschat.pipeline.sources.taken_apart import IdLists
+from sdschat.pipeline.sources.telling import SEQ_MASK
 from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
 

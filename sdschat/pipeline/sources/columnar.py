@@ -11,16 +11,15 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from sdschat.pipeline.sources.databases import BYTES, ROWS
+from sdschat.pipeline.sources.telling import Telling
 from sdschat.sds.rows import AckState, OutgoingRow
 from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.columns import LOG_COLUMNS
 from sdschat.store.errors import told_plainly
-from sdschat.store.evidence import Evidence
 from sdschat.store.history import first_place, last_place
 from sdschat.store.schema import PLACE_BITS
 
 Columns = list[tuple[Any, ...]]
-SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 
 _JOURNAL: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"
 _NEXT: Final = "SELECT min(place) FROM journal WHERE place >= ?"
@@ -63,7 +62,7 @@ class Logged(NamedTuple):
     states: Sequence[str | None]
 
 
-class Columnar(Evidence):
+class Columnar(Telling):
     """Of every generator: `None` for a batch in which something is not as it was written, and then nothing more."""
 
     def __enter__(self) -> Columnar:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.pipeline.sources.packets import Opened, opened
+from sdschat.pipeline.sources.telling import UNREADABLE, Telling
 from sdschat.store.errors import StoreDamaged, StoreError
 from sdschat.store.evidence import Altered, Evidence, Found, Standing
 from sdschat.store.journal import JournalRow
@@ -17,8 +18,6 @@ Row = Journal | Message | Node | Declared | Quarantine
 Open = Callable[[bytes], Opened]
 
 MAGIC: Final = b"SQLite format 3\0"
-# What is raised by values that no program of ours writes, under a checksum that fits or before it is looked at.
-UNREADABLE: Final = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 NOBODYS: Final = "nothing in it says whose it is: it was never used"
 REMEMBERED: Final = 200_000  # packets that are not taken apart again for the next database
 ROWS: Final = 10_000  # a batch, where many are taken at a time
@@ -73,7 +72,7 @@ def damage_told(path: Path) -> Iterator[None]:
 def read_database(reading: Reading) -> Iterator[Row]:
     """Everything in it. What cannot be read is a row of the quarantine, never an error."""
     try:
-        with damage_told(reading.path), Evidence(reading.path) as evidence:
+        with damage_told(reading.path), Telling(reading.path) as evidence:
             node = evidence.node()
             if not node:
                 yield refused(reading, "", NOBODYS)

@@ -12,9 +12,10 @@ import pyarrow.compute
 
 from sdschat.pipeline.schemas import Journal
 from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
-from sdschat.pipeline.sources.columnar import SEQ_MASK, Columnar, Columns
-from sdschat.pipeline.sources.databases import UNREADABLE, Reading, journal_rows
+from sdschat.pipeline.sources.columnar import Columnar, Columns
+from sdschat.pipeline.sources.databases import Reading, journal_rows
 from sdschat.pipeline.sources.taken_apart import IdLists
+from sdschat.pipeline.sources.telling import SEQ_MASK, UNREADABLE
 from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.journal import VERSION
 from sdschat.store.schema import PLACE_BITS

@@ -14,8 +14,9 @@ import pyarrow
 from sdschat.pipeline.schemas import Declared, Message, Node
 from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
 from sdschat.pipeline.sources.columnar import Columnar, Logged, last_nick
-from sdschat.pipeline.sources.databases import REMEMBERED, UNREADABLE, Reading, message_row
+from sdschat.pipeline.sources.databases import REMEMBERED, Reading, message_row
 from sdschat.pipeline.sources.taken_apart import Packets
+from sdschat.pipeline.sources.telling import UNREADABLE
 from sdschat.store.evidence import Found
 from sdschat.store.journal import fingerprint_text
 from sdschat.wire.parts import parts
