@@ -18,7 +18,7 @@ from sdschat.pipeline.schemas import Journal, Packet, Quarantine, Whole, ddl
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from sdschat.pipeline.sources.straight import Note
+    from sdschat.pipeline.sources.straight import Note, Wanted
     from sdschat.pipeline.sources.survey import Seen
 
 KEYS: Final[dict[type, tuple[str, ...]]] = {
@@ -93,20 +93,32 @@ class Intake:
 
     def write(self, table: type, paths: Sequence[str], other: type | None = None) -> list[Note]:
         """All that these files have of a table, as it is read, without asking what is there."""
+        from sdschat.pipeline.sources.straight import Wanted
+
+        wanted = Wanted(paths, table, other, self.run_id, self.read_ms)
+        folder = self.lake.folder_for_tasks(table)
+        found = self._by_spark(wanted) if folder is None else self._by_tasks(wanted, folder)
+        count = sum(note.rows for note in found)
+        self.count(table, count, count)
+        self.odd |= {note.source for note in found if note.odd}
+        return found
+
+    def _by_tasks(self, wanted: Wanted, folder: Path) -> list[Note]:
+        """Each task writes what it reads, which takes half as long as handing every row to Spark."""
+        from sdschat.pipeline.sources.straight import write_rows
+
+        return write_rows(self.lake.spark, wanted, folder)
+
+    def _by_spark(self, wanted: Wanted) -> list[Note]:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F
 
         from sdschat.pipeline.sources.straight import notes, rows_of
 
         seen = Observation()
-        rows = rows_of(self.lake.spark, paths, table, self.run_id, self.read_ms, other)
-        noted = rows.observe(seen, F.collect_list("note").alias("notes"))
-        self.lake.append(table, noted.where("note IS NULL"))
-        found = notes(seen.get["notes"])
-        count = sum(note.rows for note in found)
-        self.count(table, count, count)
-        self.odd |= {note.source for note in found if note.odd}
-        return found
+        noted = rows_of(self.lake.spark, wanted).observe(seen, F.collect_list("note").alias("notes"))
+        self.lake.append(wanted.table, noted.where("note IS NULL"))
+        return notes(seen.get["notes"])
 
     def append(self, table: type, rows: DataFrame, read: int) -> None:
         from pyspark.sql import Observation

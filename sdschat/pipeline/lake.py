@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.pipeline import schemas
@@ -51,7 +52,8 @@ PLACES: Final[dict[type, str]] = {
 _VERSION_FILE: Final = "_schema"
 _LOCK_FILE: Final = ".lock"
 _PATTERN: Final = re.compile(r"[\[\]{}*?\\]")
-_UNLIKE: Final = ("raw", "digest", "place")
+_FILE: Final = re.compile("file:///(?!/)")
+UNLIKE: Final = ("raw", "digest", "place")
 # Files are put in place as each task ends. Otherwise those that somebody left who was killed in between would be put in
 # place with those of the next, who could not see them when he looked at what is there.
 _AT_ONCE: Final = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
@@ -61,7 +63,8 @@ class Lake:
     def __init__(self, spark: SparkSession, root: str) -> None:
         """Raises PipelineProblem where there is a lake of a newer program."""
         self.spark = spark
-        self.root = root.rstrip("/") if "://" in root else str(Path(root).absolute())
+        self.folder = folder_of(root)
+        self.root = root.rstrip("/") if "://" in root else str(self.folder)
         self._check_version()
 
     def path(self, table: type) -> str:
@@ -79,7 +82,7 @@ class Lake:
     def append(self, table: type, rows: DataFrame) -> None:
         chosen = rows.select(*table.__annotations__).write.mode("append")
         # Looking for values that repeat where none does costs more than writing them.
-        plain = {f"parquet.enable.dictionary#{name}": "false" for name in _UNLIKE if name in table.__annotations__}
+        plain = {f"parquet.enable.dictionary#{name}": "false" for name in UNLIKE if name in table.__annotations__}
         chosen.options(**plain, **_AT_ONCE).parquet(self.path(table))
 
     def replace(self, table: type, rows: DataFrame) -> DataFrame:
@@ -91,21 +94,30 @@ class Lake:
         """As `replace`, of rows that are here."""
         return self.replace(table, self.spark.createDataFrame(list(rows), ddl(table)))
 
+    def folder_for_tasks(self, table: type) -> Path | None:
+        """Where tasks may write files of a table by themselves: where all of Spark is on this machine, and takes the
+        folder of the lake for the one that it is here. Not every Spark looks for a path on the disk."""
+        if self.folder is None or not str(self.spark.conf.get("spark.master", "")).startswith("local"):
+            return None
+        with TemporaryDirectory(prefix=".here-", dir=self.folder) as probe:
+            there = read_parquet(self.spark, f"{self.root}/{Path(probe).name}", "nothing INT")
+        return None if there is None else self.folder / PLACES[table]
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Two that take in at once would both find the same rows lacking, and Spark tidies away what others are
-        writing. Of a lake elsewhere nobody here can tell. Raises PipelineProblem."""
-        if "://" in self.root:
+        writing. Of a lake that is in no folder nobody here can tell. Raises PipelineProblem."""
+        if self.folder is None:
             yield
             return
         busy = f"another ingest is writing to {self.root}; wait for it to end, and start this one again."
-        with alone(Path(self.root) / _LOCK_FILE, busy):
+        with alone(self.folder / _LOCK_FILE, busy):
             yield
 
     def _check_version(self) -> None:
-        if "://" in self.root:
+        if self.folder is None:
             return  # there, Parquet's own columns have to say it
-        file = Path(self.root) / _VERSION_FILE
+        file = self.folder / _VERSION_FILE
         if file.exists():
             found = json.loads(file.read_text())["version"]
             if found > VERSION:
@@ -118,6 +130,13 @@ class Lake:
         fresh = file.with_name(f".{_VERSION_FILE}.new")
         fresh.write_text(json.dumps({"version": VERSION}))
         fresh.replace(file)
+
+
+def folder_of(root: str) -> Path | None:
+    """Of a lake in a folder, which may be written as a URI too."""
+    if _FILE.match(root):
+        return Path(root.removeprefix("file://"))
+    return None if "://" in root else Path(root).absolute()
 
 
 def as_it_is(path: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.needs import needs_module
 from tests.pipeline.field import WORDS, change, database, nth, talk
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from sdschat.pipeline.lake import Lake
 
@@ -25,6 +26,9 @@ needs_module("pyspark")
 needs_module("pyarrow")
 
 from sdschat.pipeline.known import taken_already  # noqa: E402
+from sdschat.pipeline.sdp import journal  # noqa: E402
+from sdschat.pipeline.sources.databases import PacketMemory, Reading  # noqa: E402
+from sdschat.pipeline.sources.files import read_file  # noqa: E402
 from sdschat.pipeline.sources.survey import Seen  # noqa: E402
 
 
@@ -102,6 +106,9 @@ def test_who_was_killed_before_the_end_takes_the_rest(spark: SparkSession, field
 
     class Dying(Lake):
         lives = 0
+
+        def folder_for_tasks(self, table: type) -> None:
+            """So that all that is written is counted below."""
 
         def append(self, table: type, rows: DataFrame) -> None:
             if self.lives == 0:
@@ -211,16 +218,62 @@ def test_a_lake_may_have_brackets_in_its_name(spark: SparkSession, field: Path, 
     made = Lake(spark, str(tmp_path / "lake [1] {a} #2 ?"))
     first = added(made, [database(field, "ann")], read_ms=1)
     assert made.read(Journal).count() == first["journal"] > 0
+    assert journal(spark, made.root).count() == first["journal"]  # as a declared pipeline reads it
     assert added(made, [database(field, "ann")], read_ms=2) == {"file": 0}
 
 
-def test_only_one_at_a_time_takes_in(spark: SparkSession, field: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_only_one_at_a_time_takes_in(spark: SparkSession, field: Path, tmp_path: Path, scheme: str) -> None:
     from sdschat.pipeline.lake import Lake
 
-    made = Lake(spark, str(tmp_path / "lake"))
+    made = Lake(spark, f"{scheme}{tmp_path}/lake")
     with made.alone(), pytest.raises(PipelineProblem, match="another ingest is writing"):
         added(Lake(spark, made.root), [database(field, "ann")], read_ms=1)
     assert made.there(Journal) is None
+
+
+def test_a_lake_at_a_uri_of_files_is_the_folder(spark: SparkSession, field: Path, tmp_path: Path) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    added(Lake(spark, f"file://{tmp_path}/lake"), [database(field, "ann")], read_ms=1)
+    assert added(Lake(spark, f"{tmp_path}/lake"), [database(field, "ann")], read_ms=2) == {"file": 0}
+
+
+def plain(table: type, row: Row) -> object:
+    values: dict[str, Any] = row.asDict()
+    for name, value in values.items():
+        values[name] = tuple(value) if isinstance(value, list) else bytes(value) if type(value) is bytearray else value
+    return table(**values)
+
+
+@pytest.mark.parametrize("by_tasks", [True, False])
+def test_tasks_that_write_files_themselves_write_what_spark_would(
+    spark: SparkSession, field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_tasks: bool
+) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    made = Lake(spark, str(tmp_path / "lake"))
+    paths = [database(field, "ann"), database(field, "bob")]
+    if not by_tasks:
+        monkeypatch.setattr(made, "folder_for_tasks", lambda table: None)
+    added(made, paths, read_ms=1)
+    files = [*(tmp_path / "lake/bronze/journal").iterdir()]
+    assert any(path.name == "_SUCCESS" for path in files) == (not by_tasks)
+    memory = PacketMemory()
+    wanted = [row for path in paths for row in read_file(Reading(FIELD, path, 1, memory))]
+    for table in (Journal, Message, Node):
+        found = Counter(plain(table, row) for row in made.read(table).collect())
+        assert found == Counter(row for row in wanted if type(row) is table)
+
+
+def test_where_spark_looks_for_paths_elsewhere_no_task_writes_by_itself(spark: SparkSession, tmp_path: Path) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    made = Lake(spark, str(tmp_path / "lake"))
+    assert made.folder_for_tasks(Journal) == tmp_path / "lake/bronze/journal"
+    made.root = str(tmp_path / "another")
+    assert made.folder_for_tasks(Journal) is None
+    assert [path.name for path in (tmp_path / "lake").iterdir()] == ["_schema"]
 
 
 def whole(digest: str, as_of: int, read_ms: int, node: str = "ann") -> Whole:

@@ -64,6 +64,20 @@ def test_the_submit_command_is_printed() -> None:
     assert "spark.kubernetes.container.image" in result.output
 
 
+@pytest.mark.parametrize("name", ["lake [1] {a} * #2 ?", 'it\'s "so"', "back\\slash", "seen: no"])
+def test_a_declarative_project_takes_names_as_they_are(tmp_path: Path, name: str) -> None:
+    written = init_sdp(tmp_path / name, f"/data/{name}")
+    settings, code = (path.read_text(encoding="utf-8") for path in sorted(written, key=lambda path: path.suffix)[::-1])
+    values = {
+        target.id: ast.literal_eval(each.value)
+        for each in ast.parse(code).body
+        if isinstance(each, ast.Assign) and isinstance(target := each.targets[0], ast.Name)
+    }
+    assert values == {"LAKE": f"/data/{name}"}
+    storage = next(line for line in settings.splitlines() if line.startswith("storage: "))
+    assert json.loads(storage.removeprefix("storage: ")) == f"file://{tmp_path / name}/storage"
+
+
 def test_a_declarative_project_is_written_once(tmp_path: Path) -> None:
     written = init_sdp(tmp_path / "nightly", "/data/lake")
     assert sorted(path.name for path in written) == ["spark-pipeline.yml", "tables.py"]

@@ -33,11 +33,13 @@ settle_option: Final = click.option(
 @contextmanager
 def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]:
     """A session and the lake in it; a new lake only where `fresh` says so."""
-    if not fresh and "://" not in root and not Path(root).is_dir():
+    from sdschat.pipeline.lake import Lake, folder_of
+
+    folder = folder_of(root)
+    if not fresh and folder is not None and not folder.is_dir():
         raise Problem(
             f"There is no lake in {root}. Make one with `sdschat pipeline ingest SOURCE… --lake {root}`.", WRONG_USE
         )
-    from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import spark
 
     with spark(where) as session:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from sdschat.pipeline.lake import PLACES, as_it_is
 from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.schemas import Journal, ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _TEMPLATES: Final = Path(__file__).parent / "template"
 
@@ -18,9 +25,21 @@ def init_sdp(folder: Path, lake: str) -> list[Path]:
     for _, target in targets:
         if target.exists():
             raise PipelineProblem(f"{target} is there already. Name another folder, or move it away.", 2)
+    values = {"@LAKE@": lake, "@STORAGE@": f"file://{folder.absolute()}/storage"}
     for source, target in targets:
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = source.read_text(encoding="utf-8").replace("@LAKE@", lake).replace("@STORAGE@", str(folder.absolute()))
-        target.write_text(text, encoding="utf-8")
+        target.write_text(_filled(source.read_text(encoding="utf-8"), values), encoding="utf-8")
         written.append(target)
     return written
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """Values stand in quotes, as Python and YAML both read them, whatever is in them."""
+    for name, value in values.items():
+        text = text.replace(name, json.dumps(value))
+    return text
+
+
+def journal(spark: SparkSession, lake: str) -> DataFrame:
+    """All events in a lake, without asking Spark anything: declared pipelines forbid it while they are built."""
+    return spark.read.schema(ddl(Journal)).parquet(as_it_is(f"{lake}/{PLACES[Journal]}"))

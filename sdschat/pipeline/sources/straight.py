@@ -1,10 +1,13 @@
 """Rows of one table as they stand in the files, for writing them down as they are read. `sdschat_rows` is a Python data
-source of the table's columns and `note`: after the rows of each file comes one that has nothing but a note about it."""
+source of the table's columns and `note`: after the rows of each file comes one that has nothing but a note about it.
+Given a folder, its tasks write the rows there themselves, and there are notes alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,6 +18,7 @@ from sdschat.pipeline.schemas import Quarantine, columns, ddl
 from sdschat.pipeline.sources.batch import ARROW
 from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.file_batches import Memory, file_batches
+from sdschat.pipeline.sources.part import Part, tidy
 from sdschat.pipeline.sources.staged import FilesReader, tables_of
 
 if TYPE_CHECKING:
@@ -30,13 +34,33 @@ class Note(NamedTuple):
     others: list[list[Any]]  # rows of the other table that was asked for, which has few
 
 
-def rows_of(
-    spark: SparkSession, paths: Iterable[str], table: type, run_id: str, read_ms: int, other: type | None = None
-) -> DataFrame:
+class Wanted(NamedTuple):
+    """What is to be read: a table, of some files, and another one of which there are few rows."""
+
+    paths: Sequence[str]
+    table: type
+    other: type | None
+    run_id: str
+    read_ms: int
+
+
+def rows_of(spark: SparkSession, wanted: Wanted) -> DataFrame:
+    return _load(spark, wanted, {})
+
+
+def write_rows(spark: SparkSession, wanted: Wanted, folder: Path) -> list[Note]:
+    """Into a folder that all tasks see as the same. What others left there half-written is tidied away."""
+    tidy(folder)
+    options = {"into": str(folder), "token": uuid.uuid4().hex}
+    return notes(row["note"] for row in _load(spark, wanted, options).collect())
+
+
+def _load(spark: SparkSession, wanted: Wanted, more: dict[str, str]) -> DataFrame:
     spark.dataSource.register(Rows)
+    tables = [each.__name__ for each in (wanted.table, wanted.other) if each]
     options = {
-        "paths": json.dumps(list(paths)), "tables": json.dumps([each.__name__ for each in (table, other) if each]),
-        "run_id": run_id, "read_ms": str(read_ms),
+        "paths": json.dumps(list(wanted.paths)), "tables": json.dumps(tables), "run_id": wanted.run_id,
+        "read_ms": str(wanted.read_ms), **more,
     }  # fmt: skip
     return spark.read.format(_NAME).options(**options).load()
 
@@ -51,10 +75,12 @@ class Rows(DataSource):
         return _NAME
 
     def schema(self) -> str:
-        return f"{ddl(tables_of(dict(self.options))[0])}, note STRING"
+        options = dict(self.options)
+        return "note STRING" if "into" in options else f"{ddl(tables_of(options)[0])}, note STRING"
 
     def reader(self, schema: Any) -> RowsReader:
-        return RowsReader(dict(self.options))
+        options = dict(self.options)
+        return WritingReader(options) if "into" in options else RowsReader(options)
 
 
 class RowsReader(FilesReader):
@@ -77,6 +103,25 @@ class RowsReader(FilesReader):
                 others += [list(row) for row in zip(*(batch.columns[name].to_pylist() for name in names), strict=True)]
         note = json.dumps(Note(str(reading.path), count, odd, others))
         yield _record_batch(table, 1, {"note": pyarrow.array([note])})
+
+
+class WritingReader(RowsReader):
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self.folder = Path(options["into"])
+        self.token = options["token"]
+
+    def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
+        """A task that is done again writes the same file again."""
+        name = f"part-{self.token}-{blake2b(json.dumps(partition.value).encode(), digest_size=8).hexdigest()}"
+        told = []
+        with Part(self.folder / f"{name}.zstd.parquet") as part:
+            for batch in super().read(partition):
+                if batch["note"].null_count:
+                    part.write(batch.drop_columns(["note"]))
+                else:
+                    told.append(batch.select(["note"]))
+        yield from told
 
 
 def _record_batch(table: type, count: int, given: Any) -> pyarrow.RecordBatch:

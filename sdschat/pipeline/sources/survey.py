@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NAME: Final = "sdschat_files"
-_CHUNK: Final = 1 << 20
 _BESIDE: Final = ("", "-wal")  # what a database has written lately is in a file of its own
 
 
@@ -115,11 +114,9 @@ def _digest(path: Path) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for end in _BESIDE:
         beside = path.with_name(path.name + end)
-        if end and not beside.exists():
-            continue
-        with open(beside, "rb") as file:
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
+        if not end or beside.exists():
+            with open(beside, "rb") as file:
+                hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()
 
 
