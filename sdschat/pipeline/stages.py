@@ -11,6 +11,7 @@ from sdschat.pipeline.transforms.consolidate import K
 from sdschat.pipeline.transforms.consolidate import consolidate as canonical
 from sdschat.pipeline.transforms.filters import filters
 from sdschat.pipeline.transforms.fingerprint import fingerprints
+from sdschat.pipeline.transforms.kept import keeping
 from sdschat.pipeline.transforms.silver import Silver
 
 
@@ -18,7 +19,8 @@ def refine(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> Silver:
     """Bronze to silver."""
     nodes = conform.latest_nodes(lake.read(tables.Node))
     events = lake.replace(tables.Event, conform.events(lake.read(tables.Journal)))
-    copies = lake.replace(tables.Copy, conform.copies(lake.read(tables.Message), events, nodes))
+    held = conform.in_order(conform.copies(lake.read(tables.Message), events, nodes))
+    copies = lake.replace(tables.Copy, held)
     lake.replace(tables.Presence, conform.presences(nodes, events, copies, rules))
     lake.replace(tables.Fingerprint, fingerprints(copies, k))
     return silver(lake)
@@ -34,20 +36,17 @@ def silver(lake: Lake) -> Silver:
 
 def consolidate(lake: Lake, k: int = K) -> None:
     """Silver to the canonical log."""
-    lake.replace(tables.Log, canonical(lake.read(tables.Copy), k))
+    with keeping() as keep:
+        lake.replace(tables.Log, canonical(lake.read(tables.Copy), k, keep))
 
 
 def audit(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> None:
     """Silver and the canonical log to the tables of the verdict."""
     found, log = silver(lake), lake.read(tables.Log)
-    near = judge.Suspects(*(rows.persist() for rows in judge.suspects(found, log, k)))
-    try:
-        wrong = judge.evidence(found, log, near, rules, k)
+    with keeping() as keep:
+        wrong = judge.evidence(found, log, rules, keep, k)
         lacking = lake.replace(tables.AuditMissing, wrong.missing)
         findings = lake.replace(tables.AuditFinding, wrong.findings)
-    finally:
-        for rows in near:
-            rows.unpersist()
     nodes = lake.replace(tables.AuditNode, judge.audit_nodes(found, lacking, findings))
     lake.replace(tables.AuditChannel, judge.audit_channels(nodes, log, lacking, findings))
     lake.replace(tables.AuditJournal, judge.audit_journals(found.events))

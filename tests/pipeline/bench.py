@@ -63,8 +63,8 @@ def _rows(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
     lost = make_copies(folder / "copies", options.rows)
     with session(bars, options) as spark:
         engines(bars, spark, folder / "copies", options.rows, lost)
-        conform(bars, spark, folder / "copies", folder / "rows", options.rows)
-        stages(bars, spark, folder / "copies", folder / "rows", options.rows, lost)
+        silver = conform(bars, spark, folder / "copies", folder / "rows", options.rows)
+        stages(bars, spark, silver, folder / "rows", options.rows, lost)
 
 
 def _ingest(bars: Bars, folder: Path, options: argparse.Namespace) -> None:

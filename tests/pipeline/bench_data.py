@@ -24,11 +24,13 @@ _STEP = 500  # messages in a transaction
 
 
 def make_copies(path: Path, count: int) -> int:
-    """Deliveries of messages by nodes; some nodes lack some of a hundredth of them. Gives how many are missing."""
+    """Deliveries of messages by nodes, in the order of the logs, as silver is; some nodes lack some of a hundredth of
+    them. Gives how many are missing."""
     messages = count // NODES
     draw = np.random.default_rng(1)
-    node = np.repeat(np.arange(NODES), messages)
-    message = np.tile(np.arange(messages), NODES)
+    by_channel = np.argsort(np.arange(messages) % len(CHANNELS), kind="stable")
+    message = np.repeat(by_channel, NODES)
+    node = np.tile(np.arange(NODES), messages)
     stretch = (message >= messages // 3) & (message < messages // 3 + max(1, messages // 100))
     lost = (node < len(WITH_GAPS)) & stretch & (draw.random(len(node)) < 0.2)
     node, message = node[~lost], message[~lost]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sdschat.pipeline.schemas import Copy, ddl
-from tests.pipeline.bench_data import NODES
+from sdschat.pipeline.schemas import Copy, Presence, ddl
+from tests.pipeline.bench_data import NODES, members
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,15 +26,13 @@ class Questions:
 def of_spark(spark: SparkSession, path: Path) -> Questions:
     from pyspark.sql import functions as F
 
-    from sdschat.pipeline.transforms.fingerprint import fingerprints, in_buckets
+    from sdschat.pipeline.transforms.fingerprint import divergent, fingerprints, in_buckets
 
     copies = spark.read.schema(ddl(Copy)).parquet(str(path))
+    presences = spark.createDataFrame(members(), ddl(Presence))
 
     def differing() -> DataFrame:
-        sums = fingerprints(copies).groupBy("run_id", "channel", "bucket").agg(
-            F.count("*").alias("nodes"), F.count_distinct("n", "x1", "x2").alias("kinds")
-        )  # fmt: skip
-        return sums.where((F.col("kinds") > 1) | (F.col("nodes") < NODES)).select("run_id", "channel", "bucket")
+        return divergent(fingerprints(copies), presences)
 
     def missing() -> int:
         part = in_buckets(copies, differing())

@@ -33,22 +33,24 @@ def engines(bars: Bars, spark: SparkSession, copies: Path, count: int, lost: int
         assert what != MISSING or answers["DuckDB"] == lost
 
 
-def conform(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: int) -> None:
-    """Bronze messages, a twentieth of them in two readings, to one row for each copy of a message."""
+def conform(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: int) -> Path:
+    """Bronze messages, a twentieth of them in two readings, to one row for each copy of a message. Gives where."""
     from sdschat.pipeline.lake import Lake, no_rows
     from sdschat.pipeline.transforms.conform import copies as conformed
+    from sdschat.pipeline.transforms.conform import in_order
 
     lake = Lake(spark, str(folder / "bronze-lake"))
     make_messages(copies, Path(lake.path(Message)))
     held, nodes = lake.read(Message), spark.createDataFrame(readings(), ddl(Node))
     with bars(f"{count:,} rows: bronze to silver", "Spark", count, Bar(4, 75) if count >= FULL else None):
-        silver = lake.replace(Copy, conformed(held, no_rows(spark, Event), nodes))
+        silver = lake.replace(Copy, in_order(conformed(held, no_rows(spark, Event), nodes)))
     assert silver.count() == spark.read.parquet(str(copies)).count()
     size = sum(path.stat().st_size for path in Path(lake.path(Copy)).rglob("*.parquet"))
     bars.tell("a row of silver", "", size / count, "B/row", Bar(4, 10, "B/row") if count >= FULL else None)
+    return Path(lake.path(Copy))
 
 
-def stages(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: int, lost: int) -> None:
+def stages(bars: Bars, spark: SparkSession, silver: Path, folder: Path, count: int, lost: int) -> None:
     """As `sdschat pipeline audit` does them, tables and all."""
     from sdschat.pipeline import stages as do
     from sdschat.pipeline.lake import Lake
@@ -56,7 +58,7 @@ def stages(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: i
 
     lake = Lake(spark, str(folder / "lake"))
     (folder / "lake" / "silver").mkdir(parents=True)
-    Path(lake.path(Copy)).symlink_to(copies)
+    Path(lake.path(Copy)).symlink_to(silver)
     lake.keep(Presence, members())
     lake.keep(Node, readings())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,6 +41,14 @@ def rows(found: DataFrame, table: type[R]) -> list[R]:
         for each in (row.asDict() for row in found.select(*columns(table)).collect())
     ]
     return sorted(plain, key=repr)
+
+
+def plan_of(found: DataFrame) -> str:
+    """What Spark would do for it, in its words."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        found.explain()
+    return said.getvalue()
 
 
 def lake_of(spark: SparkSession, root: Path, taken: Taken) -> Lake:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from typing import TYPE_CHECKING
 
 from sdschat.pipeline.reference.consolidate import place_hash
 from sdschat.pipeline.schemas import Copy, Fingerprint, Log, Presence
 from tests.needs import needs_module
-from tests.pipeline.frames import frame, rows
+from tests.pipeline.frames import frame, plan_of, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,10 +72,7 @@ def test_fingerprints_need_one_shuffle_and_no_join(spark: SparkSession) -> None:
     """What is read of every row must stay cheap: the plan says whether it does."""
     from sdschat.pipeline.transforms.fingerprint import fingerprints
 
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        fingerprints(frame(spark, Copy, [copy("ann", "a", 1)])).explain()
-    plan = said.getvalue()
+    plan = plan_of(fingerprints(frame(spark, Copy, [copy("ann", "a", 1)])))
     assert plan.count("Exchange") == 1
     assert "Join" not in plan
     assert "Window" not in plan

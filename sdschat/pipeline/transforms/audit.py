@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame
@@ -11,18 +12,20 @@ from sdschat.pipeline import rules as words
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import FAULTS, AuditChannel, AuditJournal, AuditNode
 from sdschat.pipeline.transforms import findings as look
-from sdschat.pipeline.transforms.columns import CHANNEL, MEMBER, table
+from sdschat.pipeline.transforms.columns import CHANNEL, HELD, MEMBER, table
 from sdschat.pipeline.transforms.conform import BOOT
 from sdschat.pipeline.transforms.consolidate import K
 from sdschat.pipeline.transforms.fingerprint import divergent, in_buckets
-from sdschat.pipeline.transforms.missing import extras, last_held, missing, shown
+from sdschat.pipeline.transforms.kept import Keep
+from sdschat.pipeline.transforms.missing import ended, extras, lacking, last_held, missing, shown
+from sdschat.pipeline.transforms.signs import Signs, signs
 from sdschat.pipeline.transforms.silver import Silver
 
 
 class Suspects(NamedTuple):
     """Where not everybody has the same, as far as fingerprints could tell."""
 
-    copies: DataFrame  # Copy
+    copies: DataFrame  # Copy, what all copies should have alike
     log: DataFrame  # Log
 
 
@@ -31,37 +34,51 @@ class Evidence(NamedTuple):
     findings: DataFrame  # AuditFinding
 
 
-def suspects(silver: Silver, log: DataFrame, k: int = K) -> Suspects:
-    """Several questions are asked of these: whoever asks them had better keep the rows. Asks Spark between which times
-    the differences lie, which spares it whole files where these are in the order of the logs."""
-    buckets = divergent(silver.fingerprints, silver.presences)
+def suspects(silver: Silver, log: DataFrame, keep: Keep, k: int = K) -> Suspects:
+    """Asks Spark between which times the differences lie, which spares it most of what it would read: silver and the
+    log are in the order of time."""
+    buckets = keep(divergent(silver.fingerprints, silver.presences))
     first, last = buckets.agg(F.min("bucket"), F.max("bucket")).collect()[0]
+    alike = silver.copies.select(*HELD, "lamport", "sender", "deps", "digest", "damage")
     if first is None:
-        return Suspects(silver.copies.where(F.lit(False)), log.where(F.lit(False)))
+        return Suspects(alike.where(F.lit(False)), log.where(F.lit(False)))
     near = F.col("lamport").between(first << k, (last + 1 << k) - 1)
-    return Suspects(in_buckets(silver.copies.where(near), buckets, k), in_buckets(log.where(near), buckets, k))
+    return Suspects(keep(in_buckets(alike.where(near), buckets, k)), keep(in_buckets(log.where(near), buckets, k)))
 
 
-def evidence(silver: Silver, log: DataFrame, near: Suspects, rules: Rules, k: int = K) -> Evidence:
-    """Everything that is wrong, looked for message by message only among the suspects."""
+def evidence(silver: Silver, log: DataFrame, rules: Rules, keep: Keep, k: int = K) -> Evidence:
+    """Everything that is wrong, looked for message by message only where something can be."""
+    near = suspects(silver, log, keep, k)
+    seen = signs(silver.copies, log, near.copies, near.log, rules)
     told = shown(silver.events)
-    extra = extras(near.log, near.copies, silver.presences, told)
-    newest = last_held(silver.copies, silver.fingerprints, k)
-    lacking = missing(near.log, near.copies, newest, silver.presences, silver.declared, told, extra, rules)
-    found = [
-        look.altered(silver.copies, log),
-        look.contents(near.copies, log),
-        look.orders(near.copies, silver.copies, log),
-        look.counts(silver.nodes),
-        look.gaps(silver.declared, log),
-        look.causes(silver.events, log, silver.presences),
-        look.clocks(log, silver.copies, rules),
-        look.extra_findings(extra),
-    ]
-    every = found[0]
-    for each in found[1:]:
-        every = every.unionByName(each)
-    return Evidence(lacking, every)
+    extra = extras(near.log, near.copies, silver.presences, told) if seen.alone else None
+    lack = keep(lacking(near.log, near.copies, silver.presences, extra))
+    late = keep(lack.where(ended(rules)).select(*MEMBER).distinct())
+    newest = None if late.isEmpty() else last_held(silver.copies, silver.fingerprints, late, k)
+    return Evidence(
+        missing(lack, newest, silver.declared, told, rules), _findings(silver, log, near, seen, extra, rules)
+    )
+
+
+def _findings(
+    silver: Silver, log: DataFrame, near: Suspects, seen: Signs, extra: DataFrame | None, rules: Rules
+) -> DataFrame:
+    found = [look.counts(silver.nodes), look.gaps(silver.declared, log)]
+    if seen.damaged:
+        found.append(look.altered(silver.copies, log))
+    if seen.unlike:
+        found += [look.contents(near.copies, log), look.orders(near.copies, silver.copies, log)]
+    if seen.dependencies:
+        found += [look.causes(silver.events, log, silver.presences), look.late(log)]
+    if seen.outside:
+        found.append(look.outside(log))
+    if seen.twice:
+        found.append(look.twice(log))
+    if seen.early:
+        found.append(look.early(silver.copies, log, rules))
+    if extra is not None:
+        found.append(look.extra_findings(extra))
+    return functools.reduce(DataFrame.unionByName, found)
 
 
 def audit_nodes(silver: Silver, lacking: DataFrame, found: DataFrame) -> DataFrame:

@@ -7,7 +7,18 @@ from pyspark.sql import functions as F
 
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import Copy, Declared, Event, Node, Presence
-from sdschat.pipeline.transforms.columns import DELIVERED, HELD, MEMBER, MESSAGE, READING, at, latest, table, text
+from sdschat.pipeline.transforms.columns import (
+    CHANNEL,
+    DELIVERED,
+    HELD,
+    MEMBER,
+    MESSAGE,
+    READING,
+    at,
+    latest,
+    table,
+    text,
+)
 
 BOOT = ("run_id", "node", "boot")
 _OF_LOG = (*(name for name in Copy.__annotations__ if name != "origin"), *READING, "gone")
@@ -54,6 +65,12 @@ def copies(messages: DataFrame, events: DataFrame, nodes: DataFrame) -> DataFram
         text(None).alias("damage"),
     )
     return table(logged, Copy).unionByName(table(heard, Copy))
+
+
+def in_order(copies: DataFrame) -> DataFrame:
+    """Copy -> Copy, each part in the order of the log. So it is small, what is of one message comes together, and
+    whoever looks for a time reads little else."""
+    return copies.sortWithinPartitions(*CHANNEL, "lamport", "message_id", "node")
 
 
 def presences(nodes: DataFrame, events: DataFrame, copies: DataFrame, rules: Rules) -> DataFrame:

@@ -9,14 +9,19 @@ from pyspark.sql import functions as F
 
 from sdschat.pipeline.schemas import Log
 from sdschat.pipeline.transforms.columns import CHANNEL, MESSAGE, bucket, table
+from sdschat.pipeline.transforms.kept import Keep
 
 K: Final = 17  # a bucket is 131 s of Lamport time: about a thousand messages where many talk
 _VERSION: Final = ("lamport", "sender", "deps", "digest")
 
 
-def consolidate(copies: DataFrame, k: int = K) -> DataFrame:
-    """Copy -> Log."""
-    return numbered(agreed(copies), k)
+def _as_it_is(rows: DataFrame) -> DataFrame:
+    return rows
+
+
+def consolidate(copies: DataFrame, k: int = K, keep: Keep = _as_it_is) -> DataFrame:
+    """Copy -> Log. Without `keep` every copy is read twice."""
+    return numbered(keep(agreed(copies)), k)
 
 
 def agreed(copies: DataFrame) -> DataFrame:

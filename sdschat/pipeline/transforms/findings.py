@@ -5,9 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.rules import MAX_LAMPORT, Rules
+from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import FAULTS, AuditFinding
 from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, at, table, text
+from sdschat.pipeline.transforms.signs import is_early, is_outside
 
 
 def finding(rows: DataFrame, kind: str, detail: Column | str, other: Column | None = None) -> DataFrame:
@@ -117,28 +118,32 @@ def with_dependencies(log: DataFrame) -> DataFrame:
     return named.join(known, [*CHANNEL, "dependency"])
 
 
-def clocks(log: DataFrame, copies: DataFrame, rules: Rules) -> DataFrame:
-    """Log, Copy."""
-    by_sender = log.withColumn("node", F.col("sender"))
-    out = by_sender.where((F.col("lamport") <= 0) | (F.col("lamport") > MAX_LAMPORT))
-    late = with_dependencies(log).withColumn("node", F.col("sender"))
-    late = late.where(F.col("dependency_lamport") >= F.col("lamport"))
-    twice = by_sender.withColumn("first", F.min("message_id").over(Window.partitionBy(*CHANNEL, "sender", "lamport")))
-    early = copies.where(~F.col("own") & F.col("damage").isNull()).where(
-        F.col("lamport") > F.col("received_ms") + rules.max_skew
-    )
+def outside(log: DataFrame) -> DataFrame:
+    """Log."""
+    rows = log.withColumn("node", F.col("sender")).where(is_outside())
+    return finding(rows, "clock", "its Lamport time is out of bounds")
+
+
+def late(log: DataFrame) -> DataFrame:
+    """Log."""
+    rows = with_dependencies(log).withColumn("node", F.col("sender"))
+    undated = rows.where(F.col("dependency_lamport") >= F.col("lamport"))
+    return finding(undated, "clock", "not dated after what it depends on", F.col("dependency"))
+
+
+def twice(log: DataFrame) -> DataFrame:
+    """Log."""
+    time = Window.partitionBy(*CHANNEL, "sender", "lamport")
+    rows = log.withColumn("node", F.col("sender")).withColumn("first", F.min("message_id").over(time))
+    others = rows.where(F.col("first") != F.col("message_id"))
+    return finding(others, "clock", "its sender gave this time to another message too", F.col("first"))
+
+
+def early(copies: DataFrame, log: DataFrame, rules: Rules) -> DataFrame:
+    """Copy, Log."""
     places = log.select(*MESSAGE, "position", "lamport")
-    return (
-        finding(out, "clock", "its Lamport time is out of bounds")
-        .unionByName(finding(late, "clock", "not dated after what it depends on", F.col("dependency")))
-        .unionByName(
-            finding(
-                twice.where(F.col("first") != F.col("message_id")), "clock",
-                "its sender gave this time to another message too", F.col("first"),
-            )
-        )
-        .unionByName(finding(early.select(*HELD).join(places, list(MESSAGE)), "clock", "taken before its time"))
-    )  # fmt: skip
+    rows = copies.where(is_early(rules)).select(*HELD).join(places, list(MESSAGE))
+    return finding(rows, "clock", "taken before its time")
 
 
 def extra_findings(extra: DataFrame) -> DataFrame:

@@ -15,13 +15,13 @@ def fingerprints(copies: DataFrame, k: int = K) -> DataFrame:
 
     x1 is over all but the content, x2 over the content: of a node with only a journal there is none to compare.
     """
-    placed = copies.withColumn("bucket", bucket(F.col("lamport"), k)).withColumn("k", F.lit(k).cast("long"))
+    placed = copies.withColumn("bucket", bucket(F.col("lamport"), k))
     whole = F.xxhash64("lamport", "message_id", "sender", "deps", F.coalesce("damage", F.lit("")))
     content = F.xxhash64(F.lit("content"), "digest", "message_id", "lamport")
-    found = placed.groupBy(*MEMBER, "bucket", "k").agg(
+    found = placed.groupBy(*MEMBER, "bucket").agg(
         F.count("*").alias("n"), F.bit_xor(whole).alias("x1"), F.bit_xor(content).alias("x2")
     )
-    return table(found, Fingerprint)
+    return table(found.withColumn("k", F.lit(k).cast("long")), Fingerprint)
 
 
 def divergent(prints: DataFrame, presences: DataFrame) -> DataFrame:

@@ -31,10 +31,11 @@ def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFr
     return here.join(said, [*MESSAGE, "sender"], "left_anti").drop("owes_from")
 
 
-def last_held(copies: DataFrame, prints: DataFrame, k: int) -> DataFrame:
-    """Copy, Fingerprint -> run_id, channel, node, newest: the key of the last message of each log. The fingerprints say
-    in which bucket it is, so that only that much is read and compared by its text."""
-    last = prints.groupBy(*MEMBER).agg(F.max("bucket").alias("last"))
+def last_held(copies: DataFrame, prints: DataFrame, members: DataFrame, k: int) -> DataFrame:
+    """Copy, Fingerprint -> run_id, channel, node, newest: the key of the last message of the logs of these. The
+    fingerprints say in which bucket it is, so that only that much is read and compared by its text."""
+    of_these = prints.join(F.broadcast(members), list(MEMBER), "left_semi")
+    last = of_these.groupBy(*MEMBER).agg(F.max("bucket").alias("last"))
     (earliest,) = last.agg(F.min("last")).collect()[0]
     late = copies.where(F.col("lamport") >= F.lit((earliest or 0) << k))
     rows = late.select(*HELD, "lamport").join(F.broadcast(last), list(MEMBER))
@@ -42,19 +43,33 @@ def last_held(copies: DataFrame, prints: DataFrame, k: int) -> DataFrame:
     return ends.groupBy(*MEMBER).agg(F.max(F.struct("lamport", "message_id")).alias("newest"))
 
 
-def missing(
-    log: DataFrame, copies: DataFrame, newest: DataFrame, presences: DataFrame, declared: DataFrame,
-    told: DataFrame, extra: DataFrame, rules: Rules,
-) -> DataFrame:  # fmt: skip
-    """Log, Copy (both of divergent buckets), `last_held`, Presence, Declared, `shown`, `extras` -> AuditMissing."""
-    owed = log.join(extra.select(*MESSAGE), list(MESSAGE), "left_anti")
-    pairs = owed.join(F.broadcast(presences.drop("nick").withColumnRenamed("first_ms", "seen_ms")
-                                  .withColumnRenamed("last_ms", "seen_until")), list(CHANNEL))  # fmt: skip
-    lacking = pairs.join(copies.select(*HELD), list(HELD), "left_anti")
+def lacking(log: DataFrame, copies: DataFrame, presences: DataFrame, extra: DataFrame | None) -> DataFrame:
+    """Log, Copy (both of divergent buckets), Presence, `extras` if there may be any -> the columns of Log, and of the
+    node that does not have it."""
+    owed = log if extra is None else log.join(extra.select(*MESSAGE), list(MESSAGE), "left_anti")
+    members = presences.select(
+        *MEMBER, "origin", "horizon", "retained_from", F.col("last_ms").alias("seen_until")
+    )  # fmt: skip
+    pairs = owed.drop("deps", "digest", "running").join(F.broadcast(members), list(CHANNEL))
+    return pairs.join(copies.select(*HELD), list(HELD), "left_anti")
+
+
+def ended(rules: Rules) -> Column:
+    """Of `lacking`: the node was not seen for long enough after the message."""
+    return F.col("seen_until") < F.col("first_ms") + rules.settle
+
+
+def missing(lack: DataFrame, newest: DataFrame | None, declared: DataFrame, told: DataFrame, rules: Rules) -> DataFrame:
+    """`lacking`, `last_held` of those that ended early if any did, Declared, `shown` -> AuditMissing."""
     says = declared.groupBy(*HELD).agg(F.collect_set("kind").alias("says"))
+    ends = lack.withColumn("behind", F.lit(False))
+    if newest is not None:
+        later = F.struct("lamport", "message_id") > F.col("newest")
+        ends = lack.join(F.broadcast(newest), list(MEMBER), "left").withColumn(
+            "behind", F.col("newest").isNull() | later
+        )
     known = (
-        lacking.join(F.broadcast(newest), list(MEMBER), "left")
-        .join(says, list(HELD), "left")
+        ends.join(says, list(HELD), "left")
         .join(told.withColumn("was_shown", F.lit(True)), list(HELD), "left")
         .withColumn("why", _why(rules))
         .withColumn("reason", F.col("why.reason")).withColumn("detail", F.col("why.detail"))
@@ -64,8 +79,6 @@ def missing(
 
 def _why(rules: Rules) -> Column:
     says = F.coalesce("says", F.array().cast("array<string>"))
-    behind = F.col("newest").isNull() | (F.struct("lamport", "message_id") > F.col("newest"))
-    ended = F.col("seen_until") < F.col("first_ms") + rules.settle
     return (
         F.when((F.col("origin") == "log") & F.col("was_shown"), _is(words.LOST, words.WAS_SHOWN))
         .when(
@@ -75,7 +88,7 @@ def _why(rules: Rules) -> Column:
         .when(F.col("lamport") < F.col("retained_from"), _is(words.RETENTION, words.CUT))
         .when(F.col("sender") == F.col("node"), _is(words.LOST, words.OWN))
         .when(F.array_contains(says, "lost"), _is(words.LOST, words.GIVEN_UP))
-        .when(behind & ended, _is(words.LAGGING, words.ENDED))
+        .when(F.col("behind") & ended(rules), _is(words.LAGGING, words.ENDED))
         .when(F.array_contains(says, "missing"), _is(words.LOST, words.LOOKED_FOR))
         .when(F.array_contains(says, "held"), _is(words.LOST, words.WAITING))
         .otherwise(_is(words.LOST, words.UNHEARD))
