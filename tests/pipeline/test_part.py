@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,13 @@ def test_who_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(ZeroDivisionError):
         fail()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_task_that_outlives_its_spark_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Part(tmp_path / "part-1.parquet") as written:
+        written.write(rows(1))
+        monkeypatch.setattr(os, "getppid", lambda: 1)
     assert not [*tmp_path.iterdir()]
 
 

@@ -18,11 +18,13 @@ _GROUP: Final = 64 << 20  # bytes in memory of the rows that are written togethe
 
 
 class Part:
-    """Batches that come one after the other. Where there are none, there is no file."""
+    """Batches that come one after the other. Where there are none, there is no file; nor where whoever wanted it is
+    gone, as then somebody else may have begun to take in the same."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._fresh = path.with_name(f".{path.name}.{os.getpid()}.new")  # of such a name nobody reads it
+        self._parent = os.getppid()
         self._writer: pyarrow.parquet.ParquetWriter | None = None
         self._waiting: list[pyarrow.RecordBatch] = []
         self._size = 0
@@ -56,7 +58,7 @@ class Part:
             self._flush()
         if self._writer is not None:
             self._writer.close()
-            if error is None:
+            if error is None and os.getppid() == self._parent:
                 self._fresh.replace(self._path)
             else:
                 self._fresh.unlink(missing_ok=True)
