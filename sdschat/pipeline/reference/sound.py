@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sdschat.pipeline.reference.told import Journals, Span
 from sdschat.pipeline.reference.witness import Held, Told, Witness, says_of, witness
 from sdschat.pipeline.schemas import AuditJournal, Declared, Node, Presence
-from sdschat.pipeline.sources.columnar import Columnar, last_nick
+from sdschat.pipeline.sources.columnar import Columnar, last_nick, mark_of
 from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.taken_apart import IdLists, Packets
 from sdschat.pipeline.sources.telling import UNREADABLE
@@ -108,7 +108,7 @@ def _summaries(reading: Reading, whose: str, columns: Columnar, journals: Journa
 
 
 def _log(columns: Columnar, number: int, packets: Packets) -> _Log:
-    held, nick, fingerprint, count = Held({}, {}, set(), {}), None, 0, 0
+    held, nick, fingerprint, count, mark = Held({}, {}, set(), {}), None, 0, 0, 0
     for log in columns.log_columns(number):
         known = None if log is None else packets.known(log)
         if log is None or known is None:
@@ -120,7 +120,8 @@ def _log(columns: Columnar, number: int, packets: Packets) -> _Log:
         nick = last_nick(log) or nick
         fingerprint = reduce(xor, [each.fingerprint for each in known], fingerprint)
         count += len(ids)
-    if not count == len(held.versions) == columns.counted(number):
+        mark += mark_of(log)
+    if count != len(held.versions) or mark != columns.counted(number):
         raise _Unlike
     return _Log(held, nick, fingerprint)
 

@@ -23,7 +23,7 @@ Columns = list[tuple[Any, ...]]
 
 _JOURNAL: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"
 _NEXT: Final = "SELECT min(place) FROM journal WHERE place >= ?"
-_COUNTED: Final = "SELECT count(*) FROM log WHERE channel = ?"
+_COUNTED: Final = "SELECT lamport, message_id FROM log WHERE channel = ?"
 _BETWEEN: Final = "WHERE place BETWEEN ? AND ? ORDER BY place"
 _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log {_BETWEEN}"
 _BODY: Final = f"SELECT place, raw, sum FROM body {_BETWEEN}"
@@ -86,9 +86,10 @@ class Columnar(Telling):
         return {tally.number: name for name, tally in sorted(self._tallies.items())}
 
     def counted(self, number: int) -> int:
-        """Messages of a channel by what their rows say, whatever their places say."""
+        """As `mark_of`, of what SQLite counts as a log: by what rows say, whatever their places say, and by an index,
+        which may be damaged alone."""
         with told_plainly(self.path):
-            return int(self._connection.execute(_COUNTED, (number,)).fetchone()[0])
+            return sum(map(hash, self._connection.execute(_COUNTED, (number,))))
 
     def claims(self, number: int) -> tuple[int, int, int]:
         """Horizon, and how many messages with what fingerprint there are by the channel's own count."""
@@ -177,6 +178,11 @@ class Columnar(Telling):
 
 _NO_TEXT: Final = (None, None, None)
 _NO_BODY: Final = (None, None)
+
+
+def mark_of(log: Logged) -> int:
+    """Of its messages, in whatever order; of several logs the sum. Means nothing in another process."""
+    return sum(map(hash, zip(log.lamports, log.ids, strict=True)))
 
 
 def last_nick(log: Logged) -> str | None:

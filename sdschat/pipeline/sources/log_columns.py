@@ -13,7 +13,7 @@ import pyarrow
 
 from sdschat.pipeline.schemas import Declared, Message, Node
 from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
-from sdschat.pipeline.sources.columnar import Columnar, Logged, last_nick
+from sdschat.pipeline.sources.columnar import Columnar, Logged, last_nick, mark_of
 from sdschat.pipeline.sources.databases import REMEMBERED, Reading, message_row
 from sdschat.pipeline.sources.taken_apart import Packets
 from sdschat.pipeline.sources.telling import UNREADABLE
@@ -57,7 +57,7 @@ class _Channel:
             "run_id": reading.run_id, "node": node, "channel": channel, "as_of": as_of, "read_ms": reading.read_ms,
         }  # fmt: skip
         self._nick: str | None = None
-        self._count = 0
+        self._count = self._mark = 0
         self._fingerprint = 0
         self._odd = False
 
@@ -88,6 +88,7 @@ class _Channel:
             gone=False, **dict(zip(_SIZES, sizes, strict=True)),
         )  # fmt: skip
         self._count += len(log.ids)
+        self._mark += mark_of(log)
         self._fingerprint = reduce(xor, [each.fingerprint for each in known], self._fingerprint)
         self._nick = last_nick(log) or self._nick
         return batch
@@ -101,7 +102,7 @@ class _Channel:
     def standing(self) -> Batch:
         horizon, claimed, fingerprint = self._evidence.claims(self._number)
         counted = (self._count, fingerprint_text(self._fingerprint))
-        if self._odd or self._evidence.counted(self._number) != self._count:
+        if self._odd or self._evidence.counted(self._number) != self._mark:
             there = next(each for each in self._evidence.standings() if each.number == self._number)
             counted = (there.counted, there.counted_fingerprint)
         return batch_of(
