@@ -8,6 +8,8 @@ Every life of the stream is a process group of its own, Java included, that SIGK
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import os
 import random
 import signal
@@ -17,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.pipeline.grid.engine import EngineGroup
 from sdschat.pipeline.grid.setting import Setting
@@ -27,6 +29,7 @@ from tests.pipeline.conftest import QUICK_TO_START
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_IN_A_LIFE = 5  # segments: two batches
 _OVERLAP = 7  # rows that a segment repeats of the one before
 
 
@@ -34,13 +37,16 @@ class Arriving:
     """Segments of the journals of a simulated group, that come into a folder one by one, as a tap would put them."""
 
     def __init__(self, folder: Path, count: int, seed: int) -> None:
-        group = EngineGroup(Setting(by="engine", participants=5, messages=6, loss=0.2, journal=True), seed)
+        group = EngineGroup(
+            Setting(by="engine", participants=5, messages=max(6, count // 8), loss=0.2, journal=True), seed
+        )
         group.run()
         rows = group.journal
-        size = -(-len(rows) // count)
         self.folder = folder
+        bounds = [len(rows) * at // count for at in range(count + 1)]
         self._bodies = [
-            "\n".join(json_lines(rows[max(0, at - _OVERLAP) : at + size])) + "\n" for at in range(0, len(rows), size)
+            "\n".join(json_lines(rows[max(0, first - _OVERLAP) : last])) + "\n"
+            for first, last in itertools.pairwise(bounds)
         ]
         self._put = 0
 
@@ -82,8 +88,18 @@ def begun(lake: Path) -> int:
     return len(list((lake / "stream" / "_checkpoint" / "offsets").glob("[0-9]*")))
 
 
-def live_until_a_batch_begins(segments: Path, lake: Path, number: int = signal.SIGKILL) -> tuple[int, str]:
-    """One life, killed as soon as it has written down which segments are in its next batch. Gives what it said."""
+def within(lake: Path) -> bool:
+    """Whether there is a batch that was begun and is not finished."""
+    checkpoint = lake / "stream" / "_checkpoint"
+    done = {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
+    return any(path.name not in done for path in (checkpoint / "offsets").glob("[0-9]*"))
+
+
+def live_until_a_batch_begins(
+    segments: Path, lake: Path, number: int = signal.SIGKILL, after: float = 0.0
+) -> tuple[int, str]:
+    """One life, ended so many seconds after it has written down which segments are in its next batch, if it has not
+    ended by itself. Gives its exit code and what it said."""
     before = begun(lake)
     process = _start(segments, lake)
     try:
@@ -91,6 +107,8 @@ def live_until_a_batch_begins(segments: Path, lake: Path, number: int = signal.S
             if process.poll() is not None:
                 raise RuntimeError("the stream ended, and had begun nothing")
             time.sleep(0.01)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(after)
     except BaseException:
         number = signal.SIGKILL
         raise
@@ -101,24 +119,30 @@ def live_until_a_batch_begins(segments: Path, lake: Path, number: int = signal.S
     return process.returncode, said.decode(errors="replace")
 
 
-def kill_often(folder: Path, kills: int, seed: int) -> list[int]:
-    """How many batches had begun at each kill; then one life to the end."""
+class Killed(NamedTuple):
+    begun: int  # batches, so far
+    within: bool  # a batch
+
+
+def kill_often(folder: Path, kills: int, seed: int) -> list[Killed]:
+    """What was going on at each kill; then one life to the end. Every other life is killed while it does a batch that
+    it began, or after that; the others at any moment, which may be while a batch of an earlier life is done again."""
     draw = random.Random(seed)
     segments, lake = folder / "segments", folder / "lake"
     segments.mkdir(parents=True)
-    arriving = Arriving(segments, 2 * kills + 4, seed)
-    arriving.more(2)
+    arriving = Arriving(segments, _IN_A_LIFE * (kills + 1) + 2, seed)
+    arriving.more(_IN_A_LIFE)
     began = time.monotonic()
     live(segments, lake, None)  # how long a life takes here and now
     length = time.monotonic() - began
-    seen = []
-    for _ in range(kills):
-        arriving.more(2)
-        before = begun(lake)
-        live(segments, lake, draw.uniform(0.4, 1.1) * length)
-        seen.append(begun(lake))
-        if seen[-1] == before:
-            length *= 1.25  # slower than the first life was: the next one shall come further
+    seen: list[Killed] = []
+    for number in range(kills):
+        arriving.more(_IN_A_LIFE)
+        if number % 2:
+            live(segments, lake, draw.uniform(0.4, 1.0) * length)
+        else:
+            live_until_a_batch_begins(segments, lake, after=draw.uniform(0, 0.4) * length)
+        seen.append(Killed(begun(lake), within(lake)))
     arriving.rest()
     live(segments, lake, None)
     return seen
@@ -133,7 +157,7 @@ def differences(spark: SparkSession, folder: Path) -> list[str]:
     paths = [str(path) for path in sorted((folder / "segments").glob("*.jsonl"))]
     found = []
     for of, whole in at_once(spark, paths, "field").items():
-        came = {tuple(row) for row in merged(parts.before(of), of).collect()}
+        came = {tuple(row) for row in merged(parts.all(of), of).collect()}
         ought = {tuple(row) for row in whole.collect()}
         found += [f"{of.__name__}: {row} is only in the stream" for row in came - ought]
         found += [f"{of.__name__}: {row} is not in the stream" for row in ought - came]
@@ -154,7 +178,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         seen = kill_often(folder, options.kills, options.seed)
         with spark(Where("local[2]")) as session:
             wrong = differences(session, folder)
-    print(f"{options.kills} kills (seed {options.seed}), with {seen} batches begun: {len(wrong)} rows differ")
+    amid = sum(each.within for each in seen)
+    print(
+        f"{options.kills} kills (seed {options.seed}), {amid} of them within a batch, with "
+        f"{[each.begun for each in seen]} batches begun: {len(wrong)} rows differ"
+    )
     print(*wrong[:10], sep="\n")
     return 1 if wrong else 0
 

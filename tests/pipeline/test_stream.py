@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ needs_module("numpy")
 
 from pyspark.serializers import CloudPickleSerializer  # noqa: E402
 
+from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
 from sdschat.pipeline.schemas import Fingerprint, Journal, Quarantine  # noqa: E402
 from sdschat.pipeline.stream.batches import Parts, local_path, take_in  # noqa: E402
 from sdschat.pipeline.stream.carried import for_connect  # noqa: E402
@@ -50,14 +52,14 @@ def test_batches_come_to_what_everything_at_once_comes_to(spark: SparkSession, f
 
 def test_a_row_too_many_would_be_seen(spark: SparkSession, folder: Path) -> None:
     parts = Parts(spark, str(folder / "lake"))
-    whole = merged(parts.before(Activity), Activity)
+    whole = merged(parts.all(Activity), Activity)
     assert whole.count() > 0
-    doubled = merged(parts.before(Activity).unionByName(parts.before(Activity)), Activity)
+    doubled = merged(parts.all(Activity).unionByName(parts.all(Activity)), Activity)
     assert doubled.exceptAll(whole).count() == whole.count()
 
 
 def test_fingerprints_of_parts_merge_to_that_of_the_whole(spark: SparkSession, folder: Path) -> None:
-    rows = merged(Parts(spark, str(folder / "lake")).before(Fingerprint), Fingerprint).collect()
+    rows = merged(Parts(spark, str(folder / "lake")).all(Fingerprint), Fingerprint).collect()
     assert len({row.node for row in rows}) == 5
     assert len({(row.n, row.x1) for row in rows if row.bucket == rows[0].bucket}) == 1
 
@@ -65,6 +67,40 @@ def test_fingerprints_of_parts_merge_to_that_of_the_whole(spark: SparkSession, f
 def test_the_live_table_says_whether_logs_are_alike(spark: SparkSession, folder: Path) -> None:
     (channel,) = channels_now(spark, str(folder / "lake"))
     assert (channel.channel, channel.nodes, channel.fewest, channel.most, channel.alike) == ("lobby", 5, 6, 6, True)
+
+
+def test_rows_of_earlier_batches_are_not_read_to_know_what_is_new(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    lake = shutil.copytree(folder / "lake", tmp_path / "lake")
+    before = merged(Parts(spark, str(lake)).all(Activity), Activity).count()
+    shutil.rmtree(lake / "stream" / "journal")
+    paths = [str(path) for path in sorted((folder / "segments").glob("*.jsonl"))]
+    take_in(spark, paths, 2, str(lake), "field")
+    assert Parts(spark, str(lake)).all(Journal).count() == 0
+    assert merged(Parts(spark, str(lake)).all(Activity), Activity).count() == before > 0
+
+
+def test_a_message_that_comes_in_two_batches_is_counted_once(spark: SparkSession, tmp_path: Path) -> None:
+    event = {"v": 1, "node": "ann", "event": "delivered", "channel": "lobby", "sender": "bob", "deps": []}
+    for batch in range(5):  # its journal tells of each message twice, as one that begins anew does
+        lines = [
+            event | {"boot": f"b{batch}", "seq": seq, "ts_ms": 5, "lamport": at, "message_id": f"m{at}"}
+            for seq, at in enumerate((batch, batch + 1))
+        ]
+        segment = tmp_path / f"{batch}.jsonl"
+        segment.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        take_in(spark, [str(segment)], batch, str(tmp_path / "lake"), "field")
+    (row,) = merged(Parts(spark, str(tmp_path / "lake")).all(Fingerprint), Fingerprint).collect()
+    assert row.n == 6
+
+
+def test_a_stream_that_an_older_program_began_is_refused(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    lake = shutil.copytree(folder / "lake", tmp_path / "lake")
+    shutil.rmtree(lake / "stream" / "span")
+    paths = [str(path) for path in (folder / "segments").glob("*.jsonl")]
+    with pytest.raises(PipelineProblem, match="older sdschat"):
+        take_in(spark, paths, 2, str(lake), "field")
 
 
 def test_an_empty_lake_has_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
@@ -90,8 +126,8 @@ def test_names_that_mean_something_in_patterns_and_addresses_are_names(spark: Sp
         (segments / f"{name}.jsonl").write_text(json.dumps(event | {"seq": seq}) + "\n")
     start(spark, str(segments), str(lake), "field", once=True).awaitTermination()
     parts = Parts(spark, str(lake))
-    assert sorted(row.seq for row in parts.before(Journal).collect()) == list(range(len(names)))
-    assert parts.before(Quarantine).count() == 0
+    assert sorted(row.seq for row in parts.all(Journal).collect()) == list(range(len(names)))
+    assert parts.all(Quarantine).count() == 0
 
 
 def test_paths_come_as_they_are() -> None:

@@ -27,10 +27,10 @@ def channels_now(spark: SparkSession, lake: str) -> list[ChannelNow]:
     from sdschat.pipeline.stream.tables import Traffic, merged
 
     parts = Parts(spark, lake)
-    packets = merged(parts.before(Traffic), Traffic).groupBy("channel").agg(
+    packets = merged(parts.all(Traffic), Traffic).groupBy("channel").agg(
         F.sum("packets").alias("packets"), F.sum("bytes").alias("bytes")
     )  # fmt: skip
-    prints = merged(parts.before(Fingerprint), Fingerprint)
+    prints = merged(parts.all(Fingerprint), Fingerprint)
     nodes = prints.groupBy("channel", "node").agg(
         F.sum("n").alias("n"), F.bit_xor("x1").alias("x1"), F.bit_xor("x2").alias("x2")
     )
