@@ -117,6 +117,19 @@ def test_a_message_that_its_sender_does_not_know_is_extra_and_owed_by_nobody() -
     assert not found.agreed
 
 
+def test_what_was_written_after_the_record_of_its_sender_ends_is_no_fault_of_anybody() -> None:
+    """A journal that was exported early, or an older copy of a database, beside the newer one of another."""
+    found = audited(*all_have(), message("bob", "m4", 500_000, sender="ann"), names=("bob",))
+    assert (kinds(found), lacks(found)) == ([], [("ann", "m4", LAGGING)])
+    assert found.agreed
+
+
+def test_a_message_that_others_had_long_before_the_record_of_its_sender_ends_is_told_whatever_its_date() -> None:
+    ahead = message("bob", "m4", 5 * LONG, sender="ann")._replace(received_ms=4_000)
+    found = audited(*all_have(), ahead)
+    assert ("bob", "extra", "m4") in kinds(found)
+
+
 def test_a_message_of_somebody_who_is_not_here_is_not_extra() -> None:
     found = audited(*all_have(), message("bob", "m4", 2_500, sender="zoe"))
     assert (kinds(found), lacks(found)) == ([], [("ann", "m4", LOST)])

@@ -44,7 +44,7 @@ def audit(silver: Silver, log: list[Log], rules: Rules = DEFAULT) -> Audit:
 
 def judge(said: Testimony, log: list[Log], rules: Rules) -> Audit:
     there = said.there
-    extra = extras(log, there)
+    extra = extras(log, there, rules)
     lacking = missing(log, there, extra, rules)
     canonical = look.by_id(log, there)
     found = [

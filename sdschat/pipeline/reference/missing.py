@@ -10,9 +10,9 @@ from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import AuditMissing, Log
 
 
-def extras(log: Iterable[Log], there: Mapping[Channel, list[Witness]]) -> set[tuple[Channel, str, str]]:
-    """(channel, message, node): messages that only one node has, and of which their sender, who is here as well,
-    knows nothing."""
+def extras(log: Iterable[Log], there: Mapping[Channel, list[Witness]], rules: Rules) -> set[tuple[Channel, str, str]]:
+    """(channel, message, node): messages that only one node has, and of which their sender, who is here as well and was
+    seen for long enough, knows nothing."""
     found = set()
     for message in log:
         channel = (message.run_id, message.channel)
@@ -21,6 +21,8 @@ def extras(log: Iterable[Log], there: Mapping[Channel, list[Witness]]) -> set[tu
         holder = next(each for each in there[channel] if message.message_id in each.held.versions)
         sender = next((each for each in there[channel] if each.presence.node == message.sender), None)
         if sender is None or sender is holder or message.message_id in sender.told.shown:
+            continue
+        if sender.ended_before(message, rules):
             continue
         if message.lamport >= max(sender.presence.horizon, sender.presence.retained_from):
             found.add((channel, message.message_id, holder.presence.node))

@@ -56,16 +56,23 @@ class Witness(NamedTuple):
             return words.JOINED_LATER, words.BEFORE
         if message.lamport < there.retained_from:
             return words.RETENTION, words.CUT
-        if message.sender == there.node:
+        behind = (message.lamport, message_id) > self.newest
+        if message.sender == there.node and not (behind and self.ended_before(message, rules)):
             return words.LOST, words.OWN
         if message_id in self.declared.get("lost", ()):
             return words.LOST, words.GIVEN_UP
-        if (message.lamport, message_id) > self.newest and there.last_ms < message.first_ms + rules.settle:
+        if behind and there.last_ms < message.first_ms + rules.settle:
             return words.LAGGING, words.ENDED
         for kind, detail in _SAID_TO_BE:
             if message_id in self.declared.get(kind, ()):
                 return words.LOST, detail
         return words.LOST, words.UNHEARD
+
+    def ended_before(self, message: Log, rules: Rules) -> bool:
+        """Whether what is here of its sender ends before it was written: by its own clock, behind which no Lamport time
+        is, and for those who got it."""
+        until = self.presence.last_ms
+        return until < message.lamport and until < message.first_ms + rules.settle
 
 
 class Testimony(NamedTuple):

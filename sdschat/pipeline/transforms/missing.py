@@ -17,18 +17,19 @@ def shown(events: DataFrame) -> DataFrame:
     return told.select(*HELD).distinct()
 
 
-def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFrame) -> DataFrame:
+def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFrame, rules: Rules) -> DataFrame:
     """Log, Copy (both of divergent buckets), Presence, `shown` -> the columns of Log, and node: messages that only one
-    node has, and of which their sender, who is here as well, knows nothing."""
+    node has, and of which their sender, who is here as well and was seen for long enough, knows nothing."""
     alone = log.where(F.col("copies") == 1).join(copies.select(*HELD), list(MESSAGE))
     senders = presences.select(
-        *CHANNEL, F.col("node").alias("sender"), F.greatest("horizon", "retained_from").alias("owes_from")
-    )
+        *CHANNEL, F.col("node").alias("sender"), F.greatest("horizon", "retained_from").alias("owes_from"),
+        F.col("last_ms").alias("seen_until"),
+    )  # fmt: skip
     here = alone.join(F.broadcast(senders), [*CHANNEL, "sender"]).where(
-        (F.col("sender") != F.col("node")) & (F.col("lamport") >= F.col("owes_from"))
+        (F.col("sender") != F.col("node")) & (F.col("lamport") >= F.col("owes_from")) & ~_ended_before(rules)
     )
     said = told.withColumnRenamed("node", "sender")
-    return here.join(said, [*MESSAGE, "sender"], "left_anti").drop("owes_from")
+    return here.join(said, [*MESSAGE, "sender"], "left_anti").drop("owes_from", "seen_until")
 
 
 def last_held(copies: DataFrame, prints: DataFrame, members: DataFrame, k: int) -> DataFrame:
@@ -52,6 +53,12 @@ def lacking(log: DataFrame, copies: DataFrame, presences: DataFrame, extra: Data
     )  # fmt: skip
     pairs = owed.drop("deps", "digest", "running").join(F.broadcast(members), list(CHANNEL))
     return pairs.join(copies.select(*HELD), list(HELD), "left_anti")
+
+
+def _ended_before(rules: Rules) -> Column:
+    """What is here of its sender ends before it was written: by its own clock, behind which no Lamport time is, and for
+    those who got it."""
+    return (F.col("seen_until") < F.col("lamport")) & ended(rules)
 
 
 def ended(rules: Rules) -> Column:
@@ -86,7 +93,9 @@ def _why(rules: Rules) -> Column:
             _is(words.JOINED_LATER, words.BEFORE),
         )
         .when(F.col("lamport") < F.col("retained_from"), _is(words.RETENTION, words.CUT))
-        .when(F.col("sender") == F.col("node"), _is(words.LOST, words.OWN))
+        .when(
+            (F.col("sender") == F.col("node")) & ~(F.col("behind") & _ended_before(rules)), _is(words.LOST, words.OWN)
+        )
         .when(F.array_contains(says, "lost"), _is(words.LOST, words.GIVEN_UP))
         .when(F.col("behind") & ended(rules), _is(words.LAGGING, words.ENDED))
         .when(F.array_contains(says, "missing"), _is(words.LOST, words.LOOKED_FOR))
