@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.problem import DONE, PROFILE, UNEXPECTED
+from sdschat.cli.options import say
+from sdschat.cli.problem import DONE, PROFILE, UNEXPECTED, WRONG_USE
 from sdschat.cli.spark.common import milliseconds, settle_option
 
 if TYPE_CHECKING:
     from sdschat.pipeline.compare import Comparison
+    from sdschat.pipeline.reference.audit import Audit
+    from sdschat.pipeline.reference.conform import Silver
     from sdschat.pipeline.rules import Rules
+    from sdschat.pipeline.schemas import Quarantine
 
 _SHOWN = 20
 
@@ -39,13 +44,13 @@ def command(sources: tuple[Path, ...], as_json: bool, everything: bool, page: Pa
     """
     from sdschat.cli.audit_report import as_object, lines
     from sdschat.pipeline.collector import no_collection
-    from sdschat.pipeline.compare import compare, databases
+    from sdschat.pipeline.compare import compare, compare_rows, databases
     from sdschat.pipeline.rules import DEFAULT
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = databases(sources)
     with no_collection():
-        found = compare(paths, now, rules) if page is None else _with_page(paths, now, rules, page)
+        found, silver = (compare(paths, now, rules), None) if page is None else compare_rows(paths, now, rules)
     if as_json:
         import json
 
@@ -53,20 +58,28 @@ def command(sources: tuple[Path, ...], as_json: bool, everything: bool, page: Pa
     else:
         for line in lines(found, None if everything else _SHOWN):
             click.echo(line)
-    return _exit_code(found)
+    code = exit_code(found.audit, found.quarantine)
+    if page is None or silver is None or _written(page, found, silver, rules):
+        return code
+    return code or WRONG_USE
 
 
-def _with_page(paths: list[Path], now: int, rules: Rules, page: Path) -> Comparison:
-    from sdschat.pipeline.compare import compare_rows
+def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> bool:
+    """Whether the report could be written. By now the verdict is told, whatever becomes of it."""
     from sdschat.pipeline.report.from_databases import report_data
     from sdschat.pipeline.report.page import page as made
 
-    found, silver = compare_rows(paths, now, rules)
-    page.write_text(made(report_data(found, silver, rules, time.time_ns() // 1_000_000)), encoding="utf-8")
-    return found
+    text = made(report_data(found, silver, rules, time.time_ns() // 1_000_000))
+    try:
+        page.write_text(text, encoding="utf-8")
+    except OSError as error:
+        say(f"sdschat: {page} cannot be written: {error.strerror}. Choose another --report.")
+        return False
+    return True
 
 
-def _exit_code(found: Comparison) -> int:
-    if not found.audit.agreed:
+def exit_code(found: Audit, quarantine: Iterable[Quarantine]) -> int:
+    """That they differ weighs more than that something of which nobody knows could not be read."""
+    if not found.agreed:
         return UNEXPECTED
-    return PROFILE if any(not row.place for row in found.quarantine) else DONE
+    return PROFILE if any(not row.place for row in quarantine) else DONE

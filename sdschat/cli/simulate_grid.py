@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sdschat.cli.options import say
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.spark.common import must_be_folder
 
 if TYPE_CHECKING:
     from sdschat.pipeline.grid.gridfile import Grid
@@ -29,6 +31,8 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
 
     grid = read_grid(find_grid(name), seeds)
     wanted = runs_of(grid)
+    if pictures is not None:
+        must_be_folder(pictures, "--pictures")
     with _workers(lake, jobs, where) as work, told() as tell:
         result = simulate(wanted, lake, work, tell, jobs)
     print(*table_lines(grid, result.runs), sep="\n")
@@ -89,7 +93,14 @@ def _clear(watched: bool) -> None:
 def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
     from sdschat.pipeline.grid.page import write_page
 
-    for path in write_page(grid, runs, folder):
+    try:
+        written = write_page(grid, runs, folder)
+    except OSError as error:
+        raise Problem(
+            f"{folder} cannot be written: {error.strerror}. The runs are kept: start again with another --pictures.",
+            WRONG_USE,
+        ) from error
+    for path in written:
         say(f"wrote {path}")
 
 

@@ -49,7 +49,7 @@ PLACES: Final[dict[type, str]] = {
     schemas.MetricsParts: f"{GOLD}/metrics_parts",
     schemas.MetricsFilter: f"{GOLD}/metrics_filter",
 }
-_VERSION_FILE: Final = "_schema"
+VERSION_FILE: Final = "_schema"
 _LOCK_FILE: Final = ".lock"
 _PATTERN: Final = re.compile(r"[\[\]{}*?\\]")
 _FILE: Final = re.compile("file:///(?!/)")
@@ -117,7 +117,7 @@ class Lake:
     def _check_version(self) -> None:
         if self.folder is None:
             return  # there, Parquet's own columns have to say it
-        file = self.folder / _VERSION_FILE
+        file = self.folder / VERSION_FILE
         if file.exists():
             found = json.loads(file.read_text())["version"]
             if found > VERSION:
@@ -127,7 +127,7 @@ class Lake:
                 )
             return
         file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = file.with_name(f".{_VERSION_FILE}.new")
+        fresh = file.with_name(f".{VERSION_FILE}.new")
         fresh.write_text(json.dumps({"version": VERSION}))
         fresh.replace(file)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.reference.audit import Audit
@@ -13,6 +13,7 @@ from sdschat.pipeline.schemas import (
     AuditMissing,
     AuditNode,
     Ids,
+    Quarantine,
     columns,
 )
 
@@ -42,3 +43,18 @@ def audit_of(lake: Lake, most: int = MOST) -> Audit:
         bring(lake.read(AuditFinding), AuditFinding, (*place, "kind", "message_id", "other"), most),
         bring(lake.read(AuditJournal), AuditJournal, ("run_id", "node", "boot"), most),
     )
+
+
+class Refused(NamedTuple):
+    """What could not be taken in: of very much only the first rows are here, whole inputs before parts of others."""
+
+    inputs: int
+    rows: list[Quarantine]
+
+
+def refused_in(lake: Lake, most: int = MOST) -> Refused:
+    found = lake.there(Quarantine)
+    if found is None:
+        return Refused(0, [])
+    inputs = found.select("run_id", "source").distinct().count()
+    return Refused(inputs, bring(found, Quarantine, ("place", "run_id", "source", "reason"), most))

@@ -18,6 +18,7 @@ from tests.needs import needs_module
 needs_module("numpy")
 pq = needs_module("pyarrow.parquet")
 
+from sdschat.cli.program import run as run_program  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
 from sdschat.pipeline.grid.engine import EngineGroup, run_engine  # noqa: E402
 from sdschat.pipeline.grid.figures import figures_of  # noqa: E402
@@ -232,6 +233,16 @@ def test_the_command_runs_a_grid_and_prints_its_figures(grid_file: Path, tmp_pat
     assert result.return_value == 0, result.output
     assert "healed_p50" in result.output
     assert (tmp_path / "lake" / "pictures" / "sim-tiny.html").exists()
+
+
+def test_pictures_that_cannot_be_written_are_told_before_the_runs(
+    grid_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    arguments = ["--grid", str(grid_file), "--lake", str(tmp_path / "lake"), "--jobs", "1"]
+    assert run_program(["simulate", *arguments, "--pictures", str(tmp_path / "file")]) == 2
+    assert "Choose another --pictures" in capsys.readouterr().err
+    assert not (tmp_path / "lake").exists()
 
 
 def test_the_command_does_one_run() -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import as_object, channel_lines, journal_lines, naming
-from sdschat.cli.problem import DONE, UNEXPECTED
 from sdschat.cli.spark.common import lake_option, milliseconds, open_lake, settle_option, step
 from sdschat.cli.text import safe
 from sdschat.cli.where import where_options
-from sdschat.pipeline.verdict import sentence
+from sdschat.pipeline.verdict import counted, sentence
 
 if TYPE_CHECKING:
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.reference.audit import Audit
+    from sdschat.pipeline.results import Refused
     from sdschat.pipeline.rules import Rules
     from sdschat.pipeline.session import Where
 
@@ -36,16 +38,17 @@ def command(lake: str, settle: str, as_json: bool, where: Where) -> int:
       sdschat pipeline audit --lake lake
       sdschat pipeline audit --lake lake --json --master spark://host:7077
 
-    Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log.
+    Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 5: an
+    input could not be read when it was taken in.
     """
-    from sdschat.pipeline.results import audit_of
+    from sdschat.pipeline.results import audit_of, refused_in
     from sdschat.pipeline.rules import DEFAULT
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     with open_lake(where, lake) as there:
         judge(there, rules)
-        found = audit_of(there)
-    return tell(found, as_json)
+        found, refused = audit_of(there), refused_in(there)
+    return tell(found, refused, as_json)
 
 
 def judge(there: Lake, rules: Rules) -> None:
@@ -60,9 +63,9 @@ def judge(there: Lake, rules: Rules) -> None:
         stages.audit(there, rules)
 
 
-def tell(found: Audit, as_json: bool) -> int:
+def tell(found: Audit, refused: Refused, as_json: bool) -> int:
     if as_json:
-        click.echo(json.dumps(as_object(found, []), separators=(",", ":")))
+        click.echo(json.dumps(as_object(found, refused.rows), separators=(",", ":")))
     else:
         if len(found.channels) != 1:
             click.echo(safe(sentence(found.channels)))
@@ -70,6 +73,18 @@ def tell(found: Audit, as_json: bool) -> int:
         for channel in found.channels:
             for line in channel_lines(channel, found, named, _SHOWN):
                 click.echo(line)
-        for line in journal_lines(found, named):
+        for line in (*journal_lines(found, named), *_refused_lines(refused)):
             click.echo(line)
-    return DONE if found.agreed else UNEXPECTED
+    return exit_code(found, refused.rows)
+
+
+def _refused_lines(refused: Refused) -> Iterator[str]:
+    if not refused.rows:
+        return
+    for row in refused.rows[:_SHOWN]:
+        yield f"not read: {safe(row.source)} {safe(row.place)}: {safe(row.reason)}"
+    inputs = counted(refused.inputs, "input is", "inputs are")
+    yield (
+        f"{inputs} in quarantine, of which the verdict knows nothing or not all: the lake's table bronze/quarantine "
+        "has every reason. Once they are mended, delete that table and ingest them again."
+    )

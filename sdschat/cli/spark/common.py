@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,8 +24,18 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SHOWN: Final = 10
+_STREAM: Final = "stream"  # the folder that a stream writes to
 
-lake_option: Final = click.option("--lake", metavar="DIR", required=True, help="Where the tables are.")
+
+def _some_lake(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not value.strip():
+        raise click.BadParameter("is empty. Name the folder where the tables are, or are to be.")
+    return value
+
+
+lake_option: Final = click.option(
+    "--lake", metavar="DIR", required=True, callback=_some_lake, help="Where the tables are."
+)
 settle_option: Final = click.option(
     "--settle", metavar="TIME", default="2m", help="For how long a node may lag behind. Default: 2m."
 )
@@ -33,17 +44,63 @@ settle_option: Final = click.option(
 @contextmanager
 def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]:
     """A session and the lake in it; a new lake only where `fresh` says so."""
-    from sdschat.pipeline.lake import Lake, folder_of
+    from sdschat.pipeline.lake import BRONZE, VERSION_FILE, Lake, folder_of
 
     folder = folder_of(root)
-    if not fresh and folder is not None and not folder.is_dir():
+    if fresh:
+        must_take(root)
+    elif folder is not None and not folder.is_dir():
         raise Problem(
             f"There is no lake in {root}. Make one with `sdschat pipeline ingest SOURCE… --lake {root}`.", WRONG_USE
         )
+    elif folder is not None and not any((folder / part).exists() for part in (VERSION_FILE, BRONZE)):
+        raise _nothing_in(root, folder)
     from sdschat.pipeline.session import spark
 
     with spark(where) as session:
-        yield Lake(session, root)
+        there = Lake(session, root)
+        if not fresh and not (folder is not None and (folder / BRONZE).is_dir()) and not has_bronze(there):
+            raise _nothing_in(root, folder)
+        yield there
+
+
+def must_take(root: str) -> None:
+    """Raises Problem where a lake cannot be written."""
+    from sdschat.pipeline.lake import folder_of
+
+    folder = folder_of(root)
+    if folder is not None:
+        must_be_folder(folder, "--lake")
+
+
+def must_be_folder(folder: Path, option: str) -> None:
+    """Make it, or raise Problem: before the work, not after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Problem(
+            f"{folder} cannot be a folder to write to: {error.strerror}. Choose another {option}.", WRONG_USE
+        ) from error
+    if not os.access(folder, os.W_OK):
+        raise Problem(f"{folder} cannot be written: permission denied. Choose another {option}.", WRONG_USE)
+
+
+def has_bronze(lake: Lake) -> bool:
+    """Only Spark knows what is at a URI."""
+    from sdschat.pipeline.lake import BRONZE, PLACES
+
+    return any(lake.there(table) is not None for table, place in PLACES.items() if place.startswith(f"{BRONZE}/"))
+
+
+def _nothing_in(root: str, folder: Path | None) -> Problem:
+    if folder is not None and (folder / _STREAM).is_dir():
+        return Problem(
+            f"Only a stream has written to {root}, and a stream's tables are not audited. Take the same segments in "
+            f"with `sdschat pipeline ingest SEGMENTS… --lake {root}`.", WRONG_USE,
+        )  # fmt: skip
+    return Problem(
+        f"Nothing was taken in here: {root}. `sdschat pipeline ingest SOURCE… --lake {root}` does that.", WRONG_USE
+    )
 
 
 @contextmanager
@@ -88,11 +145,11 @@ def tell_refused(bad: Sequence[Quarantine]) -> None:
         say(f"… and {len(bad) - _SHOWN} more; the table quarantine has all of them")
 
 
-def milliseconds(text: str) -> int:
+def milliseconds(text: str, option: str = "--settle") -> int:
     """Raises BadParameter for what is no duration."""
     from sdschat.node.settings import duration
 
     try:
         return duration(text)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--settle") from error
+        raise click.BadParameter(str(error), param_hint=option) from error

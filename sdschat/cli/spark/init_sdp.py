@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sdschat.cli.options import say
+from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.spark.common import lake_option
 
 
@@ -24,6 +25,10 @@ def command(folder: Path, lake: str) -> None:
     from sdschat.pipeline.sdp import init_sdp
 
     root = lake if "://" in lake else str(Path(lake).absolute())
-    for path in init_sdp(folder, root):
+    try:
+        written = init_sdp(folder, root)
+    except OSError as error:
+        raise Problem(f"{folder} cannot be written: {error.strerror}. Name another folder.", WRONG_USE) from error
+    for path in written:
         click.echo(str(path))
     say("it needs pip install 'pyspark[pipelines]'; spark-pipelines dry-run checks it")

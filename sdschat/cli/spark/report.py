@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.cli.options import say
-from sdschat.cli.problem import Problem
+from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.spark.common import lake_option, open_lake, step
 from sdschat.cli.where import where_options
 
@@ -17,9 +18,23 @@ if TYPE_CHECKING:
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.session import Where
 
+
+def _writable(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    """Asked before Spark works for minutes."""
+    folder = value.parent
+    if value.is_dir():
+        raise click.BadParameter(f"{value} is a folder. Name a file.")
+    if not folder.is_dir():
+        raise click.BadParameter(f"{value} cannot be written: there is no folder {folder}.")
+    if not os.access(value if value.exists() else folder, os.W_OK):
+        raise click.BadParameter(f"{value} cannot be written: permission denied. Choose another.")
+    return value
+
+
 output_option: Final = click.option(
-    "-o", "--output", metavar="FILE", default="report.html", type=click.Path(path_type=Path), help="Where it goes."
-)
+    "-o", "--output", metavar="FILE", default="report.html", type=click.Path(path_type=Path), callback=_writable,
+    help="Where it goes.",
+)  # fmt: skip
 
 
 @click.command("report")
@@ -48,5 +63,5 @@ def write_report(lake: Lake, output: Path) -> None:
     try:
         output.write_text(made, encoding="utf-8")
     except OSError as error:
-        raise Problem(f"{output} cannot be written: {error.strerror}. Choose another --output.") from error
+        raise Problem(f"{output} cannot be written: {error.strerror}. Choose another --output.", WRONG_USE) from error
     say(f"written to {output}")

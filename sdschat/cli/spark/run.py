@@ -46,11 +46,11 @@ def command(
       sdschat pipeline run ~/.local/share/sdschat/profiles --lake lake -o report.html
       sdschat pipeline run --lake lake
 
-    Exit code 0: the nodes agree; 1: they do not.
+    Exit code 0: the nodes agree; 1: they do not; 5: an input could not be read.
     """
     from sdschat.pipeline import stages
     from sdschat.pipeline.ingest import ingest, quarantined
-    from sdschat.pipeline.results import audit_of
+    from sdschat.pipeline.results import audit_of, refused_in
     from sdschat.pipeline.rules import DEFAULT
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
@@ -65,6 +65,6 @@ def command(
         judge(there, rules)
         with step("metrics"):
             stages.metrics(there)
+        code = tell(audit_of(there), refused_in(there), as_json)
         write_report(there, output)
-        found = audit_of(there)
-    return tell(found, as_json)
+    return code

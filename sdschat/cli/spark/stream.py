@@ -14,7 +14,7 @@ import click
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.spark.common import lake_option
+from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, must_take
 from sdschat.cli.spark.recording import Recording, recording
 from sdschat.cli.text import safe
 from sdschat.cli.where import where_options
@@ -36,7 +36,7 @@ _RAISED = re.compile(r"\s*[A-Za-z_][\w.]*(Error|Exception|Problem): ")
 @click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://.")
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--once", is_flag=True, help="Take in what is there, and end.")
-@click.option("--every", metavar="TIME", default="2 seconds", help="How often to look. Default: 2 seconds.")
+@click.option("--every", metavar="TIME", default="2s", help="How often to look. Default: 2s.")
 @click.option("--most", type=click.IntRange(1), default=200, help="Segments in one batch. Default: 200.")
 @where_options
 def command(
@@ -59,16 +59,18 @@ def command(
     from sdschat.pipeline.stream.job import start
 
     _must_fit(channels, broker, once)
+    pause = f"{milliseconds(every, '--every')} milliseconds"
     if channels:
-        segments.mkdir(parents=True, exist_ok=True)
+        must_be_folder(segments, "DIR")
     if not segments.is_dir():
         raise Problem(f"There is no folder {segments}. Name the one that segments arrive in.", WRONG_USE)
+    must_take(lake)
     root = lake if "://" in lake else str(Path(lake).absolute())
     with contextlib.ExitStack() as stack:
         taps = [stack.enter_context(recording(channels, segments, broker))] if channels else []
         session = stack.enter_context(spark(where))
         asked = stack.enter_context(asked_to_end())
-        query = start(session, str(segments.absolute()), root, run_id, every, once, most)
+        query = start(session, str(segments.absolute()), root, run_id, pause, once, most)
         _watch(session, query, root, taps, asked, f"waiting for segments in {segments}")
         if query.isActive:
             query.stop()

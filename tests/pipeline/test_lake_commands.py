@@ -1,0 +1,127 @@
+"""What the commands of the pipeline refuse before Spark starts, and what an audit of a lake says of its quarantine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdschat.cli.program import run
+from sdschat.pipeline.rules import DEFAULT
+from sdschat.pipeline.schemas import FIELD, Quarantine
+from tests.needs import needs_module
+from tests.pipeline.field import change, nth
+
+needs_module("pyspark")
+needs_module("pyarrow")
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOWHERE = ("--remote", "sc://127.0.0.1:1")  # whoever asks for Spark ends with 3
+Said = pytest.CaptureFixture[str]
+
+
+def refused(capsys: Said, *arguments: object) -> str:
+    """What is said where a command is used wrongly."""
+    assert run(["pipeline", *map(str, arguments), *NOWHERE]) == 2
+    said = capsys.readouterr().err
+    assert "unexpected" not in said
+    return said
+
+
+@pytest.mark.parametrize("name", ["consolidate", "audit", "metrics", "report", "archive", "run"])
+def test_a_folder_that_is_no_lake_is_refused_and_left_as_it_is(name: str, tmp_path: Path, capsys: Said) -> None:
+    assert "Nothing was taken in here" in refused(capsys, name, "--lake", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_only_a_stream_wrote_is_not_audited(tmp_path: Path, capsys: Said) -> None:
+    (tmp_path / "stream").mkdir()
+    assert "a stream's tables are not audited" in refused(capsys, "audit", "--lake", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["stream"]
+
+
+def test_a_lake_without_a_name_is_refused(capsys: Said) -> None:
+    assert "is empty" in refused(capsys, "audit", "--lake", "")
+
+
+def test_a_lake_that_is_a_file_is_refused(tmp_path: Path, capsys: Said) -> None:
+    (tmp_path / "one.db").touch()
+    (tmp_path / "lake").touch()
+    for lake in (tmp_path / "lake", tmp_path / "lake" / "within"):
+        assert "Choose another --lake" in refused(capsys, "ingest", tmp_path / "one.db", "--lake", lake)
+        assert "Choose another --lake" in refused(capsys, "stream", tmp_path, "--lake", lake)
+
+
+def test_a_tap_does_not_record_into_a_file(tmp_path: Path, capsys: Said) -> None:
+    (tmp_path / "file").touch()
+    said = refused(capsys, "stream", tmp_path / "file", "--lake", tmp_path / "lake", "--tap", "lobby")
+    assert "Choose another DIR" in said
+
+
+@pytest.mark.parametrize("name", ["run", "report"])
+def test_a_report_that_cannot_be_written_is_told_before_the_work(name: str, tmp_path: Path, capsys: Said) -> None:
+    (tmp_path / "bronze").mkdir()
+    gone = tmp_path / "gone" / "x.html"
+    assert "there is no folder" in refused(capsys, name, "--lake", tmp_path, "-o", gone)
+    assert "is a folder" in refused(capsys, name, "--lake", tmp_path, "-o", tmp_path)
+
+
+@pytest.mark.parametrize("every", ["2 seconds", "soon", "-1s", ""])
+def test_a_pause_that_is_no_duration_is_refused(every: str, tmp_path: Path, capsys: Said) -> None:
+    said = refused(capsys, "stream", tmp_path, "--lake", tmp_path / "lake", "--every", every)
+    assert "must be a duration such as 500ms, 30s or 10m" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_project_is_not_written_into_a_file(tmp_path: Path, capsys: Said) -> None:
+    (tmp_path / "file").touch()
+    assert run(["pipeline", "init-sdp", str(tmp_path / "file"), "--lake", "lake"]) == 2
+    assert "Name another folder" in capsys.readouterr().err
+
+
+def test_what_only_spark_finds_to_be_empty_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    from sdschat.cli.spark.common import has_bronze
+    from sdschat.pipeline.lake import Lake
+
+    lake = Lake(spark, str(tmp_path))
+    assert not has_bronze(lake)
+    lake.keep(Quarantine, [Quarantine(FIELD, "odd.db", "", "is no database", "", 1)])
+    assert has_bronze(lake)
+
+
+def test_a_report_that_cannot_be_written_leaves_the_verdict_told(field: Path, tmp_path: Path, capsys: Said) -> None:
+    gone = str(tmp_path / "gone" / "x.html")
+    assert run(["audit", str(field), "--report", gone]) == 2
+    said = capsys.readouterr()
+    assert "everybody has everything" in said.out
+    assert said.err == f"sdschat: {gone} cannot be written: No such file or directory. Choose another --report.\n"
+    change(field, "bob", "DELETE FROM log WHERE place = ?", nth(field, "bob", 4)[0])
+    assert run(["audit", str(field), "--report", gone]) == 1
+
+
+@pytest.mark.parametrize(("lacks", "code"), [(False, 5), (True, 1)])
+def test_an_audit_names_what_is_in_quarantine(
+    spark: SparkSession, field: Path, tmp_path: Path, capsys: Said, lacks: bool, code: int
+) -> None:
+    from sdschat.cli.spark.audit import judge, tell
+    from sdschat.pipeline.ingest import ingest
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.results import audit_of, refused_in
+
+    (field / "odd.db").write_text("not a database")
+    if lacks:
+        change(field, "cleo", "DELETE FROM log WHERE place = ?", nth(field, "cleo", 3)[0])
+    lake = Lake(spark, str(tmp_path / "lake"))
+    ingest(lake, sorted(field.rglob("*.db")), FIELD, 1)
+    judge(lake, DEFAULT)
+    found, bad = audit_of(lake), refused_in(lake)
+    capsys.readouterr()
+    assert tell(found, bad, as_json=False) == code
+    assert "1 input is in quarantine" in capsys.readouterr().out
+    assert tell(found, bad, as_json=True) == code
+    (row,) = json.loads(capsys.readouterr().out)["unreadable"]
+    assert row["source"].endswith("odd.db")
