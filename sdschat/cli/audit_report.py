@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -114,21 +113,17 @@ def journal_lines(audit: Audit, named: Named) -> Iterator[str]:
 
 
 def _look_closer(found: Comparison) -> Iterator[str]:
-    """The first message of each node that differs, where there is a copy of it; each command once."""
-    if found.audit.agreed:
-        return
-    from sdschat.node.profile import profile_name  # imports much, and seldom needed
+    """The first message of each node that differs, where there is a copy of it; each once."""
+    from sdschat.pipeline.report.commands import look  # seldom needed
 
     asked: list[str] = []
     for node in found.audit.nodes:
         if node.agrees or node.first_id is None:
             continue
-        for holder in (node.node, *found.paths):
-            path = found.paths.get(holder)
-            if path is not None and path.name == "sdschat.db" and _holds(found, node, holder):
-                words = ("sdschat", "inspect", node.channel, node.first_id[:12], "--profile", profile_name(path))
-                asked.append(f"  {safe(shlex.join([*words, '--data-dir', str(path.parent.parent.parent)]))}")
-                break
+        holders = [each for each in dict.fromkeys((node.node, *found.paths)) if _holds(found, node, each)]
+        looks = [look(str(found.paths[each]), node.channel, node.first_id) for each in holders if each in found.paths]
+        if looks:
+            asked.append(f"  {safe(next((each for each in looks if each.runs), looks[0]).text)}")
     if asked:
         yield ""
         yield "To look closer:"

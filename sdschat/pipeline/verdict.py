@@ -17,19 +17,22 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "causal": ("message shown before its cause", "messages shown before their causes"),
     "clock": ("broken clock rule", "broken clock rules"),
 }
+_ALONE = "nobody to compare with; what this one node has shows no fault"
 
 
 def sentence(channels: Sequence[AuditChannel]) -> str:
     """The whole verdict in one sentence."""
     if not channels:
         return "There is nothing to compare."
+    if len(channels) == 1:
+        return channel_sentence(channels[0])
     bad = [channel for channel in channels if not channel.converged]
     if not bad:
-        return " ".join(channel_sentence(channel) for channel in channels[:1]) if len(channels) == 1 else (
-            f"All nodes of all {len(channels)} channels have everything they should have, in the same order."
-        )  # fmt: skip
-    if len(channels) == 1:
-        return channel_sentence(bad[0])
+        alone = sum(channel.nodes == 1 for channel in channels)
+        if alone == len(channels):
+            return f"In each of {alone} channels there is {_ALONE}."
+        told = f"All nodes of all {len(channels)} channels have everything they should have, in the same order"
+        return f"{told}; in {alone} of them there is {_ALONE}." if alone else f"{told}."
     return f"In {len(bad)} of {len(channels)} channels the nodes do not agree. {channel_sentence(bad[0])}"
 
 
@@ -39,6 +42,8 @@ def channel_sentence(channel: AuditChannel) -> str:
     late = ""
     if channel.excused:
         late = f" ({counted(channel.excused, 'message was', 'messages were')} not owed: too late, or too early)"
+    if channel.converged and channel.nodes == 1:
+        return f"{name}: {what}; there is {_ALONE}{late}."
     if channel.converged:
         return f"{name}: {what}; everybody has everything they should have, in the same order{late}."
     troubles = []

@@ -14,8 +14,13 @@ from tests.needs import needs_module
 needs_module("pyarrow")
 needs_module("pyspark")
 
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+
+from sdschat.cli.program import run  # noqa: E402
 from sdschat.cli.spark.get import command as get  # noqa: E402
 from sdschat.pipeline.archive import write  # noqa: E402
+from sdschat.pipeline.archive.places import BY_ID, BY_PLACE  # noqa: E402
 from sdschat.pipeline.archive.read import Archive  # noqa: E402
 from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
 from sdschat.pipeline.schemas import Log, ddl  # noqa: E402
@@ -108,3 +113,99 @@ def test_the_command_says_what_it_did_not_find(lake: Path) -> None:
     result = CliRunner().invoke(get, ["--lake", str(lake), "nowhere", ROWS[0].message_id], standalone_mode=False)
     assert result.return_value == 1
     assert "not in the archive: nowhere" in result.output
+
+
+def asked(lake: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str], str]:
+    """Exit code, lines of standard output, and what was said."""
+    code = run(["pipeline", "get", "--lake", str(lake), *arguments])
+    told = capsys.readouterr()
+    return code, told.out.splitlines(), told.err
+
+
+def places(rows: list[str]) -> list[int]:
+    return [json.loads(row)["position"] for row in rows]
+
+
+def test_a_range_of_positions_is_given_whole(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows, said = asked(lake, capsys, "--channel", "lobby", "--positions", "100-250")
+    assert (code, places(rows), said) == (0, list(range(100, 251)), "")
+
+
+def test_a_range_cut_by_a_count_says_where_it_goes_on(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows, said = asked(lake, capsys, "--channel", "lobby", "--positions", "100-250", "--count", "3")
+    assert (code, places(rows)) == (0, [100, 101, 102])
+    assert "--positions 103-250" in said
+
+
+def test_a_count_that_is_not_reached_cuts_nothing(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(lake, capsys, "--channel", "lobby", "--positions", "299-400", "--count", "2")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["abc", "--positions", "1-2"], "--positions is for a --channel"),
+        (["abc", "--since", "5"], "--since is for a --channel"),
+        (["abc", "--count", "5"], "--count is for a --channel"),
+        (["--channel", "lobby", "--positions", "1-2", "--since", "5"], "Both --positions and --since"),
+        (["--channel", "lobby", "--positions", "5-2"], "the wrong way round: it would be 2-5"),
+        (["--channel", "lobby", "--positions", "5-"], "is not A-B"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused_in_a_line(
+    lake: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    code, rows, told = asked(lake, capsys, *arguments)
+    assert (code, rows, told.count("\n")) == (2, [], 1)
+    assert said in told
+
+
+def test_the_beginning_of_an_id_is_enough_where_no_other_begins_so(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, rows, _ = asked(lake, capsys, ROWS[7].message_id[:6])
+    assert (code, [json.loads(row)["message_id"] for row in rows]) == (0, [ROWS[7].message_id])
+
+
+def test_ids_that_begin_alike_are_named(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows, said = asked(lake, capsys, ROWS[7].message_id[:5])
+    assert (code, rows) == (1, [])
+    both = ", ".join(sorted([ROWS[7].message_id, ROWS[7 + COUNT].message_id]))
+    assert said == f"several ids begin with {ROWS[7].message_id[:5]}: {both}\n"
+
+
+def test_of_many_ids_that_begin_alike_the_first_are_named(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = asked(lake, capsys, "0")[2]
+    assert said.endswith(", …\n")
+    assert said.count("-lobby") + said.count("-yard") == 5
+
+
+def test_an_id_in_full_is_one_message_though_others_begin_with_it(tmp_path: Path) -> None:
+    rows = [{"message_id": each, "run_id": "field"} for each in ("ab", "ab", "abc", "abd")]
+    for folder in (BY_ID, BY_PLACE):
+        (tmp_path / folder).mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / folder / "part.parquet")
+    archive = Archive(tmp_path)
+    assert archive.beginning("ab", most=6) == {"ab": rows[:2]}
+    archive.close()
+
+
+def test_the_beginning_of_an_id_reads_few_row_groups(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = Archive(lake)
+    reads: list[int] = []
+    read = pq.ParquetFile.read_row_group
+
+    def counted(file: pq.ParquetFile, at: int, **how: bool) -> pa.Table:
+        reads.append(at)
+        return read(file, at, **how)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
+    assert list(archive.beginning(ROWS[5].message_id[:6], most=6)) == [ROWS[5].message_id]
+    assert len(reads) <= 2 < len(archive._by_id._groups)
+    archive.close()
+
+
+def test_ids_are_looked_for_in_the_run_that_was_named(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(lake, capsys, ROWS[7].message_id, "--run", "field")[0] == 0
+    code, rows, said = asked(lake, capsys, ROWS[7].message_id, "--run", "other")
+    assert (code, rows, said) == (1, [], f"not in the archive: {ROWS[7].message_id}\n")

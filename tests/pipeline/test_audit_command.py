@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,10 @@ from click.testing import CliRunner, Result
 
 from sdschat.cli.program import program, run
 from sdschat.pipeline.compare import compare, databases
+from sdschat.pipeline.report.commands import look
 from sdschat.pipeline.rules import DEFAULT
+from sdschat.pipeline.schemas import AuditChannel
+from sdschat.pipeline.verdict import sentence
 from sdschat.store.evidence import Evidence
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
@@ -53,6 +58,64 @@ def test_what_two_lack_is_looked_at_closer_once(field: Path) -> None:
     change(field, "cleo", "DELETE FROM log WHERE place = ?", nth(field, "cleo", 4)[0])
     found = ask(field)
     assert found.stdout.count(f"sdschat inspect lobby {message_id[:12]}") == 1
+
+
+def loose(field: Path, *names: str) -> list[Path]:
+    """Databases that were taken out of their profiles, as files by the names of their nodes."""
+    return [Path(shutil.copy(database(field, name), field.parent / f"{name}.db")) for name in names]
+
+
+def closer(said: str) -> list[str]:
+    return said.partition("To look closer:\n")[2].splitlines()
+
+
+def test_the_command_to_look_closer_shows_the_message(
+    field: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, message_id = nth(field, "bob", 4)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    kept = Path(shutil.copytree(database(field, "ann").parent, tmp_path / "of ann/profiles/ann%2Fb")).parents[1]
+    (line,) = closer(ask(kept, *loose(field, "bob")).stdout)
+    assert run(shlex.split(line)[1:]) == 0
+    assert message_id in capsys.readouterr().out
+
+
+def test_of_files_that_inspect_cannot_be_pointed_at_it_is_said_which_has_the_message(
+    field: Path, tmp_path: Path
+) -> None:
+    place, message_id = nth(field, "bob", 4)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    ann, bob = loose(field, "ann", "bob")
+    assert closer(ask(ann, bob).stdout) == [f"  message {message_id[:12]} of lobby in {ann}"]
+
+
+@pytest.mark.parametrize("folder", ["bob", "profiles/%62ob", "profiles/ "])
+def test_a_database_outside_of_profiles_is_no_profile(folder: str) -> None:
+    assert look(f"/tmp/ex/{folder}/sdschat.db", "lobby", "3fa9c0") == (
+        f"message 3fa9c0 of lobby in /tmp/ex/{folder}/sdschat.db", False,
+    )  # fmt: skip
+
+
+def test_with_one_node_it_is_said_that_there_is_nobody_to_compare_with(field: Path) -> None:
+    found = ask(database(field, "ann"))
+    assert found.return_value == 0
+    assert "there is nobody to compare with" in found.stdout
+    assert "everybody" not in found.stdout
+
+
+def test_several_channels_of_one_node_are_compared_with_nobody_too() -> None:
+    alone = AuditChannel("field", "lobby", 1, 3, True, 0, 0, 0, 0, "")
+    assert sentence([alone, alone]).startswith("In each of 2 channels there is nobody to compare with")
+    assert "in 1 of them there is nobody to compare with" in sentence([alone, alone._replace(nodes=2)])
+
+
+def test_an_empty_file_is_said_to_be_empty(field: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    found = ask(field, empty)
+    assert found.return_value == 5
+    assert "it is empty, and no database of sdschat" in found.stdout
+    assert "older" not in found.stdout
 
 
 def test_the_last_message_deleted_is_told_too(field: Path) -> None:

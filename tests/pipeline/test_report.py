@@ -15,7 +15,7 @@ from sdschat.pipeline.report.from_databases import report_data
 from sdschat.pipeline.report.page import page
 from sdschat.pipeline.rules import DEFAULT
 from tests.needs import needs_program
-from tests.pipeline.field import NAMES, WORDS, change, nth, talk
+from tests.pipeline.field import NAMES, WORDS, change, database, nth, one, talk
 
 START = 1_760_000_000_000
 
@@ -52,6 +52,26 @@ def test_it_opens_with_the_verdict(untouched: Path, tampered: Path) -> None:
 def test_what_is_missing_is_listed_with_the_command_that_shows_it(tampered: Path) -> None:
     message_id = nth(tampered, "cleo", 4)[1]
     assert f"sdschat inspect lobby {message_id[:12]} --profile" in made(tampered)
+
+
+def test_of_files_that_inspect_cannot_be_pointed_at_it_says_which_has_the_message(
+    tampered: Path, tmp_path: Path
+) -> None:
+    files = [Path(shutil.copy(database(tampered, name), tmp_path / f"{name}.db")) for name in NAMES]
+    html = page(report_data(*compare_rows(files, START, DEFAULT), DEFAULT, START))
+    assert "sdschat inspect" not in html
+    assert f"message {nth(tampered, 'cleo', 4)[1][:12]} of lobby in {tmp_path}/" in html
+
+
+def test_what_a_node_lacks_is_looked_at_where_it_is(untouched: Path, tmp_path: Path) -> None:
+    """Also where no node agrees with the log."""
+    folder = Path(shutil.copytree(untouched, tmp_path / "field"))
+    for at, name in enumerate(NAMES):
+        change(folder, name, "DELETE FROM log WHERE place = ?", nth(folder, name, 4 + at)[0])
+    commands = re.findall(r"inspect lobby (\w+) --profile (\w+) --data-dir", made(folder))
+    assert len(commands) >= len(NAMES)
+    for start, name in commands:
+        assert one(folder, name, f"SELECT count(*) FROM log WHERE message_id LIKE '{start}%'") == "1"
 
 
 def test_it_needs_nothing_from_elsewhere(tampered: Path) -> None:

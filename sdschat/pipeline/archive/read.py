@@ -16,11 +16,13 @@ import pyarrow.parquet as pq
 
 from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
 from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.schemas import FIELD
 
 MOST: Final = 1_000  # rows in one answer
 _ID: Final = ("message_id",)
 _PLACE: Final = ("run_id", "channel", "position", "lamport")
 _END: Final = 1 << 62
+_LAST_LETTER: Final = "\U0010ffff"  # no id goes on with it
 
 Row = dict[str, Any]
 Bounds = Mapping[str, tuple[Any, Any]]  # column: the least and the greatest, both included
@@ -32,7 +34,12 @@ class _Group(NamedTuple):
     bounds: Bounds
 
     def may_have(self, wanted: Bounds) -> bool:
-        return all(self.bounds[name][0] <= high and low <= self.bounds[name][1] for name, (low, high) in wanted.items())
+        """Of columns that the files are not sorted by, nothing is known here."""
+        return all(
+            low <= wanted[name][1] and wanted[name][0] <= high
+            for name, (low, high) in self.bounds.items()
+            if name in wanted
+        )
 
 
 class _Sorted:
@@ -42,8 +49,8 @@ class _Sorted:
         self._files = [pq.ParquetFile(path, memory_map=True) for path in sorted(folder.glob("*.parquet"))]
         self._groups = [group for number, file in enumerate(self._files) for group in _groups(file, number, by)]
 
-    def find(self, wanted: Bounds, most: int = MOST) -> Iterator[Row]:
-        """In order; of each row group no more than `most`, which is all that anybody asks for."""
+    def find(self, wanted: Bounds, most: int | None = MOST) -> Iterator[Row]:
+        """In order; of each row group no more than `most`, where that is all that is asked for."""
         for group in self._groups:
             if group.may_have(wanted):
                 # One thread: for so few rows, waking others takes longer than the work.
@@ -103,11 +110,25 @@ class Archive:
         """The message with this id, in every channel and run that has one."""
         return list(self._by_id.find({"message_id": (message_id, message_id)}))
 
-    def positions(self, channel: str, first: int, last: int, run_id: str = "field") -> list[Row]:
-        """Messages of a channel by position, both ends included, the first `MOST` of them."""
-        return self._range(channel, run_id, {"position": (first, min(last, first + MOST - 1))}, MOST)
+    def beginning(self, start: str, run_id: str | None = None, most: int = 1) -> dict[str, list[Row]]:
+        """Messages whose ids begin so, by id, the first `most` of them. An id in full is that message alone."""
+        found: dict[str, list[Row]] = {}
+        wanted: dict[str, tuple[Any, Any]] = {"message_id": (start, start + _LAST_LETTER)}
+        if run_id is not None:
+            wanted["run_id"] = (run_id, run_id)
+        for row in self._by_id.find(wanted) if start else ():
+            message_id = row["message_id"]
+            if message_id not in found and (len(found) == most or start in found):
+                break
+            found.setdefault(message_id, []).append(row)
+        return found
 
-    def dated(self, channel: str, first: int, last: int = _END, run_id: str = "field", count: int = MOST) -> list[Row]:
+    def positions(self, channel: str, first: int, last: int, run_id: str = FIELD) -> Iterator[Row]:
+        """Messages of a channel by position, both ends included: all of them, read as they are asked for."""
+        place = {"run_id": (run_id, run_id), "channel": (channel, channel), "position": (first, min(last, _END))}
+        return self._by_place.find(place, None) if first <= _END else iter(())
+
+    def dated(self, channel: str, first: int, last: int = _END, run_id: str = FIELD, count: int = MOST) -> list[Row]:
         """Messages of a channel by Lamport time, both ends included, the first `count` of them."""
         return self._range(channel, run_id, {"lamport": (first, last)}, min(count, MOST))
 

@@ -11,7 +11,7 @@ from sdschat.pipeline.reference.latency import Passage, corrected, offsets
 from sdschat.pipeline.reference.metrics import Metrics
 from sdschat.pipeline.reference.spread import percentile
 from sdschat.pipeline.rules import LOST
-from sdschat.pipeline.schemas import AuditMissing
+from sdschat.pipeline.schemas import AuditMissing, Node
 
 Channel = tuple[str, str]
 COLUMNS: Final = 60  # of the convergence map
@@ -43,7 +43,11 @@ class ReportData(NamedTuple):
     cells: list[Cell]
     curves: list[Curve]
     provenance: Mapping[str, str]
-    commands: Mapping[str, str]  # node: options that name its profile, where they are known
+    sources: Mapping[tuple[str, str, str], str]  # run, channel and node: the file that this was read from
+
+
+def sources_of(nodes: Iterable[Node]) -> dict[tuple[str, str, str], str]:
+    return {(node.run_id, node.channel, node.node): node.source for node in nodes}
 
 
 def column_of(position: int, messages: int) -> int:

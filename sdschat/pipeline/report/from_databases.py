@@ -7,8 +7,7 @@ from sdschat.pipeline.compare import Comparison
 from sdschat.pipeline.reference.conform import Silver
 from sdschat.pipeline.reference.latency import passages
 from sdschat.pipeline.reference.metrics import metrics
-from sdschat.pipeline.report.commands import commands
-from sdschat.pipeline.report.data import ReportData, cells_of, curves_of
+from sdschat.pipeline.report.data import ReportData, cells_of, curves_of, sources_of
 from sdschat.pipeline.report.tables import moment
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import VERSION
@@ -26,5 +25,5 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
     }
     return ReportData(
         found.audit, figures, cells_of(found.audit.missing, counts), curves_of(passages(silver.journal), figures),
-        provenance, commands(silver.nodes),
+        provenance, sources_of(silver.nodes),
     )  # fmt: skip

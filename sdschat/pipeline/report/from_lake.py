@@ -10,8 +10,7 @@ import sdschat
 from sdschat.pipeline import schemas as tables
 from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.reference.metrics import Metrics
-from sdschat.pipeline.report.commands import commands
-from sdschat.pipeline.report.data import COLUMNS, SHARES, Cell, Curve, ReportData
+from sdschat.pipeline.report.data import COLUMNS, SHARES, Cell, Curve, ReportData, sources_of
 from sdschat.pipeline.report.tables import moment
 from sdschat.pipeline.results import MOST, audit_of, bring
 from sdschat.pipeline.rules import LOST
@@ -30,7 +29,7 @@ def report_data(lake: Lake, made_ms: int) -> ReportData:
     nodes = bring(latest_nodes(lake.read(tables.Node)), tables.Node, (*_CHANNEL, "node"), _NODES)
     return ReportData(
         audit, metrics_of(lake), cells(lake.read(tables.AuditMissing), lake.read(tables.AuditChannel)),
-        curves(lake.read(tables.MetricsDelivery)), provenance(lake, nodes, made_ms), commands(nodes),
+        curves(lake.read(tables.MetricsDelivery)), provenance(lake, nodes, made_ms), sources_of(nodes),
     )  # fmt: skip
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
 from typing import Final, Protocol, TypeVar
 
+from sdschat.pipeline.report.commands import look
 from sdschat.pipeline.report.data import ReportData
 from sdschat.pipeline.report.svg import NOTHING, duration
 from sdschat.pipeline.rules import LOST
@@ -77,27 +77,35 @@ def moment(ms: int | None) -> str:
         return f"@{ms}"
 
 
-def inspect(data: ReportData, channel: str, message_id: str | None, node: str) -> str:
-    """The command that shows a message, at this node where its profile is known."""
-    if message_id is None:
+def look_at(data: ReportData, row: AuditMissing | AuditFinding, holders: Iterable[str]) -> str:
+    """How the message is shown at the first of these nodes whose database is known, rather by a command."""
+    if row.message_id is None:
         return ""
-    options = data.commands.get(node, "")
-    command = f"sdschat inspect {shlex.quote(channel)} {shlex.quote(message_id[:12])} {options}".strip()
-    return f"<code>{escape(command)}</code>"
+    sources = [data.sources.get((row.run_id, row.channel, node)) for node in holders]
+    looks = [look(source, row.channel, row.message_id) for source in sources if source]
+    best = next((each for each in looks if each.runs), looks[0] if looks else None)
+    return "" if best is None else f"<code>{escape(best.text)}</code>" if best.runs else escape(best.text)
 
 
 def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str:
-    holder = {row.node: row.node for row in data.audit.nodes if row.agrees}
+    lacking = {(row.run_id, row.channel, row.message_id, row.node) for row in rows}
     found = []
-    for row in [row for row in first_rows(rows) if row.reason == LOST]:
-        look_at = row.sender if row.sender in holder else next(iter(holder), row.node)
+    for at, row in enumerate(row for row in first_rows(rows) if row.reason == LOST):
         found.append([
             escape(named(row.node)), f"{row.position:,}", moment(row.lamport),
-            f'<code class="id">{escape(row.message_id[:12])}</code>',
-            escape(named(row.sender)), escape(row.detail), inspect(data, row.channel, row.message_id, look_at),
+            f'<code class="id">{escape(row.message_id[:12])}</code>', escape(named(row.sender)), escape(row.detail),
+            look_at(data, row, _holders(data, row, lacking)) if at < _SHOWN else "",
         ])  # fmt: skip
     headings = ("Node", "Place", "Dated (UTC)", "Message", "Of", "What is known", "Look at it")
     return table(headings, found, (1,))
+
+
+def _holders(data: ReportData, row: AuditMissing, lacking: set[tuple[str, str, str, str]]) -> list[str]:
+    """Who has the message that this one lacks: its sender, then those that agree with the log, then others."""
+    key = (row.run_id, row.channel)
+    there = [node for node in data.audit.nodes if (node.run_id, node.channel) == key]
+    there.sort(key=lambda node: (node.node != row.sender, not node.agrees))
+    return [node.node for node in there if (*key, row.message_id, node.node) not in lacking]
 
 
 def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> str:
@@ -106,7 +114,7 @@ def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> st
             escape(named(row.node)), escape(row.kind), NOTHING if row.position is None else f"{row.position:,}",
             moment(row.lamport), f'<code class="id">{escape((row.message_id or NOTHING)[:12])}</code>',
             escape(row.detail) + (f" <code>{escape(row.other[:12])}</code>" if row.other else ""),
-            inspect(data, row.channel, row.message_id, row.node),
+            look_at(data, row, (row.node,)),
         ]
         for row in rows
     ]  # fmt: skip

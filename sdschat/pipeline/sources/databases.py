@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.pipeline.sources.packets import Opened, opened
 from sdschat.pipeline.sources.telling import UNREADABLE, Telling
-from sdschat.store.errors import StoreDamaged, StoreError
+from sdschat.store.errors import SchemaOlder, StoreDamaged, StoreError
 from sdschat.store.evidence import Altered, Evidence, Found, Standing
 from sdschat.store.journal import JournalRow
 
@@ -19,6 +19,7 @@ Open = Callable[[bytes], Opened]
 
 MAGIC: Final = b"SQLite format 3\0"
 NOBODYS: Final = "nothing in it says whose it is: it was never used"
+EMPTY: Final = "it is empty, and no database of sdschat"
 REMEMBERED: Final = 200_000  # packets that are not taken apart again for the next database
 ROWS: Final = 10_000  # a batch, where many are taken at a time
 BYTES: Final = 64 << 20  # of packets in a batch
@@ -82,7 +83,12 @@ def read_database(reading: Reading) -> Iterator[Row]:
                 yield from _channel(reading, evidence, standing, node, as_of)
             yield from journal_rows(reading, evidence, node)
     except StoreError as error:
-        yield refused(reading, "", str(error))
+        yield refused(reading, "", why_unread(error))
+
+
+def why_unread(error: StoreError) -> str:
+    """An empty file counts as the oldest schema of all, for whoever is about to write to it."""
+    return EMPTY if isinstance(error, SchemaOlder) and not error.found else str(error)
 
 
 def journal_rows(reading: Reading, evidence: Evidence, node: str) -> Iterator[Journal | Quarantine]:

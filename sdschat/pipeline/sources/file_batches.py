@@ -9,7 +9,7 @@ from sdschat.pipeline.collector import no_collection
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.pipeline.sources.batch import Batch, in_batches
 from sdschat.pipeline.sources.columnar import Columnar
-from sdschat.pipeline.sources.databases import NOBODYS, PacketMemory, Reading, damage_told, refused
+from sdschat.pipeline.sources.databases import NOBODYS, PacketMemory, Reading, damage_told, refused, why_unread
 from sdschat.pipeline.sources.files import Kind, kind_of, read_file, unreadable
 from sdschat.pipeline.sources.journal_columns import journal_batches
 from sdschat.pipeline.sources.line_columns import line_batches
@@ -74,4 +74,4 @@ def _database(reading: Reading, tables: Collection[type], memory: Memory) -> Ite
             if everything or Journal in tables:
                 yield from journal_batches(reading, evidence, node, memory.lists)
     except StoreError as error:
-        yield from in_batches([refused(reading, "", str(error))])
+        yield from in_batches([refused(reading, "", why_unread(error))])
