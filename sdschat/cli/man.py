@@ -11,11 +11,11 @@ import click
 
 _EXIT: Final = (
     ("0", "done"),
-    ("1", "unexpected failure; the message names the file that holds the details"),
-    ("2", "wrong use"),
+    ("1", "unexpected failure; the message names the file that holds the details; of an audit: they do not agree"),
+    ("2", "wrong use, or a file or folder named that cannot be written"),
     ("3", "the broker cannot be reached, or TLS was refused"),
     ("4", "not authorised"),
-    ("5", "the profile is in use, damaged, or newer than the program"),
+    ("5", "the profile is in use, damaged, or newer than the program; of an audit: an input was not read"),
     ("6", "the wanted state was not reached in time"),
     ("130, 143", "interrupted, terminated"),
 )

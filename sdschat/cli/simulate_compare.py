@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import Problem
+from sdschat.cli.spark.common import must_be_folder
 
 if TYPE_CHECKING:
     from sdschat.pipeline.grid.compare import Compared
@@ -25,6 +26,8 @@ def run_comparison(
     from sdschat.pipeline.grid.workers import on_processes
 
     wanted = cases(sizes, seeds, _base(changes))
+    if pictures is not None:
+        must_be_folder(pictures, "--pictures")
     with told() as tell:
         result = simulate([*engine_runs(wanted), *model_runs(wanted)], lake, on_processes(jobs, None), tell, jobs)
     if result.failures:

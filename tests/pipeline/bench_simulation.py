@@ -21,8 +21,8 @@ from sdschat.pipeline.grid.workers import on_spark
 from sdschat.pipeline.session import Where, spark
 from tests.pipeline.bench_bars import Bar, Bars
 
-_RUNS, _ROUNDS = 40, 5
-_ENGINE = Setting(by="engine", participants=60, loss=0.1)
+_RUNS, _ROUNDS = 16, 5
+_ENGINE = Setting(by="engine", participants=120, loss=0.1)  # about a second each, as in a grid; a task costs a tenth
 _MODEL = Setting(by="model", participants=1_000_000, loss=0.05)
 _MODEL_RUNS = 2
 SPARK, POOL = "Spark, local[2]", "pool of two"

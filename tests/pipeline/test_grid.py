@@ -245,6 +245,14 @@ def test_pictures_that_cannot_be_written_are_told_before_the_runs(
     assert not (tmp_path / "lake").exists()
 
 
+def test_pictures_of_a_comparison_that_cannot_be_written_are_told_before_the_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert run_program(["simulate", "--compare", "--participants", "10", "--pictures", str(tmp_path / "file")]) == 2
+    assert "Choose another --pictures" in capsys.readouterr().err
+
+
 def test_the_command_does_one_run() -> None:
     result = CliRunner().invoke(command, ["--with", "participants=5", "--with", "messages=1", "--seed", "2"])
     assert "noticed" in result.output or "missed" in result.output
