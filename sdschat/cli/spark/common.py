@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SHOWN: Final = 10
-_STREAM: Final = "stream"  # the folder that a stream writes to
 
 
 def _some_lake(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -93,7 +92,9 @@ def has_bronze(lake: Lake) -> bool:
 
 
 def _nothing_in(root: str, folder: Path | None) -> Problem:
-    if folder is not None and (folder / _STREAM).is_dir():
+    from sdschat.pipeline.stream.batches import FOLDER
+
+    if folder is not None and (folder / FOLDER).is_dir():
         return Problem(
             f"Only a stream has written to {root}, and a stream's tables are not audited. Take the same segments in "
             f"with `sdschat pipeline ingest SEGMENTS… --lake {root}`.", WRONG_USE,

@@ -6,12 +6,12 @@ from collections import defaultdict
 
 import numpy as np
 
-from sdschat.pipeline.model.group import Array, Group
+from sdschat.pipeline.model.group import Array, Flags, Group
 from sdschat.pipeline.model.packets import Ears, Packet, Step
 from sdschat.pipeline.model.pushes import call_off, lacks, note_behind, want_push
 from sdschat.pipeline.model.wheel import Indices
 
-MANY = 5_000  # participants
+_MANY = 5_000  # participants
 
 
 def review_filters(g: Group, live: Step, ears: Ears) -> None:
@@ -66,26 +66,26 @@ def review_ranges(g: Group, live: Step, ears: Ears) -> None:
         boots = np.sort(np.concatenate([live.low[packet] for packet in packets]))
         below = np.uint16((2 << high) - 1)
         differs = np.uint16(of) & ~g.have & below != 0 if whole else (g.shown & below) != np.uint16(of)
-        if whole:
-            _push_what_it_lacks(g, high, of, senders, ears)
+        heard = ears.any_of(senders) if whole else None
+        if heard is not None:
+            _push_what_it_lacks(g, high, of, senders, heard, ears)
         _owe(g, _who_compare(g, np.flatnonzero(differs), senders, boots, ears), high, boots)
-        if whole:
-            _need_not_say_it(g, high, of, senders, boots, ears)
+        if heard is not None:
+            _need_not_say_it(g, high, of, boots, heard)
 
 
 def _who_compare(g: Group, who: Indices, senders: Indices, boots: Array, ears: Ears) -> Indices:
     """Who of these hears one of the senders that joined no earlier."""
     if len(senders) == 1:
         who = who[who != senders[0]]
-    if len(who) < MANY:
+    if len(who) < _MANY:
         later = len(boots) - np.searchsorted(boots, g.boot[who], side="left")
     else:  # the same, but what it costs does not grow with the number of senders
         later = np.cumsum(np.bincount(boots, minlength=g.setting.warm_up + 1)[::-1])[::-1][g.boot[who]]
     return who[ears.any_counted(later, who)]
 
 
-def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ears) -> None:
-    heard = ears.any_of(senders)
+def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, heard: Flags, ears: Ears) -> None:
     for number in range(g.sent):
         if number <= high and not of >> number & 1:
             able = np.flatnonzero(heard & ((g.shown >> np.uint16(number)) & np.uint16(1) == 1))
@@ -93,10 +93,9 @@ def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ea
             _push_to(g, number, able, others, ears)
 
 
-def _need_not_say_it(g: Group, high: int, of: int, senders: Indices, boots: Array, ears: Ears) -> None:
+def _need_not_say_it(g: Group, high: int, of: int, boots: Array, heard: Flags) -> None:
     """Who owes the filter of the same range, and has the same in it, need not send it."""
     below = np.uint16((2 << high) - 1)
-    heard = ears.any_of(senders)
     same = heard & ((g.have & below) == np.uint16(of)) & (g.wanted_high == high)
     same &= np.isin(g.wanted_low, boots)
     who = np.flatnonzero(same)

@@ -61,7 +61,7 @@ class Witness(NamedTuple):
             return words.LOST, words.OWN
         if message_id in self.declared.get("lost", ()):
             return words.LOST, words.GIVEN_UP
-        if behind and there.last_ms < message.first_ms + rules.settle:
+        if behind and self.ended(message, rules):
             return words.LAGGING, words.ENDED
         for kind, detail in _SAID_TO_BE:
             if message_id in self.declared.get(kind, ()):
@@ -71,8 +71,11 @@ class Witness(NamedTuple):
     def ended_before(self, message: Log, rules: Rules) -> bool:
         """Whether what is here of its sender ends before it was written: by its own clock, behind which no Lamport time
         is, and for those who got it."""
-        until = self.presence.last_ms
-        return until < message.lamport and until < message.first_ms + rules.settle
+        return self.presence.last_ms < message.lamport and self.ended(message, rules)
+
+    def ended(self, message: Log, rules: Rules) -> bool:
+        """It was not seen for long enough after the message."""
+        return self.presence.last_ms < message.first_ms + rules.settle
 
 
 class Testimony(NamedTuple):

@@ -12,7 +12,7 @@ from sdschat.pipeline import rules as words
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import FAULTS, AuditChannel, AuditJournal, AuditNode
 from sdschat.pipeline.transforms import findings as look
-from sdschat.pipeline.transforms.columns import CHANNEL, HELD, MEMBER, table
+from sdschat.pipeline.transforms.columns import CHANNEL, HELD, MEMBER, VERSION, table
 from sdschat.pipeline.transforms.conform import BOOT
 from sdschat.pipeline.transforms.consolidate import K
 from sdschat.pipeline.transforms.fingerprint import divergent, in_buckets
@@ -39,7 +39,7 @@ def suspects(silver: Silver, log: DataFrame, keep: Keep, k: int = K) -> Suspects
     log are in the order of time."""
     buckets = keep(divergent(silver.fingerprints, silver.presences))
     first, last = buckets.agg(F.min("bucket"), F.max("bucket")).collect()[0]
-    alike = silver.copies.select(*HELD, "lamport", "sender", "deps", "digest", "damage")
+    alike = silver.copies.select(*HELD, *VERSION, "damage")
     if first is None:
         return Suspects(alike.where(F.lit(False)), log.where(F.lit(False)))
     near = F.col("lamport").between(first << k, (last + 1 << k) - 1)

@@ -12,6 +12,7 @@ CHANNEL: Final = ("run_id", "channel")
 MEMBER: Final = (*CHANNEL, "node")
 MESSAGE: Final = (*CHANNEL, "message_id")
 HELD: Final = (*MEMBER, "message_id")
+VERSION: Final = ("lamport", "sender", "deps", "digest")  # what nodes must agree on about a message
 READING: Final = ("as_of", "read_ms")
 DELIVERED: Final = "delivered"
 

@@ -8,11 +8,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from sdschat.pipeline.schemas import Log
-from sdschat.pipeline.transforms.columns import CHANNEL, MESSAGE, bucket, table
+from sdschat.pipeline.transforms.columns import CHANNEL, MESSAGE, VERSION, bucket, table
 from sdschat.pipeline.transforms.kept import Keep
 
 K: Final = 17  # a bucket is 131 s of Lamport time: about a thousand messages where many talk
-_VERSION: Final = ("lamport", "sender", "deps", "digest")
 
 
 def _as_it_is(rows: DataFrame) -> DataFrame:
@@ -27,12 +26,12 @@ def consolidate(copies: DataFrame, k: int = K, keep: Keep = _as_it_is) -> DataFr
 def agreed(copies: DataFrame) -> DataFrame:
     """Copy -> Log without position and running hash: the version of each message that counts."""
     judged = copies.withColumn("damaged", F.col("damage").isNotNull()).withColumn("unknown", F.col("digest") == "")
-    versions = judged.groupBy(*MESSAGE, "damaged", "unknown", *_VERSION).agg(
+    versions = judged.groupBy(*MESSAGE, "damaged", "unknown", *VERSION).agg(
         F.count("*").alias("n"), F.min("received_ms").alias("first"), F.max("received_ms").alias("last")
     )
-    preference = F.struct("damaged", "unknown", -F.col("n"), *_VERSION)
+    preference = F.struct("damaged", "unknown", -F.col("n"), *VERSION)
     return versions.groupBy(*MESSAGE).agg(
-        F.min_by(F.struct(*_VERSION), preference).alias("version"),
+        F.min_by(F.struct(*VERSION), preference).alias("version"),
         F.sum("n").alias("copies"), F.min("first").alias("first_ms"), F.max("last").alias("last_ms"),
     ).select(*MESSAGE, "version.*", "copies", "first_ms", "last_ms")  # fmt: skip
 

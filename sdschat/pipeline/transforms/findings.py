@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import FAULTS, AuditFinding
 from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, at, table, text
-from sdschat.pipeline.transforms.signs import is_early, is_outside
+from sdschat.pipeline.transforms.signs import beside, is_early, is_outside, unlike
 
 
 def finding(rows: DataFrame, kind: str, detail: Column | str, other: Column | None = None) -> DataFrame:
@@ -26,23 +26,15 @@ def altered(copies: DataFrame, log: DataFrame) -> DataFrame:
 
 def contents(copies: DataFrame, log: DataFrame) -> DataFrame:
     """Copy (of divergent buckets), Log: ids with two contents."""
-    ours = copies.where(F.col("damage").isNull()).select(
-        *HELD, *(F.col(name).alias(f"my_{name}") for name in ("lamport", "sender", "deps", "digest"))
-    )
-    known = (F.col("my_digest") != "") & (F.col("digest") != "")
-    parts = [
-        F.when(
-            F.col("my_lamport") != F.col("lamport"),
-            F.format_string("Lamport time %d, elsewhere %d", "my_lamport", "lamport"),
-        ),
-        F.when(
-            F.col("my_sender") != F.col("sender"), F.format_string("sender %s, elsewhere %s", "my_sender", "sender")
-        ),
-        F.when(F.col("my_deps") != F.col("deps"), F.lit("other dependencies than elsewhere")),
-        F.when(known & (F.col("my_digest") != F.col("digest")), F.lit("another content than elsewhere")),
-    ]
-    detail = F.concat_ws("; ", *parts)
-    rows = ours.join(log, list(MESSAGE)).withColumn("said", detail).where(F.col("said") != "")
+    words = {
+        "lamport": F.format_string("Lamport time %d, elsewhere %d", "my_lamport", "lamport"),
+        "sender": F.format_string("sender %s, elsewhere %s", "my_sender", "sender"),
+        "deps": F.lit("other dependencies than elsewhere"),
+        "digest": F.lit("another content than elsewhere"),
+    }
+    differs = unlike()
+    detail = F.concat_ws("; ", *(F.when(differs[name], said) for name, said in words.items()))
+    rows = beside(copies.where(F.col("damage").isNull()), log).withColumn("said", detail).where(F.col("said") != "")
     return finding(rows, "content", F.col("said"))
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from sdschat.pipeline.rules import MAX_LAMPORT, Rules
-from sdschat.pipeline.transforms.columns import CHANNEL, MESSAGE
+from sdschat.pipeline.transforms.columns import CHANNEL, HELD, MESSAGE, VERSION
 
 
 class Signs(NamedTuple):
@@ -28,8 +28,6 @@ class Signs(NamedTuple):
 def signs(copies: DataFrame, log: DataFrame, near_copies: DataFrame, near_log: DataFrame, rules: Rules) -> Signs:
     """Copy, Log; the same of divergent buckets."""
     times = log.groupBy(*CHANNEL, "sender", "lamport").agg(F.count("*").alias("n"), F.max(F.size("deps")).alias("deps"))
-    canonical = near_log.select(*MESSAGE, *(F.col(name).alias(f"their_{name}") for name in _VERSION))
-    compared = near_copies.join(canonical, list(MESSAGE))
     looks = [
         copies.agg(_any(F.col("damage").isNotNull()).alias("damaged"), _any(is_early(rules)).alias("early")),
         times.agg(
@@ -37,7 +35,7 @@ def signs(copies: DataFrame, log: DataFrame, near_copies: DataFrame, near_log: D
             _any(F.col("deps") > 0).alias("dependencies"),
         ),
         near_log.agg(_any(F.col("copies") == 1).alias("alone")),
-        compared.agg(_any(_unlike()).alias("unlike")),
+        beside(near_copies, near_log).agg(_any(functools.reduce(Column.__or__, unlike().values())).alias("unlike")),
     ]  # fmt: skip
     every = looks[0]
     for each in looks[1:]:
@@ -54,14 +52,16 @@ def is_outside() -> Column:
     return (F.col("lamport") <= 0) | (F.col("lamport") > MAX_LAMPORT)
 
 
-_VERSION = ("lamport", "sender", "deps", "digest")
+def beside(copies: DataFrame, log: DataFrame) -> DataFrame:
+    """Copy, Log -> the columns of Log, node, and what the copy says instead: my_lamport and so on."""
+    ours = copies.select(*HELD, *(F.col(name).alias(f"my_{name}") for name in VERSION))
+    return ours.join(log, list(MESSAGE))
 
 
-def _unlike() -> Column:
-    known = (F.col("digest") != "") & (F.col("their_digest") != "")
-    content = known & (F.col("digest") != F.col("their_digest"))
-    others = (F.col(name) != F.col(f"their_{name}") for name in ("lamport", "sender", "deps"))
-    return functools.reduce(Column.__or__, others, content)
+def unlike() -> dict[str, Column]:
+    """Of `beside`: in what a copy is not as the canonical log has it. That one has no content is no difference."""
+    found = {name: F.col(f"my_{name}") != F.col(name) for name in VERSION}
+    return found | {"digest": (F.col("my_digest") != "") & (F.col("digest") != "") & found["digest"]}
 
 
 def _any(condition: Column) -> Column:
