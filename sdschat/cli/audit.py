@@ -11,6 +11,7 @@ import click
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import DONE, PROFILE, UNEXPECTED, WRONG_USE
+from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, only
 from sdschat.cli.spark.common import milliseconds, settle_option
 
 if TYPE_CHECKING:
@@ -20,29 +21,30 @@ if TYPE_CHECKING:
     from sdschat.pipeline.rules import Rules
     from sdschat.pipeline.schemas import Quarantine
 
-_SHOWN = 20
-
 
 @click.command("audit")
 @click.argument("sources", nargs=-1, required=True, metavar="DB…", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
-@click.option("--all", "everything", is_flag=True, help=f"List all of it, not only the first {_SHOWN}.")
+@all_option
+@channel_option
 @click.option("--report", "page", metavar="FILE", type=click.Path(path_type=Path), help="Write an HTML report too.")
 @settle_option
-def command(sources: tuple[Path, ...], as_json: bool, everything: bool, page: Path | None, settle: str) -> int:
+def command(
+    sources: tuple[Path, ...], as_json: bool, everything: bool, channel: str | None, page: Path | None, settle: str
+) -> int:
     """Compare the databases of several nodes: does everybody have everything, in the same order?
 
     \b
     Examples:
       sdschat audit ann.db bob.db cleo.db
       sdschat audit ~/.local/share/sdschat/profiles
-      sdschat audit field/*.db --json
+      sdschat audit field/*.db --channel lobby --json
       sdschat audit field/*.db --report report.html
 
     Databases are only read, and their nodes may be running. Exit code 0: they agree; 1: they do not, and the output
     says which node, which message, and where in the log; 5: a database cannot be read.
     """
-    from sdschat.cli.audit_report import as_object, lines
+    from sdschat.cli.audit_report import as_object
     from sdschat.pipeline.collector import no_collection
     from sdschat.pipeline.compare import compare, compare_rows, databases
     from sdschat.pipeline.rules import DEFAULT
@@ -51,17 +53,33 @@ def command(sources: tuple[Path, ...], as_json: bool, everything: bool, page: Pa
     paths = databases(sources)
     with no_collection():
         found, silver = (compare(paths, now, rules), None) if page is None else compare_rows(paths, now, rules)
+    found = found._replace(audit=only(found.audit, channel))
     if as_json:
         import json
 
         click.echo(json.dumps(as_object(found.audit, found.quarantine), separators=(",", ":")))
     else:
-        for line in lines(found, None if everything else _SHOWN):
-            click.echo(line)
+        _tell(found, None if everything else SHOWN)
     code = exit_code(found.audit, found.quarantine)
     if page is None or silver is None or _written(page, found, silver, rules):
         return code
     return code or WRONG_USE
+
+
+def _tell(found: Comparison, most: int | None) -> None:
+    from sdschat.cli.audit_report import closer_lines, lines, refused_lines
+
+    places = {
+        (row.run_id, row.channel, row.node): str(found.paths[row.node])
+        for row in found.audit.nodes
+        if row.node in found.paths
+    }
+    for line in (
+        *lines(found.audit, most),
+        *refused_lines(found.quarantine, most),
+        *closer_lines(found.audit, places, most),
+    ):
+        click.echo(line)
 
 
 def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> bool:

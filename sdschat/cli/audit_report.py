@@ -1,9 +1,11 @@
-"""What an audit found, for people and as JSON."""
+"""What an audit found, for people and as JSON: the same of a handful of databases and of a lake."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.cli.text import moment, safe
 from sdschat.pipeline.rules import LOST
@@ -15,13 +17,15 @@ from sdschat.pipeline.schemas import (
     AuditNode,
     Quarantine,
 )
-from sdschat.pipeline.verdict import channel_sentence, counted, first_rows, node_words, sentence
+from sdschat.pipeline.verdict import AGREES, channel_sentence, counted, first_rows, node_words, sentence
 
 if TYPE_CHECKING:
-    from sdschat.pipeline.compare import Comparison
     from sdschat.pipeline.reference.audit import Audit
 
 Named = Callable[[str], str]  # a participant's id, as it is shown
+Sources = Mapping[tuple[str, str, str], str]  # run, channel and node: where its database is
+_ALL: Final = "; --all lists them"
+_TRIED: Final = 8  # copies of a message, to find one that a command shows
 
 
 def as_object(found: Audit, quarantine: Iterable[Quarantine]) -> dict[str, Any]:
@@ -38,53 +42,101 @@ def as_object(found: Audit, quarantine: Iterable[Quarantine]) -> dict[str, Any]:
     }
 
 
-def lines(found: Comparison, most: int | None) -> Iterator[str]:
-    """`most` rows of each list; the verdict comes first, the commands to look closer last."""
-    audit, named = found.audit, naming(found.audit.nodes)
-    if len(audit.channels) != 1:
-        yield safe(sentence(audit.channels))
+def lines(found: Audit, most: int | None) -> Iterator[str]:
+    """`most` rows of each list, what differs before what does not; the verdict comes first."""
+    named = naming(found.nodes)
+    if len(found.channels) != 1:
+        yield safe(sentence(found.channels))
         yield ""
-    for channel in audit.channels:
-        yield from channel_lines(channel, audit, named, most)
-    yield from journal_lines(audit, named)
-    yield from _cut(
-        [f"not read: {safe(row.source)} {safe(row.place)}: {safe(row.reason)}" for row in found.quarantine], most
-    )
-    yield from _look_closer(found)
+    of = by_channel(found)
+    shown = found.channels
+    if most is not None and len(shown) > most:
+        shown = sorted(shown, key=lambda row: row.converged)[:most]
+    for channel in shown:
+        yield from _channel_lines(channel, of(channel), named, most)
+    yield from _other_channels(found.channels, shown)
+    yield from _cut(list(_journal_lines(found, named)), most)
 
 
 def naming(nodes: Iterable[AuditNode]) -> Named:
     """Nicks, where a node has one and no other has the same; ids in brackets otherwise."""
     nicks = {node.node: node.nick for node in nodes if node.nick}
-    every = list(nicks.values())
+    times: dict[str, int] = defaultdict(int)
+    for nick in nicks.values():
+        times[nick] += 1
 
     def named(node: str) -> str:
         nick = nicks.get(node)
-        return safe(nick) if nick and every.count(nick) == 1 else f"<{safe(node[:8])}>"
+        return safe(nick) if nick and times[nick] == 1 else f"<{safe(node[:8])}>"
 
     return named
 
 
-def channel_lines(channel: AuditChannel, audit: Audit, named: Named, most: int | None) -> Iterator[str]:
-    key = (channel.run_id, channel.channel)
-    nodes = [node for node in audit.nodes if (node.run_id, node.channel) == key]
-    lacking = [row for row in audit.missing if (row.run_id, row.channel) == key]
-    found = [row for row in audit.findings if (row.run_id, row.channel) == key]
+class OfChannel(NamedTuple):
+    """The part of a verdict that is about one channel."""
+
+    nodes: list[AuditNode]
+    missing: list[AuditMissing]
+    findings: list[AuditFinding]
+
+
+def by_channel(found: Audit) -> Callable[[AuditChannel], OfChannel]:
+    """Of many channels each row is looked at once."""
+    parts: dict[tuple[str, str], OfChannel] = defaultdict(lambda: OfChannel([], [], []))
+    for node in found.nodes:
+        parts[node.run_id, node.channel].nodes.append(node)
+    for lacking in found.missing:
+        parts[lacking.run_id, lacking.channel].missing.append(lacking)
+    for finding in found.findings:
+        parts[finding.run_id, finding.channel].findings.append(finding)
+    return lambda channel: parts[channel.run_id, channel.channel]
+
+
+def _other_channels(channels: Sequence[AuditChannel], shown: Sequence[AuditChannel]) -> Iterator[str]:
+    """Those for which there is no room."""
+    agree = sum(row.converged for row in channels) - sum(row.converged for row in shown)
+    differ = len(channels) - len(shown) - agree
+    if differ:
+        yield f"… in {counted(differ, 'more channel', 'more channels')} they do not agree{_ALL}"
+    if agree:
+        yield f"… in {counted(agree, 'more channel', 'more channels')} everybody agrees{_ALL}"
+
+
+def _channel_lines(channel: AuditChannel, of: OfChannel, named: Named, most: int | None) -> Iterator[str]:
     yield safe(channel_sentence(channel))
-    width = max([4, *(len(named(node.node)) for node in nodes)])
-    yield f"  {'NODE':{width}}  MESSAGES  OWED  LACKS  FAULTS  VERDICT"
-    for node in sorted(nodes, key=lambda node: (node.agrees, named(node.node))):
-        yield (
-            f"  {named(node.node):{width}}  {node.messages:8}  {node.owed:4}  {node.missing:5}  {node.faults:6}  "
-            f"{node_words(node, lacking, found)}"
-        )
-    faults = [_finding(row, named) for row in found if row.kind in FAULTS]
-    lost = [_missing(row, named) for row in first_rows(lacking) if row.reason == LOST]
-    told = [_finding(row, named) for row in found if row.kind not in FAULTS]
+    yield from _node_lines(channel.nodes, of, named, most)
+    faults = [_finding(row, named) for row in of.findings if row.kind in FAULTS]
+    lost = [_missing(row, named) for row in first_rows(of.missing) if row.reason == LOST]
+    told = [_finding(row, named) for row in of.findings if row.kind not in FAULTS]
     for heading, rows in (("missing", lost), ("faults", faults), ("declared gaps", told)):
         if rows:
             yield f"  {heading}:"
             yield from _cut([f"    {row}" for row in rows], most)
+
+
+def _node_lines(total: int, of: OfChannel, named: Named, most: int | None) -> Iterator[str]:
+    """Those that differ first. Where there are many, those of which nothing is to be said are only counted."""
+    findings: dict[str, list[AuditFinding]] = defaultdict(list)
+    for row in of.findings:
+        findings[row.node].append(row)
+    words = {node.node: node_words(node, findings[node.node]) for node in of.nodes}
+    told = sorted(of.nodes, key=lambda node: (node.agrees, words[node.node] == AGREES, named(node.node)))
+    if most is not None and total > most:
+        told = [node for node in told if words[node.node] != AGREES][:most]
+    if told:
+        width = max([4, *(len(named(node.node)) for node in told)])
+        yield f"  {'NODE':{width}}  MESSAGES  OWED  LACKS  FAULTS  VERDICT"
+    for node in told:
+        yield (
+            f"  {named(node.node):{width}}  {node.messages:8}  {node.owed:4}  {node.missing:5}  {node.faults:6}  "
+            f"{words[node.node]}"
+        )
+    more = "more " if told else ""
+    differ = sum(not node.agrees for node in of.nodes) - sum(not node.agrees for node in told)
+    if differ:
+        yield f"  … {counted(differ, f'{more}node does', f'{more}nodes do')} not agree{_ALL}"
+    if agree := total - len(told) - differ:
+        yield f"  … {counted(agree, f'{more}node agrees', f'{more}nodes agree')}{_ALL}"
 
 
 def _place(position: int | None, lamport: int | None) -> str:
@@ -104,7 +156,7 @@ def _finding(row: AuditFinding, named: Named) -> str:
     return f"{named(row.node)} {row.kind} {safe(row.message_id[:12])} at {where}: {safe(row.detail)}{other}"
 
 
-def journal_lines(audit: Audit, named: Named) -> Iterator[str]:
+def _journal_lines(audit: Audit, named: Named) -> Iterator[str]:
     """Lost parts of journals: evidence that is gone, not messages."""
     for row in audit.journals:
         if row.lost:
@@ -112,28 +164,39 @@ def journal_lines(audit: Audit, named: Named) -> Iterator[str]:
             yield f"  the journal of {named(row.node)} is incomplete: {lost} gone from boot {safe(row.boot[:8])}"
 
 
-def _look_closer(found: Comparison) -> Iterator[str]:
-    """The first message of each node that differs, where there is a copy of it; each once."""
+def refused_lines(rows: Iterable[Quarantine], most: int | None) -> Iterator[str]:
+    return _cut([f"not read: {safe(row.source)} {safe(row.place)}: {safe(row.reason)}" for row in rows], most)
+
+
+def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:
+    """How to look at the message at which each node first differs, where there is a copy of it; each once."""
     from sdschat.pipeline.report.commands import look  # seldom needed
 
-    asked: list[str] = []
-    for node in found.audit.nodes:
-        if node.agrees or node.first_id is None:
-            continue
-        holders = [each for each in dict.fromkeys((node.node, *found.paths)) if _holds(found, node, each)]
-        looks = [look(str(found.paths[each]), node.channel, node.first_id) for each in holders if each in found.paths]
-        if looks:
-            asked.append(f"  {safe(next((each for each in looks if each.runs), looks[0]).text)}")
+    asked: dict[str, None] = {}
+    of = by_channel(found)
+    for channel in found.channels:
+        part = of(channel)
+        lacking = {(row.node, row.message_id) for row in part.missing}
+        for node in part.nodes:
+            if node.agrees or node.first_id is None:
+                continue
+            paths = islice(_holders(node, part, lacking, sources), _TRIED)
+            looks = [look(path, node.channel, node.first_id) for path in paths]
+            if looks:
+                asked[f"  {safe(next((each for each in looks if each.runs), looks[0]).text)}"] = None
     if asked:
         yield ""
         yield "To look closer:"
-        yield from dict.fromkeys(asked)
+        yield from _cut(list(asked), most)
 
 
-def _holds(found: Comparison, node: AuditNode, holder: str) -> bool:
-    """Whether somebody has the message at which a node first differs."""
-    there = found.there[node.run_id, node.channel]
-    return any(each.presence.node == holder and node.first_id in each.held.versions for each in there)
+def _holders(node: AuditNode, of: OfChannel, lacking: set[tuple[str, str]], sources: Sources) -> Iterator[str]:
+    """Databases that have the message at which a node differs: its own; where that lacks it, those of others."""
+    own = (node.node, node.first_id) not in lacking
+    for each in [node] if own else of.nodes:
+        path = sources.get((each.run_id, each.channel, each.node))
+        if path is not None and (each.node, node.first_id) not in lacking:
+            yield path
 
 
 def _cut(rows: Sequence[str], most: int | None) -> Iterator[str]:

@@ -19,7 +19,7 @@ from sdschat.cli.problem import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Pr
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.sources import Chosen
 from sdschat.cli.tap_folder import TapFolder, tap_folder
-from sdschat.cli.text import safe
+from sdschat.cli.text import counted, safe
 from sdschat.node.settings import duration
 from sdschat.transport import base
 from sdschat.transport.base import Why
@@ -107,7 +107,8 @@ class _Tap:
                 self._flush()
             await self._transport.close()
             self._close()
-        say(f"{self._spool.seq:,} packets in {self._spool.segments:,} segments in {self._spool.folder}")
+        packets, segments = counted(self._spool.seq, "packet"), counted(self._spool.segments, "segment")
+        say(f"{packets} in {segments} in {self._spool.folder}")
         return DONE
 
     def _end(self) -> None:

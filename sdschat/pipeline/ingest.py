@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.pipeline.known import known_stretches, taken_already, wholes
 from sdschat.pipeline.lake import Lake
+from sdschat.pipeline.refused import refuse, standing, standing_files, stands_in_for
 from sdschat.pipeline.schemas import Journal, Packet, Quarantine, Whole, ddl
 
 if TYPE_CHECKING:
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 KEYS: Final[dict[type, tuple[str, ...]]] = {
     Journal: ("run_id", "node", "boot", "seq"),
     Packet: ("run_id", "tap", "seq"),
-    Quarantine: ("run_id", "source", "place", "reason"),
 }
-_LATER: Final = "a part of it could not be read, and a moment later it could: take it in again"
-_WITHIN: Final[dict[type, tuple[str, ...]]] = {Journal: ("node", "boot"), Packet: ("tap",), Quarantine: ("source",)}
+_WITHIN: Final[dict[type, tuple[str, ...]]] = {Journal: ("node", "boot"), Packet: ("tap",)}
 
 
 class Added(NamedTuple):
@@ -50,23 +49,27 @@ def _ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> lis
 
     taken = wholes(lake, run_id)
     seen = survey(lake.spark, map(str, paths), {whole.digest for whole in taken})
-    known = taken_already(seen, taken)
+    bad = standing_files(lake, run_id)
+    # What was mended may be what was taken once, before it was damaged.
+    known = taken_already(seen, taken) - {each.source for each in bad}
     files = [file for file in seen if file.path not in known]
+    again = [file for file in seen if file.path in known and any(stands_in_for(file, each) for each in bad)]
     intake = Intake(lake, run_id, read_ms)
-    if files:
+    if files or again:
         _take_journals(intake, files)
         take_logs(intake, files)
-        _refuse(intake)
-        _remember(intake, files)
+        _remember(intake, [*files, *again])
+        refuse(intake, files)  # last: who comes damaged beside a sound copy counts
     return [Added("file", len(seen), len(files)), *intake.added()]
 
 
 def quarantined(lake: Lake, paths: Sequence[Path]) -> list[Quarantine]:
-    """What of these files could not be taken, now or earlier."""
-    from pyspark.sql import functions as F
-
-    rows = lake.read(Quarantine).where(F.col("source").isin([str(path) for path in paths]))
-    return [Quarantine(**row.asDict()) for row in rows.orderBy("source", "place").collect()]
+    """What of these files could not be taken, now or earlier, and was not mended since."""
+    rows = standing(lake)
+    if rows is None:
+        return []
+    of_these = rows.where(rows["source"].isin([str(path) for path in paths]))
+    return [Quarantine(**row.asDict()) for row in of_these.orderBy("source", "place").collect()]
 
 
 class Intake:
@@ -179,23 +182,13 @@ def sole(files: Iterable[Seen], lake: Lake, run_id: str) -> list[str]:
     return [file.path for file in told if all(times[each] == 1 and each not in known for each in file.stretches)]
 
 
-def _refuse(intake: Intake) -> None:
-    """What cannot be taken, found by looking once more. Of a file that is still being written this look may find
-    nothing: that is told too, as what could not be taken before is not in the lake."""
-    told = intake.merge(sorted(intake.odd), (Quarantine,))
-    unsaid = [Quarantine(intake.run_id, path, "", _LATER, "", intake.read_ms) for path in sorted(intake.odd - told)]
-    if unsaid:
-        rows = intake.lake.spark.createDataFrame(unsaid, ddl(Quarantine))
-        intake.append(Quarantine, rows, len(unsaid))
-
-
 def _remember(intake: Intake, files: Sequence[Seen]) -> None:
-    """At the very end, and only of files to which nobody has written meanwhile."""
+    """When all that is in them is in the lake, and only of files to which nobody has written meanwhile."""
     from sdschat.pipeline.sources.survey import stamps
 
     now = stamps(intake.lake.spark, [file.path for file in files])
     whole = [
-        Whole(intake.run_id, file.digest, file.node, file.as_of, intake.read_ms)
+        Whole(intake.run_id, file.digest, file.node, file.as_of, intake.read_ms, file.path)
         for file in files
         if file.digest and file.path not in intake.odd and now.get(file.path) == file.stamp
     ]

@@ -6,43 +6,94 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.reference.audit import Audit
+from sdschat.pipeline.refused import standing
+from sdschat.pipeline.rules import LOST
 from sdschat.pipeline.schemas import (
+    FAULTS,
     AuditChannel,
     AuditFinding,
     AuditJournal,
     AuditMissing,
     AuditNode,
     Ids,
+    Node,
     Quarantine,
     columns,
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 R = TypeVar("R")
 MOST: Final = 10_000
 
 
-def bring(found: DataFrame, table: type[R], order: tuple[str, ...], most: int = MOST) -> list[R]:
+class Part(NamedTuple):
+    """What is asked for: of one campaign, of one channel, or of all."""
+
+    run_id: str | None = None
+    channel: str | None = None
+
+    def of(self, rows: DataFrame) -> DataFrame:
+        for name, value in self._asdict().items():
+            if value is not None and name in rows.columns:
+                rows = rows.where(rows[name] == value)
+        return rows
+
+
+WHOLE: Final = Part()
+
+
+def bring(
+    found: DataFrame, table: type[R], order: tuple[str, ...], most: int = MOST, before: Column | None = None
+) -> list[R]:
+    """The first `most` of them in this order; those that are `before` the others first, where there are too many."""
     lists = {name for name, (kind, _) in columns(table).items() if kind == Ids}
-    rows = found.orderBy(*order).limit(most).collect()
+    if before is None:
+        rows = found.orderBy(*order).limit(most).collect()
+    else:
+        first = found.orderBy(before.desc(), *order).limit(most)
+        rows = first.orderBy(*order).collect()
     return [
         table(**{name: tuple(value) if name in lists and value is not None else value for name, value in each.items()})
         for each in (row.asDict() for row in rows)
     ]
 
 
-def audit_of(lake: Lake, most: int = MOST) -> Audit:
-    """The verdict as the lake has it. Of very many missing messages only the first are here; the counts are whole."""
+def audit_of(lake: Lake, part: Part = WHOLE, most: int = MOST) -> Audit:
+    """The verdict as the lake has it. Of very many rows only the first are here, and those that tell of a difference
+    before the others; the counts are whole."""
+    from pyspark.sql import functions as F
+
     channel, place = ("run_id", "channel"), ("run_id", "channel", "position", "node")
+    nodes = part.of(lake.read(AuditNode))
+    journals = part.of(lake.read(AuditJournal))
+    if part.channel is not None:
+        journals = journals.join(nodes.select("run_id", "node"), ["run_id", "node"], "left_semi")
     return Audit(
-        bring(lake.read(AuditChannel), AuditChannel, channel, most),
-        bring(lake.read(AuditNode), AuditNode, (*channel, "node"), most),
-        bring(lake.read(AuditMissing), AuditMissing, place, most),
-        bring(lake.read(AuditFinding), AuditFinding, (*place, "kind", "message_id", "other"), most),
-        bring(lake.read(AuditJournal), AuditJournal, ("run_id", "node", "boot"), most),
-    )
+        bring(part.of(lake.read(AuditChannel)), AuditChannel, channel, most, ~F.col("converged")),
+        bring(nodes, AuditNode, (*channel, "node"), most, ~F.col("agrees")),
+        bring(part.of(lake.read(AuditMissing)), AuditMissing, place, most, F.col("reason") == LOST),
+        bring(
+            part.of(lake.read(AuditFinding)), AuditFinding, (*place, "kind", "message_id", "other"), most,
+            F.col("kind").isin(*FAULTS),
+        ),
+        bring(journals, AuditJournal, ("run_id", "node", "boot"), most, F.col("lost") > 0),
+    )  # fmt: skip
+
+
+def channels_in(lake: Lake, most: int = MOST) -> list[tuple[str, str]]:
+    """Run and channel of what was audited last."""
+    rows = lake.read(AuditChannel).select("run_id", "channel").distinct().orderBy("run_id", "channel").limit(most)
+    return [(row[0], row[1]) for row in rows.collect()]
+
+
+def places_in(lake: Lake, most: int = MOST) -> dict[tuple[str, str, str], str]:
+    """Run, channel and node: where the database is that tells of them."""
+    from sdschat.pipeline.transforms.conform import latest_nodes
+
+    rows = latest_nodes(lake.read(Node)).select("run_id", "channel", "node", "source").limit(most).collect()
+    return {(row[0], row[1], row[2]): row[3] for row in rows}
 
 
 class Refused(NamedTuple):
@@ -52,9 +103,10 @@ class Refused(NamedTuple):
     rows: list[Quarantine]
 
 
-def refused_in(lake: Lake, most: int = MOST) -> Refused:
-    found = lake.there(Quarantine)
+def refused_in(lake: Lake, run_id: str | None = None, most: int = MOST) -> Refused:
+    found = standing(lake)
     if found is None:
         return Refused(0, [])
+    found = Part(run_id).of(found)
     inputs = found.select("run_id", "source").distinct().count()
     return Refused(inputs, bring(found, Quarantine, ("place", "run_id", "source", "reason"), most))

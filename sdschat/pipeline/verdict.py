@@ -17,6 +17,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "causal": ("message shown before its cause", "messages shown before their causes"),
     "clock": ("broken clock rule", "broken clock rules"),
 }
+AGREES = "agrees"
 _ALONE = "nobody to compare with; what this one node has shows no fault"
 
 
@@ -58,8 +59,8 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def node_words(node: AuditNode, lacking: Iterable[AuditMissing], found: Iterable[AuditFinding]) -> str:
-    """What is to be said of one node; `lacking` and `found` may be about others too."""
+def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
+    """What is to be said of one node; `found` may be about others too."""
     kinds = Counter(row.kind for row in found if row.node == node.node and row.channel == node.channel)
     words = []
     if node.missing:
@@ -69,7 +70,7 @@ def node_words(node: AuditNode, lacking: Iterable[AuditMissing], found: Iterable
         words.append(f"ended before {counted(node.lagging, 'message', 'messages')} could arrive")
     if node.excused:
         words.append(f"is not owed {counted(node.excused, 'message', 'messages')}")
-    return "; ".join(words) or "agrees"
+    return "; ".join(words) or AGREES
 
 
 def first_rows(lacking: Iterable[AuditMissing]) -> list[AuditMissing]:

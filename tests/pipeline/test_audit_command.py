@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from sdschat.cli.audit_report import lines
 from sdschat.cli.program import program, run
 from sdschat.pipeline.compare import compare, databases
+from sdschat.pipeline.reference.audit import Audit
 from sdschat.pipeline.report.commands import look
-from sdschat.pipeline.rules import DEFAULT
-from sdschat.pipeline.schemas import AuditChannel
+from sdschat.pipeline.rules import DEFAULT, LOST
+from sdschat.pipeline.schemas import AuditChannel, AuditMissing, AuditNode
 from sdschat.pipeline.verdict import sentence
 from sdschat.store.evidence import Evidence
 from sdschat.store.retention import drop_oldest
@@ -107,6 +109,52 @@ def test_several_channels_of_one_node_are_compared_with_nobody_too() -> None:
     alone = AuditChannel("field", "lobby", 1, 3, True, 0, 0, 0, 0, "")
     assert sentence([alone, alone]).startswith("In each of 2 channels there is nobody to compare with")
     assert "in 1 of them there is nobody to compare with" in sentence([alone, alone._replace(nodes=2)])
+
+
+def test_a_channel_can_be_asked_for_alone(field: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(field, "bob", "DELETE FROM log WHERE place = ?", nth(field, "bob", 4)[0])
+    code, found = asked(field, "--channel", "lobby")
+    assert (code, [row["channel"] for row in found["channels"]], len(found["missing"])) == (1, ["lobby"], 1)
+    assert run(["audit", str(field), "--channel", "loby"]) == 2
+    assert "There is no channel 'loby' here. Did you mean lobby?" in capsys.readouterr().err
+
+
+def many(differ: int, agree: int) -> Audit:
+    """A verdict on so many nodes that they cannot all be listed."""
+    missing = [
+        AuditMissing("field", "lobby", 1, 1, "m1", "ann", f"bad{number}", LOST, "owed since it was there")
+        for number in range(differ)
+    ]
+    good = AuditNode("field", "lobby", "", None, 3, 3, 0, 0, 0, 0, 1, 1, None, None, None, True)
+    bad = good._replace(missing=1, first_position=1, first_lamport=1, first_id="m1", agrees=False)
+    nodes = [good._replace(node=f"good{number}") for number in range(agree)]
+    nodes += [bad._replace(node=f"bad{number}") for number in range(differ)]
+    channel = AuditChannel("field", "lobby", differ + agree, 3, not differ, differ, 0, 0, 0, "")
+    return Audit([channel], nodes, missing, [], [])
+
+
+def test_of_many_nodes_that_agree_only_the_number_is_told() -> None:
+    said = list(lines(many(1, 999), 20))
+    assert [line.split()[0] for line in said if line.startswith("  ") and "good" in line] == []
+    assert "  … 999 more nodes agree; --all lists them" in said
+    assert sum(line.startswith("  <bad0> ") for line in said) == 1
+    assert list(lines(many(0, 1000), 20))[1:] == ["  … 1,000 nodes agree; --all lists them"]
+    assert sum(line.startswith("  <good") for line in lines(many(1, 999), None)) == 999
+
+
+def test_of_many_nodes_that_differ_the_first_are_listed_and_the_others_counted() -> None:
+    said = list(lines(many(30, 5), 20))
+    assert sum(line.startswith("  <bad") for line in said) == 20
+    assert "  … 10 more nodes do not agree; --all lists them" in said
+    assert "  … 5 more nodes agree; --all lists them" in said
+
+
+def test_of_many_channels_those_that_differ_are_told_first() -> None:
+    agreed, wrong = many(0, 2), many(1, 1)
+    channels = [agreed.channels[0]._replace(run_id=f"run{number}") for number in range(30)] + wrong.channels
+    said = list(lines(Audit(channels, wrong.nodes, wrong.missing, [], []), 20))
+    assert said[2].startswith("lobby: 2 nodes and 3 messages; the nodes do not agree")
+    assert said[-1] == "… in 11 more channels everybody agrees; --all lists them"
 
 
 def test_an_empty_file_is_said_to_be_empty(field: Path, tmp_path: Path) -> None:

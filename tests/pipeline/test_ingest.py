@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sdschat.pipeline.problem import PipelineProblem
-from sdschat.pipeline.schemas import FIELD, Journal, Message, Node, Quarantine, Whole
+from sdschat.pipeline.schemas import FIELD, Journal, Message, Node, Quarantine, Whole, ddl
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
@@ -210,6 +210,64 @@ def test_what_cannot_be_taken_is_counted_once(spark: SparkSession, tmp_path: Pat
     odd.write_text("no\nJSON\n")
     found = ingest(Lake(spark, str(tmp_path / "lake")), [odd], FIELD, 1)
     assert found == [Added("file", 1, 1), Added("quarantine", 2, 2)]
+
+
+def standing_in(lake: Lake) -> list[str]:
+    """Names of the files of which something counts as not taken."""
+    from sdschat.pipeline.results import refused_in
+
+    return sorted(Path(row.source).name for row in refused_in(lake).rows)
+
+
+def test_a_file_that_was_mended_counts_no_more_and_damaged_again_it_does(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    from sdschat.pipeline.ingest import quarantined
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.report.from_lake import provenance
+
+    made, path = Lake(spark, str(tmp_path / "lake")), tmp_path / "bob.db"
+    whole = database(field, "bob").read_bytes()
+    for read_ms, content in enumerate([whole, b"damaged", whole, b"damaged", whole], 1):
+        path.write_bytes(content)
+        added(made, [path], read_ms)
+        wrong = ["bob.db"] if content == b"damaged" else []
+        assert standing_in(made) == [Path(row.source).name for row in quarantined(made, [path])] == wrong
+        assert ("bob.db" in provenance(made, [], 1)["Not taken"]) == bool(wrong)
+    assert made.read(Quarantine).count() == 2
+    assert made.read(Message).count() == len(WORDS)
+
+
+def test_what_an_older_program_took_whole_ends_its_quarantine_when_it_is_brought_again(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    made, path = Lake(spark, str(tmp_path / "lake")), database(field, "bob")
+    added(made, [path], read_ms=1)
+    made.append(Quarantine, spark.createDataFrame([Quarantine(FIELD, str(path), "", "?", "", 1)], ddl(Quarantine)))
+    assert standing_in(made) == ["sdschat.db"]
+    added(made, [path], read_ms=2)
+    assert standing_in(made) == []
+
+
+def test_a_sound_copy_of_a_database_elsewhere_ends_the_quarantine_of_a_damaged_one(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    broken = Path(shutil.copytree(field, tmp_path / "broken"))
+    change(broken, "bob", "UPDATE text SET nick = CAST(x'ff' AS TEXT) WHERE place = ?", nth(broken, "bob", 4)[0])
+    made = Lake(spark, str(tmp_path / "lake"))
+    damaged, sound = database(broken, "bob"), database(field, "bob")
+    added(made, [damaged, database(field, "ann")], read_ms=1)
+    assert standing_in(made) == ["sdschat.db"]
+    added(made, [sound], read_ms=2)
+    assert standing_in(made) == []
+    added(made, [damaged], read_ms=3)
+    assert standing_in(made) == ["sdschat.db"]
+    assert added(made, [sound], read_ms=4) == {"file": 0}
+    assert standing_in(made) == []
 
 
 def test_a_lake_may_have_brackets_in_its_name(spark: SparkSession, field: Path, tmp_path: Path) -> None:

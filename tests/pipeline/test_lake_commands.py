@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sdschat.cli.problem import Problem
 from sdschat.cli.program import run
-from sdschat.pipeline.rules import DEFAULT
-from sdschat.pipeline.schemas import FIELD, Quarantine
+from sdschat.pipeline.rules import DEFAULT, LOST
+from sdschat.pipeline.schemas import FIELD, AuditMissing, AuditNode, Quarantine
 from tests.needs import needs_module
 from tests.pipeline.field import change, nth
 
@@ -110,7 +111,7 @@ def test_an_audit_names_what_is_in_quarantine(
     from sdschat.cli.spark.audit import judge, tell
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import audit_of, refused_in
+    from sdschat.pipeline.results import audit_of, places_in, refused_in
 
     (field / "odd.db").write_text("not a database")
     if lacks:
@@ -118,10 +119,64 @@ def test_an_audit_names_what_is_in_quarantine(
     lake = Lake(spark, str(tmp_path / "lake"))
     ingest(lake, sorted(field.rglob("*.db")), FIELD, 1)
     judge(lake, DEFAULT)
-    found, bad = audit_of(lake), refused_in(lake)
+    found, bad, places = audit_of(lake), refused_in(lake), places_in(lake)
     capsys.readouterr()
-    assert tell(found, bad, as_json=False) == code
+    assert tell(found, bad, places, as_json=False) == code
     assert "1 input is in quarantine" in capsys.readouterr().out
-    assert tell(found, bad, as_json=True) == code
+    assert tell(found, bad, places, as_json=True) == code
     (row,) = json.loads(capsys.readouterr().out)["unreadable"]
     assert row["source"].endswith("odd.db")
+
+
+def test_an_audit_of_a_lake_says_what_an_audit_of_the_databases_says(
+    spark: SparkSession, field: Path, tmp_path: Path, capsys: Said
+) -> None:
+    from sdschat.cli.spark.audit import judge, tell, verdict_on
+    from sdschat.pipeline.ingest import ingest
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.results import Part, places_in, refused_in
+
+    change(field, "cleo", "DELETE FROM log WHERE place = ?", nth(field, "cleo", 3)[0])
+    assert run(["audit", str(field)]) == 1
+    quick = capsys.readouterr().out
+    lake = Lake(spark, str(tmp_path / "lake"))
+    ingest(lake, sorted(field.rglob("*.db")), FIELD, 1)
+    judge(lake, DEFAULT)
+    capsys.readouterr()
+    assert tell(verdict_on(lake, Part(FIELD, "lobby")), refused_in(lake), places_in(lake), as_json=False) == 1
+    assert capsys.readouterr().out == quick
+    assert "To look closer:" in quick
+
+
+def test_a_campaign_or_channel_that_a_lake_does_not_have_is_told(
+    spark: SparkSession, untouched: Path, tmp_path: Path
+) -> None:
+    from sdschat.cli.spark.audit import judge, verdict_on
+    from sdschat.pipeline.ingest import ingest
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.results import Part
+
+    lake = Lake(spark, str(tmp_path / "lake"))
+    ingest(lake, sorted(untouched.rglob("*.db")), "berlin", 1)
+    judge(lake, DEFAULT)
+    assert [row.run_id for row in verdict_on(lake, Part("berlin")).channels] == ["berlin"]
+    for part, says in ((Part("berlim"), "Did you mean berlin"), (Part("berlin", "ops"), "There are: lobby")):
+        with pytest.raises(Problem, match=says):
+            verdict_on(lake, part)
+
+
+def test_where_there_are_too_many_rows_those_that_tell_of_a_difference_are_brought(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.results import audit_of
+
+    lake = Lake(spark, str(tmp_path / "lake"))
+    sound = AuditNode(FIELD, "lobby", "a", None, 3, 3, 0, 0, 0, 0, 1, 1, None, None, None, True)
+    nodes = [sound._replace(node=f"a{at}") for at in range(5)]
+    lake.keep(AuditNode, [*nodes, sound._replace(node="z", missing=1, agrees=False)])
+    excused = [AuditMissing(FIELD, "lobby", at, at, f"m{at}", "a0", "z", "lagging", "") for at in range(1, 6)]
+    lake.keep(AuditMissing, [*excused, excused[0]._replace(position=9, reason=LOST)])
+    found = audit_of(lake, most=2)
+    assert [row.node for row in found.nodes] == ["a0", "z"]
+    assert [(row.position, row.reason) for row in found.missing] == [(1, "lagging"), (9, LOST)]

@@ -27,7 +27,7 @@ def lacks(found: Audit) -> list[tuple[str, str, str]]:
 
 
 def without(rows: list[Row], name: str, message_id: str) -> list[Row]:
-    return [row for row in rows if (row.node, getattr(row, "message_id", "")) != (name, message_id)]  # type: ignore[union-attr]
+    return [row for row in rows if (row.node, getattr(row, "message_id", "")) != (name, message_id)]
 
 
 def all_have(*names: str) -> list[Row]:
@@ -72,7 +72,7 @@ def test_what_was_delivered_and_is_gone_does_not_lag() -> None:
 
 
 def test_a_log_of_which_no_reading_came_to_its_end_counts_for_nothing_beside_the_journal() -> None:
-    rows = [row for row in all_have() if not (row.node == "bob" and type(row).__name__ == "Node")]  # type: ignore[union-attr]
+    rows = [row for row in all_have() if not (row.node == "bob" and type(row).__name__ == "Node")]
     told = [event("bob", seq, "delivered", at, name, lamport=at, sender="ann") for seq, (name, at) in enumerate(IDS, 1)]
     found = conform(taken(*rows, *told)).copies  # type: ignore[arg-type]
     assert sorted((row.message_id, row.origin) for row in found if row.node == "bob") == sorted(
@@ -81,7 +81,7 @@ def test_a_log_of_which_no_reading_came_to_its_end_counts_for_nothing_beside_the
 
 
 def test_what_is_dated_before_the_joining_is_not_owed() -> None:
-    rows = [row for row in without(all_have(), "bob", "m1") if not (row.node == "bob" and type(row).__name__ == "Node")]  # type: ignore[union-attr]
+    rows = [row for row in without(all_have(), "bob", "m1") if not (row.node == "bob" and type(row).__name__ == "Node")]
     found = audited(*rows, node("bob", 2, horizon=1_500))
     assert lacks(found) == [("bob", "m1", "joined_later")]
     assert found.agreed
@@ -150,7 +150,7 @@ def test_an_altered_row_is_told_and_stands_in_another_place() -> None:
 
 
 def test_a_log_that_is_not_what_its_count_says_is_told() -> None:
-    rows = [row for row in all_have() if not (row.node == "bob" and type(row).__name__ == "Node")]  # type: ignore[union-attr]
+    rows = [row for row in all_have() if not (row.node == "bob" and type(row).__name__ == "Node")]
     found = audited(*rows, node("bob", 4, counted=3))
     assert kinds(found) == [("bob", "count", None)]
     assert not found.agreed

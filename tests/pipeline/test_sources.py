@@ -16,7 +16,7 @@ from sdschat.mvds.values import Payload
 from sdschat.pipeline.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
 from sdschat.pipeline.sources.captures import packet_row
 from sdschat.pipeline.sources.databases import PacketMemory, Reading
-from sdschat.pipeline.sources.files import files, read_file
+from sdschat.pipeline.sources.files import read_file
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from sdschat.wire.catchup_codec import DIRECT, PAGES, SyncCodec
@@ -155,12 +155,3 @@ def test_a_captured_packet_is_taken_apart(tmp_path: Path) -> None:
     assert (whole.bytes, whole.content_bytes) == (len(raw), len(b"content"))
     assert (broken.kind, broken.reason) == ("refused", "unreadable")
     assert other.kind == "presence"
-
-
-def test_of_a_folder_only_whole_sources_are_taken(tmp_path: Path) -> None:
-    for name in ("a.db", "deep/b.jsonl", ".spool/c.jsonl", "notes.txt", "_tmp/d.parquet"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("x")
-    assert [path.name for path in files([tmp_path])] == ["a.db", "b.jsonl"]
-    with pytest.raises(FileNotFoundError):
-        files([tmp_path / "nowhere"])

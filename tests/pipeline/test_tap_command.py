@@ -14,7 +14,8 @@ import pytest
 from sdschat.cli.tap_folder import tap_folder
 from sdschat.pipeline.schemas import FIELD, Packet
 from sdschat.pipeline.sources.databases import PacketMemory, Reading
-from sdschat.pipeline.sources.files import files, read_file
+from sdschat.pipeline.sources.files import read_file
+from sdschat.pipeline.sources.folders import find
 from sdschat.transport.base import Published
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
@@ -85,11 +86,11 @@ def test_what_passed_is_recorded_once_over_a_kill(tmp_path: Path, taps: list[sub
                 client.publish(TOPIC, raw)
                 size = await size_of(tmp_path / "tap" / SPOOL, size)
             taps[1].send_signal(signal.SIGINT)
-            await line_with(taps[1], b"2 packets in 1 segments")
+            await line_with(taps[1], b"2 packets in 1 segment in ")
 
     asyncio.run(talk())
     memory = PacketMemory()
-    rows = [row for path in files([tmp_path / "tap"]) for row in read_file(Reading(FIELD, path, 1, memory))]
+    rows = [row for path in find([tmp_path / "tap"]).files for row in read_file(Reading(FIELD, path, 1, memory))]
     heard = sorted((row.message_id or "", row.raw) for row in rows if isinstance(row, Packet) and row.kind == "message")
     assert heard == [(f"m{number}", raw) for number, raw in enumerate(packets)]
     assert len(rows) == len(heard)
@@ -104,7 +105,7 @@ def test_no_broker_ends_with_3(tmp_path: Path) -> None:
 def heard(folder: Path) -> list[str]:
     """Ids of the messages in the segments, as the pipeline takes them."""
     memory = PacketMemory()
-    rows = [row for path in files([folder]) for row in read_file(Reading(FIELD, path, 1, memory))]
+    rows = [row for path in find([folder]).files for row in read_file(Reading(FIELD, path, 1, memory))]
     assert all(isinstance(row, Packet) for row in rows)
     return sorted(row.message_id or "" for row in rows if isinstance(row, Packet) and row.kind == "message")
 

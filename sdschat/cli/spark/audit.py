@@ -9,46 +9,52 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.audit import exit_code
-from sdschat.cli.audit_report import as_object, channel_lines, journal_lines, naming
+from sdschat.cli.audit_report import Sources, as_object, closer_lines, lines, refused_lines
+from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, nothing_called
 from sdschat.cli.spark.common import lake_option, milliseconds, open_lake, settle_option, step
-from sdschat.cli.text import safe
 from sdschat.cli.where import where_options
-from sdschat.pipeline.verdict import counted, sentence
+from sdschat.pipeline.verdict import counted
 
 if TYPE_CHECKING:
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.reference.audit import Audit
-    from sdschat.pipeline.results import Refused
+    from sdschat.pipeline.results import Part, Refused
     from sdschat.pipeline.rules import Rules
     from sdschat.pipeline.session import Where
-
-_SHOWN = 20
 
 
 @click.command("audit")
 @lake_option
 @settle_option
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
+@all_option
+@channel_option
+@click.option("--run", "run_id", metavar="NAME", help="The verdict on this campaign alone.")
 @where_options
-def command(lake: str, settle: str, as_json: bool, where: Where) -> int:
+def command(
+    lake: str, settle: str, as_json: bool, everything: bool, channel: str | None, run_id: str | None, where: Where
+) -> int:
     """Whether everybody has everything that they should have, in the same order.
 
     \b
     Examples:
       sdschat pipeline audit --lake lake
+      sdschat pipeline audit --lake lake --run berlin --channel lobby --all
       sdschat pipeline audit --lake lake --json --master spark://host:7077
 
     Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 5: an
     input could not be read when it was taken in.
     """
-    from sdschat.pipeline.results import audit_of, refused_in
+    from sdschat.pipeline.results import Part, places_in, refused_in
     from sdschat.pipeline.rules import DEFAULT
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     with open_lake(where, lake) as there:
         judge(there, rules)
-        found, refused = audit_of(there), refused_in(there)
-    return tell(found, refused, as_json)
+        found = verdict_on(there, Part(run_id, channel))
+        refused = refused_in(there, run_id)
+        sources = {} if as_json or found.agreed else places_in(there)
+    return tell(found, refused, sources, as_json, None if everything else SHOWN)
 
 
 def judge(there: Lake, rules: Rules) -> None:
@@ -63,28 +69,37 @@ def judge(there: Lake, rules: Rules) -> None:
         stages.audit(there, rules)
 
 
-def tell(found: Audit, refused: Refused, as_json: bool) -> int:
+def verdict_on(there: Lake, part: Part) -> Audit:
+    """Raises Problem where there is no such campaign, or no such channel in it."""
+    from sdschat.pipeline.results import audit_of, channels_in
+
+    found = audit_of(there, part)
+    if found.channels or part == (None, None):
+        return found
+    every = channels_in(there)
+    runs = [run_id for run_id, _ in every]
+    if part.run_id is not None and part.run_id not in runs:
+        raise nothing_called("campaign", part.run_id, runs)
+    channels = (name for run_id, name in every if part.run_id in (None, run_id))
+    raise nothing_called("channel", part.channel or "", channels)
+
+
+def tell(found: Audit, refused: Refused, sources: Sources, as_json: bool, most: int | None = SHOWN) -> int:
     if as_json:
         click.echo(json.dumps(as_object(found, refused.rows), separators=(",", ":")))
     else:
-        if len(found.channels) != 1:
-            click.echo(safe(sentence(found.channels)))
-        named = naming(found.nodes)
-        for channel in found.channels:
-            for line in channel_lines(channel, found, named, _SHOWN):
-                click.echo(line)
-        for line in (*journal_lines(found, named), *_refused_lines(refused)):
+        for line in (*lines(found, most), *_refused_lines(refused, most), *closer_lines(found, sources, most)):
             click.echo(line)
     return exit_code(found, refused.rows)
 
 
-def _refused_lines(refused: Refused) -> Iterator[str]:
+def _refused_lines(refused: Refused, most: int | None) -> Iterator[str]:
     if not refused.rows:
         return
-    for row in refused.rows[:_SHOWN]:
-        yield f"not read: {safe(row.source)} {safe(row.place)}: {safe(row.reason)}"
+    yield from refused_lines(refused.rows, most)
     inputs = counted(refused.inputs, "input is", "inputs are")
     yield (
-        f"{inputs} in quarantine, of which the verdict knows nothing or not all: the lake's table bronze/quarantine "
-        "has every reason. Once they are mended, delete that table and ingest them again."
+        f"{inputs} in quarantine, of which the verdict knows nothing or not all; the lake's table bronze/quarantine "
+        "has every reason. Ingest them again once they are mended, or a newer copy of the same database: then they "
+        "count no more."
     )

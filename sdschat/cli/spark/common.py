@@ -121,16 +121,6 @@ def step(name: str) -> Iterator[None]:
     say(f"{name}: {time.monotonic() - began:.1f} s")
 
 
-def sources_in(sources: Sequence[Path]) -> list[Path]:
-    """The files to be read. Raises Problem for what is not there."""
-    from sdschat.pipeline.sources.files import files
-
-    try:
-        return files(sources)
-    except FileNotFoundError as error:
-        raise Problem(f"There is no {error}. Name databases, journals, captures, or folders.", WRONG_USE) from error
-
-
 def added_lines(found: Iterable[Added]) -> Iterator[str]:
     """What was taken in, table by table."""
     for row in found:

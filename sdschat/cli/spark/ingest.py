@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.options import say
-from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.spark.common import added_lines, lake_option, open_lake, sources_in, tell_refused
+from sdschat.cli.spark.common import added_lines, lake_option, open_lake, tell_refused
+from sdschat.cli.spark.sources import sources_in
+from sdschat.cli.text import counted
 from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
 
@@ -39,9 +40,7 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool, wh
     from sdschat.pipeline.ingest import ingest, quarantined
 
     paths = sources_in(sources)
-    if not paths:
-        raise Problem("There is nothing to take in these folders: no .db, .jsonl or .parquet file.", WRONG_USE)
-    say(f"reading {len(paths)} files")
+    say(f"reading {counted(len(paths), 'file')}")
     with open_lake(where, lake, fresh=True) as there:
         found = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
         bad = quarantined(there, paths)

@@ -10,17 +10,19 @@ import click
 
 from sdschat.cli.options import say
 from sdschat.cli.spark.audit import judge, tell
+from sdschat.cli.spark.audit_options import SHOWN, all_option
 from sdschat.cli.spark.common import (
     added_lines,
     lake_option,
     milliseconds,
     open_lake,
     settle_option,
-    sources_in,
     step,
     tell_refused,
 )
 from sdschat.cli.spark.report import output_option, write_report
+from sdschat.cli.spark.sources import sources_in
+from sdschat.cli.text import counted
 from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
 
@@ -35,10 +37,12 @@ if TYPE_CHECKING:
 @settle_option
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--json", "as_json", is_flag=True, help="The verdict as one JSON object.")
+@all_option
 @where_options
 def command(
-    sources: tuple[Path, ...], lake: str, output: Path, settle: str, run_id: str, as_json: bool, where: Where
-) -> int:
+    sources: tuple[Path, ...], lake: str, output: Path, settle: str, run_id: str, as_json: bool, everything: bool,
+    where: Where,
+) -> int:  # fmt: skip
     """Ingest what is named, consolidate, audit, figures, report: one after the other.
 
     \b
@@ -50,14 +54,14 @@ def command(
     """
     from sdschat.pipeline import stages
     from sdschat.pipeline.ingest import ingest, quarantined
-    from sdschat.pipeline.results import audit_of, refused_in
+    from sdschat.pipeline.results import audit_of, places_in, refused_in
     from sdschat.pipeline.rules import DEFAULT
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     paths = sources_in(sources)
     with open_lake(where, lake, fresh=bool(paths)) as there:
         if paths:
-            with step(f"ingest of {len(paths)} files"):
+            with step(f"ingest of {counted(len(paths), 'file')}"):
                 added = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
             for line in added_lines(added):
                 say(line)
@@ -65,6 +69,8 @@ def command(
         judge(there, rules)
         with step("metrics"):
             stages.metrics(there)
-        code = tell(audit_of(there), refused_in(there), as_json)
+        found = audit_of(there)
+        places = {} if as_json or found.agreed else places_in(there)
+        code = tell(found, refused_in(there), places, as_json, None if everything else SHOWN)
         write_report(there, output)
     return code

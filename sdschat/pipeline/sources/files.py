@@ -17,7 +17,7 @@ from sdschat.pipeline.sources.databases import MAGIC, Reading, Row, are_ids, enc
 _SAMPLE: Final = 80
 _PARQUET: Final = b"PAR1"
 _LINES: Final = (".jsonl", ".ndjson", ".json")
-SUFFIXES: Final = (".db", ".parquet", *_LINES)
+SUFFIXES: Final = (".db", *_LINES, ".parquet")
 
 _JOURNAL: Final = {name: (kind, optional) for name, (kind, optional) in columns(Journal).items() if name != "run_id"}
 
@@ -149,20 +149,3 @@ def _refused(reading: Reading, place: str, reason: str, sample: str) -> Quaranti
 
 def _sample(line: bytes) -> str:
     return line[:_SAMPLE].decode("utf-8", "replace").strip()
-
-
-def files(sources: Iterable[Path]) -> list[Path]:
-    """Files as they are; of a folder everything in it that looks like a source, but for what is still being written.
-    Raises FileNotFoundError."""
-    found: dict[Path, None] = {}
-    for source in sources:
-        if source.is_dir():
-            for path in sorted(source.rglob("*")):
-                hidden = any(part.startswith((".", "_")) for part in path.relative_to(source).parts)
-                if path.suffix in SUFFIXES and path.is_file() and not hidden:
-                    found[path.resolve()] = None
-        elif source.exists():
-            found[source.resolve()] = None
-        else:
-            raise FileNotFoundError(source)
-    return list(found)

@@ -122,7 +122,8 @@ class Packet(NamedTuple):
 
 
 class Quarantine(NamedTuple):
-    """Input that could not be taken, with the reason. The key is (run_id, source, place)."""
+    """Input that could not be taken, with the reason. The key is (run_id, source, place, reason). It counts until the
+    same file, or the database of the same node, was taken to its end: see `Whole`."""
 
     run_id: str
     source: str
@@ -130,6 +131,8 @@ class Quarantine(NamedTuple):
     reason: str
     sample: str  # the beginning of it, for a person
     read_ms: int
+    node: str | None = None  # whose database it is, as far as that could be read
+    as_of: int | None = None
 
 
 class Whole(NamedTuple):
@@ -140,3 +143,4 @@ class Whole(NamedTuple):
     node: str  # whose database it is; empty for other files
     as_of: int
     read_ms: int
+    source: str | None = None  # file

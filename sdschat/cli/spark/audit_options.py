@@ -1,0 +1,53 @@
+"""Which part of a verdict is asked for, of databases and of a lake alike."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.text import safe
+
+if TYPE_CHECKING:
+    from sdschat.pipeline.reference.audit import Audit
+
+SHOWN: Final = 20
+_NAMED: Final = 10
+
+all_option: Final = click.option(
+    "--all", "everything", is_flag=True, help=f"List all of it, not only the first {SHOWN} of each."
+)
+channel_option: Final = click.option("--channel", metavar="CHANNEL", help="The verdict on this channel alone.")
+
+
+def only(found: Audit, channel: str | None) -> Audit:
+    """Raises Problem where nobody knows of this channel."""
+    if channel is None:
+        return found
+    nodes = [row for row in found.nodes if row.channel == channel]
+    there = {(row.run_id, row.node) for row in nodes}
+    part = found._replace(
+        channels=[row for row in found.channels if row.channel == channel],
+        nodes=nodes,
+        missing=[row for row in found.missing if row.channel == channel],
+        findings=[row for row in found.findings if row.channel == channel],
+        journals=[row for row in found.journals if (row.run_id, row.node) in there],
+    )
+    if not part.channels:
+        raise nothing_called("channel", channel, (row.channel for row in found.channels))
+    return part
+
+
+def nothing_called(what: str, name: str, there_are: Iterable[str]) -> Problem:
+    """What is there instead: the one that was meant, where it can be guessed."""
+    names = sorted(set(there_are))
+    near = difflib.get_close_matches(name, names, 1)
+    if near:
+        hint = f"Did you mean {safe(near[0])}?"
+    else:
+        more = ", …" if len(names) > _NAMED else ""
+        hint = f"There are: {', '.join(map(safe, names[:_NAMED]))}{more}." if names else "There is none at all."
+    return Problem(f"There is no {what} {safe(name)!r} here. {hint}", WRONG_USE)

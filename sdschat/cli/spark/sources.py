@@ -1,0 +1,48 @@
+"""The sources that a person named, and what is said of them before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from sdschat.cli.options import say
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.text import safe
+
+_NAMED: Final = 3
+
+
+def sources_in(sources: Sequence[Path]) -> list[Path]:
+    """The files to be read. Raises Problem for what is not there, and for folders in which there is nothing to read."""
+    from sdschat.pipeline.sources.files import SUFFIXES
+    from sdschat.pipeline.sources.folders import find
+
+    try:
+        found = find(sources)
+    except FileNotFoundError as error:
+        path = Path(str(error))
+        wrong = f"{path} is a link to nothing" if path.is_symlink() else f"There is no {path}"
+        raise Problem(f"{safe(wrong)}. Name databases, journals, captures, or folders.", WRONG_USE) from error
+    taken = f"{', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]}"
+    if found.empty:
+        skipped = "".join(f" {line}." for line in skipped_lines(found.skipped))
+        raise Problem(
+            f"There is nothing to take in in {safe(str(found.empty[0]))}: no file that ends in {taken}.{skipped} Name "
+            "another folder, or the files themselves.", WRONG_USE,
+        )  # fmt: skip
+    for line in skipped_lines(found.skipped):
+        say(f"warning: {line}. Of a folder, {taken} are taken; what is named itself is taken whatever its name is.")
+    return found.files
+
+
+def skipped_lines(skipped: Mapping[str, Sequence[Path]]) -> Iterator[str]:
+    if not skipped:
+        return
+    told = []
+    for why, paths in skipped.items():
+        names = ", ".join(safe(str(path)) for path in paths[:_NAMED])
+        more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+        told.append(f"{len(paths):,} {'is' if len(paths) == 1 else 'are'} {why} ({names}{more})")
+    count = sum(map(len, skipped.values()))
+    yield f"{count:,} {'file is' if count == 1 else 'files are'} passed over: {'; '.join(told)}"

@@ -1,0 +1,85 @@
+"""The quarantine: what of it counts, and what comes into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sdschat.pipeline.lake import Lake
+from sdschat.pipeline.schemas import Quarantine, Whole, ddl
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from sdschat.pipeline.ingest import Intake
+    from sdschat.pipeline.sources.survey import Seen
+
+KEYS: Final = ("run_id", "source", "place", "reason")
+_LATER: Final = "a part of it could not be read, and a moment later it could: take it in again"
+
+
+def standing(lake: Lake) -> DataFrame | None:
+    """Rows of the quarantine that count: since then neither the same file was taken to its end, nor the database of
+    the same node, as far as that one had come. Nothing where there never were any."""
+    from pyspark.sql import functions as F
+
+    found, wholes = lake.there(Quarantine), lake.there(Whole)
+    if found is None or wholes is None:
+        return found
+    bad, good = found.alias("bad"), F.broadcast(wholes).alias("good")
+    later = (F.col("good.run_id") == F.col("bad.run_id")) & (F.col("good.read_ms") > F.col("bad.read_ms"))
+    same_file = F.col("good.source") == F.col("bad.source")
+    same_node = (
+        (F.col("bad.node") != "")
+        & (F.col("good.node") == F.col("bad.node"))
+        & (F.col("good.as_of") >= F.col("bad.as_of"))
+    )
+    return bad.join(good, later & (same_file | same_node), "left_anti").select("bad.*")
+
+
+class Standing(NamedTuple):
+    """A file of which something counts as not taken."""
+
+    source: str
+    node: str | None
+    as_of: int | None
+
+
+def standing_files(lake: Lake, run_id: str) -> list[Standing]:
+    rows = standing(lake)
+    if rows is None:
+        return []
+    of_run = rows.where(rows["run_id"] == run_id)
+    return [Standing(*row) for row in of_run.select(*Standing._fields).distinct().collect()]
+
+
+def stands_in_for(file: Seen, bad: Standing) -> bool:
+    """Whether this sound database has all that the damaged one could have had."""
+    return bool(file.node) and file.node == bad.node and bad.as_of is not None and file.as_of >= bad.as_of
+
+
+def refuse(intake: Intake, files: Iterable[Seen]) -> None:
+    """What cannot be taken, found by looking once more. Of a file that is still being written this look may find
+    nothing: that is told too, as what could not be taken before is not in the lake."""
+    from pyspark.sql import functions as F
+
+    from sdschat.pipeline.sources.staged import of_table
+    from sdschat.pipeline.transforms.readings import unknown
+
+    odd = sorted(intake.odd)
+    if not odd:
+        return
+    spark = intake.lake.spark
+    rows = of_table(intake.load(odd, Quarantine), Quarantine).persist()
+    try:
+        told = {row["source"]: row["count"] for row in rows.groupBy("source").count().collect()}
+        unsaid = [Quarantine(intake.run_id, path, "", _LATER, "", intake.read_ms) for path in odd if path not in told]
+        every = rows.unionByName(spark.createDataFrame(unsaid, ddl(Quarantine))) if unsaid else rows
+        whose = [(file.path, file.node, file.as_of) for file in files if file.path in intake.odd]
+        named = spark.createDataFrame(whose, "source STRING, node STRING, as_of BIGINT")
+        full = every.drop("node", "as_of").join(F.broadcast(named), "source", "left")
+        known = standing(intake.lake)
+        new = full.dropDuplicates(list(KEYS)) if known is None else unknown(full, known, KEYS)
+        intake.append(Quarantine, new, sum(told.values()) + len(unsaid))
+    finally:
+        rows.unpersist()
