@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from sdschat.cli.options import say
 from sdschat.cli.problem import Problem
 from sdschat.cli.spark.common import must_be_folder
+from sdschat.cli.text import counted
 
 if TYPE_CHECKING:
-    from sdschat.pipeline.grid.compare import Compared
+    from sdschat.pipeline.grid.compare import Case, Compared
     from sdschat.pipeline.grid.setting import Setting
 
 
@@ -31,9 +32,10 @@ def run_comparison(
     with told() as tell:
         result = simulate([*engine_runs(wanted), *model_runs(wanted)], lake, on_processes(jobs, None), tell, jobs)
     if result.failures:
-        raise Problem(f"{len(result.failures)} of {len(result.runs)} runs failed: there is nothing to compare.")
+        runs = counted(len(result.runs), "run")
+        raise Problem(f"{len(result.failures)} of {runs} failed: there is nothing to compare.")
     found = compared(wanted, result.runs)
-    for line in _lines(found):
+    for line in _lines(wanted, found):
         print(line)
     folder = pictures or (lake / "pictures" if lake else None)
     if folder:
@@ -57,7 +59,9 @@ def _base(changes: tuple[str, ...]) -> Setting | None:
     return dataclasses.replace(base, by="model")
 
 
-def _lines(found: Sequence[Compared]) -> list[str]:
+def _lines(wanted: Sequence[Case], found: Sequence[Compared]) -> list[str]:
+    from sdschat.pipeline.grid.compare import could_have_found, verdict_on
+
     said: list[str] = []
     shown = None
     for item in found:
@@ -67,5 +71,4 @@ def _lines(found: Sequence[Compared]) -> list[str]:
             said += ["", f"{shown.participants} participants, {shown.loss:.0%} loss, {with_it} anti-entropy"]
             said.append(f"{'':20} {'engine':>12} {'model':>12}  error bars")
         said.append(item.line())
-    wrong = sum(not item.agrees for item in found)
-    return [*said, "", f"{len(found)} figures compared, {wrong} differ by more than chance explains"]
+    return [*said, "", verdict_on(wanted, found), could_have_found(found)]

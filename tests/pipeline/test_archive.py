@@ -142,8 +142,33 @@ def test_a_count_that_is_not_reached_cuts_nothing(lake: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
+    ("since", "until", "first", "last"),
+    [
+        ("3980", None, 298, 300),
+        ("1970-01-01T00:00:03.980+00:00", None, 298, 300),
+        (None, "1030", 1, 3),
+        ("1970-01-01T00:00:01.015+00:00", "1970-01-01T00:00:01.03+00:00", 2, 3),
+    ],
+)
+def test_a_range_of_time_is_given_by_moments_or_lamport_times(
+    lake: Path, capsys: pytest.CaptureFixture[str], since: str | None, until: str | None, first: int, last: int
+) -> None:
+    given = [part for name, value in (("--since", since), ("--until", until)) if value for part in (name, value)]
+    code, rows, said = asked(lake, capsys, "--channel", "lobby", *given)
+    assert (code, places(rows), said) == (0, list(range(first, last + 1)), "")
+
+
+def test_nothing_in_the_archive_is_of_the_last_two_hours(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows, said = asked(lake, capsys, "--channel", "lobby", "--since", "2h")
+    assert (code, rows, said) == (1, [], "the archive has nothing of lobby there\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["--channel", "lobby", "--since", "soon"], "is no moment. Write 2026-01-31"),
+        (["--channel", "lobby", "--since", "20", "--until", "10"], "nothing is between them"),
+        (["abc", "--until", "5"], "--until is for a --channel"),
         (["abc", "--positions", "1-2"], "--positions is for a --channel"),
         (["abc", "--since", "5"], "--since is for a --channel"),
         (["abc", "--count", "5"], "--count is for a --channel"),

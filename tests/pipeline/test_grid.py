@@ -274,6 +274,12 @@ def test_a_plot_names_its_few_places_and_starts_at_zero_where_values_differ_by_l
     assert {"60", "120", "540", "0"} <= set(said)
 
 
+def test_a_plot_of_a_single_place_has_this_place_alone_on_its_axis() -> None:
+    said = _texts(plot("answers", "sent", Axis("loss"), Axis("a message"), [Line("", [Dot(0.2, 3, 2, 4)])]))
+    assert said.count("0.2") == 1
+    assert not {"0.4", "0.6", "1.2"} & set(said)
+
+
 def test_a_plot_of_values_that_differ_by_much_is_logarithmic() -> None:
     dots = [Dot(at, value, value, value) for at, value in ((0.1, 400), (0.2, 19_000))]
     said = _texts(plot("sync_bytes", "of a sync", Axis("loss"), Axis("bytes", log=True), [Line("", dots)]))

@@ -11,10 +11,21 @@ from tests.needs import needs_module
 
 np = needs_module("numpy")
 
-from sdschat.pipeline.grid.compare import Case, cases, compared, engine_runs, model_runs  # noqa: E402
+from sdschat.pipeline.grid.compare import (  # noqa: E402
+    Case,
+    Compared,
+    cases,
+    compared,
+    could_have_found,
+    engine_runs,
+    model_runs,
+    verdict_on,
+)
+from sdschat.pipeline.grid.figures import NAMES  # noqa: E402
 from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
 from sdschat.pipeline.grid.runs import SimRun, do_run  # noqa: E402
 from sdschat.pipeline.grid.setting import Setting  # noqa: E402
+from sdschat.pipeline.grid.stats import Difference  # noqa: E402
 from sdschat.pipeline.grid.workers import Work  # noqa: E402
 from sdschat.pipeline.model.answers import determine_t_resp, in_response_group  # noqa: E402
 from sdschat.pipeline.model.group import Group  # noqa: E402
@@ -75,6 +86,30 @@ def test_the_model_agrees_with_the_engine_on_every_figure_at_100() -> None:
 def test_the_model_agrees_on_every_figure_with_what_the_engine_did_at_1000() -> None:
     """Minutes of the engine, kept: `python -m tests.pipeline.thousand --lake DIR` does them again."""
     assert not _disagreeing(_cheaper(thousand.wanted(), 8), thousand.kept(), _here)
+
+
+def test_a_comparison_with_few_seeds_says_how_little_it_could_have_found() -> None:
+    wanted = _cheaper(cases([10], 2), 2)
+    few = compared(wanted, [*_by_engine(wanted), *_here(model_runs(wanted))])
+    assert verdict_on(wanted, few).startswith(f"{len(few)} figures compared, ")
+    assert could_have_found(few).startswith("That says little, with so few seeds: a difference of less than ")
+
+
+def test_a_comparison_says_from_where_on_a_difference_would_have_been_noticed() -> None:
+    found = [Compared(SMALL, name, Difference(100.0, 100.0, margin)) for name, margin in (("a", 2), ("b", 4), ("c", 9))]
+    assert could_have_found(found) == (
+        "A difference of less than 4.0% would as a rule not have been noticed in half of the figures, and in c one of "
+        "less than 9%. Four times the --seeds halve that."
+    )
+    assert could_have_found([]).startswith("There was nothing")
+
+
+def test_figures_without_values_are_said_not_to_have_been_compared() -> None:
+    wanted = [Case(SMALL, 1, 1)]
+    assert "22 were not compared" in verdict_on(wanted, [])
+    assert verdict_on(wanted, [Compared(SMALL, name, Difference(1, 1, 1)) for name in NAMES]) == (
+        "22 figures compared, 0 differ by more than chance explains."
+    )
 
 
 def test_a_model_that_loses_half_as_much_again_is_found_out(ten: tuple[list[Case], list[SimRun]]) -> None:

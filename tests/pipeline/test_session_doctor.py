@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sdschat.cli.pipeline import COMMANDS, command
+from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, GOOD, NOTE, examine
 from sdschat.pipeline.problem import PipelineProblem
 from sdschat.pipeline.sdp import init_sdp
@@ -62,6 +63,36 @@ def test_the_submit_command_is_printed() -> None:
     assert result.output.startswith("spark-submit --master k8s://https://h:1")
     assert "audit --lake s3a://b/lake" in result.output
     assert "spark.kubernetes.container.image" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["adit", "--lake", "x"], "There is no command 'adit' of the pipeline. Did you mean audit?"),
+        (["frobnicate"], "There are: ingest, run, consolidate, audit, metrics, report, stream, archive."),
+        (["get", "--lake", "x", "3fa9"], "Run it here: sdschat pipeline get --lake x 3fa9"),
+        (["audit"], "Missing option '--lake'"),
+        (["audit", "--lake", "x", "--settel", "3m"], "No such option '--settel'"),
+        (["audit", "--lake", "x", "--master", "yarn"], "--master is about where audit runs"),
+    ],
+)
+def test_what_would_be_refused_on_the_cluster_is_not_submitted(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["pipeline", "submit-args", "--master", "yarn", "--", *arguments]) == 2
+    said = capsys.readouterr()
+    assert says in said.err
+    assert said.out == ""
+
+
+def test_for_a_connect_server_the_command_that_runs_there_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--remote", "sc://h:15002", "--conf", "spark.sql.shuffle.partitions=4"]
+    assert run(["pipeline", "submit-args", *options, "--", "audit", "--lake", "s3a://b/my lake"]) == 0
+    said = capsys.readouterr()
+    assert said.out == (
+        "sdschat pipeline audit --lake 's3a://b/my lake' --remote sc://h:15002 --conf spark.sql.shuffle.partitions=4\n"
+    )
+    assert "nothing is submitted" in said.err
 
 
 @pytest.mark.parametrize("name", ["lake [1] {a} * #2 ?", 'it\'s "so"', "back\\slash", "seen: no"])

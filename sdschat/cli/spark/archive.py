@@ -9,6 +9,7 @@ import click
 from sdschat.cli.options import say
 from sdschat.cli.problem import Problem
 from sdschat.cli.spark.common import lake_option, open_lake, step
+from sdschat.cli.text import counted
 from sdschat.cli.where import where_options
 
 if TYPE_CHECKING:
@@ -35,4 +36,4 @@ def command(lake: str, where: Where) -> None:
             raise Problem(f"There is no canonical log in {lake}: `sdschat pipeline consolidate` makes it.")
         packets = there.read(Message).where("raw IS NOT NULL").select("run_id", "channel", "message_id", "raw")
         count = write_archive(log, packets.dropDuplicates(["run_id", "channel", "message_id"]), there.root)
-    say(f"{count:,} messages")
+    say(counted(count, "message"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.spark.common import lake_option, open_lake, step
-from sdschat.cli.text import safe
+from sdschat.cli.text import counted, safe
 from sdschat.cli.where import where_options
 
 if TYPE_CHECKING:
@@ -33,4 +33,4 @@ def command(lake: str, where: Where) -> None:
         with step("log"):
             stages.consolidate(there)
         for row in there.read(Log).groupBy("run_id", "channel").count().orderBy("run_id", "channel").collect():
-            click.echo(f"{safe(row['run_id'])}  {safe(row['channel'])}  {row['count']:,} messages")
+            click.echo(f"{safe(row['run_id'])}  {safe(row['channel'])}  {counted(row['count'], 'message')}")

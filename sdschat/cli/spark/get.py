@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -14,12 +15,14 @@ import click
 from sdschat.cli.options import say
 from sdschat.cli.problem import DONE, UNEXPECTED, WRONG_USE, Problem
 from sdschat.cli.spark.common import lake_option
+from sdschat.cli.text import parse_moment
 from sdschat.pipeline.schemas import FIELD
 
 if TYPE_CHECKING:
     from sdschat.pipeline.archive.read import Archive
 
 _COUNT: Final = 100
+_END: Final = 1 << 62
 _NAMED: Final = 5  # of several ids that begin alike
 
 
@@ -29,7 +32,7 @@ class _Stretch(NamedTuple):
     channel: str
     run_id: str
     positions: tuple[int, int] | None
-    since: int
+    dated: tuple[int, int]  # Lamport time, both ends included
     most: int | None  # None: as many as there are positions, or `_COUNT` by time
 
 
@@ -38,15 +41,16 @@ class _Stretch(NamedTuple):
 @lake_option
 @click.option("--channel", metavar="CHANNEL", help="Messages of this channel, by position or Lamport time.")
 @click.option("--positions", metavar="A-B", help="From position A to B, both of them too.")
-@click.option("--since", type=click.IntRange(0, 1 << 62), metavar="LAMPORT", help="From this Lamport time on.")
+@click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 2h ago, or a Lamport time, on.")
+@click.option("--until", metavar="TIME", help="Up to this moment, or Lamport time.")
 @click.option(
     "--count", type=click.IntRange(1, 1000), metavar="N",
     help=f"At most so many. Default: {_COUNT}; of --positions all.",
 )  # fmt: skip
 @click.option("--run", "run_id", metavar="NAME", help="Of this campaign. Default: field; for ids, all of them.")
 def command(
-    ids: tuple[str, ...], lake: str, channel: str | None, positions: str | None, since: int | None, count: int | None,
-    run_id: str | None,
+    ids: tuple[str, ...], lake: str, channel: str | None, positions: str | None, since: str | None, until: str | None,
+    count: int | None, run_id: str | None,
 ) -> int:  # fmt: skip
     """Messages out of the archive, one JSON line each, without Java.
 
@@ -54,20 +58,22 @@ def command(
     Examples:
       sdschat pipeline get --lake lake 3fa9c0d1e2f3
       sdschat pipeline get --lake lake --channel lobby --positions 1000-1100
-      sdschat pipeline get --lake lake --channel lobby --since 1790000000000 --count 20
+      sdschat pipeline get --lake lake --channel lobby --since 2h --count 20
+      sdschat pipeline get --lake lake --channel lobby --since 2026-01-31T15:00 --until 2026-01-31T16:00
 
     ID is the id of a message, or the beginning of one.
     """
     from sdschat.pipeline.archive.read import Archive
 
-    given = {"--positions": positions, "--since": since, "--count": count}
+    given = {"--positions": positions, "--since": since, "--until": until, "--count": count}
     _refuse_contradictions(ids, channel, [name for name, value in given.items() if value is not None])
     ends = None if positions is None else _ends(positions)
+    dated = _dated(since, until)
     archive = Archive(Path(lake))
     try:
         if channel is None:
             return _by_id(archive, ids, run_id)
-        return _by_place(archive, _Stretch(channel, run_id or FIELD, ends, since or 0, count))
+        return _by_place(archive, _Stretch(channel, run_id or FIELD, ends, dated, count))
     finally:
         archive.close()
 
@@ -77,8 +83,9 @@ def _refuse_contradictions(ids: tuple[str, ...], channel: str | None, given: lis
         raise click.UsageError("Name either ids, or a --channel with --positions or --since.")
     if ids and given:
         raise click.UsageError(f"{given[0]} is for a --channel and not for ids: leave one of them away.")
-    if "--positions" in given and "--since" in given:
-        raise click.UsageError("Both --positions and --since say where to begin: leave one of them away.")
+    for other in ("--since", "--until"):
+        if "--positions" in given and other in given:
+            raise click.UsageError(f"Both --positions and {other} say which messages: leave one of them away.")
 
 
 def _ends(text: str) -> tuple[int, int]:
@@ -90,6 +97,24 @@ def _ends(text: str) -> tuple[int, int]:
     if ends[0] > ends[1]:
         raise Problem(f"--positions {text} is the wrong way round: it would be {ends[1]}-{ends[0]}.", WRONG_USE)
     return ends
+
+
+def _dated(since: str | None, until: str | None) -> tuple[int, int]:
+    """Lamport times are epoch milliseconds, as far as clocks are right; those of simulated groups begin with 0."""
+    now = time.time_ns() // 1_000_000
+    first, last = (_lamport(since, now) if since else 0), (_lamport(until, now) if until else _END)
+    if first > last:
+        raise Problem(f"--since {since} is later than --until {until}: nothing is between them.", WRONG_USE)
+    return first, last
+
+
+def _lamport(text: str, now: int) -> int:
+    if text.strip().isdecimal():
+        return min(int(text), _END)
+    try:
+        return max(0, parse_moment(text, now))
+    except ValueError as error:
+        raise Problem(f"{error} A shorter number is a Lamport time.", WRONG_USE) from error
 
 
 def _by_id(archive: Archive, ids: tuple[str, ...], run_id: str | None) -> int:
@@ -117,7 +142,7 @@ def _by_place(archive: Archive, asked: _Stretch) -> int:
 
 def _rows(archive: Archive, asked: _Stretch) -> Iterator[dict[str, Any]]:
     if asked.positions is None:
-        yield from archive.dated(asked.channel, asked.since, run_id=asked.run_id, count=asked.most or _COUNT)
+        yield from archive.dated(asked.channel, *asked.dated, run_id=asked.run_id, count=asked.most or _COUNT)
         return
     found = archive.positions(asked.channel, *asked.positions, asked.run_id)
     yield from found if asked.most is None else islice(found, asked.most)

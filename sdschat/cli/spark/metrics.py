@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sdschat.cli.spark.common import lake_option, open_lake, step
+from sdschat.cli.text import counted
 from sdschat.cli.where import where_options
 
 if TYPE_CHECKING:
@@ -48,4 +49,4 @@ def command(lake: str, as_json: bool, where: Where) -> None:
     click.echo(f"delivery: {latency_note(found.delivery)}")
     click.echo(f"repair: {repair_note(found.repair)}")
     for name, rows in found._asdict().items():
-        click.echo(f"metrics_{name}: {len(rows):,} rows")
+        click.echo(f"metrics_{name}: {counted(len(rows), 'row')}")

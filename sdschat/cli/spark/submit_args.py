@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import difflib
+import shlex
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from sdschat.cli.options import say
 from sdschat.cli.where import where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
+
+WITHOUT_SPARK: Final = frozenset({"get", "doctor", "warmup", "submit-args", "init-sdp"})
+_WHERE: Final = {"master": "--master", "remote": "--remote", "pairs": "--conf"}
 
 
 @click.command("submit-args", context_settings={"ignore_unknown_options": True})
@@ -21,8 +27,44 @@ def command(arguments: tuple[str, ...], where: Where) -> None:
     \b
     Example:
       sdschat pipeline submit-args --master k8s://https://host:6443 -- audit --lake s3a://bucket/lake
-    """
-    from sdschat.pipeline.session.submit import submit_command
 
-    assert where.cache is not None
-    click.echo(submit_command(where, arguments, where.cache))
+    Files are named as they are on the machine that submits it. A Connect client is not submitted: with --remote, the
+    command that runs it there is printed.
+    """
+    from sdschat.pipeline.session.submit import connect_command, submit_command
+    from sdschat.pipeline.session.where import Kind
+
+    must_be_right(arguments)
+    chosen = where.resolved()
+    if chosen.kind is Kind.CONNECT:
+        say(
+            f"{chosen.remote} is a Connect server, which has its own Spark: nothing is submitted to it, and its client "
+            "runs here as it is."
+        )
+        click.echo(connect_command(chosen, arguments))
+        return
+    assert chosen.cache is not None
+    click.echo(submit_command(chosen, arguments, chosen.cache))
+
+
+def must_be_right(arguments: tuple[str, ...]) -> None:
+    """Whoever submits this waits for a cluster, and is told then. Raises UsageError for what would be refused."""
+    from sdschat.cli.pipeline import COMMANDS
+    from sdschat.cli.pipeline import command as group
+
+    name, *rest = arguments
+    name = name.strip()
+    with_spark = [each for each in COMMANDS if each not in WITHOUT_SPARK]
+    if name in WITHOUT_SPARK:
+        here = shlex.join(["sdschat", "pipeline", *arguments])
+        raise click.UsageError(f"{name} needs no Spark, so there is nothing to submit. Run it here: {here}")
+    context = click.get_current_context()
+    found = group.get_command(context, name)
+    if found is None:
+        near = difflib.get_close_matches(name, with_spark, 1, 0.5)
+        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(with_spark)}."
+        raise click.UsageError(f"There is no command {name!r} of the pipeline. {hint}")
+    with found.make_context(f"sdschat pipeline {name}", list(rest)) as asked:
+        given = [option for parameter, option in _WHERE.items() if asked.params.get(parameter)]
+    if given:
+        raise click.UsageError(f"{given[0]} is about where {name} runs: it stands before the --, or leave that out.")

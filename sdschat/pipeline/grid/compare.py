@@ -17,10 +17,12 @@ from sdschat.pipeline.grid.gridfile import Run
 from sdschat.pipeline.grid.runs import SimRun
 from sdschat.pipeline.grid.setting import Setting
 from sdschat.pipeline.grid.stats import Difference, difference
+from sdschat.pipeline.verdict import counted
 
 CHANCE: Final = 0.01
 LARGE: Final = 1_000  # from here on an engine run is a minute, and repair is over sooner
 QUANTUM: Final = 0.005
+HARDLY: Final = 0.25  # where only greater differences are noticed, little can be said
 _SEEDS: Final = {10: 300, 100: 40, 1000: 6}  # of the engine, for groups of up to so many
 _MODEL_SEEDS: Final = 1_000_000  # of other seeds than the engine's
 
@@ -45,6 +47,35 @@ class Compared(NamedTuple):
         one, other, margin = self.found
         share = f"{margin / abs(one):7.1%}" if one else f"{'':7}"
         return f"{self.figure:20} {one:12.4f} {other:12.4f} ±{margin:10.4f} {share}  {'' if self.agrees else 'DIFFERS'}"
+
+    @property
+    def noticed_from(self) -> float:
+        """The share of the engine's mean from which on a difference is more likely noticed than not."""
+        return max(QUANTUM, self.found.margin / abs(self.found.one)) if self.found.one else 0.0
+
+
+def verdict_on(wanted: Sequence[Case], found: Sequence[Compared]) -> str:
+    wrong = sum(not item.agrees for item in found)
+    said = f"{counted(len(found), 'figure', 'figures')} compared, {wrong} differ by more than chance explains."
+    left = len(wanted) * len(NAMES) - len(found)
+    if left:
+        said += f" {counted(left, 'was', 'were')} not compared: these runs have too few values of them, or none."
+    return said
+
+
+def could_have_found(found: Sequence[Compared]) -> str:
+    """So that nobody takes wide error bars for agreement."""
+    shares = sorted((item.noticed_from, item.figure) for item in found if item.found.one)
+    if not shares:
+        return "There was nothing in which a difference could have been noticed."
+    middle, (worst, name) = shares[len(shares) // 2][0], shares[-1]
+    said = (
+        f"a difference of less than {middle:.1%} would as a rule not have been noticed in half of the figures, and in "
+        f"{name} one of less than {worst:.0%}. Four times the --seeds halve that."
+    )
+    if middle > HARDLY:
+        return f"That says little, with so few seeds: {said}"
+    return f"{said[0].upper()}{said[1:]}"
 
 
 def cases(participants: Sequence[int], seeds: int | None = None, base: Setting | None = None) -> list[Case]:

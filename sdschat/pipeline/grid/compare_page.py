@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Final
 
 import sdschat
-from sdschat.pipeline.grid.compare import CHANCE, QUANTUM, Case, Compared
+from sdschat.pipeline.grid.compare import CHANCE, QUANTUM, Case, Compared, could_have_found, verdict_on
 from sdschat.pipeline.grid.figures import FIGURES
 from sdschat.pipeline.grid.page import CSS
 from sdschat.pipeline.grid.setting import Setting
 from sdschat.pipeline.grid.svg import STYLE
+from sdschat.pipeline.verdict import counted
 
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _WIDTH, _LEFT, _PANEL, _GAP, _TOP, _ROW, _LANE = 900, 136, 362, 26, 76, 30, 8
@@ -22,9 +23,9 @@ _EDGE: Final = 0.5  # what differs by more than half is drawn at the edge
 def write_comparison(wanted: Sequence[Case], found: Sequence[Compared], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     title = "The model and the engine"
-    wrong = sum(not item.agrees for item in found)
-    verdict = f"{len(found)} figures compared, {wrong} differ by more than chance explains."
-    body = [f"<h1>{title}</h1>", f"<p><b>{verdict}</b></p>", f'<p class="faint">{_how()}</p>', forest(found, False)]
+    verdict = verdict_on(wanted, found)
+    body = [f"<h1>{title}</h1>", f"<p><b>{verdict}</b></p>", f"<p>{escape(could_have_found(found))}</p>"]
+    body += [f'<p class="faint">{_how()}</p>', forest(found, False)]
     for case in wanted:
         body += [f"<h2>{escape(describe(case.setting))}</h2>", f'<p class="faint">{_seeds(case)}</p>']
         body.append(_table([item for item in found if item.setting == case.setting]))
@@ -52,7 +53,8 @@ def _how() -> str:
 def _seeds(case: Case) -> str:
     s = case.setting
     return (
-        f"{case.engine_seeds} seeds of the engine, {case.model_seeds} of the model; {s.messages} messages, one every "
+        f"{counted(case.engine_seeds, 'seed', 'seeds')} of the engine, {case.model_seeds} of the model; "
+        f"{counted(s.messages, 'message', 'messages')}, one every "
         f"{s.interval / 1000:g} s, then watched for {s.tail / 1000:g} s"
     )
 

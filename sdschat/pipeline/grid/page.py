@@ -15,6 +15,7 @@ from sdschat.pipeline.grid.gridfile import Grid, Sweep
 from sdschat.pipeline.grid.runs import SimRun
 from sdschat.pipeline.grid.summary import Point, points_of, short
 from sdschat.pipeline.grid.svg import STYLE, Axis, Dot, Line, plot
+from sdschat.pipeline.verdict import counted
 
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
@@ -83,7 +84,7 @@ def draw(sweep: Sweep, points: Sequence[Point], name: str, style: bool = True) -
 def _provenance(runs: Sequence[SimRun]) -> str:
     failed = sum(bool(run.failed) for run in runs)
     return (
-        f"{len(runs)} runs, {failed} failed, {sum(run.wall_s for run in runs):,.0f} s of one core, "
+        f"{counted(len(runs), 'run', 'runs')}, {failed} failed, {sum(run.wall_s for run in runs):,.0f} s of one core, "
         f"sdschat {sdschat.__version__}. Points are medians over seeds; bars bound the median with a chance of 95 % "
         "from six seeds on, and are the extremes with fewer."
     )

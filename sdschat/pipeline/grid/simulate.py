@@ -14,6 +14,7 @@ from sdschat.pipeline.grid.gridfile import Run, cost
 from sdschat.pipeline.grid.runs import SimRun, command_of
 from sdschat.pipeline.grid.table import RunTable
 from sdschat.pipeline.grid.workers import Work
+from sdschat.pipeline.verdict import counted
 
 _SAVE_EVERY: Final = 2.0  # seconds
 
@@ -32,7 +33,7 @@ class Progress:
     began: float = field(default_factory=time.monotonic)
 
     def line(self) -> str:
-        text = f"{self.before + self.done}/{self.total} runs"
+        text = f"{self.before + self.done}/{self.total} {'run' if self.total == 1 else 'runs'}"
         if self.failed:
             text += f", {self.failed} failed"
         if self.before + self.done < self.total:
@@ -67,7 +68,8 @@ class Result:
 
     def lines(self) -> list[str]:
         done = len(self.runs) - self.before
-        said = [f"{len(self.runs)} runs, {self.before} of them from before, {done} in {_spoken(self.seconds)}"]
+        runs = counted(len(self.runs), "run", "runs")
+        said = [f"{runs}, {self.before} of them from before, {done} in {_spoken(self.seconds)}"]
         if self.outdated:
             said[0] += f", {self.outdated} of those again since another version had done them"
         if self.failures:

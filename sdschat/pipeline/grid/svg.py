@@ -80,8 +80,10 @@ class _Scale(NamedTuple):
 
 def _across(values: Sequence[float], log: bool) -> _Scale:
     """Where there are few places, and they are far enough apart to be written, these are what is written."""
-    scale = _scale(values, log, _LEFT + _PAD, WIDTH - _RIGHT)
     places = sorted(set(values))
+    if len(places) == 1:  # it says nothing of how far away others would be
+        return _Scale(lambda value: (_LEFT + WIDTH - _RIGHT) / 2, places)
+    scale = _scale(values, log, _LEFT + _PAD, WIDTH - _RIGHT)
     apart = [scale.place(right) - scale.place(left) for left, right in itertools.pairwise(places)]
     return scale._replace(ticks=places) if apart and min(apart) >= _APART else scale
 

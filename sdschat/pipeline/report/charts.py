@@ -9,6 +9,7 @@ from typing import Final
 from sdschat.pipeline.report.data import COLUMNS, SHARES, Cell, Curve
 from sdschat.pipeline.report.svg import LogScale, dot, duration, line, path, picture, rect, size, text
 from sdschat.pipeline.schemas import AuditFinding, AuditNode, MetricsAck, MetricsFilter, MetricsParts
+from sdschat.pipeline.verdict import counted
 
 Named = Callable[[str], str]
 
@@ -46,7 +47,8 @@ def convergence(
                 parts.append(dot(x + step / 2 - 0.5, y + high / 2, 4, "fault", f"{marks[node.node, column]}"))
     bottom = 8 + len(worst) * (high + 4)
     parts += [text(_LEFT, bottom + 14, "first message", "tick"), text(WIDE, bottom + 14, "last message", "tick", "end")]
-    return picture(WIDE, bottom + 22, parts, f"{len(nodes)} nodes by {messages} messages, in the order of the log")
+    what = f"{counted(len(nodes), 'node', 'nodes')} by {counted(messages, 'message', 'messages')}"
+    return picture(WIDE, bottom + 22, parts, f"{what}, in the order of the log")
 
 
 def _shade(cell: Cell | None, held: float, name: str) -> tuple[str, str]:
@@ -171,14 +173,14 @@ def filters(rows: Sequence[MetricsFilter], named: Named) -> str:
     for index, (row, (low, up)) in enumerate(zip(found, limits, strict=True)):
         y = 10 + index * high + high / 2
         inside = low <= row.hits <= up
-        tip = f"{row.hits} of {row.checks:,} checks; expected {row.expected:.2f}"
+        tip = f"{row.hits} of {counted(row.checks, 'check', 'checks')}; expected {row.expected:.2f}"
         parts += [text(left - 10, y + 4, named(row.node), "label", "end")]
         parts += [
             line(place(low), y, place(up), y, "whisker"),
             line(place(row.expected), y - 7, place(row.expected), y + 7, "thick c5"),
         ]
         parts += [dot(place(row.hits), y, 5, "c1" if inside else "fault", tip)]
-        parts += [text(right + 14, y + 4, f"{row.checks:,} checks", "tick")]
+        parts += [text(right + 14, y + 4, counted(row.checks, "check", "checks"), "tick")]
     return picture(WIDE, bottom + 24, parts, "false positives of filters, found and expected")
 
 

@@ -11,6 +11,7 @@ from sdschat.pipeline.report.data import ReportData, cells_of, curves_of, source
 from sdschat.pipeline.report.tables import moment
 from sdschat.pipeline.rules import Rules
 from sdschat.pipeline.schemas import VERSION
+from sdschat.pipeline.verdict import counted
 
 
 def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -> ReportData:
@@ -19,7 +20,8 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
     provenance = {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, plain Python, tables of version {VERSION}",
         "Databases": ", ".join(sorted(str(path) for path in found.paths.values())),
-        "Rows": f"{len(silver.copies):,} copies of messages, {len(silver.journal):,} events",
+        "Rows": f"{counted(len(silver.copies), 'copy of a message', 'copies of messages')}, "
+        f"{counted(len(silver.journal), 'event', 'events')}",
         "Not read": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in found.quarantine) or "nothing",
         "Rules": f"a node may lag {rules.settle / 1000:g} s behind; dates may lie {rules.max_skew / 1000:g} s ahead",
     }

@@ -12,7 +12,7 @@ from sdschat.pipeline.session.where import Where
 
 
 def submit_command(where: Where, arguments: Sequence[str], folder: Path) -> str:
-    """`arguments` as they stand behind `sdschat pipeline`. What executors need besides is in the last line."""
+    """`arguments` as they stand behind `sdschat pipeline`."""
     master = where.master or "local[*]"
     parts = ["spark-submit", "--master", master]
     if not master.startswith("local"):
@@ -25,6 +25,12 @@ def submit_command(where: Where, arguments: Sequence[str], folder: Path) -> str:
         parts += ["--conf", "spark.kubernetes.container.image=<image with Python and the packages below>"]
     parts += [str(entry_point(folder)), *arguments]
     return shlex.join(parts)
+
+
+def connect_command(where: Where, arguments: Sequence[str]) -> str:
+    """A Connect client is started as any program is."""
+    pairs = [part for key, value in where.conf for part in ("--conf", f"{key}={value}")]
+    return shlex.join(["sdschat", "pipeline", *arguments, "--remote", where.remote, *pairs])
 
 
 def entry_point(folder: Path) -> Path:
