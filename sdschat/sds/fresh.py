@@ -32,13 +32,15 @@ class Fresh:
         return iter(self._came)
 
     def note(self, message_id: str, at: int) -> None:
-        self.forget(message_id)  # it may have come before, and been dropped
-        self._came[message_id] = at
-        if len(self._came) > FRESH_KEPT:
-            self._came.popitem(last=False)
+        came = self._came
+        if message_id in came:  # and was dropped since
+            self.forget(message_id)
+        came[message_id] = at
+        if len(came) > FRESH_KEPT:
+            came.popitem(last=False)
         if self._older:
             self._newer.append(message_id)
-            if len(self._newer) > len(self._came):  # nobody asks
+            if len(self._newer) > len(came):  # nobody asks
                 self._start_anew()
 
     def forget(self, message_id: str) -> None:

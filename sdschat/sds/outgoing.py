@@ -35,12 +35,13 @@ class Outgoing:
 class OutgoingBuffer:
     """Open messages by age, those to be resent by time, and the last that were acknowledged."""
 
-    __slots__ = ("_ages", "_possible", "_possibly", "changed", "left", "open", "settled", "timers")
+    __slots__ = ("_ages", "_possible", "_possibly", "changed", "known", "left", "open", "settled", "timers")
 
     def __init__(self) -> None:
         self.open: dict[str, Outgoing] = {}
         self.settled: dict[str, Outgoing] = {}
         self.left: LeftBuffer[Outgoing] = LeftBuffer()
+        self.known: dict[str, Outgoing] = {}  # all of these: own messages of which more evidence still counts
         self.timers = Deadlines()
         self.changed: dict[str, Outgoing] = {}
         self._ages: list[tuple[int, str]] = []  # (Lamport, id), also of messages no longer open
@@ -48,10 +49,13 @@ class OutgoingBuffer:
         self._possible = 0  # how many are
 
     def add(self, message: Outgoing) -> None:
-        self.open[message.message_id] = message
-        self._ages.append((message.lamport, message.message_id))
+        self._open(message)
         self._forget_ages()
         self.changed[message.message_id] = message
+
+    def _open(self, message: Outgoing) -> None:
+        self.open[message.message_id] = self.known[message.message_id] = message
+        self._ages.append((message.lamport, message.message_id))
 
     def _forget_ages(self) -> None:
         """Let go of the ages of messages that are no longer open, once most of them are."""
@@ -72,10 +76,6 @@ class OutgoingBuffer:
             message = self.open.get(ages[place][1])
             if message is not None and unseen_by not in message.evidence:
                 yield message
-
-    def find(self, message_id: str) -> Outgoing | None:
-        """An own message of which more evidence still counts."""
-        return self.open.get(message_id) or self.settled.get(message_id) or self.left.get(message_id)
 
     def possibly(self, message: Outgoing) -> list[str]:
         """Possibly acknowledged. Of these only the newest stay in the buffer: with one peer that never says more than
@@ -103,10 +103,11 @@ class OutgoingBuffer:
 
     def _put_left(self, message: Outgoing) -> None:
         message.due = LEFT
-        self.changed[message.message_id] = message
+        self.changed[message.message_id] = self.known[message.message_id] = message
         forgotten = self.left.add(message)
         if forgotten is not None:
             forgotten.due = FORGOTTEN
+            del self.known[forgotten.message_id]
             self.changed[forgotten.message_id] = forgotten
 
     def settle(self, message: Outgoing) -> None:
@@ -126,10 +127,10 @@ class OutgoingBuffer:
         self._remember(message)
 
     def _remember(self, message: Outgoing) -> None:
-        self.settled[message.message_id] = message
+        self.settled[message.message_id] = self.known[message.message_id] = message
         if len(self.settled) > SETTLED_KEPT:
             oldest = min(self.settled.values(), key=lambda old: (old.lamport, old.message_id))
-            del self.settled[oldest.message_id]
+            del self.settled[oldest.message_id], self.known[oldest.message_id]
 
     def row(self, message: Outgoing, now: Now) -> OutgoingRow:
         due = to_wall(now, message.due) if message.message_id in self.open else message.due
@@ -148,8 +149,7 @@ class OutgoingBuffer:
             self._restore_left(message, row.due)
             return
         message.due = to_mono(now, row.due, within)
-        self.open[message.message_id] = message
-        self._ages.append((message.lamport, message.message_id))
+        self._open(message)
         self.timers.set(message.message_id, message.due)
         if row.state is AckState.POSSIBLY_ACKED:
             self.possibly(message)

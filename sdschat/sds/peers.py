@@ -12,8 +12,8 @@ class Peer:
     """One participant. Times are on the monotonic clock."""
 
     __slots__ = (
-        "behind", "behind_since", "cursor", "first_lamport", "heard_at", "last_lamport", "layout", "reviewed_at",
-        "sender_id", "told",
+        "behind", "behind_since", "cursor", "first_lamport", "heard_at", "last_lamport", "layout", "packed",
+        "reviewed_at", "sender_id", "told",
     )  # fmt: skip
 
     def __init__(self, sender_id: str, lamport: int, mono: int) -> None:
@@ -25,8 +25,14 @@ class Peer:
         self.behind = 0  # bits of its filter that ours lacked at `behind_since`
         self.behind_since = -1
         self.told = 0  # bits of its filter that ours lacked when we hurried to say so
+        self.packed = (b"", b"")  # both as bytes, since they change more seldom than they are written
         self.cursor = 0  # below which date its filter is next held against ours, where that goes slice by slice
         self.layout = ""
+
+    def note_lack(self, behind: int, told: int) -> None:
+        if (behind, told) != (self.behind, self.told):
+            self.behind, self.told = behind, told
+            self.packed = (_packed(behind), _packed(told))
 
 
 class Peers:
@@ -58,9 +64,10 @@ class Peers:
         ahead = now.wall - now.mono
         reviewed_at = 0 if peer.reviewed_at < 0 else peer.reviewed_at + ahead
         behind_since = 0 if peer.behind_since < 0 else peer.behind_since + ahead
+        behind, told = peer.packed
         return PeerRow(
             peer.sender_id, peer.first_lamport, peer.last_lamport, peer.heard_at + ahead,
-            reviewed_at, behind_since, _packed(peer.behind), _packed(peer.told), peer.cursor, peer.layout,
+            reviewed_at, behind_since, behind, told, peer.cursor, peer.layout,
         )  # fmt: skip
 
     def restore(self, row: PeerRow, now: Now) -> None:
@@ -68,8 +75,7 @@ class Peers:
         peer.last_lamport = row.last_lamport
         peer.reviewed_at = past_mono(now, row.reviewed_at) if row.reviewed_at else -1
         peer.behind_since = past_mono(now, row.behind_since) if row.behind_since else -1
-        peer.behind = int.from_bytes(row.behind, "little")
-        peer.told = int.from_bytes(row.told, "little")
+        peer.note_lack(int.from_bytes(row.behind, "little"), int.from_bytes(row.told, "little"))
         peer.cursor = row.cursor
         peer.layout = row.layout
         self.known[row.sender_id] = peer

@@ -17,7 +17,7 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
 from sdschat.sds.steps.filters import choose_layout, restore_filter
 from sdschat.sds.steps.requests import forget_hint, note_missing
-from sdschat.sds.timers import past_mono, to_mono, to_wall
+from sdschat.sds.timers import past_mono, to_mono
 from sdschat.sds.values import Now
 from sdschat.sds.window import RecentWindow
 
@@ -153,24 +153,24 @@ def collect_writes(s: ChannelState) -> None:
         for entry in gone if s.hints else ():
             forget_hint(s, entry.message_id)
     if s.incoming.changed:
-        _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, Held.row)
+        _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, lambda held, _: held.row())
     if s.gaps.changed:
-        _collect(s, Table.GAP, s.gaps.changed, s.gaps, lambda gap: gap)
+        _collect(s, Table.GAP, s.gaps.changed, s.gaps, lambda gap, _: gap)
     if s.requests.changed:
-        _collect(s, Table.MISSING, s.requests.changed, s.requests.missing, lambda item: s.requests.row(item, now))
+        _collect(s, Table.MISSING, s.requests.changed, s.requests.missing, s.requests.row)
     if s.outgoing.changed:  # these rows stay for good: they say who has a message
         for known in s.outgoing.changed.values():
             s.writes.append(Put(Table.OUTGOING, known.message_id, s.outgoing.row(known, now)))
         s.outgoing.changed.clear()
     if s.answers.changed:
-        _collect(s, Table.ANSWER, s.answers.changed, s.answers.entries, lambda item: s.answers.row(item, now))
+        _collect(s, Table.ANSWER, s.answers.changed, s.answers.entries, s.answers.row)
     if s.pushes.changed:
-        _collect(s, Table.PUSH, s.pushes.changed, s.pushes.entries, lambda item: s.pushes.row(item, now))
+        _collect(s, Table.PUSH, s.pushes.changed, s.pushes.entries, s.pushes.row)
     if s.peers.changed:
-        _collect(s, Table.PEER, s.peers.changed, s.peers.known, lambda item: s.peers.row(item, now))
+        _collect(s, Table.PEER, s.peers.changed, s.peers.known, s.peers.row)
     if s.hints_changed:
         rows = {key: HintRow(key, s.hints[key]) for key in s.hints_changed if key in s.hints}
-        _collect(s, Table.HINT, s.hints_changed, rows, lambda hint: hint)
+        _collect(s, Table.HINT, s.hints_changed, rows, lambda hint, _: hint)
     row = _channel_row(s)
     if row != s.saved_channel:
         s.saved_channel = row
@@ -178,16 +178,18 @@ def collect_writes(s: ChannelState) -> None:
 
 
 def _collect(
-    s: ChannelState, table: Table, changed: dict[str, None], things: dict[str, Thing], to_row: Callable[[Thing], Row]
-) -> None:
+    s: ChannelState, table: Table, changed: dict[str, None], things: dict[str, Thing],
+    to_row: Callable[[Thing, Now], Row],
+) -> None:  # fmt: skip
     for key in changed:
         thing = things.get(key)
-        s.writes.append(Drop(table, key) if thing is None else Put(table, key, to_row(thing)))
+        s.writes.append(Drop(table, key) if thing is None else Put(table, key, to_row(thing, s.now)))
     changed.clear()
 
 
 def _channel_row(s: ChannelState) -> ChannelRow:
-    now, sync, ranges = s.now, s.sync, s.ranges
+    sync, ranges = s.sync, s.ranges
+    ahead = s.now.wall - s.now.mono  # times outlive a restart as epoch milliseconds
     low, high = ranges.wanted or (0, 0)
     return ChannelRow(
         lamport=s.clock.value,
@@ -195,18 +197,18 @@ def _channel_row(s: ChannelState) -> ChannelRow:
         layout=s.filter.layout,
         generation=s.filter.generation,
         floor=s.filter.floor,
-        waku_heard_at=0 if s.waku_heard_at < 0 else to_wall(now, s.waku_heard_at),
-        sync_due=to_wall(now, sync.due),
-        sync_latest=to_wall(now, sync.latest),
-        sync_spoke_at=to_wall(now, sync.spoke_at),
+        waku_heard_at=0 if s.waku_heard_at < 0 else s.waku_heard_at + ahead,
+        sync_due=sync.due + ahead,
+        sync_latest=sync.latest + ahead,
+        sync_spoke_at=sync.spoke_at + ahead,
         sync_count=sync.count,
         range_cursor=ranges.cursor,
         range_wanted_low=low,
         range_wanted_high=high,
-        range_answered_at=0 if ranges.answered_at < 0 else to_wall(now, ranges.answered_at),
+        range_answered_at=0 if ranges.answered_at < 0 else ranges.answered_at + ahead,
         answer_spent=s.answer_budget.spent,
         push_spent=s.push_budget.spent,
-        spent_at=to_wall(now, s.spent_at),
-        offline_since=0 if s.online else to_wall(now, s.offline_since),
+        spent_at=s.spent_at + ahead,
+        offline_since=0 if s.online else s.offline_since + ahead,
         filter_stale=int(s.filter_stale),
     )

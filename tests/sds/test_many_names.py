@@ -29,7 +29,7 @@ def full_of_filters() -> tuple[Group, str]:
 def test_a_mention_acknowledges_however_many_filters_hold_the_message() -> None:
     group, message_id = full_of_filters()
     group.give("a", forge("bob", "reply", START + 6, message_id))
-    known = group["a"].channel.state.outgoing.find(message_id)
+    known = group["a"].channel.state.outgoing.known.get(message_id)
     assert known is not None
     assert (known.state, len(known.evidence)) == (AckState.ACKED, limits.MAX_EVIDENCE)
 
@@ -37,7 +37,7 @@ def test_a_mention_acknowledges_however_many_filters_hold_the_message() -> None:
 def test_one_more_filter_takes_the_place_of_none() -> None:
     group, message_id = full_of_filters()
     group.give("a", forge("bob", "s", START + 6, content=None, bloom_filter=filter_of(message_id)))
-    known = group["a"].channel.state.outgoing.find(message_id)
+    known = group["a"].channel.state.outgoing.known.get(message_id)
     assert known is not None
     assert "bob" not in known.evidence
 

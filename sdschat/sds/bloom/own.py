@@ -52,7 +52,8 @@ class OwnFilter:
             waku.add(self._body, message_id)
             waku.add(self._young_body, message_id)
         else:
-            bits = compact.mask(message_id, self.shape.hashes, self.shape.bits)
+            shape = self.shape
+            bits = compact.mask(message_id, shape.hashes, shape.bits)
             self._value |= bits
             self._young_value |= bits
         self.young += 1

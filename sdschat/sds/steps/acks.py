@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
@@ -22,8 +22,9 @@ WITNESSES = 2  # and the number of distinct participants it takes: one peer's fi
 
 def review_causal_history(s: ChannelState, message: Message) -> None:
     """All messages in the received `causal_history` are acknowledged: its sender has delivered them."""
+    own = s.outgoing.known
     for entry in message.causal_history:
-        known = s.outgoing.find(entry.message_id)
+        known = own.get(entry.message_id)
         if known is not None:
             _witness(s, known, Evidence(message.sender_id, "mention", message.message_id, s.now.wall, 0.0))
 
@@ -48,8 +49,9 @@ def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, w
         return
     found.sort(key=lambda known: (known.lamport, known.message_id))
     rate = received.fill**received.hashes
+    evidence = Evidence(message.sender_id, "filter", message.message_id, s.now.wall, rate)
     for known in found:
-        _witness(s, known, Evidence(message.sender_id, "filter", message.message_id, s.now.wall, rate))
+        _witness(s, known, evidence)
 
 
 def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: bool) -> Iterator[Outgoing]:
@@ -59,7 +61,7 @@ def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: 
     if not with_settled:
         return unseen
     settled = s.outgoing.settled.values()
-    return chain(unseen, (known for known in settled if known.lamport >= floor and sender_id not in known.evidence))
+    return chain(unseen, [known for known in settled if sender_id not in known.evidence and known.lamport >= floor])
 
 
 def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: list[str]) -> None:
@@ -86,7 +88,7 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     known.evidence[evidence.sender_id] = evidence
     s.outgoing.changed[known.message_id] = known
     before = known.state
-    left: list[str] = []
+    left: Iterable[str] = ()
     if before is not AckState.ACKED and acknowledged(known):
         s.outgoing.settle(known)
     elif before is AckState.UNACKED:
@@ -95,7 +97,8 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
             schedule_resend(s, known)
     by = tuple(known.evidence)
     s.events.append(StateChanged(known.message_id, known.state, by, max(0, known.sends - 1), evidence))
-    s.events += [LeftOutgoing(message_id) for message_id in left]
+    for message_id in left:
+        s.events.append(LeftOutgoing(message_id))
 
 
 def _make_room(known: Outgoing, evidence: Evidence) -> bool:

@@ -21,7 +21,7 @@ def review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int)
     that nor a range of history, which costs as much as a hundred packets, is looked at more often than that.
     """
     outgoing = s.outgoing
-    if outgoing.open or outgoing.settled or len(outgoing.left):
+    if outgoing.known:
         review_causal_history(s, message)
     packed = message.bloom_filter
     if packed is None:

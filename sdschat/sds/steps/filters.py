@@ -78,11 +78,11 @@ def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
     return floor, [item for item in ids[-keep:] if item[0] >= floor]
 
 
-def note_layout(s: ChannelState, packed: bytes | None) -> None:
+def note_layout(s: ChannelState, packed: bytes) -> None:
     """A packet that was accepted has this filter. One of waku shape that can be believed says that such a peer is
     about: with the layout `auto` we speak as it does, and with any it is told by filters, which it reads, what ranges
     hold. Once a second is enough."""
-    if packed is None or len(packed) != waku.BYTES:
+    if len(packed) != waku.BYTES:
         return
     heard = s.waku_heard_at
     if (heard < 0 or s.now.mono - heard >= LAYOUT_NOTED) and WakuFilter(packed).fill <= MAX_FILL:

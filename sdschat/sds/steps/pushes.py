@@ -148,14 +148,17 @@ def _note_behind(s: ChannelState, peer: Peer, theirs_only: int) -> None:
     filter is what makes the others send it, so they shall have it soon. Once said, it is not said again: filters may
     also differ in what is older than both cover."""
     mono = s.now.mono
-    peer.told &= theirs_only
-    new = theirs_only & ~peer.told
+    told = peer.told & theirs_only
+    new = theirs_only & ~told
     if peer.behind_since < 0 or not peer.behind & new:
-        peer.behind, peer.behind_since = (new, mono) if new else (0, -1)
+        peer.behind_since = mono if new else -1
+        peer.note_lack(new, told)
     elif mono - peer.behind_since >= s.config.push_grace:
         hurry(s, s.config.push_delay_max)
-        peer.told |= peer.behind & new
-        peer.behind, peer.behind_since = 0, -1
+        peer.behind_since = -1
+        peer.note_lack(0, told | (peer.behind & new))
+    else:
+        peer.note_lack(peer.behind, told)
 
 
 def heard_again(s: ChannelState, message_id: str) -> None:

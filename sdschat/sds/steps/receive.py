@@ -76,12 +76,15 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
 def _review_content(s: ChannelState, message: Message, lamport: int, via: str) -> str:
     """What else a message with content tells, and by which way it came."""
     _sent_by_other(s, message.message_id)
-    missing = received(s, message.message_id)
-    repaired = missing is not None and (missing.attempts > 0 or missing.suppressed)
-    if via == "live" and repaired:
-        via = "repair"
-    elif via == "live" and s.now.wall - lamport > s.config.sync_interval:
-        via = "sync"  # nobody asked for it: a push, or a late resend
+    repaired = False
+    if s.requests.missing:
+        missing = received(s, message.message_id)
+        repaired = missing is not None and (missing.attempts > 0 or missing.suppressed)
+    if via == "live":
+        if repaired:
+            via = "repair"
+        elif s.now.wall - lamport > s.config.sync_interval:
+            via = "sync"  # nobody asked for it: a push, or a late resend
     _review(s, message, lamport, stale=repaired)
     traffic_heard(s)
     return via
@@ -107,8 +110,10 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
 def _sent_by_other(s: ChannelState, message_id: str) -> None:
     """Nobody needs from us what somebody has just sent, even if it is new here: it was held once, so that we meant to
     send it, and was dropped for want of room."""
-    answered_by_other(s, message_id)
-    heard_again(s, message_id)
+    if s.answers.entries:
+        answered_by_other(s, message_id)
+    if s.pushes.entries:
+        heard_again(s, message_id)
 
 
 def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
@@ -162,7 +167,8 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
     """What a packet tells of its sender: acknowledgements, requests, and what it lacks."""
     dated = min(lamport, s.now.wall + s.config.max_skew)  # a forged date must not make all later packets look old
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)
-    note_layout(s, message.bloom_filter)
+    if message.bloom_filter is not None:
+        note_layout(s, message.bloom_filter)
     learn_hints(s, message)
     if s.requests.missing:
         learn_hints_of_missing(s, message)
