@@ -96,7 +96,8 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
         if known.message_id in s.outgoing.open:
             schedule_resend(s, known)
     by = tuple(known.evidence)
-    s.events.append(StateChanged(known.message_id, known.state, by, max(0, known.sends - 1), evidence))
+    resends = known.sends - 1 if known.sends else 0
+    s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence))
     for message_id in left:
         s.events.append(LeftOutgoing(message_id))
 

@@ -165,7 +165,8 @@ def _receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
 
 def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> None:
     """What a packet tells of its sender: acknowledgements, requests, and what it lacks."""
-    dated = min(lamport, s.now.wall + s.config.max_skew)  # a forged date must not make all later packets look old
+    latest = s.now.wall + s.config.max_skew  # a forged date must not make all later packets look old
+    dated = lamport if lamport < latest else latest
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)
     if message.bloom_filter is not None:
         note_layout(s, message.bloom_filter)
@@ -178,4 +179,5 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
         old = bool(message.content) and s.now.wall - lamport > s.config.t_max
         if not old:
             review_repair_request(s, message)
-    peer.last_lamport = max(peer.last_lamport, dated)
+    if dated > peer.last_lamport:
+        peer.last_lamport = dated
