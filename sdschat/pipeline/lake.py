@@ -95,13 +95,9 @@ class Lake:
         return self.replace(table, self.spark.createDataFrame(list(rows), ddl(table)))
 
     def folder_for_tasks(self, table: type) -> Path | None:
-        """Where tasks may write files of a table by themselves: where all of Spark is on this machine, and takes the
-        folder of the lake for the one that it is here. Not every Spark looks for a path on the disk."""
-        if self.folder is None or not str(self.spark.conf.get("spark.master", "")).startswith("local"):
-            return None
-        with TemporaryDirectory(prefix=".here-", dir=self.folder) as probe:
-            there = read_parquet(self.spark, f"{self.root}/{Path(probe).name}", "nothing INT")
-        return None if there is None else self.folder / PLACES[table]
+        """Where tasks may write files of a table by themselves."""
+        folder = own_folder(self.spark, self.root)
+        return None if folder is None else folder / PLACES[table]
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -137,6 +133,17 @@ def folder_of(root: str) -> Path | None:
     if _FILE.match(root):
         return Path(root.removeprefix("file://"))
     return None if "://" in root else Path(root).absolute()
+
+
+def own_folder(spark: SparkSession, root: str) -> Path | None:
+    """Of a lake where all of Spark is on this machine, and takes the folder of the lake for the one that it is here.
+    Not every Spark looks for a path on the disk."""
+    folder = folder_of(root)
+    if folder is None or not str(spark.conf.get("spark.master", "")).startswith("local") or not folder.is_dir():
+        return None
+    with TemporaryDirectory(prefix=".here-", dir=folder) as probe:
+        there = read_parquet(spark, f"{root.rstrip('/')}/{Path(probe).name}", "nothing INT")
+    return None if there is None else folder
 
 
 def as_it_is(path: str) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from sdschat.pipeline.schemas import FIELD, Fingerprint
-from sdschat.pipeline.stream.batches import FOLDER
 from sdschat.pipeline.stream.job import start
+from sdschat.pipeline.stream.parts import FOLDER, Counted
 from sdschat.store.journal import JournalRow, json_lines
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.store.samples import START
@@ -34,7 +34,7 @@ class Arrivals:
         self.segments, self.lake = folder / "segments", folder / "lake"
         self.segments.mkdir(parents=True)
         self.put: list[float] = []
-        self._counted: dict[Path, int] = {}
+        self._counted: dict[str, int] = {}
 
     def one_more(self) -> None:
         first = len(self.put) * _ROWS
@@ -49,11 +49,13 @@ class Arrivals:
         self.put.append(time.perf_counter())
 
     def there(self) -> int:
-        """How many segments the fingerprints are of."""
-        for done in (self.lake / FOLDER / Fingerprint.__name__.lower()).glob("batch=*/_SUCCESS"):
-            if done.parent not in self._counted:
-                columns: Any = pq.read_table(done.parent, columns=["n"]).column("n")
-                self._counted[done.parent] = sum(columns.to_pylist())
+        """How many segments the fingerprints are of, in batches that count."""
+        stream = self.lake / FOLDER
+        for done in (stream / Counted.__name__.lower()).glob("batch=*/part-*.parquet"):
+            if done.parent.name not in self._counted:
+                prints = stream / Fingerprint.__name__.lower() / done.parent.name
+                columns: Any = pq.read_table(prints, columns=["n"], partitioning=None).column("n")
+                self._counted[done.parent.name] = sum(columns.to_pylist())
         return sum(self._counted.values()) // _ROWS
 
 

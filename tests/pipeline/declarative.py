@@ -86,8 +86,7 @@ def main() -> int:
 
 def _at_once(session: Any, lake: Path) -> dict[str, list[tuple[Any, ...]]]:
     from sdschat.pipeline.schemas import ddl
-    from sdschat.pipeline.stream.batches import copies_of
-    from sdschat.pipeline.stream.tables import activity, prints
+    from sdschat.pipeline.stream.tables import activity, copies_of, prints
 
     journal = session.read.schema(ddl(Journal)).parquet(str(lake / PLACES[Journal]))
     once = journal.dropDuplicates(["run_id", "node", "boot", "seq"])

@@ -61,17 +61,23 @@ class Arriving:
         self.more(len(self._bodies))
 
 
-def _start(segments: Path, lake: Path) -> subprocess.Popen[bytes]:
+def by_spark(lake: Path) -> str:
+    """The same folder under a name that is left to Spark, so that small batches are done by Spark alone too."""
+    return f"file:///{lake}"
+
+
+def _start(segments: Path, lake: str) -> subprocess.Popen[bytes]:
     command = [
-        sys.executable, "-m", "sdschat", "pipeline", "stream", str(segments), "--lake", str(lake), "--once",
+        sys.executable, "-m", "sdschat", "pipeline", "stream", str(segments), "--lake", lake, "--once",
         "--most", "3", "--master", "local[2]", "--conf", "spark.driver.memory=1g", "--conf", "=".join(QUICK_TO_START),
     ]  # fmt: skip
     return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def live(segments: Path, lake: Path, kill_after: float | None) -> int | None:
-    """One life of the stream. Gives its exit code, or nothing where it was killed."""
-    process = _start(segments, lake)
+def live(segments: Path, lake: Path, kill_after: float | None, name: str = "") -> int | None:
+    """One life of the stream. Gives its exit code, or nothing where it was killed. `name`: of the lake, by which it
+    is to be called."""
+    process = _start(segments, name or str(lake))
     try:
         _, said = process.communicate(timeout=kill_after)
     except subprocess.TimeoutExpired:
@@ -96,12 +102,12 @@ def within(lake: Path) -> bool:
 
 
 def live_until_a_batch_begins(
-    segments: Path, lake: Path, number: int = signal.SIGKILL, after: float = 0.0
+    segments: Path, lake: Path, number: int = signal.SIGKILL, after: float = 0.0, name: str = ""
 ) -> tuple[int, str]:
     """One life, ended so many seconds after it has written down which segments are in its next batch, if it has not
     ended by itself. Gives its exit code and what it said."""
     before = begun(lake)
-    process = _start(segments, lake)
+    process = _start(segments, name or str(lake))
     try:
         while begun(lake) == before:
             if process.poll() is not None:
@@ -126,7 +132,8 @@ class Killed(NamedTuple):
 
 def kill_often(folder: Path, kills: int, seed: int) -> list[Killed]:
     """What was going on at each kill; then one life to the end. Every other life is killed while it does a batch that
-    it began, or after that; the others at any moment, which may be while a batch of an earlier life is done again."""
+    it began, or after that; the others at any moment, which may be while a batch of an earlier life is done again. Who
+    does small batches, the stream itself or Spark, is drawn for each life."""
     draw = random.Random(seed)
     segments, lake = folder / "segments", folder / "lake"
     segments.mkdir(parents=True)
@@ -138,10 +145,11 @@ def kill_often(folder: Path, kills: int, seed: int) -> list[Killed]:
     seen: list[Killed] = []
     for number in range(kills):
         arriving.more(_IN_A_LIFE)
+        name = draw.choice((str(lake), by_spark(lake)))
         if number % 2:
-            live(segments, lake, draw.uniform(0.4, 1.0) * length)
+            live(segments, lake, draw.uniform(0.4, 1.0) * length, name)
         else:
-            live_until_a_batch_begins(segments, lake, after=draw.uniform(0, 0.4) * length)
+            live_until_a_batch_begins(segments, lake, after=draw.uniform(0, 0.4) * length, name=name)
         seen.append(Killed(begun(lake), within(lake)))
     arriving.rest()
     live(segments, lake, None)
@@ -150,7 +158,8 @@ def kill_often(folder: Path, kills: int, seed: int) -> list[Killed]:
 
 def differences(spark: SparkSession, folder: Path) -> list[str]:
     """What the stream's tables have, and those of all segments at once do not, or the other way round."""
-    from sdschat.pipeline.stream.batches import Parts, at_once
+    from sdschat.pipeline.stream.batches import at_once
+    from sdschat.pipeline.stream.parts import Parts
     from sdschat.pipeline.stream.tables import merged
 
     parts = Parts(spark, str(folder / "lake"))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,33 +24,69 @@ from pyspark.serializers import CloudPickleSerializer  # noqa: E402
 
 from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
 from sdschat.pipeline.schemas import Fingerprint, Journal, Quarantine  # noqa: E402
-from sdschat.pipeline.stream.batches import Parts, local_path, take_in  # noqa: E402
+from sdschat.pipeline.stream import by_spark, here  # noqa: E402
+from sdschat.pipeline.stream.batches import local_path, take_in  # noqa: E402
 from sdschat.pipeline.stream.carried import for_connect  # noqa: E402
 from sdschat.pipeline.stream.job import start  # noqa: E402
-from sdschat.pipeline.stream.live import channels_now  # noqa: E402
-from sdschat.pipeline.stream.tables import Activity, merged  # noqa: E402
+from sdschat.pipeline.stream.live import Totals, channels_now  # noqa: E402
+from sdschat.pipeline.stream.parts import Counted, Parts  # noqa: E402
+from sdschat.pipeline.stream.parts_here import PartsHere  # noqa: E402
+from sdschat.pipeline.stream.tables import Activity, Traffic, merged  # noqa: E402
 from tests.pipeline.kills import Arriving, begun, differences, live, live_until_a_batch_begins  # noqa: E402
+from tests.pipeline.worlds import with_filter  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture(scope="module")
-def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four segments in two batches, of which the first was done twice, the first time with less in it."""
-    folder = tmp_path_factory.mktemp("stream")
+HERE, SPARK = "here", "by Spark"
+WAYS = [(SPARK, HERE, SPARK), (HERE, SPARK, HERE)]
+
+
+def take(way: str, spark: SparkSession, paths: list[str], batch: int, lake: str) -> None:
+    if way == HERE:
+        here.take_in(PartsHere(spark, lake, Path(lake)), paths, batch, "field")
+    else:
+        by_spark.take_in(Parts(spark, lake), paths, batch, "field")
+
+
+def streamed(ways: tuple[str, str, str], spark: SparkSession, folder: Path) -> Path:
+    """Six segments in two batches, of which the first was done twice, the first time with less in it."""
     (folder / "segments").mkdir()
     Arriving(folder / "segments", 4, 1).rest()
+    packets(folder / "segments" / "tap-1.jsonl", range(1, 4))
+    packets(folder / "segments" / "tap-2.jsonl", range(3, 9))
     paths = [str(path) for path in sorted((folder / "segments").glob("*.jsonl"))]
     lake = str(folder / "lake")
-    take_in(spark, paths[:1], 0, lake, "field")
-    take_in(spark, paths[:2], 0, lake, "field")
-    take_in(spark, paths[1:], 1, lake, "field")  # the second segment comes once more
+    first, again, second = ways
+    take(first, spark, paths[:1], 0, lake)
+    take(again, spark, [*paths[:2], paths[4]], 0, lake)
+    take(second, spark, paths[1:], 1, lake)  # two segments come once more
     return folder
 
 
-def test_batches_come_to_what_everything_at_once_comes_to(spark: SparkSession, folder: Path) -> None:
-    assert differences(spark, folder) == []
+def packets(segment: Path, numbers: Iterable[int]) -> None:
+    """What a tap writes; one of the packets is none."""
+    lines = [
+        {
+            "v": 1, "tap": "t", "seq": at, "ts_ms": 60_000 * at, "topic": "sds/1/lobby/msg", "channel": "lobby",
+            "raw": base64.b64encode(with_filter(f"m{at}", "ann", at, 1) if at % 5 else b"?").decode(),
+        }
+        for at in numbers
+    ]  # fmt: skip
+    segment.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture(scope="module")
+def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return streamed(WAYS[-1], spark, tmp_path_factory.mktemp("stream"))
+
+
+@pytest.mark.parametrize("ways", WAYS, ids=", ".join)
+def test_batches_come_to_what_everything_at_once_comes_to(
+    ways: tuple[str, str, str], spark: SparkSession, tmp_path: Path
+) -> None:
+    assert differences(spark, streamed(ways, spark, tmp_path)) == []
 
 
 def test_a_row_too_many_would_be_seen(spark: SparkSession, folder: Path) -> None:
@@ -67,6 +106,44 @@ def test_fingerprints_of_parts_merge_to_that_of_the_whole(spark: SparkSession, f
 def test_the_live_table_says_whether_logs_are_alike(spark: SparkSession, folder: Path) -> None:
     (channel,) = channels_now(spark, str(folder / "lake"))
     assert (channel.channel, channel.nodes, channel.fewest, channel.most, channel.alike) == ("lobby", 5, 6, 6, True)
+    assert channel.packets == 8
+
+
+def test_a_table_that_is_kept_up_to_date_comes_to_the_same(spark: SparkSession, folder: Path) -> None:
+    lake = str(folder / "lake")
+    totals = Totals(spark, lake)
+    assert [row.packets for row in totals.up_to(0)] == [3]
+    assert totals.up_to(1) == totals.up_to(1) == channels_now(spark, lake)
+
+
+def test_what_was_new_in_each_batch_is_written_down(spark: SparkSession, folder: Path) -> None:
+    parts = Parts(spark, str(folder / "lake"))
+    first, second = (parts.rows(Counted, batch)[0] for batch in (0, 1))
+    assert (first.segments, first.packets, second.segments, second.packets) == (3, 3, 5, 5)
+    assert first.events + second.events == parts.all(Journal).count() > 0
+    assert (first.refused, second.refused) == (0, 0)
+
+
+def test_a_batch_counts_once_it_was_done_to_its_end(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+    lake = str(shutil.copytree(folder / "lake", tmp_path / "lake"))
+    shutil.rmtree(tmp_path / "lake" / "stream" / "counted" / "batch=1")
+    assert [row.packets for row in channels_now(spark, lake)] == [3]
+    assert sum(row.packets for row in Parts(spark, lake).all(Traffic).collect()) == 3
+
+
+@pytest.mark.parametrize("way", [HERE, SPARK])
+def test_a_batch_that_is_done_again_does_not_count_meanwhile(
+    way: str, spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = str(shutil.copytree(folder / "lake", tmp_path / "lake"))
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(here if way == HERE else by_spark, "spans_before", fail)
+    with pytest.raises(ZeroDivisionError):
+        take(way, spark, [str(folder / "segments" / "tap-1.jsonl")], 1, lake)
+    assert [row.packets for row in channels_now(spark, lake)] == [3]
 
 
 def test_rows_of_earlier_batches_are_not_read_to_know_what_is_new(
@@ -82,22 +159,61 @@ def test_rows_of_earlier_batches_are_not_read_to_know_what_is_new(
 
 
 def test_a_message_that_comes_in_two_batches_is_counted_once(spark: SparkSession, tmp_path: Path) -> None:
+    for batch in range(5):
+        take_in(spark, [told_twice(tmp_path, batch)], batch, str(tmp_path / "lake"), "field")
+    assert counted(spark, str(tmp_path / "lake")) == 6
+
+
+def test_what_earlier_batches_have_is_found_where_spark_keeps_it(spark: SparkSession, tmp_path: Path) -> None:
+    lake = "/elsewhere/lake"
+    with another_file_system(spark, "/elsewhere", tmp_path / "there"):
+        for batch in range(3):
+            paths = [told_twice(tmp_path, each) for each in (batch - 1, batch) if each >= 0]
+            take_in(spark, paths, batch, lake, "field")
+        assert counted(spark, lake) == 4
+    assert (tmp_path / "there" / "lake").is_dir()
+    assert not Path(lake).exists()
+
+
+def told_twice(folder: Path, number: int) -> str:
+    """A segment of a journal that tells of two messages, of one of them again, as one that begins anew does."""
     event = {"v": 1, "node": "ann", "event": "delivered", "channel": "lobby", "sender": "bob", "deps": []}
-    for batch in range(5):  # its journal tells of each message twice, as one that begins anew does
-        lines = [
-            event | {"boot": f"b{batch}", "seq": seq, "ts_ms": 5, "lamport": at, "message_id": f"m{at}"}
-            for seq, at in enumerate((batch, batch + 1))
-        ]
-        segment = tmp_path / f"{batch}.jsonl"
-        segment.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        take_in(spark, [str(segment)], batch, str(tmp_path / "lake"), "field")
-    (row,) = merged(Parts(spark, str(tmp_path / "lake")).all(Fingerprint), Fingerprint).collect()
-    assert row.n == 6
+    lines = [
+        event | {"boot": f"b{number}", "seq": seq, "ts_ms": 5, "lamport": at, "message_id": f"m{at}"}
+        for seq, at in enumerate((number, number + 1))
+    ]
+    segment = folder / f"{number}.jsonl"
+    segment.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(segment)
+
+
+def counted(spark: SparkSession, lake: str) -> int:
+    (row,) = merged(Parts(spark, lake).all(Fingerprint), Fingerprint).collect()
+    count: int = row.n
+    return count
+
+
+@contextlib.contextmanager
+def another_file_system(spark: SparkSession, name: str, folder: Path) -> Iterator[None]:
+    """In which paths without a scheme are, as on a cluster."""
+    folder.mkdir()
+    system = "elsewhere"
+    settings = {
+        "fs.defaultFS": f"viewfs://{system}/",
+        f"fs.viewfs.mounttable.{system}.link.{name}": folder.as_uri(),
+    }
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
 
 
 def test_a_stream_that_an_older_program_began_is_refused(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     lake = shutil.copytree(folder / "lake", tmp_path / "lake")
-    shutil.rmtree(lake / "stream" / "span")
+    shutil.rmtree(lake / "stream" / "counted")
     paths = [str(path) for path in (folder / "segments").glob("*.jsonl")]
     with pytest.raises(PipelineProblem, match="older sdschat"):
         take_in(spark, paths, 2, str(lake), "field")

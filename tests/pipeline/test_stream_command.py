@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import time
 from pathlib import Path
@@ -71,13 +72,32 @@ def test_a_broker_without_a_tap_is_told(tmp_path: Path) -> None:
     assert (done.returncode, "Name a channel with --tap" in done.stderr) == (2, True)
 
 
-def test_ctrl_c_within_a_batch_ends_it_in_a_line(tmp_path: Path) -> None:
+def _ended_within_a_batch(tmp_path: Path, number: int) -> tuple[int, list[str], int]:
+    """How it ended, what it said, and how many batches counted then."""
     needs_module("pyspark")
-    segments = tmp_path / "segments"
+    segments, lake = tmp_path / "segments", tmp_path / "lake"
     segments.mkdir()
     Arriving(segments, 2, 7).rest()
-    code, said = live_until_a_batch_begins(segments, tmp_path / "lake", signal.SIGINT)
-    assert (code, said.splitlines()) == (0, ["stopped; the same command goes on"])
+    code, said = live_until_a_batch_begins(segments, lake, number)
+    return code, said.splitlines(), len(list((lake / "stream" / "counted").glob("batch=*/part-*.parquet")))
+
+
+def test_ctrl_c_within_a_batch_lets_it_end(tmp_path: Path) -> None:
+    code, said, count = _ended_within_a_batch(tmp_path, signal.SIGINT)
+    assert (code, said[0], said[-1], count) == (
+        0, f"waiting for segments in {tmp_path / 'segments'}", "stopped; the same command goes on", 1,
+    )  # fmt: skip
+    assert any(
+        re.fullmatch(r"[-0-9]+ [:0-9]+ batch 0: 2 segments, \d+ events, 0 packets, [.0-9]+ s", line) for line in said
+    )
+
+
+def test_where_spark_is_ended_too_a_batch_that_was_broken_off_does_not_count(tmp_path: Path) -> None:
+    """As a service manager ends all processes of a service."""
+    code, said, count = _ended_within_a_batch(tmp_path, signal.SIGTERM)
+    assert (code, said[-1], count) == (
+        0, "stopped at once; a batch that was going on counts when it is done again; the same command goes on", 0,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -90,6 +110,11 @@ def test_ctrl_c_within_a_batch_ends_it_in_a_line(tmp_path: Path) -> None:
         (
             "failed: Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 'x'\n\tat org.apache.Spark(a:1)",
             "KeyError: 'x'",
+        ),
+        (
+            "An error occurred.\n: org.apache.SparkException: [A] B\n\tat a.b(c:1)\nCaused by: java.io.IOException: no such "
+            "place\n\tat d.e(f:2)\n",
+            "java.io.IOException: no such place",
         ),
         ('failed.\nTraceback (most recent call last):\n  File "a.py"', "failed"),
     ],

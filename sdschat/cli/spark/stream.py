@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +14,16 @@ import click
 from sdschat.cli.options import say
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, must_take
-from sdschat.cli.spark.recording import Recording, recording
-from sdschat.cli.text import safe
+from sdschat.cli.spark.recording import recording
+from sdschat.cli.spark.watching import Watch, of_spark, table
 from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from sdschat.pipeline.session import Where
 
-_LOOK = 2.0  # seconds
-_RAISED = re.compile(r"\s*[A-Za-z_][\w.]*(Error|Exception|Problem): ")
+_BROKEN_OFF = "stopped at once; a batch that was going on counts when it is done again; the same command goes on"
+_RAISED = re.compile(r"(?:: |Caused by: )?\s*([A-Za-z_][\w.]*(?:Error|Exception|Problem): .*)")
 
 
 @click.command("stream")
@@ -57,6 +54,7 @@ def command(
     from sdschat.pipeline.session import spark
     from sdschat.pipeline.session.interrupts import asked_to_end
     from sdschat.pipeline.stream.job import start
+    from sdschat.pipeline.stream.live import Totals, channels_now
 
     _must_fit(channels, broker, once)
     pause = f"{milliseconds(every, '--every')} milliseconds"
@@ -70,13 +68,35 @@ def command(
         taps = [stack.enter_context(recording(channels, segments, broker))] if channels else []
         session = stack.enter_context(spark(where))
         asked = stack.enter_context(asked_to_end())
-        query = start(session, str(segments.absolute()), root, run_id, pause, once, most)
-        _watch(session, query, root, taps, asked, f"waiting for segments in {segments}")
-        if query.isActive:
-            query.stop()
+        with _told(asked):
+            query = start(session, str(segments.absolute()), root, run_id, pause, once, most)
+            watch = Watch(query, Totals(session, root), f"waiting for segments in {segments}")
+            watch.until(asked, taps)
+            if asked.is_set():
+                watch.finish()
+            if (error := query.exception()) is not None:
+                raise error
+            now = channels_now(session, root)
+        if asked.is_set():
             say("stopped; the same command goes on")
-        _failed(query)
-        _print(_table(session, root))
+        _print(table(now))
+
+
+@contextlib.contextmanager
+def _told(asked: threading.Event) -> Iterator[None]:
+    """What is said where it does not come to an orderly end. Whoever ends us may have ended Spark too."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(_BROKEN_OFF)
+        raise
+    except Exception as error:
+        if not of_spark(error):
+            raise
+        if asked.is_set():
+            say(_BROKEN_OFF)
+            raise click.exceptions.Exit(0) from error
+        raise Problem(f"The stream ended: {reason(str(error))}. Started again, it goes on.") from error
 
 
 def _must_fit(channels: Sequence[str], broker: str | None, once: bool) -> None:
@@ -86,55 +106,10 @@ def _must_fit(channels: Sequence[str], broker: str | None, once: bool) -> None:
         raise Problem("--broker says where --tap records. Name a channel with --tap, or leave it out.", WRONG_USE)
 
 
-def _watch(
-    session: SparkSession, query: Any, lake: str, taps: Sequence[Recording], asked: threading.Event, before: str
-) -> None:
-    """Until it ends or is asked to: a table that is kept up to date where somebody watches."""
-    from pyspark.errors import PySparkException
-    from rich.console import Console
-    from rich.live import Live
-
-    with contextlib.ExitStack() as stack:
-        live = None
-        if sys.stderr.isatty():
-            live = stack.enter_context(
-                Live(safe(before), console=Console(stderr=True), auto_refresh=False, transient=True)
-            )
-        seen = -1
-        while query.isActive and not asked.is_set():
-            progress = query.lastProgress if live is not None else None
-            if live is not None and progress is not None and (batch := int(progress["batchId"])) != seen:
-                seen = batch
-                live.update(_table(session, lake), refresh=True)
-            with contextlib.suppress(PySparkException):  # it is asked for its reason below
-                query.awaitTermination(_LOOK)
-            for tap in taps:
-                tap.check()
-
-
-def _failed(query: Any) -> None:
-    error = query.exception()
-    if error is not None:
-        raise Problem(f"The stream ended: {reason(str(error))}. Started again, it goes on.")
-
-
 def reason(told: str) -> str:
     """What was raised last, of all that Spark tells of it: traces of two languages, each within the other."""
-    raised = [line.strip() for line in told.splitlines() if _RAISED.match(line)]
+    raised = [found[1] for found in map(_RAISED.match, told.splitlines()) if found]
     return " ".join((raised[-1] if raised else told.split("Traceback")[0]).split())[:300].rstrip(".")
-
-
-def _table(session: SparkSession, lake: str) -> Any:
-    from rich.table import Table
-
-    from sdschat.pipeline.stream.live import channels_now
-
-    table = Table("channel", "packets", "bytes", "nodes", "messages", "logs", title="stream")
-    for row in channels_now(session, lake):
-        messages = f"{row.most:,}" if row.fewest == row.most else f"{row.fewest:,} to {row.most:,}"
-        state = "alike" if row.alike else "differ" if row.nodes else "not known"
-        table.add_row(safe(row.channel), f"{row.packets:,}", f"{row.bytes:,}", str(row.nodes), messages, state)
-    return table
 
 
 def _print(table: Any) -> None:

@@ -62,6 +62,28 @@ def _of_rows(table: type, rows: Sequence[Any]) -> Batch:
     return batch_of(table, len(rows), **dict(zip(columns(table), zip(*rows, strict=True), strict=True)))
 
 
+def arrow_schema(table: type) -> pyarrow.Schema:
+    return pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(table).items()])
+
+
+def rows_of(batch: Batch) -> pyarrow.RecordBatch:
+    """With all columns of its table."""
+    schema = arrow_schema(batch.table)
+    arrays = [
+        batch.columns[field.name] if field.name in batch.columns else pyarrow.nulls(batch.size, field.type)
+        for field in schema
+    ]
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def table_of(table: type, rows: Sequence[Any]) -> pyarrow.Table:
+    """Rows of one table, which may be none."""
+    values = list(zip(*rows, strict=True)) or [()] * len(columns(table))
+    schema = arrow_schema(table)
+    arrays = [pyarrow.array(each, field.type) for each, field in zip(values, schema, strict=True)]
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
+
+
 class Shape:
     """The columns of several tables side by side, and before them which table a row belongs to."""
 

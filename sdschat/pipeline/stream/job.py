@@ -6,8 +6,9 @@ import functools
 from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.pipeline.lake import as_it_is
-from sdschat.pipeline.stream.batches import FOLDER, do_batch
+from sdschat.pipeline.stream.batches import do_batch
 from sdschat.pipeline.stream.carried import for_connect
+from sdschat.pipeline.stream.parts import FOLDER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

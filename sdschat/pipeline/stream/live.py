@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.pipeline.schemas import Fingerprint
-from sdschat.pipeline.stream.batches import Parts
+from sdschat.pipeline.stream.parts import Counted, Parts
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class ChannelNow(NamedTuple):
@@ -21,22 +22,68 @@ class ChannelNow(NamedTuple):
     alike: bool  # as far as fingerprints tell
 
 
+class Totals:
+    """Channels as of the batches so far. What came before is read once; then each batch is added."""
+
+    def __init__(self, spark: SparkSession, lake: str) -> None:
+        self._parts = Parts(spark, lake)
+        self._traffic: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        self._logs: dict[tuple[str, str], tuple[int, int, int]] = defaultdict(lambda: (0, 0, 0))
+        self._batches: int | None = None  # that are in it
+
+    def taken(self, batch: int) -> Counted | None:
+        """What came with it; nothing where it is not whole."""
+        found: list[Counted] = self._parts.rows(Counted, batch)
+        return found[0] if found else None
+
+    def up_to(self, batch: int) -> list[ChannelNow]:
+        """This one too. The batches after it may come while this is asked."""
+        from sdschat.pipeline.stream.tables import Traffic
+
+        for of, add in ((Traffic, self._add_traffic), (Fingerprint, self._add_logs)):
+            if self._batches is None:
+                add(self._parts.all(of, before=batch + 1))
+                continue
+            new = [each for each in range(self._batches, batch + 1) if self._parts.there(of, each)]
+            if new:
+                add(self._parts.of_batches(of, new))
+        self._batches = batch + 1
+        return self._channels()
+
+    def _add_traffic(self, rows: DataFrame) -> None:
+        from pyspark.sql import functions as F
+
+        sums = rows.groupBy("channel").agg(F.sum("packets"), F.sum("bytes"))
+        for channel, packets, size in sums.collect():
+            before = self._traffic[channel]
+            self._traffic[channel] = (before[0] + packets, before[1] + size)
+
+    def _add_logs(self, rows: DataFrame) -> None:
+        from pyspark.sql import functions as F
+
+        sums = rows.groupBy("channel", "node").agg(F.sum("n"), F.bit_xor("x1"), F.bit_xor("x2"))
+        for channel, node, n, x1, x2 in sums.collect():
+            before = self._logs[channel, node]
+            self._logs[channel, node] = (before[0] + n, before[1] ^ x1, before[2] ^ x2)
+
+    def _channels(self) -> list[ChannelNow]:
+        nodes: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for (channel, _), log in self._logs.items():
+            nodes[channel].append(log)
+        return [
+            _now(channel, self._traffic.get(channel, (0, 0)), nodes.get(channel, []))
+            for channel in sorted({*nodes, *self._traffic})
+        ]
+
+
+def _now(channel: str, traffic: tuple[int, int], logs: list[tuple[int, int, int]]) -> ChannelNow:
+    counts = [n for n, _, _ in logs]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return ChannelNow(channel, *traffic, len(logs), fewest, most, len(set(logs)) == 1)
+
+
+_ALL = 1 << 62  # batches
+
+
 def channels_now(spark: SparkSession, lake: str) -> list[ChannelNow]:
-    from pyspark.sql import functions as F
-
-    from sdschat.pipeline.stream.tables import Traffic, merged
-
-    parts = Parts(spark, lake)
-    packets = merged(parts.all(Traffic), Traffic).groupBy("channel").agg(
-        F.sum("packets").alias("packets"), F.sum("bytes").alias("bytes")
-    )  # fmt: skip
-    prints = merged(parts.all(Fingerprint), Fingerprint)
-    nodes = prints.groupBy("channel", "node").agg(
-        F.sum("n").alias("n"), F.bit_xor("x1").alias("x1"), F.bit_xor("x2").alias("x2")
-    )
-    logs = nodes.groupBy("channel").agg(
-        F.count("*").alias("nodes"), F.min("n").alias("fewest"), F.max("n").alias("most"),
-        (F.count_distinct("n", "x1", "x2") == 1).alias("alike"),
-    )  # fmt: skip
-    whole = packets.join(logs, ["channel"], "full").na.fill(0).na.fill(value=False, subset=["alike"])
-    return [ChannelNow(**row.asDict()) for row in whole.select(*ChannelNow._fields).orderBy("channel").collect()]
+    return Totals(spark, lake).up_to(_ALL)

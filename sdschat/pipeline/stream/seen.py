@@ -3,6 +3,7 @@ with the rows that were streamed; but for ids of messages, which are in no order
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,6 +53,35 @@ def together(known: Mapping[Whose, list[tuple[int, int]]], new: Mapping[Whose, l
         for whose in sorted({*known, *new})
         for first, last in joined([*known.get(whose, ()), *new.get(whose, ())])
     ]
+
+
+def numbers_in(spans: Mapping[Whose, list[tuple[int, int]]], of: type) -> int:
+    """How many rows of a table they are."""
+    return sum(
+        last - first + 1 for whose, its in spans.items() if whose[0] == of.__name__ for first, last in joined(its)
+    )
+
+
+def unseen_at(
+    keys: Iterable[tuple[Whose, int]], known: Mapping[Whose, list[tuple[int, int]]]
+) -> tuple[list[int], Spans]:
+    """Which of these rows are in none of the known stretches, the first of each; and the stretches of all of them."""
+    came: dict[Whose, set[int]] = defaultdict(set)
+    before = {whose: joined(spans) for whose, spans in known.items()}
+    new = []
+    for at, (whose, seq) in enumerate(keys):
+        there = came[whose]
+        if seq not in there:
+            there.add(seq)
+            if not _within(before.get(whose, []), seq):
+                new.append(at)
+    return new, {whose: joined((seq, seq) for seq in there) for whose, there in came.items()}
+
+
+def _within(spans: Sequence[tuple[int, int]], seq: int) -> bool:
+    """Of stretches in their order, none of which touch."""
+    at = bisect_right(spans, seq, key=lambda span: span[0]) - 1
+    return at >= 0 and seq <= spans[at][1]
 
 
 def spans_of(keys: DataFrame) -> Iterator[Span]:

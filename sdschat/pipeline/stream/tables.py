@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.schemas import Fingerprint
+from sdschat.pipeline.lake import no_rows
+from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Message, Node, Packet
 from sdschat.pipeline.transforms.columns import table
+from sdschat.pipeline.transforms.conform import copies, events
 from sdschat.pipeline.transforms.fingerprint import fingerprints
 
 
@@ -46,6 +48,10 @@ KEYS: Final[Mapping[type, tuple[str, ...]]] = {
     Activity: ("run_id", "channel", "node", "event"),
     Fingerprint: ("run_id", "channel", "node", "bucket", "k"),
 }
+KEYS_OF_ROWS: Final[Mapping[type, tuple[str, ...]]] = {
+    Packet: ("run_id", "tap", "seq"),
+    Journal: ("run_id", "node", "boot", "seq"),
+}
 _MERGED: Final = {"first_ms": F.min, "last_ms": F.max, "x1": F.bit_xor, "x2": F.bit_xor}
 _MINUTE: Final = 60_000
 
@@ -67,6 +73,13 @@ def activity(journal: DataFrame) -> DataFrame:
         F.min("ts_ms").alias("first_ms"), F.max("ts_ms").alias("last_ms"),
     )  # fmt: skip
     return table(found, Activity)
+
+
+def copies_of(spark: SparkSession, journal: DataFrame) -> DataFrame:
+    """Journal -> Copy, of deliveries alone."""
+    # Of what is nothing by a limit, Spark knows so before it does anything.
+    logged, nodes = no_rows(spark, Message).limit(0), no_rows(spark, Node).limit(0)
+    return table(copies(logged, events(journal), nodes), Copy)
 
 
 def prints(copies: DataFrame) -> DataFrame:

@@ -1,0 +1,105 @@
+"""A batch of any size, wherever the lake is: every step is a job of Spark, done by as many tasks as there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from sdschat.pipeline.schemas import Fingerprint, Journal, Packet, Quarantine
+from sdschat.pipeline.stream.parts import Counted, Held, Parts, spans_before
+from sdschat.pipeline.stream.seen import (
+    Span,
+    Spans,
+    by_whose,
+    numbers_in,
+    parts_before,
+    parts_to_take_over,
+    spans_of,
+    together,
+    unseen,
+)
+from sdschat.pipeline.stream.tables import KEYS_OF_ROWS, Activity, Traffic, activity, copies_of, prints, traffic
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from sdschat.pipeline.transforms.kept import Keep
+
+_FEW: Final = 100_000  # rows that go to every task
+
+
+def take_in(parts: Parts, paths: Sequence[str], batch: int, run_id: str) -> None:
+    """What a batch has nothing of is not written: every table is a job."""
+    from sdschat.pipeline.sources.staged import load, of_table
+    from sdschat.pipeline.transforms.kept import keeping
+
+    parts.begin(batch)
+    with keeping() as keep:
+        rows = keep(load(parts.spark, paths, (Packet, Journal, Quarantine), run_id, 0))
+        came = by_whose(spans_of(_keys(rows)))
+        known = spans_before(parts, batch)
+        tables = {whose[0] for whose in came}
+        refused = 0
+        if Journal.__name__ in tables:
+            _take_journal(parts, batch, keep(_new(rows, Journal, came, known)), keep)
+        if Packet.__name__ in tables:
+            packets = keep(_new(rows, Packet, came, known))
+            parts.put(Packet, batch, packets)
+            parts.put(Traffic, batch, traffic(packets))
+        if Quarantine.__name__ in tables:
+            bad = of_table(rows, Quarantine)
+            parts.put(Quarantine, batch, bad)
+            refused = bad.count()
+    numbered = {whose: spans for whose, spans in came.items() if whose[0] != Quarantine.__name__}
+    now = together(known, numbered)
+    parts.keep(Span, batch, now)
+    events, told = (numbers_in(by_whose(now), of) - numbers_in(known, of) for of in (Journal, Packet))
+    parts.keep(Counted, batch, [Counted(len(paths), events, told, refused)])
+
+
+def _take_journal(parts: Parts, batch: int, journal: DataFrame, keep: Keep) -> None:
+    copies = keep(copies_of(parts.spark, journal))
+    new = keep(_uncounted(parts, batch, copies))
+    parts.put(Fingerprint, batch, prints(new))
+    parts.put(Journal, batch, journal)
+    taken = list(parts_to_take_over(batch, lambda part: parts.there(Held, part)))
+    held = new.select(*Held._fields)
+    parts.put(Held, batch, held.union(parts.of_batches(Held, taken)) if taken else held, 1)
+    parts.put(Activity, batch, activity(journal))
+
+
+def _uncounted(parts: Parts, batch: int, copies: DataFrame) -> DataFrame:
+    """Copies that no batch before has. What was streamed before is much, and what came is little: that is looked for
+    there, without moving it about."""
+    from pyspark.sql import functions as F
+
+    keys = list(Held._fields)
+    known = list(parts_before(batch, lambda part: parts.there(Held, part)))
+    if not known:
+        return copies
+    few = copies.count() <= _FEW
+    sought = copies.select(*keys)
+    again = parts.of_batches(Held, known).join(F.broadcast(sought) if few else sought, keys, "left_semi")
+    return copies.join(F.broadcast(again) if few else again, keys, "left_anti")
+
+
+def _keys(rows: DataFrame) -> DataFrame:
+    """Staged rows -> of, run_id, whose, boot, seq."""
+    from pyspark.sql import functions as F
+
+    return rows.select(
+        F.col("table").alias("of"), "run_id", F.coalesce("node", "tap", F.lit("")).alias("whose"),
+        F.coalesce("boot", F.lit("")).alias("boot"), F.coalesce("seq", F.lit(0)).alias("seq"),
+    )  # fmt: skip
+
+
+def _new(rows: DataFrame, of: type, came: Spans, known: Spans) -> DataFrame:
+    """Rows that no batch before has, each once."""
+    from sdschat.pipeline.sources.staged import of_table
+
+    again = [
+        Span(*whose, *span)
+        for whose, spans in came.items() if whose[0] == of.__name__
+        for span in known.get(whose, ()) if any(first <= span[1] and span[0] <= last for first, last in spans)
+    ]  # fmt: skip
+    return unseen(of_table(rows, of), KEYS_OF_ROWS[of], again)

@@ -1,0 +1,81 @@
+"""A batch that one task would read, of a lake on this machine's disk. What is in it is read, told from what is known,
+and written here; what it comes to is asked of Spark, in one task. So somebody who waits for it waits for few jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow
+
+from sdschat.pipeline.reference.conform import conform
+from sdschat.pipeline.reference.taken import Taken
+from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Packet, Quarantine, ddl
+from sdschat.pipeline.sources.batch import arrow_schema, rows_of, table_of
+from sdschat.pipeline.sources.databases import Reading
+from sdschat.pipeline.sources.file_batches import Memory, file_batches
+from sdschat.pipeline.sources.staged import in_parts
+from sdschat.pipeline.stream.parts import Counted, Held, spans_before
+from sdschat.pipeline.stream.parts_here import PartsHere
+from sdschat.pipeline.stream.seen import Span, Spans, Whose, parts_before, parts_to_take_over, together, unseen_at
+from sdschat.pipeline.stream.tables import KEYS_OF_ROWS, Activity, Traffic, activity, prints, traffic
+
+_TABLES: Final = (Journal, Packet, Quarantine)
+
+
+def is_little(paths: Sequence[str]) -> bool:
+    """No more files would be read at the same time by tasks."""
+    return all(path.startswith("/") for path in paths) and len(in_parts(paths)) <= 1
+
+
+def take_in(parts: PartsHere, paths: Sequence[str], batch: int, run_id: str) -> None:
+    parts.begin(batch)
+    rows = _read(paths, run_id)
+    known = spans_before(parts, batch)
+    journal, events = _new(rows[Journal], Journal, known)
+    packets, told = _new(rows[Packet], Packet, known)
+    for of, new in ((Journal, journal), (Packet, packets), (Quarantine, rows[Quarantine])):
+        parts.write(of, batch, new.to_batches())
+    if journal.num_rows:
+        _count_journal(parts, batch, journal)
+    if packets.num_rows:
+        parts.put(Traffic, batch, traffic(parts.of_batches(Packet, [batch]).coalesce(1)))
+    parts.keep(Span, batch, together(known, events | told))
+    taken = Counted(len(paths), journal.num_rows, packets.num_rows, rows[Quarantine].num_rows)
+    parts.keep(Counted, batch, [taken])
+
+
+def _read(paths: Iterable[str], run_id: str) -> dict[type, pyarrow.Table]:
+    memory = Memory.of_process()
+    found: dict[type, list[pyarrow.RecordBatch]] = {of: [] for of in _TABLES}
+    for path in paths:
+        for batch in file_batches(Reading(run_id, Path(path), 0, memory.open), _TABLES, memory):
+            found[batch.table].append(rows_of(batch))
+    return {of: pyarrow.Table.from_batches(batches, arrow_schema(of)) for of, batches in found.items()}
+
+
+def _new(rows: pyarrow.Table, of: type, known: Spans) -> tuple[pyarrow.Table, Spans]:
+    """Rows that no batch before has, each once; and the stretches of all that came."""
+    *whose, seqs = (rows[name].to_pylist() for name in KEYS_OF_ROWS[of])
+    boots = whose[2] if len(whose) > 2 else [""] * rows.num_rows
+    keys: Iterable[Whose] = zip([of.__name__] * rows.num_rows, whose[0], whose[1], boots, strict=True)
+    new, came = unseen_at(zip(keys, seqs, strict=True), known)
+    return rows if len(new) == rows.num_rows else rows.take(pyarrow.array(new, pyarrow.int64())), came
+
+
+def _count_journal(parts: PartsHere, batch: int, journal: pyarrow.Table) -> None:
+    copies = {Held(row.run_id, row.channel, row.node, row.message_id): row for row in _copies(journal)}
+    for again in parts.held(list(parts_before(batch, lambda part: parts.there(Held, part))), copies.keys()):
+        del copies[again]
+    if copies:
+        new = parts.spark.createDataFrame(table_of(Copy, list(copies.values())), ddl(Copy))
+        parts.put(Fingerprint, batch, prints(new.coalesce(1)))
+    parts.hold(batch, copies.keys(), list(parts_to_take_over(batch, lambda part: parts.there(Held, part))))
+    parts.put(Activity, batch, activity(parts.of_batches(Journal, [batch]).coalesce(1)))
+
+
+def _copies(journal: pyarrow.Table) -> list[Copy]:
+    """As `copies_of`, which takes Spark longer to plan than all else of a batch."""
+    columns = (journal[name].to_pylist() for name in Journal.__annotations__)
+    return conform(Taken(list(map(Journal._make, zip(*columns, strict=True))))).copies

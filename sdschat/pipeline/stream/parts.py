@@ -1,0 +1,101 @@
+"""The tables of the stream in a lake: a folder for each batch in each.
+
+Everything that a batch writes goes into folders of its own and replaces what is there, and what is new in it is told
+by the batches before it alone. So a batch that was killed half-way, and is done again, comes to the same. It counts
+from the moment at which its row in `Counted` is there, which is written last: until then nobody sees half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sdschat.pipeline.lake import as_it_is, no_rows, read_parquet
+from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.schemas import Journal, Packet, ddl
+from sdschat.pipeline.stream.seen import Span, Spans, by_whose
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FOLDER: Final = "stream"
+
+
+class Held(NamedTuple):
+    """Copies that have been counted. A part has those of earlier batches as well: `seen.parts_before`."""
+
+    run_id: str
+    channel: str
+    node: str
+    message_id: str
+
+
+class Counted(NamedTuple):
+    """A batch that was taken in to its end, and what of it was new."""
+
+    segments: int
+    events: int
+    packets: int
+    refused: int
+
+
+class Parts:
+    """Through Spark, wherever the lake is."""
+
+    def __init__(self, spark: SparkSession, lake: str) -> None:
+        self.spark = spark
+        self.root = f"{lake.rstrip('/')}/{FOLDER}"
+
+    def all(self, of: type, before: int | None = None) -> DataFrame:
+        """What all batches have that were taken in to their end; those before this one, where one is named."""
+        from pyspark.sql import functions as F
+
+        rows = read_parquet(self.spark, self._path(of), f"{ddl(of)}, batch BIGINT")
+        whole = read_parquet(self.spark, self._path(Counted), f"{ddl(Counted)}, batch BIGINT")
+        if rows is None or whole is None:
+            return no_rows(self.spark, of)
+        numbers = whole.select("batch") if before is None else whole.select("batch").where(F.col("batch") < before)
+        return rows.join(F.broadcast(numbers), "batch", "left_semi").drop("batch")
+
+    def there(self, of: type, batch: int) -> bool:
+        """Only for batches before the one that is being done, which are whole. Spark is asked: a path need not be on
+        the disk here."""
+        return read_parquet(self.spark, self._part(of, batch), ddl(of)) is not None
+
+    def of_batches(self, of: type, batches: Sequence[int]) -> DataFrame:
+        paths = [as_it_is(self._part(of, batch)) for batch in batches]
+        return self.spark.read.schema(ddl(of)).parquet(*paths)
+
+    def rows(self, of: type, batch: int) -> list[Any]:
+        """Of a table that has few."""
+        return [of(*row) for row in self.of_batches(of, [batch]).collect()] if self.there(of, batch) else []
+
+    def put(self, of: type, batch: int, rows: DataFrame, files: int = 2) -> None:
+        rows.select(*of.__annotations__).coalesce(files).write.mode("overwrite").parquet(self._part(of, batch))
+
+    def keep(self, of: type, batch: int, rows: Sequence[Any]) -> None:
+        """As `put`, of rows that are here."""
+        self.put(of, batch, self.spark.createDataFrame(list(rows), ddl(of)), 1)
+
+    def begin(self, batch: int) -> None:
+        """It does not count any more, where it was done but not written down as done."""
+        if self.there(Counted, batch):
+            self.keep(Counted, batch, [])
+
+    def _path(self, of: type) -> str:
+        return f"{self.root}/{of.__name__.lower()}"
+
+    def _part(self, of: type, batch: int) -> str:
+        return f"{self._path(of)}/batch={batch}"
+
+
+def spans_before(parts: Parts, batch: int) -> Spans:
+    """Each batch wrote down those of all before it too."""
+    for earlier in range(batch - 1, -1, -1):
+        if parts.there(Counted, earlier):
+            return by_whose(parts.rows(Span, earlier))
+        if any(parts.there(of, earlier) for of in (Span, Journal, Packet)):
+            raise PipelineProblem(
+                f"{parts.root} was begun by an older sdschat. Move it away; then all segments are taken in anew."
+            )
+    return {}
