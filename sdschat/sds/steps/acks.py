@@ -47,7 +47,8 @@ def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, w
     if received.fill > MAX_FILL:
         s.events.append(FilterIgnored(message.sender_id, f"{received.fill:.0%} full"))
         return
-    found.sort(key=lambda known: (known.lamport, known.message_id))
+    if len(found) > 1:
+        found.sort(key=lambda known: (known.lamport, known.message_id))
     rate = received.fill**received.hashes
     evidence = Evidence(message.sender_id, "filter", message.message_id, s.now.wall, rate)
     for known in found:
