@@ -165,7 +165,11 @@ def _journal_lines(audit: Audit, named: Named) -> Iterator[str]:
 
 
 def refused_lines(rows: Iterable[Quarantine], most: int | None) -> Iterator[str]:
-    return _cut([f"not read: {safe(row.source)} {safe(row.place)}: {safe(row.reason)}" for row in rows], most)
+    return _cut([f"not read: {refused_where(row)}: {safe(row.reason)}" for row in rows], most)
+
+
+def refused_where(row: Quarantine) -> str:
+    return safe(f"{row.source} {row.place}".strip())
 
 
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.spark.common import must_be_folder
+from sdschat.cli.spark.common import must_be_folder, open_spark
 
 if TYPE_CHECKING:
     from sdschat.pipeline.grid.gridfile import Grid
@@ -49,9 +49,7 @@ def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[Work]:
     if where is None:
         yield workers.on_processes(jobs, lake)
         return
-    from sdschat.pipeline.session import spark
-
-    with spark(where) as session:
+    with open_spark(where) as session:
         yield workers.on_spark(session, lake.absolute())
 
 

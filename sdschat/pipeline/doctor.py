@@ -6,12 +6,16 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.session.ask import LIMIT, Answer, ask
 from sdschat.pipeline.session.java import ADVICE, MODULE, find_java
-from sdschat.pipeline.session.warm import archive_path
+from sdschat.pipeline.session.reach import must_answer
+from sdschat.pipeline.session.warm import archive_path, spark_version
 from sdschat.pipeline.session.where import Kind, Where
 
 GOOD, NOTE, BAD = "ok", "note", "fails"
@@ -31,6 +35,42 @@ def examine(where: Where) -> list[Finding]:
     chosen = where.resolved()
     found = [_place(chosen), *_java(chosen), *_packages(chosen), *_folders(chosen)]
     return found
+
+
+def elsewhere(where: Where) -> bool:
+    """Whether Spark is somewhere that has to be asked."""
+    return where.resolved().kind in (Kind.CLUSTER, Kind.CONNECT)
+
+
+def ask_there(where: Where, limit: float = LIMIT) -> list[Finding]:
+    """What Spark says where it is said to be; may take as long as `limit`."""
+    chosen = where.resolved()
+    place = chosen.remote or chosen.master
+    try:
+        must_answer(chosen)
+    except PipelineProblem as error:
+        return [Finding(BAD, "there", str(error).partition("; `sdschat pipeline doctor")[0])]
+    answer, found = ask(chosen, limit), []
+    if answer.spark:
+        found.append(Finding(GOOD, "there", f"{place} answers: Spark {answer.spark}"))
+    if answer.python:
+        found.append(Finding(GOOD, "tasks there", f"Python {answer.python}, Spark {answer.executed_by}"))
+        found += _of_other_version(answer)
+    if answer.problem:
+        found.append(Finding(BAD, "tasks there" if answer.spark else "there", answer.problem))
+    return found
+
+
+def _of_other_version(answer: Answer) -> Iterator[Finding]:
+    """Both of these have to be alike up to the second number."""
+    here = ".".join(map(str, sys.version_info[:2]))
+    if answer.python.split(".")[:2] != here.split("."):
+        says = f"Python there is {answer.python}, here it is {here}: set PYSPARK_PYTHON to one that is {here} there"
+        yield Finding(BAD, "tasks there", says)
+    ours = spark_version()
+    if ours and answer.spark.split(".")[:2] != ours.split(".")[:2]:
+        says = f"Spark there is {answer.spark}, here it is {ours}: pip install 'pyspark=={answer.spark}'"
+        yield Finding(NOTE, "there", says)
 
 
 def _place(where: Where) -> Finding:

@@ -16,6 +16,7 @@ from sdschat.pipeline.schemas import (
     AuditMissing,
     AuditNode,
     Ids,
+    Journal,
     Node,
     Quarantine,
     columns,
@@ -83,8 +84,9 @@ def audit_of(lake: Lake, part: Part = WHOLE, most: int = MOST) -> Audit:
 
 
 def channels_in(lake: Lake, most: int = MOST) -> list[tuple[str, str]]:
-    """Run and channel of what was audited last."""
-    rows = lake.read(AuditChannel).select("run_id", "channel").distinct().orderBy("run_id", "channel").limit(most)
+    """Run and channel of what was taken in."""
+    named = [lake.read(table).select("run_id", "channel").distinct() for table in (Node, Journal)]
+    rows = named[0].union(named[1]).where("channel != ''").distinct().orderBy("run_id", "channel").limit(most)
     return [(row[0], row[1]) for row in rows.collect()]
 
 

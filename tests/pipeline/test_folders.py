@@ -66,8 +66,9 @@ def test_how_many_are_passed_over_and_why_is_a_warning_that_names_the_first(
 
 
 def test_a_folder_without_anything_to_take_in_is_refused_though_another_has_something(tmp_path: Path) -> None:
-    write(tmp_path, "full/a.db", "other/bob.sqlite")
-    with pytest.raises(Problem, match=r"nothing to take in in .*other.*1 is of another kind .*bob.sqlite") as caught:
+    write(tmp_path, "full/a.db", "full/notes.txt", "other/bob.sqlite")
+    says = r"Nothing in .*/other can be taken in: .* or .parquet. 1 file is passed over: 1 is of another kind .*sqlite"
+    with pytest.raises(Problem, match=says) as caught:
         sources_in([tmp_path / "full", tmp_path / "other"])
     assert caught.value.exit_code == WRONG_USE
 

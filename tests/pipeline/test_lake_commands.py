@@ -131,10 +131,10 @@ def test_an_audit_names_what_is_in_quarantine(
 def test_an_audit_of_a_lake_says_what_an_audit_of_the_databases_says(
     spark: SparkSession, field: Path, tmp_path: Path, capsys: Said
 ) -> None:
-    from sdschat.cli.spark.audit import judge, tell, verdict_on
+    from sdschat.cli.spark.audit import judge, tell
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import Part, places_in, refused_in
+    from sdschat.pipeline.results import Part, audit_of, places_in, refused_in
 
     change(field, "cleo", "DELETE FROM log WHERE place = ?", nth(field, "cleo", 3)[0])
     assert run(["audit", str(field)]) == 1
@@ -143,7 +143,7 @@ def test_an_audit_of_a_lake_says_what_an_audit_of_the_databases_says(
     ingest(lake, sorted(field.rglob("*.db")), FIELD, 1)
     judge(lake, DEFAULT)
     capsys.readouterr()
-    assert tell(verdict_on(lake, Part(FIELD, "lobby")), refused_in(lake), places_in(lake), as_json=False) == 1
+    assert tell(audit_of(lake, Part(FIELD, "lobby")), refused_in(lake), places_in(lake), as_json=False) == 1
     assert capsys.readouterr().out == quick
     assert "To look closer:" in quick
 
@@ -151,18 +151,17 @@ def test_an_audit_of_a_lake_says_what_an_audit_of_the_databases_says(
 def test_a_campaign_or_channel_that_a_lake_does_not_have_is_told(
     spark: SparkSession, untouched: Path, tmp_path: Path
 ) -> None:
-    from sdschat.cli.spark.audit import judge, verdict_on
+    from sdschat.cli.spark.audit import must_have
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.results import Part
 
     lake = Lake(spark, str(tmp_path / "lake"))
     ingest(lake, sorted(untouched.rglob("*.db")), "berlin", 1)
-    judge(lake, DEFAULT)
-    assert [row.run_id for row in verdict_on(lake, Part("berlin")).channels] == ["berlin"]
+    must_have(lake, Part("berlin", "lobby"))
     for part, says in ((Part("berlim"), "Did you mean berlin"), (Part("berlin", "ops"), "There are: lobby")):
         with pytest.raises(Problem, match=says):
-            verdict_on(lake, part)
+            must_have(lake, part)
 
 
 def test_where_there_are_too_many_rows_those_that_tell_of_a_difference_are_brought(

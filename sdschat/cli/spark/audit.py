@@ -45,13 +45,14 @@ def command(
     Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 5: an
     input could not be read when it was taken in.
     """
-    from sdschat.pipeline.results import Part, places_in, refused_in
+    from sdschat.pipeline.results import Part, audit_of, places_in, refused_in
     from sdschat.pipeline.rules import DEFAULT
 
-    rules = DEFAULT._replace(settle=milliseconds(settle))
+    rules, part = DEFAULT._replace(settle=milliseconds(settle)), Part(run_id, channel)
     with open_lake(where, lake) as there:
+        must_have(there, part)
         judge(there, rules)
-        found = verdict_on(there, Part(run_id, channel))
+        found = audit_of(there, part)
         refused = refused_in(there, run_id)
         sources = {} if as_json or found.agreed else places_in(there)
     return tell(found, refused, sources, as_json, None if everything else SHOWN)
@@ -69,19 +70,19 @@ def judge(there: Lake, rules: Rules) -> None:
         stages.audit(there, rules)
 
 
-def verdict_on(there: Lake, part: Part) -> Audit:
-    """Raises Problem where there is no such campaign, or no such channel in it."""
-    from sdschat.pipeline.results import audit_of, channels_in
+def must_have(there: Lake, part: Part) -> None:
+    """Raises Problem where no such campaign was taken in, or no such channel of it: before the work, not after it."""
+    from sdschat.pipeline.results import channels_in
 
-    found = audit_of(there, part)
-    if found.channels or part == (None, None):
-        return found
+    if part == (None, None):
+        return
     every = channels_in(there)
     runs = [run_id for run_id, _ in every]
     if part.run_id is not None and part.run_id not in runs:
         raise nothing_called("campaign", part.run_id, runs)
-    channels = (name for run_id, name in every if part.run_id in (None, run_id))
-    raise nothing_called("channel", part.channel or "", channels)
+    channels = [name for run_id, name in every if part.run_id in (None, run_id)]
+    if part.channel is not None and part.channel not in channels:
+        raise nothing_called("channel", part.channel, channels)
 
 
 def tell(found: Audit, refused: Refused, sources: Sources, as_json: bool, most: int | None = SHOWN) -> int:

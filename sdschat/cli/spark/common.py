@@ -6,17 +6,20 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from sdschat.cli.audit_report import refused_where
 from sdschat.cli.options import say
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.text import safe
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from sdschat.pipeline.ingest import Added
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.schemas import Quarantine
@@ -54,13 +57,25 @@ def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]
         )
     elif folder is not None and not any((folder / part).exists() for part in (VERSION_FILE, BRONZE)):
         raise _nothing_in(root, folder)
-    from sdschat.pipeline.session import spark
-
-    with spark(where) as session:
+    with open_spark(where) as session:
         there = Lake(session, root)
         if not fresh and not (folder is not None and (folder / BRONZE).is_dir()) and not has_bronze(there):
             raise _nothing_in(root, folder)
         yield there
+
+
+@contextmanager
+def open_spark(where: Where) -> Iterator[SparkSession]:
+    """A session that works. Whoever waits for it for long is told what for."""
+    from sdschat.pipeline.session import spark
+    from sdschat.pipeline.session.waiting import told_what_for, until_it_works
+
+    chosen = where.resolved()
+    with ExitStack() as stack:
+        with told_what_for(f"still waiting for Spark at {chosen.remote or chosen.master}", say):
+            session = stack.enter_context(spark(where))
+        until_it_works(session, chosen, say)
+        yield session
 
 
 def must_take(root: str) -> None:
@@ -131,7 +146,7 @@ def added_lines(found: Iterable[Added]) -> Iterator[str]:
 def tell_refused(bad: Sequence[Quarantine]) -> None:
     """What could not be taken, on standard error."""
     for each in bad[:_SHOWN]:
-        say(f"not taken: {safe(each.source)} {each.place}: {safe(each.reason)}")
+        say(f"not taken: {refused_where(each)}: {safe(each.reason)}")
     if len(bad) > _SHOWN:
         say(f"… and {len(bad) - _SHOWN} more; the table quarantine has all of them")
 

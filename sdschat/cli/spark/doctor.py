@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.cli.options import say
 from sdschat.cli.where import where_options
 
 if TYPE_CHECKING:
+    from sdschat.pipeline.doctor import Finding
     from sdschat.pipeline.session import Where
+
+
+def _print(found: Iterable[Finding], as_json: bool) -> None:
+    for finding in found:
+        if as_json:
+            click.echo(json.dumps(finding._asdict()))
+        else:
+            click.echo(f"{finding.state:6} {finding.what:24} {finding.says}")
 
 
 @click.command("doctor")
@@ -19,15 +30,25 @@ if TYPE_CHECKING:
 def command(as_json: bool, where: Where) -> int:
     """Which Java Spark would run on, and why; what is installed; what would fail.
 
+    A cluster or a Connect server is asked for a sign of life, which may take a minute.
+
+    \b
+    Examples:
+      sdschat pipeline doctor
+      sdschat pipeline doctor --master spark://host:7077
+      sdschat pipeline doctor --remote sc://host:15002
+
     Exit code 3 where Spark cannot run.
     """
-    from sdschat.pipeline.doctor import BAD, examine
+    from sdschat.pipeline.doctor import BAD, ask_there, elsewhere, examine
     from sdschat.pipeline.problem import NO_SPARK
+    from sdschat.pipeline.session.ask import LIMIT
 
     found = examine(where)
-    for finding in found:
-        if as_json:
-            click.echo(json.dumps(finding._asdict()))
-        else:
-            click.echo(f"{finding.state:6} {finding.what:24} {finding.says}")
+    _print(found, as_json)
+    if elsewhere(where) and not any(finding.state == BAD for finding in found):
+        say(f"asking there; this takes {LIMIT:g} s at most")
+        told = ask_there(where)
+        _print(told, as_json)
+        found += told
     return NO_SPARK if any(finding.state == BAD for finding in found) else 0

@@ -24,15 +24,19 @@ def sources_in(sources: Sequence[Path]) -> list[Path]:
         path = Path(str(error))
         wrong = f"{path} is a link to nothing" if path.is_symlink() else f"There is no {path}"
         raise Problem(f"{safe(wrong)}. Name databases, journals, captures, or folders.", WRONG_USE) from error
-    taken = f"{', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]}"
+    taken = ", ".join(SUFFIXES[:-1])
     if found.empty:
-        skipped = "".join(f" {line}." for line in skipped_lines(found.skipped))
+        folder = found.empty[0]
+        skipped = "".join(f" {line}." for line in skipped_lines(find([folder]).skipped))
         raise Problem(
-            f"There is nothing to take in in {safe(str(found.empty[0]))}: no file that ends in {taken}.{skipped} Name "
-            "another folder, or the files themselves.", WRONG_USE,
+            f"Nothing in {safe(str(folder))} can be taken in: no file there ends in {taken} or {SUFFIXES[-1]}."
+            f"{skipped} Name another folder, or the files themselves.", WRONG_USE,
         )  # fmt: skip
     for line in skipped_lines(found.skipped):
-        say(f"warning: {line}. Of a folder, {taken} are taken; what is named itself is taken whatever its name is.")
+        say(
+            f"warning: {line}. Of a folder, {taken} and {SUFFIXES[-1]} are taken; what is named itself is, whatever "
+            "its name."
+        )
     return found.files
 
 

@@ -18,8 +18,18 @@ if TYPE_CHECKING:
 def command(where: Where) -> None:
     """Make the class archive, with which Spark starts in about half the time.
 
-    Once for each Java and each version of Spark; it takes half a minute, and about 180 MiB of the cache folder.
+    Once for each Java and each version of Spark; it takes half a minute, and about 180 MiB of the cache folder. It is
+    for Spark that is started here: by itself, or as the driver of a cluster.
     """
+    from sdschat.pipeline.session.where import Kind
+
+    if where.resolved().kind is Kind.CONNECT:
+        raise click.UsageError(
+            f"Spark at {where.resolved().remote} is started there, not here: nothing is to be made for it. Leave out "
+            "--remote (and unset SPARK_REMOTE) to make the archive for Spark that is started here."
+        )
+    if where.conf:
+        raise click.UsageError("--conf does nothing here: the archive is the same for all settings of Spark.")
     from sdschat.pipeline.session.warm import warm_up
 
     say("a training run of Spark; this takes a while")

@@ -17,6 +17,7 @@ from sdschat.pipeline.session.conf import MEANING, configuration, python_there
 from sdschat.pipeline.session.interrupts import interrupts_kept, python_logs_to
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
 from sdschat.pipeline.session.logs import standard_error_to, tail, write_log4j
+from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.ship import package_root, package_zip
 from sdschat.pipeline.session.warm import archive_flags
 from sdschat.pipeline.session.where import Kind, Where
@@ -42,10 +43,15 @@ def spark(where: Where | None = None) -> Iterator[SparkSession]:
         with interrupts_kept():
             session = _open(chosen, folder, log)
         if chosen.kind is not Kind.GIVEN:
-            stack.callback(_stop, session)
+            stack.callback(_stop, session, chosen)
         if chosen.kind is not Kind.LOCAL:
             session.addArtifacts(str(package_zip(folder)), pyfile=True)
-        yield session
+        try:
+            yield session
+        except Exception as error:
+            if gone := gone_since(chosen):
+                raise PipelineProblem(gone, NO_SPARK) from error
+            raise
 
 
 def _open(where: Where, folder: Path, log: Path) -> SparkSession:
@@ -54,7 +60,8 @@ def _open(where: Where, folder: Path, log: Path) -> SparkSession:
     except ImportError as error:
         raise PipelineProblem(_MISSING.format(what=error.name or "pyspark"), NO_SPARK) from error
     # Spark insists on pandas wherever Arrow is meant, and complains of its newer versions. We use none of it.
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    warnings.filterwarnings("ignore", PANDAS, FutureWarning)
+    must_answer(where)
     if where.kind is Kind.CONNECT:
         return _reach(where, log)
     flags, variables = _java(where, folder, log)
@@ -98,6 +105,7 @@ def _reach(where: Where, log: Path) -> SparkSession:
     try:
         with standard_error_to(log):
             session = SparkSession.builder.remote(where.remote).appName(where.app).getOrCreate()
+            try_again(session, TRIES)
             for key, value in (MEANING | dict(where.conf)).items():
                 session.conf.set(key, value)
         return session
@@ -129,12 +137,16 @@ def _why(where: Where, error: Exception, log: Path) -> str:
     reason = " ".join(str(error).split())[:200] or type(error).__name__
     if "JAVA_GATEWAY_EXITED" in reason:
         reason = tail(log) or reason
+    if "stopped SparkContext" in reason:  # what Spark says when it has given up
+        reason = "what listens there does not answer as a master of this version of Spark does"
     what = f"Spark at {where.remote or where.master} " if where.remote or where.kind is Kind.CLUSTER else "Spark "
     return f"{what}could not be started or reached: {reason}. Its log is {log}; `sdschat pipeline doctor` looks closer."
 
 
-def _stop(session: SparkSession) -> None:
+def _stop(session: SparkSession, where: Where) -> None:
     """A session that is gone already, its server with it, is stopped well enough."""
     with contextlib.suppress(Exception):
+        if where.kind is Kind.CONNECT:
+            try_again(session, 0)
         session.stop()
     sys.stderr.flush()

@@ -1,0 +1,119 @@
+"""Asking a place of Spark for a sign of life, in a process of its own: what hangs there hangs nobody here."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.session.warm import spark_version
+from sdschat.pipeline.session.where import Kind, Where
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LIMIT: Final = 60.0  # seconds: Java, and executors, may take half of that to start
+
+
+class Answer(NamedTuple):
+    """What is empty was not to be had; `problem` says why."""
+
+    spark: str = ""
+    python: str = ""  # where tasks run
+    executed_by: str = ""  # the version of Spark there
+    problem: str = ""
+
+
+def ask(where: Where, limit: float = LIMIT) -> Answer:
+    """What Spark says there; within `limit`, or that it does not."""
+    asked = json.dumps([where.master, where.remote, where.conf, str(where.cache or ""), str(where.log or "")])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sdschat.pipeline.session.ask", asked], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        said, wrong = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        said, wrong = process.communicate()
+        told = _told(said)
+        waited = _nothing_done(where) if told.spark else _not_started(where)
+        return told._replace(problem=f"after {limit:g} s {waited}")
+    found = _told(said)
+    if not found.python and not found.problem:
+        last = wrong.strip().splitlines()[-1:] or ["it ended without a word"]
+        return found._replace(problem=last[0])
+    return found
+
+
+def _not_started(where: Where) -> str:
+    if where.kind is Kind.CONNECT:
+        return "it had not answered: what listens there may be no Connect server, or one without room for a session"
+    return f"it had not answered: what listens there may be no master of Spark {spark_version()}"
+
+
+def _nothing_done(where: Where) -> str:
+    if where.kind is Kind.CONNECT:
+        return "it had accepted this client, but done no work: its cluster may be busy"
+    return (
+        "it had accepted this program, but given it no executor: others may be using it, or its workers have less "
+        "memory or fewer cores than spark.executor.memory and spark.executor.cores ask for (--conf)"
+    )
+
+
+def _told(said: str) -> Answer:
+    found: dict[str, str] = {}
+    for line in said.splitlines():
+        if line.startswith("{"):
+            found |= json.loads(line)
+    return Answer(**found)
+
+
+def _of_task(batches: Iterator[Any]) -> Iterator[Any]:
+    """Runs where tasks run."""
+    import platform
+
+    import pyarrow
+    import pyspark
+
+    for _ in batches:
+        yield pyarrow.RecordBatch.from_pydict({"python": [platform.python_version()], "spark": [pyspark.__version__]})
+
+
+def _say(**told: str) -> None:
+    print(json.dumps(told), flush=True)
+
+
+def _answer(session: SparkSession) -> None:
+    _say(spark=session.version)
+    try:
+        (row,) = session.range(1).mapInArrow(_of_task, "python STRING, spark STRING").collect()
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        _say(problem=f"a task in Python fails there: {next((line for line in lines if 'Error: ' in line), lines[0])}")
+    else:
+        _say(python=row["python"], executed_by=row["spark"])
+
+
+def main(asked: str) -> None:
+    from pathlib import Path
+
+    from sdschat.pipeline.session.start import spark
+
+    master, remote, conf, cache, log = json.loads(asked)
+    pairs = tuple((key, value) for key, value in conf)
+    where = Where(master, remote, pairs, Path(cache) if cache else None, Path(log) if log else None)
+    try:
+        with spark(where) as session:
+            _answer(session)
+    except PipelineProblem as error:
+        _say(problem=str(error))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,136 @@
+"""Whether somebody is where Spark is said to be. Spark itself would try for minutes, without a word."""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
+from sdschat.pipeline.session.where import Kind, Where
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LIMIT: Final = 5.0  # seconds for each address
+_CONNECT_LIMIT: Final = 10.0  # seconds for a Connect server to greet us
+_PORTS: Final = {"spark": 7077, "sc": 15002, "https": 443, "http": 80}
+PANDAS: Final = "PySpark does not yet fully support pandas"  # which we do not use
+TRIES: Final = 5  # within some twenty seconds, for each of the few things that are then tried
+_PROXIES: Final = ("grpc_proxy", "https_proxy", "http_proxy")
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def must_answer(where: Where, limit: float = LIMIT) -> None:
+    """Raises PipelineProblem where nobody listens there. Of yarn only its own configuration knows where it is."""
+    reasons = []
+    for address in addresses(where):
+        reason = why_not(address, limit)
+        if not reason:
+            break
+        reasons.append(reason)
+    else:
+        if reasons:
+            raise PipelineProblem(_unreached(where, "; ".join(reasons)), NO_SPARK)
+    if where.kind is Kind.CONNECT:
+        _must_greet(where)
+
+
+def addresses(where: Where) -> Iterator[Address]:
+    """Of a cluster with several masters there are several. Raises PipelineProblem for what is no address."""
+    if where.master.startswith("spark://"):
+        for each in where.master.removeprefix("spark://").split(","):
+            yield _address(where.master, "spark", each)
+    elif any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
+        return  # they may see what we do not
+    elif where.kind is Kind.CONNECT:
+        yield _address(where.remote, "sc", where.remote.removeprefix("sc://").partition("/")[0])
+    elif where.master.startswith("k8s://"):
+        inside = where.master.removeprefix("k8s://")
+        scheme, found, rest = inside.partition("://")
+        yield _address(where.master, scheme if found else "https", (rest if found else inside).partition("/")[0])
+
+
+def _address(whole: str, scheme: str, place: str) -> Address:
+    with suppress(ValueError):
+        parts = urlsplit(f"//{place}")
+        if parts.hostname:
+            return Address(parts.hostname, _PORTS.get(scheme, 443) if parts.port is None else parts.port)
+    raise PipelineProblem(f"{whole} names no host and port, as in {scheme}://host:{_PORTS.get(scheme, 443)}.", 2)
+
+
+def why_not(address: Address, limit: float = LIMIT) -> str:
+    """Nothing, where somebody listens."""
+    try:
+        socket.create_connection(address, limit).close()
+    except socket.gaierror:
+        return f"there is no machine called {address.host}"
+    except ConnectionRefusedError:
+        return f"nothing listens on {address}"
+    except TimeoutError:
+        return f"{address} does not answer within {limit:g} s"
+    except (OSError, UnicodeError) as error:
+        return f"{address} cannot be reached: {getattr(error, 'strerror', None) or error}"
+    return ""
+
+
+def _must_greet(where: Where) -> None:
+    """Whatever listens on the port has to be a server of the kind; with its encryption and through its proxy too."""
+    import grpc  # type: ignore[import-untyped]
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", PANDAS, FutureWarning)
+        from pyspark.sql.connect.client import DefaultChannelBuilder
+    with DefaultChannelBuilder(where.remote).toChannel() as channel:
+        try:
+            grpc.channel_ready_future(channel).result(_CONNECT_LIMIT)
+        except grpc.FutureTimeoutError:
+            reason = (
+                f"what listens there is no Connect server, or expects another encryption (;use_ssl=true), as it said "
+                f"nothing within {_CONNECT_LIMIT:g} s"
+            )
+            raise PipelineProblem(_unreached(where, reason), NO_SPARK) from None
+
+
+def try_again(session: SparkSession, times: int) -> None:
+    """How often a client asks a Connect server that does not answer. By itself it does so for ten minutes."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # which is then raised
+    client: Any = session.client
+    client.set_retry_policies([DefaultPolicy(max_retries=times)])
+
+
+def gone_since(where: Where) -> str:
+    """Why nobody can be reached any more where Spark was; nothing where somebody can, and something else went wrong."""
+    try:
+        reasons = [why_not(address, LIMIT) for address in addresses(where)]
+    except PipelineProblem:
+        return ""
+    if not reasons or not all(reasons):
+        return ""
+    return (
+        f"Spark at {where.remote or where.master} is gone: {'; '.join(reasons)}. What was written before is in the "
+        "lake; once it is back, the same command does the rest."
+    )
+
+
+def _unreached(where: Where, reason: str) -> str:
+    """What, why, what to do."""
+    option = f"--remote {where.remote}" if where.kind is Kind.CONNECT else f"--master {where.master}"
+    what = "the Connect server" if where.kind is Kind.CONNECT else "the cluster"
+    return (
+        f"Spark at {where.remote or where.master} cannot be reached: {reason}. Start {what}, or correct the address; "
+        f"`sdschat pipeline doctor {option}` looks closer."
+    )

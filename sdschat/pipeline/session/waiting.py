@@ -1,0 +1,40 @@
+"""A cluster that gives us no executor yet: Spark waits for one, however long it takes, and says nothing of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from sdschat.pipeline.session.where import Kind, Where
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATIENCE: Final = 15.0  # seconds, after which whoever waits is told what for
+
+Told = Callable[[str], None]
+
+
+@contextmanager
+def told_what_for(text: str, told: Told, after: float = PATIENCE) -> Iterator[None]:
+    """Only where it takes longer than usual."""
+    timer = threading.Timer(after, told, (text,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def until_it_works(session: SparkSession, where: Where, told: Told) -> None:
+    """A first, small piece of work on a cluster, whose workers may all be busy, or too small for what was asked."""
+    if where.kind is Kind.CLUSTER:
+        text = (
+            f"{where.master} has no executor for us yet: others may be using it, or its workers have less memory or "
+            "fewer cores than spark.executor.memory and spark.executor.cores ask for (--conf). Ctrl+C ends this."
+        )
+        with told_what_for(text, told):
+            session.range(1).count()

@@ -1,0 +1,143 @@
+"""Where nobody answers as Spark, that is said within seconds, and what to do."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sdschat.cli.program import run
+from sdschat.pipeline.doctor import BAD, ask_there
+from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
+from sdschat.pipeline.session import Where, reach
+from sdschat.pipeline.session.ask import _answer, ask
+from sdschat.pipeline.session.reach import Address, addresses, gone_since, must_answer
+from sdschat.pipeline.session.waiting import told_what_for
+from tests.needs import needs_module
+from tests.transport.worlds import free_port
+
+needs_module("pyspark")
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """Something that takes connections, and never says a word."""
+    with socket.create_server(("127.0.0.1", 0), backlog=20) as listener:
+        port: int = listener.getsockname()[1]
+        yield port
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        (Where("spark://a:1,b:2"), [Address("a", 1), Address("b", 2)]),
+        (Where("spark://a"), [Address("a", 7077)]),
+        (Where("k8s://https://h:6443"), [Address("h", 6443)]),
+        (Where("k8s://h"), [Address("h", 443)]),
+        (Where("", "sc://h"), [Address("h", 15002)]),
+        (Where("", "sc://[::1]:3/;token=x;use_ssl=true"), [Address("::1", 3)]),
+        (Where("yarn"), []),
+        (Where("local[2]"), []),
+    ],
+)
+def test_addresses_are_those_that_spark_would_try(
+    where: Where, found: list[Address], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("grpc_proxy", "https_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    assert list(addresses(where)) == found
+
+
+def test_through_a_proxy_nothing_is_tried_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy:3128")
+    assert list(addresses(Where("", "sc://h"))) == list(addresses(Where("k8s://h"))) == []
+
+
+@pytest.mark.parametrize("where", [Where("spark://"), Where("spark://h:no"), Where("", "sc://:99999")])
+def test_what_is_no_address_is_wrong_use(where: Where) -> None:
+    with pytest.raises(PipelineProblem, match="names no host and port") as caught:
+        must_answer(where)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--master spark://", "--remote sc://"])
+def test_where_nothing_listens_it_is_said_at_once_and_what_to_do(option: str, tmp_path: Path, capsys: Said) -> None:
+    (tmp_path / "bronze").mkdir()
+    place = f"{option.split()[1]}127.0.0.1:{free_port()}"
+    assert run(["pipeline", "audit", "--lake", str(tmp_path), option.split()[0], place]) == NO_SPARK
+    said = capsys.readouterr().err
+    assert said.startswith(f"sdschat: Spark at {place} cannot be reached: nothing listens on 127.0.0.1:")
+    assert f"`sdschat pipeline doctor {option.split()[0]} {place}` looks closer" in said
+    assert said.count("\n") == 1
+
+
+def test_one_master_of_several_is_enough(silent: int) -> None:
+    must_answer(Where(f"spark://127.0.0.1:{free_port()},127.0.0.1:{silent}"))
+
+
+def test_what_listens_and_is_no_connect_server_is_said_to_be_none(silent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_module("grpc")
+    monkeypatch.setattr(reach, "_CONNECT_LIMIT", 0.2)
+    with pytest.raises(PipelineProblem, match="what listens there is no Connect server"):
+        must_answer(Where("", f"sc://127.0.0.1:{silent}"))
+
+
+def test_a_server_that_is_gone_is_told_from_other_troubles(silent: int) -> None:
+    assert gone_since(Where("", f"sc://127.0.0.1:{silent}")) == gone_since(Where("local[1]")) == ""
+    assert "is gone: nothing listens on" in gone_since(Where("", f"sc://127.0.0.1:{free_port()}"))
+
+
+def test_the_doctor_says_that_nothing_listens() -> None:
+    (found,) = ask_there(Where("", f"sc://127.0.0.1:{free_port()}"))
+    assert found.state == BAD
+    assert found.says.endswith("Start the Connect server, or correct the address")
+
+
+def test_the_doctor_waits_no_longer_than_it_says() -> None:
+    assert ask(Where("spark://127.0.0.1:1"), 0.05).problem.startswith("after 0.05 s it had not answered")
+
+
+def test_what_is_asked_there_tells_the_versions_of_session_and_task(spark: SparkSession, capsys: Said) -> None:
+    import platform
+
+    import pyspark
+
+    _answer(spark)
+    session, task = map(json.loads, capsys.readouterr().out.splitlines())
+    assert session == {"spark": pyspark.__version__}
+    assert task == {"python": platform.python_version(), "executed_by": pyspark.__version__}
+
+
+def test_whoever_waits_for_long_is_told_what_for() -> None:
+    said: list[str] = []
+    told = threading.Event()
+
+    def tell(text: str) -> None:
+        said.append(text)
+        told.set()
+
+    with told_what_for("an executor", tell, after=0.0):
+        assert told.wait(30)
+    with told_what_for("nothing", tell):
+        pass
+    assert said == ["an executor"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["--remote", "sc://h"], "is started there, not here"), (["--conf", "a=b"], "--conf does nothing here")],
+)
+def test_no_archive_is_made_of_what_is_started_elsewhere(arguments: list[str], says: str, capsys: Said) -> None:
+    assert run(["pipeline", "warmup", *arguments]) == 2
+    assert says in capsys.readouterr().err
