@@ -16,7 +16,7 @@ import pytest
 from sdschat.pipeline.reference.audit import Audit, audit
 from sdschat.pipeline.reference.conform import Silver, conform
 from sdschat.pipeline.reference.consolidate import consolidate
-from sdschat.pipeline.reference.latency import corrected, offsets, passages
+from sdschat.pipeline.reference.latency import passages
 from sdschat.pipeline.reference.metrics import Metrics, metrics
 from sdschat.pipeline.reference.taken import Taken
 from sdschat.pipeline.rules import REASONS
@@ -125,20 +125,13 @@ def rounded(row: Any) -> tuple[Any, ...]:
     return tuple(None if isinstance(value, bytes | bytearray) else value for value in values)
 
 
-def test_sketches_of_several_hours_can_be_merged(both: Both) -> None:
-    from pyspark.sql import functions as F
+def test_curves_from_the_sketches_of_several_hours_are_those_of_the_times_themselves(both: Both) -> None:
+    from sdschat.pipeline.report.data import curves_of
+    from sdschat.pipeline.report.from_lake import curves
 
-    whole = both.lake.read(MetricsDelivery).agg(F.kll_merge_agg_double("sketch").alias("merged"))
-    (row,) = whole.select(
-        F.kll_sketch_get_n_double("merged").alias("n"),
-        F.kll_sketch_get_quantile_double("merged", F.lit(0.5)).alias("p50"),
-    ).collect()
-    found = passages(both.silver.journal)
-    times = sorted(
-        time for time in (corrected(each, offsets(both.figures.clock)) for each in found) if time is not None
-    )
-    assert row.n == len(times)
-    assert times[int(len(times) * 0.47)] <= row.p50 <= times[int(len(times) * 0.53)]
+    wanted = curves_of(passages(both.silver.journal), both.figures)
+    assert any(curve.n > 2 for curve in wanted)
+    assert curves(both.lake.read(MetricsDelivery)) == wanted
 
 
 def test_only_what_differs_is_looked_at_message_by_message(both: Both) -> None:

@@ -18,6 +18,11 @@ def percentile(ordered: Sequence[float], share: float) -> float | None:
     return (high - place) * ordered[low] + (place - low) * ordered[high]
 
 
+def within(ordered: Sequence[float], share: float) -> float:
+    """The first value with which as large a share of the values is reached, as sketches have it."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
 def three(values: Sequence[float]) -> Three:
     """Half, 95 and 99 of a hundred."""
     ordered = sorted(values)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from sdschat.pipeline.reference.audit import Audit
 from sdschat.pipeline.reference.latency import Passage, corrected, offsets
 from sdschat.pipeline.reference.metrics import Metrics
-from sdschat.pipeline.reference.spread import percentile
+from sdschat.pipeline.reference.spread import within
 from sdschat.pipeline.rules import LOST
 from sdschat.pipeline.schemas import AuditMissing, Node
 
@@ -29,12 +29,13 @@ class Cell(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """How long deliveries took: `times` at `SHARES`."""
+    """How long deliveries took: within `times` so many of them as `SHARES` says had arrived."""
 
     channel: Channel
     via: str
     n: int
     times: tuple[float, ...]
+    error: float = 0.0  # the share of deliveries by which the places of `times` may be off
 
 
 class ReportData(NamedTuple):
@@ -74,6 +75,6 @@ def curves_of(passages: Iterable[Passage], metrics: Metrics) -> list[Curve]:
     found = []
     for (channel, via), each in sorted(times.items()):
         ordered = sorted(each)
-        points = tuple(percentile(ordered, share) or 0.0 for share in SHARES)
+        points = tuple(within(ordered, share) for share in SHARES)
         found.append(Curve(channel, via, len(each), points))
     return found

@@ -10,11 +10,13 @@ import sdschat
 from sdschat.pipeline import schemas as tables
 from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.reference.metrics import Metrics
+from sdschat.pipeline.refused import standing
 from sdschat.pipeline.report.data import COLUMNS, SHARES, Cell, Curve, ReportData, sources_of
 from sdschat.pipeline.report.tables import moment
 from sdschat.pipeline.results import MOST, audit_of, bring
 from sdschat.pipeline.rules import LOST
 from sdschat.pipeline.transforms.conform import latest_nodes
+from sdschat.pipeline.transforms.latency import RANK_ERROR, SKETCHED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,28 +66,32 @@ def cells(missing: DataFrame, channels: DataFrame) -> list[Cell]:
 
 def curves(deliveries: DataFrame) -> list[Curve]:
     """MetricsDelivery -> a curve for each way: the sketches of all hours merged."""
-    timed = deliveries.where(F.col("corrected") > 0)
-    merged = timed.groupBy(*_CHANNEL, "via").agg(
-        F.kll_merge_agg_double("sketch").alias("sketch"), F.sum("corrected").alias("n")
-    )
+    merged = deliveries.groupBy(*_CHANNEL, "via").agg(F.kll_merge_agg_double("sketch").alias("sketch"))
+    counted = merged.withColumn("n", F.kll_sketch_get_n_double("sketch")).where(F.col("n") > 0)
     shares = F.array(*map(F.lit, SHARES))
-    rows = merged.select(*_CHANNEL, "via", "n", F.kll_sketch_get_quantile_double("sketch", shares).alias("times"))
+    rows = counted.select(*_CHANNEL, "via", "n", F.kll_sketch_get_quantile_double("sketch", shares).alias("times"))
     return [
-        Curve((row["run_id"], row["channel"]), row["via"], row["n"], tuple(row["times"]))
+        Curve(
+            (row["run_id"], row["channel"]), row["via"], row["n"], tuple(row["times"]),
+            RANK_ERROR if row["n"] > SKETCHED else 0.0,
+        )
         for row in rows.orderBy(*_CHANNEL, "via").limit(MOST).collect()
-    ]
+    ]  # fmt: skip
 
 
 def provenance(lake: Lake, nodes: list[tables.Node], made_ms: int) -> dict[str, str]:
+    refused = standing(lake)
     counted = {
-        table.__name__.lower(): lake.read(table).count()
-        for table in (tables.Journal, tables.Message, tables.Packet, tables.Quarantine)
+        "events": lake.read(tables.Journal).count(),
+        "copies of messages": lake.read(tables.Message).count(),
+        "packets": lake.read(tables.Packet).count(),
+        "not taken": 0 if refused is None else refused.count(),
     }
-    bad = bring(lake.read(tables.Quarantine), tables.Quarantine, ("source", "place"), 20)
+    bad = [] if refused is None else bring(refused, tables.Quarantine, ("source", "place"), 20)
     return {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__} on Spark {lake.spark.version}",
         "Lake": f"{lake.root}, tables of version {tables.VERSION}",
-        "Rows": ", ".join(f"{count:,} {name}" for name, count in counted.items()),
+        "Rows": ", ".join(f"{name}: {count:,}" for name, count in counted.items()),
         "Databases": ", ".join(sorted({node.source for node in nodes})) or "none",
         "Not taken": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in bad) or "nothing",
     }

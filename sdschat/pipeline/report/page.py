@@ -11,7 +11,7 @@ from sdschat.pipeline.report.data import Channel, ReportData
 from sdschat.pipeline.report.style import CSS
 from sdschat.pipeline.report.svg import NOTHING, duration, size
 from sdschat.pipeline.schemas import FAULTS, FIELD, AuditChannel
-from sdschat.pipeline.verdict import channel_sentence, sentence
+from sdschat.pipeline.verdict import channel_sentence, counted, sentence
 
 _MOST_CHANNELS: Final = 12
 
@@ -29,7 +29,8 @@ def page(data: ReportData) -> str:
     for channel in worst[:_MOST_CHANNELS]:
         body += _channel(data, channel, alone=len(worst) == 1)
     if len(worst) > _MOST_CHANNELS:
-        body.append(f'<p class="note">{len(worst) - _MOST_CHANNELS} more channels are in the tables of the lake.</p>')
+        left = counted(len(worst) - _MOST_CHANNELS, "more channel is", "more channels are")
+        body.append(f'<p class="note">{left} in the tables of the lake.</p>')
     body.append(section("Where this comes from", "", tables.provenance(data)))
     title = "sdschat report: " + ("agreed" if audit.agreed else "not agreed")
     return (
@@ -98,7 +99,7 @@ def _agreement(data: ReportData, channel: AuditChannel, key: Channel) -> Iterato
     yield section(
         "Declared gaps", "What nodes say themselves that they do not have.", tables.findings(data, told, named)
     )
-    yield section("Nodes", "", tables.nodes(nodes, missing, findings, named))
+    yield section("Nodes", "", tables.nodes(nodes, findings, named))
 
 
 _LEGEND: Final = (
@@ -115,7 +116,8 @@ def _figures(data: ReportData, key: Channel) -> Iterator[str]:
     curves = [curve for curve in data.curves if curve.channel == key]
     clocks = of(figures.clock, key)
     if curves:
-        yield section("How long delivery took", tables.latency_note(of(figures.delivery, key)), charts.latency(curves))
+        note = tables.latency_note(of(figures.delivery, key)) + tables.curve_note(curves)
+        yield section("How long delivery took", note, charts.latency(curves))
     acks = [row for row in of(figures.ack, key) if row.sent]
     if any(row.acked or row.possibly_acked for row in acks):
         note = "From the first sending, on the sender's own clock: half, 95 % (thick) and 99 % (thin) of its messages. "

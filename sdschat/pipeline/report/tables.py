@@ -9,7 +9,7 @@ from html import escape
 from typing import Final, Protocol, TypeVar
 
 from sdschat.pipeline.report.commands import look
-from sdschat.pipeline.report.data import ReportData
+from sdschat.pipeline.report.data import Curve, ReportData
 from sdschat.pipeline.report.svg import NOTHING, duration
 from sdschat.pipeline.rules import LOST
 from sdschat.pipeline.schemas import (
@@ -121,12 +121,10 @@ def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> st
     return table(("Node", "What", "Place", "Dated (UTC)", "Message", "In detail", "Look at it"), found, (2,))
 
 
-def nodes(
-    rows: Sequence[AuditNode], lacking: Sequence[AuditMissing], found: Sequence[AuditFinding], named: Named
-) -> str:
+def nodes(rows: Sequence[AuditNode], found: Sequence[AuditFinding], named: Named) -> str:
     told = []
     for row in sorted(rows, key=lambda row: (row.agrees, named(row.node))):
-        pill = f'<span class="pill{"" if row.agrees else " bad"}">{escape(node_words(row, lacking, found))}</span>'
+        pill = f'<span class="pill{"" if row.agrees else " bad"}">{escape(node_words(row, found))}</span>'
         times = f"{moment(row.first_ms)} {NOTHING} {moment(row.last_ms)[11:]}"
         seen = f'<span class="t">{times}</span>'
         told.append([escape(named(row.node)), f"{row.messages:,}", f"{row.owed:,}", seen, pill])
@@ -162,11 +160,26 @@ def latency_note(rows: Sequence[MetricsDelivery]) -> str:
     )
 
 
+def curve_note(curves: Sequence[Curve]) -> str:
+    """Where they are made of sketches that do not hold every time."""
+    error = max((curve.error for curve in curves), default=0.0)
+    return f" Times of the curves are estimates, off by at most {error:.2%} of the deliveries." if error else ""
+
+
 def repair_note(rows: Sequence[MetricsRepair]) -> str:
+    """What nobody asked for nobody can answer, and what nobody wanted needs no time to come."""
     useful, answered = sum(row.useful for row in rows), sum(row.answered for row in rows)
+    wanted, requested = sum(row.wanted for row in rows), sum(row.requested for row in rows)
     slow = [row.heal_p95 for row in rows if row.heal_p95 is not None]
-    said = f"{useful:,} of {answered:,} answers were of use" if answered else "Nobody answered a request"
-    return f"{said}. 95 % of what was wanted was there within {duration(max(slow, default=None))} at the slowest node."
+    if answered:
+        said = f"{useful:,} of {counted(answered, 'answer was', 'answers were')} of use."
+    elif requested:
+        said = f"Nobody answered {counted(requested, 'request', 'requests')}."
+    else:
+        said = "No repair had to be requested." if wanted else "No repair was wanted."
+    if not slow:
+        return said
+    return f"{said} 95 % of what was wanted was there within {duration(max(slow))} at the slowest node."
 
 
 def repair_bars(rows: Sequence[MetricsRepair]) -> list[tuple[str, float, str]]:
@@ -201,9 +214,11 @@ def filter_note(rows: Sequence[MetricsFilter]) -> str:
     expected, claims = sum(row.expected for row in rows), sum(row.claims for row in rows)
     wrong, undecided = sum(row.wrong for row in rows), sum(row.undecided for row in rows)
     return (
-        f"Each filter that was sent was asked for ids that its sender cannot have had: {checks:,} times, {hits:,} were "
-        f"there by chance, {expected:.2f} are expected. Whiskers span what chance allows. Of {claims:,} acknowledge"
-        f"ments drawn from filters {wrong:,} were wrong, and {undecided:,} too close for the clocks to tell."
+        "Each filter that was sent was asked for ids that its sender cannot have had: "
+        f"{counted(checks, 'time', 'times')}, {counted(hits, 'was', 'were')} there by chance, {expected:.2f} are "
+        "expected. Whiskers span what chance allows. "
+        f"Of {counted(claims, 'acknowledgement', 'acknowledgements')} drawn from filters "
+        f"{counted(wrong, 'was', 'were')} wrong, and {undecided:,} too close for the clocks to tell."
     )
 
 

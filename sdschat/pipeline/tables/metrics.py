@@ -42,7 +42,7 @@ class MetricsDelivery(NamedTuple):
     p95: float | None
     p99: float | None
     longest: float | None
-    sketch: Blob | None  # KLL over the corrected ones: those of several rows can be merged
+    sketch: Blob | None  # KLL over all, corrected where that is known: those of several rows can be merged
 
 
 class MetricsAck(NamedTuple):

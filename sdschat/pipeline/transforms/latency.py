@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -10,6 +12,8 @@ from sdschat.pipeline.schemas import MetricsClock, MetricsDelivery
 from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MESSAGE, at, table
 
 SHARES = (0.5, 0.95, 0.99)
+SKETCHED: Final = 8_192  # so many times are in a sketch as they are; of more it tells a share to RANK_ERROR of them
+RANK_ERROR: Final = 0.0004
 
 
 def percentiles(value: Column) -> Column:
@@ -72,10 +76,11 @@ def deliveries(found: DataFrame, pairs: DataFrame) -> DataFrame:
     timed = found.join(F.broadcast(offsets), [*CHANNEL, "sender", "node"], "left").withColumns(
         {"right": F.col("raw") - F.col("offset_ms"), "hour_ms": F.col("sent_ms") - F.col("sent_ms") % HOUR}
     )
+    best = F.coalesce("right", F.col("raw").cast("double"))
     groups = timed.groupBy(*CHANNEL, "via", "hour_ms").agg(
         F.count("*").alias("delivered"), F.count_if(F.col("raw") < 0).alias("negative"),
         percentiles(F.col("raw")).alias("raws"), F.count("right").alias("corrected"),
         F.count_if(F.col("right") < 0).alias("corrected_negative"), percentiles(F.col("right")).alias("rights"),
-        F.max("right").alias("longest"), F.kll_sketch_agg_double("right").alias("sketch"),
+        F.max("right").alias("longest"), F.kll_sketch_agg_double(best, SKETCHED).alias("sketch"),
     )  # fmt: skip
     return table(spread(spread(groups, "raws", "raw_"), "rights", ""), MetricsDelivery)
