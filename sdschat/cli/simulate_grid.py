@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,11 +16,12 @@ from sdschat.cli.spark.common import must_be_folder, open_spark
 
 if TYPE_CHECKING:
     from sdschat.pipeline.grid.gridfile import Grid
+    from sdschat.pipeline.grid.progress import Progress
     from sdschat.pipeline.grid.runs import SimRun
-    from sdschat.pipeline.grid.simulate import Progress
     from sdschat.pipeline.grid.workers import Work
     from sdschat.pipeline.session import Where
 
+_TICK: Final = 1.0  # seconds
 _LINE_EVERY: Final = 30.0  # seconds, where nobody watches but a log may be read
 
 
@@ -33,8 +35,8 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
     wanted = runs_of(grid)
     if pictures is not None:
         must_be_folder(pictures, "--pictures")
-    with _workers(lake, jobs, where) as work, told() as tell:
-        result = simulate(wanted, lake, work, tell, jobs)
+    with _workers(lake, jobs, where) as (work, at_once), told() as tell:
+        result = simulate(wanted, lake, work, tell, at_once, in_waves=where is not None)
     print(*table_lines(grid, result.runs), sep="\n")
     for line in result.lines():
         say(line)
@@ -43,49 +45,76 @@ def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jo
 
 
 @contextlib.contextmanager
-def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[Work]:
+def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[tuple[Work, int]]:
     from sdschat.pipeline.grid import workers
 
     if where is None:
-        yield workers.on_processes(jobs, lake)
+        yield workers.on_processes(jobs, lake), jobs
         return
     with open_spark(where) as session:
-        yield workers.on_spark(session, lake.absolute())
+        cores = workers.cores_of(session)
+        yield workers.on_spark(session, lake.absolute(), cores), cores
 
 
 @contextlib.contextmanager
 def told() -> Iterator[Callable[[Progress, SimRun | None], None]]:
-    """Says how far it is: on a terminal in one line that changes, elsewhere in a line now and then. What fails is said
-    at once, with the command that does it again, alone."""
-    from sdschat.pipeline.grid.simulate import failure_lines
-
-    watched, last = sys.stderr.isatty(), -_LINE_EVERY
-
-    def tell(progress: Progress, row: SimRun | None) -> None:
-        nonlocal last
-        if row is not None and row.failed:
-            _clear(watched)
-            for line in failure_lines(row):
-                say(line)
-        if watched:
-            print(f"\r{progress.line():60}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() - last >= _LINE_EVERY:
-            last = time.monotonic()
-            say(progress.line())
-
+    """Says how far it is: on a terminal in one line that changes every second, elsewhere in a line now and then. What
+    fails is said at once, with the command that does it again, alone."""
+    teller = _Teller(sys.stderr.isatty())
     try:
-        yield tell
+        yield teller.tell
     except KeyboardInterrupt:
-        _clear(watched)
+        teller.end()
         say("Interrupted. What is done is kept: the same command does the rest.")
         raise
     finally:
-        _clear(watched)
+        teller.end()
 
 
-def _clear(watched: bool) -> None:
-    if watched:
-        print(f"\r{'':60}\r", end="", file=sys.stderr, flush=True)
+class _Teller:
+    """Long runs end seldom, and meanwhile it shall be seen that something goes on."""
+
+    def __init__(self, watched: bool) -> None:
+        self._watched = watched
+        self._last = -_LINE_EVERY
+        self._progress: Progress | None = None
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._thread = threading.Thread(target=self._tick, daemon=True)
+        self._thread.start()
+
+    def tell(self, progress: Progress, row: SimRun | None) -> None:
+        from sdschat.pipeline.grid.simulate import failure_lines
+
+        with self._lock:
+            self._progress = progress
+            if row is not None and row.failed:
+                self._clear()
+                for line in failure_lines(row):
+                    say(line)
+            self._show()
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._clear()
+
+    def _tick(self) -> None:
+        while not self._ended.wait(_TICK):
+            with self._lock:
+                self._show()
+
+    def _show(self) -> None:
+        if self._progress is None:
+            return
+        if self._watched:
+            print(f"\r{self._progress.line():60}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() - self._last >= _LINE_EVERY:
+            self._last = time.monotonic()
+            say(self._progress.line())
+
+    def _clear(self) -> None:
+        if self._watched:
+            print(f"\r{'':60}\r", end="", file=sys.stderr, flush=True)
 
 
 def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:

@@ -9,6 +9,7 @@ from sdschat.pipeline.grid.setting import WRONG_USE, Setting
 from sdschat.pipeline.problem import PipelineProblem
 
 MOST_RUNS: Final = 1_000_000
+EACH: Final = 2_048  # the model knows up to so many participants one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,6 @@ def cost(setting: Setting) -> float:
     count, minutes = setting.participants, setting.until / 60_000
     if setting.by == "engine":
         return 0.02 + (2.9e-5 if setting.push else 1.4e-5) * count**2 * minutes
-    if count <= _EACH:
+    if count <= EACH:
         return 0.02 + (3.4e-4 if setting.push else 1.1e-4) * count * minutes
     return 0.5 + (1.2e-5 if setting.push else 0.5e-5) * count * minutes
-
-
-_EACH: Final = 2_048  # the model knows up to so many participants one by one

@@ -5,52 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import sdschat
 from sdschat.pipeline.grid.gridfile import Run, cost
+from sdschat.pipeline.grid.pace import Pace
+from sdschat.pipeline.grid.progress import Progress, spoken
 from sdschat.pipeline.grid.runs import SimRun, command_of
 from sdschat.pipeline.grid.table import RunTable
 from sdschat.pipeline.grid.workers import Work
 from sdschat.pipeline.verdict import counted
 
 _SAVE_EVERY: Final = 2.0  # seconds
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far it is. The estimate goes by what runs of the kind that is left are expected to cost."""
-
-    total: int
-    before: int
-    left: float  # expected seconds of one core
-    jobs: int = 1
-    done: int = 0
-    failed: int = 0
-    spent: float = 0.0
-    began: float = field(default_factory=time.monotonic)
-
-    def line(self) -> str:
-        text = f"{self.before + self.done}/{self.total} {'run' if self.total == 1 else 'runs'}"
-        if self.failed:
-            text += f", {self.failed} failed"
-        if self.before + self.done < self.total:
-            text += f", about {_spoken(self._expected())} left"
-        return text
-
-    def _expected(self) -> float:
-        """By the speed so far, once there is one."""
-        if not self.spent:
-            return self.left / self.jobs
-        return (time.monotonic() - self.began) * self.left / self.spent
-
-
-def _spoken(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @dataclass(slots=True)
@@ -69,7 +37,7 @@ class Result:
     def lines(self) -> list[str]:
         done = len(self.runs) - self.before
         runs = counted(len(self.runs), "run", "runs")
-        said = [f"{runs}, {self.before} of them from before, {done} in {_spoken(self.seconds)}"]
+        said = [f"{runs}, {self.before} of them from before, {done} in {spoken(self.seconds)}"]
         if self.outdated:
             said[0] += f", {self.outdated} of those again since another version had done them"
         if self.failures:
@@ -85,10 +53,12 @@ Told = Callable[[Progress, SimRun | None], None]
 
 
 def simulate(
-    wanted: Sequence[Run], lake: Path | None, work: Work, told: Told = lambda progress, row: None, jobs: int = 1
-) -> Result:
+    wanted: Sequence[Run], lake: Path | None, work: Work, told: Told = lambda progress, row: None, jobs: int = 1,
+    in_waves: bool = False,
+) -> Result:  # fmt: skip
     """Do what is missing, the longest first, so that the last ones are short. Results are saved as they come, so that
     whoever is interrupted can go on. Without a lake nothing is kept."""
+    began = time.monotonic()
     with ExitStack() as stack:
         table = RunTable(lake) if lake else None
         known: dict[str, SimRun] = {}
@@ -98,20 +68,19 @@ def simulate(
         good = {key for key, row in known.items() if not row.failed and row.version == sdschat.__version__}
         missing = sorted((run for run in wanted if run.key not in good), key=lambda run: (-cost(run.setting), run.key))
         outdated = sum(run.key in known and not known[run.key].failed for run in missing)
-        left = sum(cost(run.setting) for run in missing)
-        progress = Progress(len(wanted), len(wanted) - len(missing), left, jobs)
+        progress = Progress(len(wanted), missing, Pace.of(known.values()), jobs, in_waves)
         for row in _worked_off(missing, work, table, progress, told):
             known[row.run_id] = row
         if table:
             table.compact()
     runs = [known[run.key] for run in wanted if run.key in known]
-    return Result(runs, progress.before, outdated, time.monotonic() - progress.began)
+    return Result(runs, progress.before, outdated, time.monotonic() - began)
 
 
 def _worked_off(
     missing: Sequence[Run], work: Work, table: RunTable | None, progress: Progress, told: Told
 ) -> list[SimRun]:
-    costs = {run.key: cost(run.setting) for run in missing}
+    of = {run.key: run for run in missing}
     rows: list[SimRun] = []
     saved, saved_at = 0, -_SAVE_EVERY
     if missing:
@@ -119,10 +88,7 @@ def _worked_off(
     try:
         for row in work(missing):
             rows.append(row)
-            progress.done += 1
-            progress.failed += bool(row.failed)
-            progress.spent += costs[row.run_id]
-            progress.left -= costs[row.run_id]
+            progress.did(of[row.run_id], row)
             told(progress, row)
             if table and time.monotonic() - saved_at > _SAVE_EVERY:
                 table.append(rows[saved:])

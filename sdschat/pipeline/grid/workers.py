@@ -98,28 +98,30 @@ def _died(runs: Sequence[Run]) -> PipelineProblem:
     )
 
 
-def on_spark(session: SparkSession, journal: Path | None) -> Work:
+def on_spark(session: SparkSession, journal: Path | None, cores: int | None = None) -> Work:
     """One task a run: a range of n rows in n partitions is the only thing that Spark never spreads unevenly."""
 
     def work(runs: Sequence[Run]) -> Iterator[SimRun]:
-        with ThreadPoolExecutor(_AT_ONCE) as threads:
-            waves = [threads.submit(_wave, session, wave, journal) for wave in _waves(runs, _cores(session))]
-            yield from _as_done(waves)
+        threads = ThreadPoolExecutor(_AT_ONCE)
+        waves = [threads.submit(_wave, session, wave, journal) for wave in _waves(runs, cores or cores_of(session))]
+        try:
+            for wave in as_completed(waves):
+                yield from wave.result()
+        except BaseException:  # what is not done is not wanted any more, and nobody waits for it
+            threads.shutdown(wait=False, cancel_futures=True)
+            session.interruptAll()
+            raise
+        threads.shutdown()
 
     return work
 
 
-def _as_done(waves: Sequence[Future[list[SimRun]]]) -> Iterator[SimRun]:
-    try:
-        for wave in as_completed(waves):
-            yield from wave.result()
-    finally:
-        for wave in waves:
-            wave.cancel()
+def cores_of(session: SparkSession) -> int:
+    """How many tasks are done at once: into so many parts Spark divides what it makes itself."""
+    from pyspark.sql import functions as F
 
-
-def _cores(session: SparkSession) -> int:
-    return int(session.conf.get("spark.sql.leafNodeDefaultParallelism", None) or os.cpu_count() or 1)
+    parts = session.range(1_000_000).select(F.spark_partition_id().alias("part")).distinct()
+    return max(1, parts.count())
 
 
 def _waves(runs: Sequence[Run], cores: int) -> list[list[Run]]:

@@ -1,0 +1,96 @@
+"""How far a grid is, and how long the rest will take."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from sdschat.pipeline.grid.gridfile import Run
+from sdschat.pipeline.grid.pace import Pace
+from sdschat.pipeline.grid.runs import SimRun
+from sdschat.pipeline.grid.setting import Setting
+
+
+class Progress:
+    """Runs are begun in their order, `jobs` at a time. `in_waves`: of many at once it is only known when all are done.
+
+    It may be asked at any time, also while nothing ends: what goes on has been going on for a while."""
+
+    def __init__(
+        self, total: int, missing: Sequence[Run], pace: Pace, jobs: int = 1, in_waves: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self.total = total
+        self.before = total - len(missing)
+        self.done = 0
+        self.failed = 0
+        self._pace, self._jobs, self._in_waves, self._clock = pace, max(1, jobs), in_waves, clock
+        self._lock = threading.Lock()
+        self._next = iter(missing)
+        self._waiting = Counter(run.setting for run in missing)  # how many of each
+        self._going: dict[str, tuple[Setting, float]] = {}  # since when
+        self._early: set[str] = set()  # ended before they were thought to have begun
+        self._heard = clock()  # when the last one ended
+        self._begin()
+
+    def did(self, run: Run, row: SimRun) -> None:
+        with self._lock:
+            self.done += 1
+            self.failed += bool(row.failed)
+            self._heard = self._clock()
+            if self._going.pop(row.run_id, None) is None:
+                self._early.add(row.run_id)
+                self._waiting[run.setting] -= 1
+            if not row.failed:
+                self._pace.took(run.setting, row.wall_s)
+            self._begin()
+
+    def line(self) -> str:
+        """May be asked from another thread."""
+        with self._lock:
+            return self._line()
+
+    def _line(self) -> str:
+        text = f"{self.before + self.done}/{self.total} {'run' if self.total == 1 else 'runs'}"
+        if self.failed:
+            text += f", {self.failed} failed"
+        if self.before + self.done < self.total:
+            seconds, sure = self._in_a_wave() if self._in_waves else self._one_by_one()
+            text += f", {'about' if sure else 'at least'} {spoken(seconds)} left"
+        return text
+
+    def _begin(self) -> None:
+        while len(self._going) < self._jobs and (run := next(self._next, None)) is not None:
+            if run.key in self._early:
+                self._early.discard(run.key)
+                continue
+            self._waiting[run.setting] -= 1
+            self._going[run.key] = run.setting, self._clock()
+
+    def _in_a_wave(self) -> tuple[float, bool]:
+        """Seconds; and whether it may as well be less."""
+        left = self._waiting_work() + sum(self._pace.seconds(setting) for setting, _ in self._going.values())
+        done = (self._clock() - self._heard) * self._jobs
+        return max(0.0, left - done) / self._jobs, done < left
+
+    def _one_by_one(self) -> tuple[float, bool]:
+        """As above. It ends neither before all cores have done their part, nor before the longest of what is left."""
+        now, sure, going = self._clock(), True, list(self._going.values())
+        for setting, began in going:
+            if now - began > self._pace.seconds(setting):
+                self._pace.takes_longer_than(setting, now - began)
+                sure = False
+        rest = [max(0.0, self._pace.seconds(setting) - (now - began)) for setting, began in going]
+        longest = max((self._pace.seconds(each) for each, count in self._waiting.items() if count), default=0.0)
+        return max((self._waiting_work() + sum(rest)) / self._jobs, longest, *rest), sure
+
+    def _waiting_work(self) -> float:
+        return sum(count * self._pace.seconds(setting) for setting, count in self._waiting.items() if count)
+
+
+def spoken(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
