@@ -246,6 +246,17 @@ def test_names_that_mean_something_in_patterns_and_addresses_are_names(spark: Sp
     assert parts.all(Quarantine).count() == 0
 
 
+def test_little_is_what_is_here_and_fits_into_memory_also_when_it_is_unpacked(tmp_path: Path) -> None:
+    lines, packed, gone = tmp_path / "a.jsonl", tmp_path / "b.parquet", tmp_path / "gone.jsonl"
+    for path, size in ((lines, 8 << 20), (packed, 2 << 20)):
+        with path.open("wb") as file:
+            file.truncate(size)
+    assert here.is_little([str(lines), str(lines), str(gone)])
+    assert not here.is_little([str(lines)] * 3)
+    assert not here.is_little([str(lines), str(packed)])
+    assert not here.is_little(["s3a://bucket/a.jsonl"])
+
+
 def test_paths_come_as_they_are() -> None:
     assert local_path("file:///tmp/a%20b.jsonl") == "/tmp/a%20b.jsonl"
     assert local_path("s3a://bucket/a%20b") == "s3a://bucket/a%20b"

@@ -112,8 +112,8 @@ def test_where_spark_is_ended_too_a_batch_that_was_broken_off_does_not_count(tmp
             "KeyError: 'x'",
         ),
         (
-            "An error occurred.\n: org.apache.SparkException: [A] B\n\tat a.b(c:1)\nCaused by: java.io.IOException: no such "
-            "place\n\tat d.e(f:2)\n",
+            "An error occurred.\n: org.apache.SparkException: [A] B\n\tat a.b(c:1)\n"
+            "Caused by: java.io.IOException: no such place\n\tat d.e(f:2)\n",
             "java.io.IOException: no such place",
         ),
         ('failed.\nTraceback (most recent call last):\n  File "a.py"', "failed"),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sdschat.pipeline.stream.seen import Span, by_whose, joined, parts_before, parts_to_take_over, together
+from sdschat.pipeline.schemas import Journal
+from sdschat.pipeline.stream.seen import (
+    Span,
+    by_whose,
+    joined,
+    numbers_in,
+    parts_before,
+    parts_to_take_over,
+    together,
+    unseen_at,
+)
 
 
 def parts(count: int, empty: Collection[int] = ()) -> dict[int, list[int]]:
@@ -26,6 +36,27 @@ def test_spans_of_each_journal_are_joined_by_themselves() -> None:
     ours, theirs = Span("Journal", "field", "ann", "b", 1, 4), Span("Journal", "field", "bob", "b", 5, 6)
     later = ours._replace(first=5, last=7)
     assert together(by_whose([ours, theirs]), by_whose([later])) == [ours._replace(last=7), theirs]
+
+
+ANN = ("Journal", "field", "ann", "b")
+BOB = ("Journal", "field", "bob", "b")
+
+
+def test_the_first_of_equal_rows_is_new_unless_a_stretch_has_it() -> None:
+    rows = [(ANN, 4), (ANN, 4), (ANN, 7), (BOB, 4), (ANN, 9), (ANN, 8)]
+    new, came = unseen_at(rows, {ANN: [(1, 3), (7, 8)]})
+    assert new == [0, 3, 4]
+    assert came == {ANN: [(4, 4), (7, 9)], BOB: [(4, 4)]}
+
+
+def test_stretches_need_not_be_in_order_to_be_looked_into() -> None:
+    new, _ = unseen_at([(ANN, seq) for seq in range(1, 12)], {ANN: [(9, 10), (1, 2), (4, 6), (6, 7)]})
+    assert [seq + 1 for seq in new] == [3, 8, 11]
+
+
+def test_rows_are_counted_by_their_stretches() -> None:
+    spans = {ANN: [(1, 3), (2, 4)], BOB: [(7, 7)], ("Packet", "field", "tap", ""): [(1, 9)]}
+    assert numbers_in(spans, Journal) == 5
 
 
 def test_each_earlier_batch_is_read_once_from_few_parts() -> None:

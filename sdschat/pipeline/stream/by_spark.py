@@ -39,9 +39,11 @@ def take_in(parts: Parts, paths: Sequence[str], batch: int, run_id: str) -> None
         came = by_whose(spans_of(_keys(rows)))
         known = spans_before(parts, batch)
         tables = {whose[0] for whose in came}
+        now = together(known, {whose: spans for whose, spans in came.items() if whose[0] != Quarantine.__name__})
+        events, told = (numbers_in(by_whose(now), of) - numbers_in(known, of) for of in (Journal, Packet))
         refused = 0
         if Journal.__name__ in tables:
-            _take_journal(parts, batch, keep(_new(rows, Journal, came, known)), keep)
+            _take_journal(parts, batch, keep(_new(rows, Journal, came, known)), events <= _FEW, keep)
         if Packet.__name__ in tables:
             packets = keep(_new(rows, Packet, came, known))
             parts.put(Packet, batch, packets)
@@ -50,16 +52,13 @@ def take_in(parts: Parts, paths: Sequence[str], batch: int, run_id: str) -> None
             bad = of_table(rows, Quarantine)
             parts.put(Quarantine, batch, bad)
             refused = bad.count()
-    numbered = {whose: spans for whose, spans in came.items() if whose[0] != Quarantine.__name__}
-    now = together(known, numbered)
     parts.keep(Span, batch, now)
-    events, told = (numbers_in(by_whose(now), of) - numbers_in(known, of) for of in (Journal, Packet))
     parts.keep(Counted, batch, [Counted(len(paths), events, told, refused)])
 
 
-def _take_journal(parts: Parts, batch: int, journal: DataFrame, keep: Keep) -> None:
+def _take_journal(parts: Parts, batch: int, journal: DataFrame, few: bool, keep: Keep) -> None:
     copies = keep(copies_of(parts.spark, journal))
-    new = keep(_uncounted(parts, batch, copies))
+    new = keep(_uncounted(parts, batch, copies, few))
     parts.put(Fingerprint, batch, prints(new))
     parts.put(Journal, batch, journal)
     taken = list(parts_to_take_over(batch, lambda part: parts.there(Held, part)))
@@ -68,7 +67,7 @@ def _take_journal(parts: Parts, batch: int, journal: DataFrame, keep: Keep) -> N
     parts.put(Activity, batch, activity(journal))
 
 
-def _uncounted(parts: Parts, batch: int, copies: DataFrame) -> DataFrame:
+def _uncounted(parts: Parts, batch: int, copies: DataFrame, few: bool) -> DataFrame:
     """Copies that no batch before has. What was streamed before is much, and what came is little: that is looked for
     there, without moving it about."""
     from pyspark.sql import functions as F
@@ -77,7 +76,6 @@ def _uncounted(parts: Parts, batch: int, copies: DataFrame) -> DataFrame:
     known = list(parts_before(batch, lambda part: parts.there(Held, part)))
     if not known:
         return copies
-    few = copies.count() <= _FEW
     sought = copies.select(*keys)
     again = parts.of_batches(Held, known).join(F.broadcast(sought) if few else sought, keys, "left_semi")
     return copies.join(F.broadcast(again) if few else again, keys, "left_anti")

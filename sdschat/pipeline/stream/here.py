@@ -1,5 +1,5 @@
-"""A batch that one task would read, of a lake on this machine's disk. What is in it is read, told from what is known,
-and written here; what it comes to is asked of Spark, in one task. So somebody who waits for it waits for few jobs."""
+"""A small batch, of a lake on this machine's disk. What is in it is read, told from what is known, and written here.
+What it comes to is asked of Spark, in one task. So somebody who waits for it waits for few jobs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,29 @@ from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Packet, Quarant
 from sdschat.pipeline.sources.batch import arrow_schema, rows_of, table_of
 from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.file_batches import Memory, file_batches
-from sdschat.pipeline.sources.staged import in_parts
 from sdschat.pipeline.stream.parts import Counted, Held, spans_before
 from sdschat.pipeline.stream.parts_here import PartsHere
 from sdschat.pipeline.stream.seen import Span, Spans, Whose, parts_before, parts_to_take_over, together, unseen_at
 from sdschat.pipeline.stream.tables import KEYS_OF_ROWS, Activity, Traffic, activity, prints, traffic
 
 _TABLES: Final = (Journal, Packet, Quarantine)
+_MOST: Final = 16 << 20  # bytes of lines
+_PACKED: Final = 8  # times: so much smaller they are in Parquet
 
 
 def is_little(paths: Sequence[str]) -> bool:
-    """No more files would be read at the same time by tasks."""
-    return all(path.startswith("/") for path in paths) and len(in_parts(paths)) <= 1
+    """Of files that are here: so little that it is done before Spark has planned how, and has room in memory."""
+    return all(path.startswith("/") for path in paths) and sum(map(_size, paths)) <= _MOST
+
+
+def _size(path: str) -> int:
+    """Of one that is not there its reader tells."""
+    file = Path(path)
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return 0
+    return size * _PACKED if file.suffix == ".parquet" else size
 
 
 def take_in(parts: PartsHere, paths: Sequence[str], batch: int, run_id: str) -> None:
