@@ -29,7 +29,7 @@ def run_comparison(
     wanted = cases(sizes, seeds, _base(changes))
     if pictures is not None:
         must_be_folder(pictures, "--pictures")
-    with told() as tell:
+    with told(keep=lake is not None) as tell:
         result = simulate([*engine_runs(wanted), *model_runs(wanted)], lake, on_processes(jobs, None), tell, jobs)
     if result.failures:
         runs = counted(len(result.runs), "run")

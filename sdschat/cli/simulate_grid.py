@@ -57,7 +57,7 @@ def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[tuple[Work,
 
 
 @contextlib.contextmanager
-def told() -> Iterator[Callable[[Progress, SimRun | None], None]]:
+def told(keep: bool = True) -> Iterator[Callable[[Progress, SimRun | None], None]]:
     """Says how far it is: on a terminal in one line that changes every second, elsewhere in a line now and then. What
     fails is said at once, with the command that does it again, alone."""
     teller = _Teller(sys.stderr.isatty())
@@ -65,7 +65,7 @@ def told() -> Iterator[Callable[[Progress, SimRun | None], None]]:
         yield teller.tell
     except KeyboardInterrupt:
         teller.end()
-        say("Interrupted. What is done is kept: the same command does the rest.")
+        say(teller.interrupted(keep))
         raise
     finally:
         teller.end()
@@ -93,6 +93,13 @@ class _Teller:
                     say(line)
             self._show()
 
+    def interrupted(self, keep: bool) -> str:
+        if not keep:
+            return "Interrupted. Nothing is kept; with --lake DIR the same command would go on where it was."
+        progress = self._progress
+        kept = 0 if progress is None else progress.before + progress.done - progress.failed
+        return f"Interrupted. {kept:,} {'run is' if kept == 1 else 'runs are'} kept: the same command does the rest."
+
     def end(self) -> None:
         self._ended.set()
         self._thread.join()
@@ -107,14 +114,14 @@ class _Teller:
         if self._progress is None:
             return
         if self._watched:
-            print(f"\r{self._progress.line():60}", end="", file=sys.stderr, flush=True)
+            print(f"\r{self._progress.line()}\x1b[K", end="", file=sys.stderr, flush=True)
         elif time.monotonic() - self._last >= _LINE_EVERY:
             self._last = time.monotonic()
             say(self._progress.line())
 
     def _clear(self) -> None:
         if self._watched:
-            print(f"\r{'':60}\r", end="", file=sys.stderr, flush=True)
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:

@@ -113,7 +113,28 @@ def test_runs_that_end_together_are_thought_to_be_done_side_by_side_before() -> 
         going.ended(at, 20.0)
     assert going.left() == ("about", 5)
     going.now = 100.0
-    assert going.left() == ("at least", 0)
+    assert going.progress.line() == "7/8 runs, longer than expected"
+
+
+@pytest.mark.parametrize(
+    ("keep", "says"),
+    [
+        (True, "Interrupted. 1 run is kept: the same command does the rest."),
+        (False, "Nothing is kept; with --lake DIR"),
+    ],
+)
+def test_whoever_interrupts_it_is_told_what_is_kept(keep: bool, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    going = Going([SMALL, SMALL])
+    going.ended(0, 1.0)
+
+    def interrupted() -> None:
+        with told(keep) as tell:
+            tell(going.progress, None)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert says in capsys.readouterr().err
 
 
 def test_runs_may_end_in_any_order() -> None:

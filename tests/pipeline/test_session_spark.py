@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sdschat.pipeline.session import Where
+
+
+PATIENCE: Final = 300.0
 
 
 def _with_the_package(batches: Iterator[Any]) -> Iterator[Any]:
@@ -31,6 +38,33 @@ def test_runs_on_spark_are_those_of_processes(spark: SparkSession) -> None:
     runs = [Run(Setting(participants=6, messages=2, tail=20_000), seed) for seed in range(3)]
     there = {row.run_id: row.figures for row in on_spark(spark, None)(runs)}
     assert there == {row.run_id: row.figures for row in on_processes(1, None)(runs)}
+
+
+def test_whoever_interrupts_runs_on_spark_waits_for_none_of_them(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second wave would take for as long as nobody has patience for."""
+    from sdschat.pipeline.grid import workers
+    from sdschat.pipeline.grid.gridfile import Run
+    from sdschat.pipeline.grid.setting import Setting
+
+    monkeypatch.setattr(workers, "_WAVE", 0.0)
+    short, long = Setting(participants=5, messages=1, tail=1), Setting(participants=2_000_000, tail=7_200_000)
+    before = set(threading.enumerate())
+    work = workers.on_spark(spark, None, 1)([Run(short, 1), Run(long, 1)])
+    assert next(work).participants == 5
+    work.close()  # type: ignore[attr-defined]
+    limit = time.monotonic() + PATIENCE
+    while any(thread.name.startswith("ThreadPoolExecutor") for thread in set(threading.enumerate()) - before):
+        assert time.monotonic() < limit, "the wave goes on"
+        time.sleep(0.05)
+
+
+def test_all_cores_of_spark_are_known(spark: SparkSession) -> None:
+    from sdschat.pipeline.grid.workers import cores_of
+
+    master = str(spark.conf.get("spark.master", ""))
+    assert cores_of(spark) == (2 if master == "local[2]" else cores_of(spark)) > 0
 
 
 def test_times_are_utc(spark: SparkSession) -> None:

@@ -72,9 +72,10 @@ def open_spark(where: Where) -> Iterator[SparkSession]:
 
     chosen = where.resolved()
     with ExitStack() as stack:
-        with told_what_for(f"still waiting for Spark at {chosen.remote or chosen.master}", say):
+        place = chosen.remote or chosen.master
+        with shown_meanwhile("starting Spark"), told_what_for(f"still waiting for Spark at {place}", say):
             session = stack.enter_context(spark(where))
-        until_it_works(session, chosen, say)
+            until_it_works(session, chosen, say)
         yield session
 
 
@@ -107,7 +108,7 @@ def has_bronze(lake: Lake) -> bool:
 
 
 def _nothing_in(root: str, folder: Path | None) -> Problem:
-    from sdschat.pipeline.stream.batches import FOLDER
+    from sdschat.pipeline.stream.parts import FOLDER
 
     if folder is not None and (folder / FOLDER).is_dir():
         return Problem(
@@ -121,9 +122,16 @@ def _nothing_in(root: str, folder: Path | None) -> Problem:
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Tells the person what is being done, and how long it took. Spark may take minutes, so whoever watches is told at
-    the beginning too."""
+    """Tells the person what is being done, and how long it took."""
     began = time.monotonic()
+    with shown_meanwhile(name):
+        yield
+    say(f"{name}: {time.monotonic() - began:.1f} s")
+
+
+@contextmanager
+def shown_meanwhile(name: str) -> Iterator[None]:
+    """Spark may take minutes, so whoever watches is told at the beginning too."""
     watched = sys.stderr is not None and sys.stderr.isatty()
     if watched:
         sys.stderr.write(f"{name} …\r")
@@ -133,7 +141,7 @@ def step(name: str) -> Iterator[None]:
     finally:
         if watched:
             sys.stderr.write("\x1b[K")
-    say(f"{name}: {time.monotonic() - began:.1f} s")
+            sys.stderr.flush()
 
 
 def added_lines(found: Iterable[Added]) -> Iterator[str]:

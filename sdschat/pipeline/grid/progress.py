@@ -58,7 +58,8 @@ class Progress:
             text += f", {self.failed} failed"
         if self.before + self.done < self.total:
             seconds, sure = self._in_a_wave() if self._in_waves else self._one_by_one()
-            text += f", {'about' if sure else 'at least'} {spoken(seconds)} left"
+            left = f"{'about' if sure else 'at least'} {spoken(seconds)} left"
+            text += f", {left if sure or seconds >= 1 else 'longer than expected'}"
         return text
 
     def _begin(self) -> None:

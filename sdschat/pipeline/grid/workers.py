@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Work = Callable[[Sequence[Run]], Iterator[SimRun]]
-_WAVE: Final = 60.0  # seconds of work for each core after which results are safe
+_WAVE: Final = 15.0  # seconds of work for each core after which results are safe
 _AT_ONCE: Final = 2  # waves, so that no core waits for the last run of one
 
 
@@ -128,7 +128,7 @@ def _waves(runs: Sequence[Run], cores: int) -> list[list[Run]]:
     waves: list[list[Run]] = [[]]
     spent = 0.0
     for run in runs:
-        if spent > _WAVE * cores and len(waves[-1]) >= 2 * cores:
+        if spent > _WAVE * cores and len(waves[-1]) >= cores:
             waves.append([])
             spent = 0.0
         waves[-1].append(run)
