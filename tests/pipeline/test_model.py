@@ -99,7 +99,7 @@ def test_a_comparison_says_from_where_on_a_difference_would_have_been_noticed() 
     found = [Compared(SMALL, name, Difference(100.0, 100.0, margin)) for name, margin in (("a", 2), ("b", 4), ("c", 9))]
     assert could_have_found(found) == (
         "A difference of less than 4.0% would as a rule not have been noticed in half of the figures, and in c one of "
-        "less than 9%. Four times the --seeds halve that."
+        "less than 9.0%. Four times the --seeds halve that."
     )
     assert could_have_found([]).startswith("There was nothing")
 

@@ -7,13 +7,16 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sdschat.pipeline.compare import compare_rows, databases
 from sdschat.pipeline.report.from_databases import report_data
 from sdschat.pipeline.report.page import page
+from sdschat.pipeline.report.tables import repair_note
 from sdschat.pipeline.rules import DEFAULT
+from sdschat.pipeline.schemas import MetricsRepair
 from tests.needs import needs_program
 from tests.pipeline.field import NAMES, WORDS, change, database, nth, one, talk
 
@@ -139,3 +142,21 @@ def test_every_node_is_on_the_map(tampered: Path) -> None:
     picture = re.search(r"Who has what.*?</svg>", made(tampered), re.DOTALL)
     assert picture is not None
     assert all(f">{name}</text>" in picture[0] for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({}, "No repair was wanted."),
+        ({"wanted": 1}, "No repair had to be requested."),
+        ({"wanted": 1, "requested": 1}, "Nobody answered 1 request."),
+        (
+            {"wanted": 2, "requested": 2, "answered": 1, "useful": 1, "heal_p95": 2_000.0},
+            "1 of 1 answer was of use. 95 % of what was wanted was there within 2 s at the slowest node.",
+        ),
+    ],
+)
+def test_what_nobody_asked_for_nobody_is_said_not_to_have_answered(values: dict[str, Any], says: str) -> None:
+    nothing = {name: None if "_p" in name else 0 for name in MetricsRepair._fields}
+    row = MetricsRepair(**nothing | {"run_id": "field", "channel": "lobby", "node": "ann"} | values)
+    assert repair_note([row]) == says
