@@ -10,17 +10,24 @@ import numpy.typing as npt
 
 from sdschat.pipeline.grid.record import Record, empty_record
 from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.model.draws import OncePerStep
 from sdschat.pipeline.model.logs import Logs, Masks
+from sdschat.pipeline.model.ready import Ready
 from sdschat.pipeline.model.rules import NEVER, Rules, rules_for
 from sdschat.pipeline.model.wheel import Indices, Wheel
 from sdschat.sds.config import Config
 from sdschat.sds.limits import MAX_PEERS
 
 Array = npt.NDArray[np.int64]
+Times = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 WHO_IS_WHO: Final = 2_048  # up to so many participants it is known who heard whom, and who lacks what of whom
 COARSE: Final = 3_000  # with more, the times of sync messages are rounded to half the latency
 BUSY: Final = 300  # with so many, something is heard in every half sync interval
+
+
+def times(shape: tuple[int, ...], value: int) -> Times:
+    return np.full(shape, value, dtype=np.int32)
 
 
 class Group:
@@ -32,9 +39,10 @@ class Group:
         config = setting.config()
         self.config: Config = replace(config, push_enabled=config.push_enabled and self.rules.pushes)
         self.random = np.random.Generator(np.random.SFC64(seed))
+        self.draws = OncePerStep(setting.participants)
         self.record: Record = empty_record(setting, seed)
         self.now = 0
-        self.wheel = Wheel(max(1, setting.latency // 10))
+        self.wheel = Wheel(max(1, setting.latency // 10), self._still)
         self.sync_step = self.wheel.step * (5 if setting.participants > COARSE else 1)
         self.t_max = self.rules.t_max or self.config.t_max
         self.groups = 1 if self.rules.one_group else setting.response_groups
@@ -51,13 +59,14 @@ class Group:
         self.shown: Masks = np.zeros(count, dtype=np.uint16)
         self.waived: Masks = np.zeros(count, dtype=np.uint16)  # missing, and not waited for
         self.missing: Masks = np.zeros(count, dtype=np.uint16)  # noticed and not here
-        self.spoke: Array = np.full(count, -(1 << 40))
+        self.spoke: Array = np.full(count, -NEVER)
         self.due: Array = self.boot + draw.integers(0, self.config.push_delay_max + 1, count)
         self.latest: Array = self.due.copy()
         self.woken: Array = np.full(count, NEVER)  # when the wheel comes round to this participant
         self.wanted_high: Array = np.full(count, -1)  # a range whose filter is owed: up to this message,
         self.wanted_low: Array = np.full(count, -1)  # from this join horizon on
         self.answered_at: Array = np.full(count, -NEVER)
+        self.free = Ready(count, -NEVER)  # from when on to owe one again
         self.busy = count >= BUSY
         small = count <= WHO_IS_WHO
         self.heard: Flags | None = np.zeros((count, count), dtype=np.bool_) if small else None
@@ -71,23 +80,27 @@ class Group:
         shape = (setting.messages, setting.participants)
         self.sent = 0  # how many so far
         self.sent_mask = 0
+        self._settled = 0  # as many were sent when everybody was found to have them
+        self._unaware: tuple[int, Indices] = (0, self.everyone)
         causal = min(self.rules.causal or self.config.causal_history, setting.messages)
         self.logs = Logs(setting.messages, causal)
         self.authors: list[int] = []
         self.filters: list[int] = []  # what the filter in each message claims
-        self.author_heard: Array = np.full(shape, -NEVER)  # when its author was last heard speaking of the present
+        self.author_heard = times(shape, -NEVER)  # when its author was last heard speaking of the present
         self.message_hash = self.random.integers(0, 2**64, setting.messages, dtype=np.uint64)
         self.pair_hash = self.random.integers(0, 2**62, shape)
-        self.held_at: Array = np.full(shape, NEVER)
-        self.t_req: Array = np.full(shape, NEVER)
+        self.held_at = times(shape, NEVER)
+        self.newest_at = [-NEVER] * setting.messages  # when somebody got it last
+        self.t_req = times(shape, NEVER)
         self.attempts = np.zeros(shape, dtype=np.int8)
         self.suppressed = np.zeros(shape, dtype=np.bool_)
-        self.answer_due: Array = np.full(shape, NEVER)
+        self.answer_due = times(shape, NEVER)
         self.asked = np.zeros(shape, dtype=np.int16)
-        self.asked_at: Array = np.full(shape, -NEVER)
-        self.push_due: Array = np.full(shape, NEVER)
+        self.asked_at = times(shape, -NEVER)
+        self.push_due = times(shape, NEVER)
+        self.pushable = [Ready(setting.participants) for _ in range(setting.messages)]  # from when on to want a push
         self.pushes = np.zeros(shape, dtype=np.int8)
-        self.not_before: Array = np.full(shape, -NEVER)
+        self.not_before = times(shape, -NEVER)
         self.witnesses = [0] * setting.messages
         self.acked = [False] * setting.messages
         self.resend_due = [NEVER] * setting.messages
@@ -102,20 +115,46 @@ class Group:
         found: Flags = (self.have >> np.uint16(message)) & np.uint16(1) == 1
         return found
 
-    @property
-    def here(self) -> Flags:
-        return self.boot <= self.now
+    def here(self, who: Any = slice(None)) -> Flags:
+        """Of these, or of everybody."""
+        there: Flags = self.boot[who] <= self.now
+        return there
 
     @property
     def settled(self) -> bool:
         """Whether everybody has everything that was sent, so that one packet tells nobody anything new."""
-        return bool((self.shown == np.uint16(self.sent_mask)).all())
+        if self._settled < self.sent and bool((self.shown == np.uint16(self.sent_mask)).all()):
+            self._settled = self.sent
+        return self._settled == self.sent
+
+    @property
+    def unaware(self) -> Indices:
+        """Who lacks something without knowing. Until something is sent again, they only become fewer."""
+        sent, who = self._unaware
+        if sent < self.sent:
+            who = self.everyone
+        lacking: Indices = who[(np.uint16(self.sent_mask) & ~self.have[who] & ~self.missing[who]) != 0]
+        self._unaware = (self.sent, lacking)
+        return lacking
+
+    def _still(self, what: str, message: int, who: Indices, at: Array) -> Flags:
+        """For whom something that was put on the wheel is due at that time, as it looks now."""
+        due: Any = {"sync": self.woken, "request": self.t_req, "push": self.push_due, "answer": self.answer_due}[what]
+        due = due[who] if due.ndim == 1 else due[message, who]
+        over: Flags = due <= at
+        return over if what in ("sync", "request") else over & (due > at - self.wheel.step)
+
+    def arrived(self, message: int, who: Indices) -> None:
+        self.have[who] |= self.bit(message)
+        self.held_at[message, who] = self.newest_at[message] = self.now
 
     def since(self, message: int) -> int:
         return self.now - self.setting.sent_at(message)
 
-    def fresh(self, message: int, who: Any) -> Flags:
+    def fresh(self, message: int, who: Indices) -> Flags:
         """Came so lately that it may still be on its way to others."""
+        if self.now - self.newest_at[message] >= self.config.push_grace:
+            return np.zeros(len(who), dtype=np.bool_)
         recent: Flags = self.now - self.held_at[message, who] < self.config.push_grace
         return recent
 

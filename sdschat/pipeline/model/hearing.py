@@ -8,7 +8,7 @@ from sdschat.pipeline.model.answers import answered_by_other, consider
 from sdschat.pipeline.model.evidence import review_evidence
 from sdschat.pipeline.model.group import Flags, Group
 from sdschat.pipeline.model.packets import LIVE, Ears, Step
-from sdschat.pipeline.model.pushes import heard_again
+from sdschat.pipeline.model.pushes import heard_again, may_want_push
 from sdschat.pipeline.model.ranges import review_filters, review_old_filter, review_ranges
 from sdschat.pipeline.model.requests import notice, received, requested_by_other
 from sdschat.pipeline.model.wheel import Indices
@@ -27,7 +27,7 @@ def hear(g: Group, step: Step) -> None:
     if g.config.push_enabled:
         _remember_authors(g, step, ears)
     heard_anything = np.zeros(g.count, dtype=np.bool_)
-    for number in range(g.sent):
+    for number in sorted({packet.number for packet in step.sent if packet.number >= 0}):
         _hear_content(g, step, ears, number, heard_anything)
     live = step.live()
     if not live.sent:
@@ -52,7 +52,7 @@ def _tells_nothing(g: Group, step: Step) -> bool:
         return False
     if g.config.push_enabled:
         return g.heard is None and g.settled
-    return not (np.uint16(g.sent_mask) & ~g.have & ~g.missing).any()
+    return not len(g.unaware)
 
 
 def _remember_senders(g: Group, step: Step, ears: Ears) -> None:
@@ -85,7 +85,7 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
     heard = ears.any_of(senders)
     had = g.has(number)
     if first:
-        g.record.missed[number] = ~heard & g.here
+        g.record.missed[number] = ~heard & g.here()
         g.record.missed[number, g.authors[number]] = False
     _count_duplicates(g, number, senders, int(np.count_nonzero(heard & had)))
     knew = np.flatnonzero(heard & had)
@@ -111,8 +111,8 @@ def _count_duplicates(g: Group, number: int, senders: Indices, knew: int) -> Non
 
 def _take(g: Group, number: int, new: Indices) -> None:
     since = np.float32(g.since(number))
-    g.have[new] |= g.bit(number)
-    g.held_at[number, new] = g.now
+    g.arrived(number, new)
+    may_want_push(g, number, new)
     g.record.held[number, new] = since
     g.record.noticed[number, new] = np.minimum(g.record.noticed[number, new], since)
     received(g, number, new)
@@ -135,13 +135,13 @@ def _traffic(g: Group, heard_anything: Flags) -> None:
 
 def _hear_names(g: Group, live: Step, ears: Ears) -> None:
     """What others name and we lack is missing."""
-    unaware: Indices = np.flatnonzero(np.uint16(g.sent_mask) & ~g.have & ~g.missing)
+    unaware = g.unaware
     if not len(unaware):
         return
     for number in range(g.sent):
         senders = live.senders(lambda packet, at=number: packet.named >> at & 1)  # type: ignore[misc]
         if len(senders):
-            heard = unaware[ears.any_of(senders)[unaware]]
+            heard = ears.who_of(unaware, senders)
             notice(g, heard, np.full(len(heard), 1 << number, dtype=np.uint16))
 
 

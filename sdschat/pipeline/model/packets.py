@@ -9,12 +9,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sdschat.pipeline.model.draws import Draws
 from sdschat.pipeline.model.group import Array, Flags, Group
 from sdschat.pipeline.model.wheel import Indices
 
 LIVE: Final = ("message", "sync")
 _COUNTED: Final = 4_096  # that so many packets are all lost is rarer than any draw can tell
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
+_FEW: Final = 64  # senders; among more, that one of them does not hear itself makes no difference
 
 
 class Packet(NamedTuple):
@@ -63,31 +65,59 @@ class Step:
 class Ears:
     """Who hears which of the packets of a step: one draw each, so that who hears the rarer also hears the commoner.
 
-    With a single packet in a step, which is the rule in small groups, that is exact.
+    With a single packet in a step, which is the rule in small groups, that is exact. In large groups it is drawn only
+    for those of whom it is asked.
     """
 
-    __slots__ = ("_draw", "_here", "_loss", "loss")
+    __slots__ = ("_drawn", "_everyone", "_group", "_loss", "loss")
 
     def __init__(self, group: Group) -> None:
-        self._draw: npt.NDArray[np.float32] = group.random.random(group.count, dtype=np.float32)
-        self._here: Flags = group.here
+        self._group = group
+        self._everyone: Draws | None = None
+        self._drawn = group.draws.anew()
         self.loss = group.setting.loss
         self._loss = np.float32(self.loss)
+        if group.heard is not None:
+            self._of_everyone()
 
     def any_of(self, senders: Indices) -> Flags:
         """Who hears at least one of the packets of these senders."""
-        count = len(senders)
-        heard: Flags = (self._draw >= self._loss**count) & self._here
-        if count <= 64:
-            others = self._loss ** (count - 1) if count > 1 else np.float32(2)
-            heard[senders] &= self._draw[senders] >= others
+        draw = self._of_everyone()
+        heard: Flags = draw >= self._loss ** len(senders)
+        if self._group.now < self._group.setting.warm_up:
+            heard &= self._group.here()
+        if len(senders) <= _FEW:
+            heard[senders] &= draw[senders] >= self._of_others(len(senders))
         return heard
+
+    def who_of(self, who: Indices, senders: Indices) -> Indices:
+        """As `any_of`, of these alone."""
+        draw = self._of(who)
+        heard: Flags = draw >= self._loss ** len(senders)
+        if self._group.now < self._group.setting.warm_up:
+            heard &= self._group.here(who)
+        if len(senders) <= _FEW:
+            mine = np.isin(who, senders)
+            heard[mine] &= draw[mine] >= self._of_others(len(senders))
+        return who[heard]
 
     def any_counted(self, counts: Array, who: Indices) -> Flags:
         """As `any_of`, for these alone, where the number of packets that count differs from one to the other."""
         lost = _all_lost(self.loss)[np.minimum(counts, _COUNTED)]
-        heard: Flags = (self._draw[who] >= lost) & self._here[who] & (counts > 0)
+        heard: Flags = (self._of(who) >= lost) & self._group.here(who) & (counts > 0)
         return heard
+
+    def _of_others(self, count: int) -> np.float32:
+        """The chance that all the packets of others are lost, for one of so many senders; nobody hears their own."""
+        return self._loss ** (count - 1) if count > 1 else np.float32(2)
+
+    def _of_everyone(self) -> Draws:
+        if self._everyone is None:
+            self._everyone = self._drawn.everyone(self._group.random)
+        return self._everyone
+
+    def _of(self, who: Indices) -> Draws:
+        return self._everyone[who] if self._everyone is not None else self._drawn.of(who, self._group.random)
 
 
 @lru_cache(maxsize=16)

@@ -21,29 +21,40 @@ def want_push(g: Group, message: int, who: Indices) -> None:
     delay = config.push_delay_min + (g.random.random(len(who)) * (stretched + 1)).astype(np.int64)
     delay[who == g.authors[message]] = config.push_delay_min
     g.push_due[message, who] = g.now + delay
+    g.pushable[message].put(who, NEVER)
     g.wheel.put_each(g.now + delay, "push", message, who)
 
 
 def due_pushes(g: Group, message: int, who: Indices) -> Indices:
     due = g.push_due[message, who]
     who = who[(due <= g.now) & (due > g.now - g.wheel.step)]
-    _settle(g, message, who)
+    if len(who):
+        _settle(g, message, who)
     return who
 
 
 def heard_again(g: Group, message: int, who: Indices) -> None:
     """Somebody else has sent it again."""
-    _settle(g, message, who[g.push_due[message, who] < NEVER])
+    meant = who[g.push_due[message, who] < NEVER]
+    if len(meant):
+        _settle(g, message, meant)
 
 
 def _settle(g: Group, message: int, who: Indices) -> None:
     interval = g.config.sync_interval
     back_off = (interval // 2) << np.clip(g.pushes[message, who].astype(np.int64) - 2, 0, 6)
-    g.not_before[message, who] = g.now + np.minimum(back_off, 4 * interval)
+    g.not_before[message, who] = g.now + np.minimum(back_off, min(4 * interval, NEVER // 2))
     g.pushes[message, who] = np.minimum(g.pushes[message, who] + 1, 100)
     g.push_due[message, who] = NEVER
+    may_want_push(g, message, who)
     if g.wanted is not None:
         g.wanted[who] &= ~g.bit(message)
+
+
+def may_want_push(g: Group, message: int, who: Indices) -> None:
+    """These hold a message, and do not mean to send it again: from when on they may want to."""
+    arrived = g.held_at[message, who] + g.config.push_grace
+    g.pushable[message].put(who, np.maximum(arrived, g.not_before[message, who]))
 
 
 def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:

@@ -9,6 +9,7 @@ import numpy as np
 from sdschat.pipeline.model.group import Array, Flags, Group
 from sdschat.pipeline.model.packets import Ears, Packet, Step
 from sdschat.pipeline.model.pushes import call_off, lacks, note_behind, want_push
+from sdschat.pipeline.model.rules import NEVER
 from sdschat.pipeline.model.wheel import Indices
 
 _MANY = 5_000  # participants
@@ -27,8 +28,11 @@ def review_filters(g: Group, live: Step, ears: Ears) -> None:
         senders = senders[senders != g.authors[number]]
         if not len(senders):
             continue
+        if g.wanted is None:
+            want_push(g, number, ears.who_of(g.pushable[number].by(g.now), senders))
+            continue
         able = np.flatnonzero(ears.any_of(senders) & g.has(number))
-        _push_to(g, number, able[~g.fresh(number, able)], senders, ears)
+        _push_to_each(g, number, able[~g.fresh(number, able)], senders, ears)
 
 
 def review_old_filter(g: Group, number: int, new: Indices) -> None:
@@ -46,10 +50,7 @@ def review_old_filter(g: Group, number: int, new: Indices) -> None:
             want_push(g, other, lacks(g, author, other, able))
 
 
-def _push_to(g: Group, number: int, who: Indices, senders: Indices, ears: Ears) -> None:
-    if g.wanted is None:
-        want_push(g, number, who)
-        return
+def _push_to_each(g: Group, number: int, who: Indices, senders: Indices, ears: Ears) -> None:
     for sender in senders.tolist():
         want_push(g, number, lacks(g, sender, number, who[ears.any_of(np.array([sender]))[who]]))
 
@@ -64,14 +65,19 @@ def review_ranges(g: Group, live: Step, ears: Ears) -> None:
     for (high, of, whole), packets in alike.items():
         senders = np.concatenate([live.sent[packet] for packet in packets])
         boots = np.sort(np.concatenate([live.low[packet] for packet in packets]))
-        below = np.uint16((2 << high) - 1)
-        differs = np.uint16(of) & ~g.have & below != 0 if whole else (g.shown & below) != np.uint16(of)
-        heard = ears.any_of(senders) if whole else None
-        if heard is not None:
-            _push_what_it_lacks(g, high, of, senders, heard, ears)
-        _owe(g, _who_compare(g, np.flatnonzero(differs), senders, boots, ears), high, boots)
-        if heard is not None:
-            _need_not_say_it(g, high, of, boots, heard)
+        if whole:
+            _push_what_it_lacks(g, high, of, senders, ears)
+        differing = g.free.by(g.now, lambda: _differs(g, high, of, whole))  # noqa: B023
+        _owe(g, _who_compare(g, differing, senders, boots, ears), high, boots)
+        if whole:
+            _need_not_say_it(g, high, of, senders, boots, ears)
+
+
+def _differs(g: Group, high: int, of: int, whole: bool) -> Flags:
+    """Who lacks something of what a filter over a range has, or is not as a fingerprint of it says."""
+    below = np.uint16((2 << high) - 1)
+    found: Flags = np.uint16(of) & ~g.have & below != 0 if whole else (g.shown & below) != np.uint16(of)
+    return found
 
 
 def _who_compare(g: Group, who: Indices, senders: Indices, boots: Array, ears: Ears) -> Indices:
@@ -85,30 +91,38 @@ def _who_compare(g: Group, who: Indices, senders: Indices, boots: Array, ears: E
     return who[ears.any_counted(later, who)]
 
 
-def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, heard: Flags, ears: Ears) -> None:
-    for number in range(g.sent):
-        if number <= high and not of >> number & 1:
-            able = np.flatnonzero(heard & ((g.shown >> np.uint16(number)) & np.uint16(1) == 1))
-            others = senders[senders != g.authors[number]]
-            _push_to(g, number, able, others, ears)
+def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ears) -> None:
+    for number in range(min(g.sent, high + 1)):
+        if of >> number & 1:
+            continue
+        shown = (g.shown >> np.uint16(number)) & np.uint16(1) == 1
+        others = senders[senders != g.authors[number]]
+        if g.wanted is None:
+            able = np.flatnonzero(shown & (g.push_due[number] == NEVER) & (g.not_before[number] <= g.now))
+            want_push(g, number, ears.who_of(able, senders))
+        else:
+            _push_to_each(g, number, np.flatnonzero(shown & ears.any_of(senders)), others, ears)
 
 
-def _need_not_say_it(g: Group, high: int, of: int, boots: Array, heard: Flags) -> None:
+def _need_not_say_it(g: Group, high: int, of: int, senders: Indices, boots: Array, ears: Ears) -> None:
     """Who owes the filter of the same range, and has the same in it, need not send it."""
-    below = np.uint16((2 << high) - 1)
-    same = heard & ((g.have & below) == np.uint16(of)) & (g.wanted_high == high)
-    same &= np.isin(g.wanted_low, boots)
-    who = np.flatnonzero(same)
-    g.wanted_high[who] = -1
+    who = np.flatnonzero(g.wanted_high == high)
+    who = who[(g.have[who] & np.uint16((2 << high) - 1)) == np.uint16(of)]
+    who = ears.who_of(who[np.isin(g.wanted_low[who], boots)], senders)
+    no_longer_owed(g, who)
     g.calm(who)
+
+
+def no_longer_owed(g: Group, who: Indices) -> None:
+    g.wanted_high[who] = -1
+    g.free.put(who, g.answered_at[who] + g.config.sync_interval // 2)
 
 
 def _owe(g: Group, who: Indices, high: int, boots: Array) -> None:
     """Our own filter over this range with the next sync message, and that soon; not too often."""
-    turn = g.config.sync_interval // 2
-    who = who[(g.wanted_high[who] < 0) & (g.now - g.answered_at[who] >= turn)]
     if not len(who):
         return
     g.wanted_high[who] = high
     g.wanted_low[who] = boots[-1]
+    g.free.put(who, NEVER)
     g.hurry(who)

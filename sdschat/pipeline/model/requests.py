@@ -28,7 +28,7 @@ def arm(g: Group, message: int, who: Indices, since: Array) -> None:
     """Determine T_req."""
     spread = g.t_max - g.config.t_min
     due = since + g.pair_hash[message, who] % spread + g.config.t_min
-    g.t_req[message, who] = due
+    g.t_req[message, who] = np.minimum(due, NEVER - 1)
     g.wheel.put_each(due, "request", message, who)
 
 
@@ -37,13 +37,13 @@ def eligible(g: Group, who: Indices) -> Array:
     found = np.zeros(len(who), dtype=np.int64)
     if not g.sent:
         return found
-    times = g.t_req[: g.sent, who]
+    lacking = np.flatnonzero(g.missing[who])
+    times = g.t_req[: g.sent, who[lacking]]
     due = times <= g.now
-    rows = np.flatnonzero(due.any(axis=0))
     most = g.config.max_requests
-    for row in rows:
-        asked = np.flatnonzero(due[:, row])
-        asked = asked[np.argsort(times[asked, row], kind="stable")][:most]
+    for at in np.flatnonzero(due.any(axis=0)):
+        asked, row = np.flatnonzero(due[:, at]), lacking[at]
+        asked = asked[np.argsort(times[asked, at], kind="stable")][:most]
         found[row] = int((1 << asked).sum())
     return found
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from sdschat.pipeline.grid.setting import Setting
 
-NEVER: Final = 1 << 60
+NEVER: Final = 1 << 30  # milliseconds; no run is as long, and a time takes four bytes
 
 
 @dataclass(frozen=True, slots=True)

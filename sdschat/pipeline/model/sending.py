@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from sdschat.pipeline.model.group import Array, Group
 from sdschat.pipeline.model.packets import LIVE, Packet, Step
+from sdschat.pipeline.model.pushes import may_want_push
+from sdschat.pipeline.model.ranges import no_longer_owed
 from sdschat.pipeline.model.requests import eligible, mark_requested
 from sdschat.pipeline.model.rules import NEVER
 from sdschat.pipeline.model.sizes import packet_bytes
@@ -29,9 +31,9 @@ def send_message(g: Group, step: Step, author: int) -> None:
     g.sent_mask |= 1 << number
     g.authors.append(author)
     g.filters.append(held)
-    g.have[author] |= g.bit(number)
+    g.arrived(number, who)
     g.shown[who] = g.logs.delivered_of(g.have[who], g.waived[who])
-    g.held_at[number, author] = g.now
+    may_want_push(g, number, who)
     g.record.held[number, author] = g.record.shown[number, author] = 0
     if g.rules.resends:
         _arm_resend(g, number)
@@ -131,7 +133,7 @@ def _ranges(g: Group, who: Indices) -> tuple[Array, Array, Array]:
     of = np.where(owed, g.have[who] & below, g.shown[who] & below)
     of[high < 0] = 0
     g.answered_at[who[owed]] = g.now
-    g.wanted_high[who[owed]] = -1
+    no_longer_owed(g, who[owed])
     return high, of, owed.astype(np.int64)
 
 

@@ -2,55 +2,119 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Item = tuple[str, int, Any]  # what, which message, for whom or what
+Still = Callable[[str, int, Indices, npt.NDArray[np.int64]], Flags]
+_WIDE: Final = 256  # steps in a stretch
+
+
+class _Put(NamedTuple):
+    """Participants of one stretch, and in which step each is due. `number`: how many were put before."""
+
+    number: int
+    slots: npt.NDArray[np.int64]
+    who: Indices
 
 
 class Wheel:
-    """Time goes in steps of `step` milliseconds; what is due within one is taken together."""
+    """Time goes in steps of `step` milliseconds; what is due within one is taken together.
 
-    __slots__ = ("_due", "_heap", "step")
+    Participants that are put far ahead are sorted only by the stretch of steps that they are due in; by the step once
+    that stretch has come. By then most of what was put there is often settled: `still` says of participants and times
+    for whom there will be something to do.
+    """
 
-    def __init__(self, step: int) -> None:
+    __slots__ = ("_far", "_heap", "_near", "_opened", "_puts", "_still", "_stretches", "step")
+
+    def __init__(self, step: int, still: Still | None = None) -> None:
         self.step = step
-        self._due: dict[int, list[Item]] = {}
+        self._still = still
+        self._puts = 0
+        self._near: dict[int, list[tuple[int, Item]]] = {}  # by step
         self._heap: list[int] = []
+        self._far: dict[int, dict[tuple[str, int], list[_Put]]] = {}  # by stretch
+        self._stretches: list[int] = []
+        self._opened = -1  # the last stretch that has come
 
     def put(self, at: int, what: str, message: int, content: Any) -> None:
-        slot = -(-at // self.step)
-        if slot not in self._due:
-            self._due[slot] = []
-            heappush(self._heap, slot)
-        self._due[slot].append((what, message, content))
+        self._puts += 1
+        self._put_near(-(-at // self.step), self._puts, (what, message, content))
 
     def put_each(self, times: npt.NDArray[np.int64], what: str, message: int, who: Indices) -> None:
         """One entry for each participant, at a time of its own."""
         if not len(who):
             return
+        self._puts += 1
         slots = -(-times // self.step)
-        order = np.argsort(slots, kind="stable")
-        slots, who = slots[order], who[order]
-        starts = np.concatenate([[0], np.flatnonzero(slots[1:] != slots[:-1]) + 1])
-        for start, end in zip(starts, [*starts[1:], len(who)], strict=True):
-            self.put(int(slots[start]) * self.step, what, message, who[start:end])
+        for stretch, part in _parts(slots // _WIDE):
+            if stretch <= self._opened:
+                for slot, inner in _parts(slots[part]):
+                    self._put_near(slot, self._puts, (what, message, who[part][inner]))
+                continue
+            if stretch not in self._far:
+                self._far[stretch] = defaultdict(list)
+                heappush(self._stretches, stretch)
+            self._far[stretch][what, message].append(_Put(self._puts, slots[part], who[part]))
+
+    def _put_near(self, slot: int, number: int, item: Item) -> None:
+        if slot not in self._near:
+            self._near[slot] = []
+            heappush(self._heap, slot)
+        self._near[slot].append((number, item))
+
+    def _open(self, stretch: int) -> None:
+        self._opened = stretch
+        for (what, message), puts in self._far.pop(stretch).items():
+            slots, who = (np.concatenate(each) for each in ([put.slots for put in puts], [put.who for put in puts]))
+            numbers = np.repeat([put.number for put in puts], [len(put.who) for put in puts])
+            if self._still is not None:
+                still = self._still(what, message, who, slots * self.step)
+                slots, who, numbers = slots[still], who[still], numbers[still]
+            for slot, part in _parts(slots):
+                self._put_near(slot, int(numbers[part[0]]), (what, message, who[part]))
 
     def next(self, until: int) -> tuple[int, list[Item]] | None:
         """The next time at which something is due, and what; nothing if that is after `until`."""
+        while self._stretches and (not self._heap or self._stretches[0] * _WIDE <= self._heap[0]):
+            if self._stretches[0] * _WIDE * self.step > until:
+                break
+            self._open(heappop(self._stretches))
         if not self._heap or self._heap[0] * self.step > until:
             return None
         slot = heappop(self._heap)
-        return slot * self.step, self._due.pop(slot)
+        return slot * self.step, self._items(slot)
 
     def more(self, at: int) -> list[Item]:
         """What was put into the present since it was taken."""
         slot = at // self.step
         if self._heap and self._heap[0] == slot:
             heappop(self._heap)
-            return self._due.pop(slot)
+            return self._items(slot)
         return []
+
+    def _items(self, slot: int) -> list[Item]:
+        """In the order in which they were put."""
+        return [item for _, item in sorted(self._near.pop(slot), key=lambda each: each[0])]
+
+
+def _parts(keys: npt.NDArray[np.int64]) -> list[tuple[int, Indices]]:
+    """Each key, and where it stands, in order."""
+    if not len(keys):
+        return []
+    first = int(keys.min())
+    narrow = keys - first
+    # Two bytes are sorted in no time.
+    order = np.argsort(narrow.astype(np.uint16) if narrow.max() < 1 << 16 else narrow, kind="stable")
+    found = keys[order]
+    ends = [*np.flatnonzero(found[1:] != found[:-1]) + 1, len(found)]
+    starts = [0, *ends[:-1]]
+    return [(int(found[start]), order[start:end]) for start, end in zip(starts, ends, strict=True)]

@@ -1,0 +1,41 @@
+"""From when on each participant may do something, where most of the time hardly anybody may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sdschat.pipeline.model.rules import NEVER
+from sdschat.pipeline.model.wheel import Flags, Indices
+
+
+class Ready:
+    """Everybody is looked at only when somebody can have become ready."""
+
+    __slots__ = ("_first", "_times")
+
+    def __init__(self, count: int, since: int = NEVER) -> None:
+        self._times = np.full(count, since, dtype=np.int32)
+        self._first = since  # nobody is ready earlier
+
+    def put(self, who: Any, times: Any) -> None:
+        """From these times on; NEVER: until told otherwise."""
+        self._times[who] = times
+        self._first = min(self._first, int(np.min(times, initial=NEVER)))
+
+    def by(self, now: int, which: Callable[[], Flags] | None = None) -> Indices:
+        """All that are ready, and of this kind, in order."""
+        if self._first > now:
+            return _NOBODY
+        ready: Flags = self._times <= now
+        if not ready.any():
+            self._first = int(self._times.min())
+            return _NOBODY
+        found: Indices = np.flatnonzero(ready if which is None else ready & which())
+        return found
+
+
+_NOBODY: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)

@@ -1,0 +1,112 @@
+"""What keeps the model fast with very many participants: nothing is looked at that cannot have changed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tests.needs import needs_module
+
+np = needs_module("numpy")
+
+from sdschat.pipeline.grid.figures import NAMES, figures_of  # noqa: E402
+from sdschat.pipeline.grid.setting import Setting  # noqa: E402
+from sdschat.pipeline.grid.stats import difference  # noqa: E402
+from sdschat.pipeline.model import packets  # noqa: E402
+from sdschat.pipeline.model.draws import OncePerStep  # noqa: E402
+from sdschat.pipeline.model.group import WHO_IS_WHO, Group  # noqa: E402
+from sdschat.pipeline.model.packets import Ears  # noqa: E402
+from sdschat.pipeline.model.ready import Ready  # noqa: E402
+from sdschat.pipeline.model.rules import NEVER  # noqa: E402
+from sdschat.pipeline.model.run import run_model  # noqa: E402
+from sdschat.pipeline.model.wheel import Indices, Wheel  # noqa: E402
+
+FAR = 10_000_000
+MANY = Setting(participants=WHO_IS_WHO + 1, loss=0.2, messages=2, warm_up=10_000, tail=60_000)
+
+
+def taken(wheel: Wheel) -> list[tuple[int, str, list[int]]]:
+    found = []
+    while (due := wheel.next(2 * FAR)) is not None:
+        found += [(due[0], what, content.tolist()) for what, _, content in due[1]]
+    return found
+
+
+def test_what_is_due_long_after_comes_in_its_step_in_the_order_in_which_it_was_put() -> None:
+    wheel = Wheel(10)
+    wheel.put_each(np.array([FAR + 20, FAR, 5]), "sync", -1, np.array([1, 2, 3]))
+    wheel.put_each(np.array([FAR + 15]), "push", 0, np.array([4]))
+    wheel.put_each(np.array([FAR + 20, FAR + 1]), "sync", -1, np.array([5, 6]))
+    assert taken(wheel) == [
+        (10, "sync", [3]), (FAR, "sync", [2]), (FAR + 10, "sync", [6]), (FAR + 20, "sync", [1, 5]),
+        (FAR + 20, "push", [4]),
+    ]  # fmt: skip
+
+
+def test_what_is_put_into_a_stretch_that_has_begun_comes_too() -> None:
+    wheel = Wheel(10)
+    wheel.put_each(np.array([FAR]), "sync", -1, np.array([1]))
+    assert wheel.next(2 * FAR) is not None
+    wheel.put_each(np.array([FAR, FAR + 10, FAR + 50_000]), "sync", -1, np.array([2, 3, 4]))
+    assert [content.tolist() for _, _, content in wheel.more(FAR)] == [[2]]
+    assert taken(wheel) == [(FAR + 10, "sync", [3]), (FAR + 50_000, "sync", [4])]
+
+
+def test_who_has_nothing_to_do_any_more_is_not_told_when_the_time_comes() -> None:
+    due = np.array([FAR, FAR, NEVER])
+    wheel = Wheel(10, lambda what, message, who, at: due[who] <= at)
+    wheel.put_each(np.array([FAR, FAR, FAR]), "push", 0, np.array([0, 1, 2]))
+    due[1] = NEVER
+    assert taken(wheel) == [(FAR, "push", [0])]
+
+
+def test_nobody_is_ready_before_their_time() -> None:
+    ready = Ready(4)
+    assert ready.by(NEVER - 1).tolist() == []
+    ready.put(np.array([1, 3]), np.array([50, 70]))
+    assert [ready.by(now).tolist() for now in (49, 50, 70)] == [[], [1], [1, 3]]
+    ready.put(np.array([1]), NEVER)
+    assert ready.by(100).tolist() == [3]
+    assert ready.by(100, lambda: np.array([True, True, True, False])).tolist() == []
+
+
+def test_in_one_step_each_is_drawn_for_once() -> None:
+    random, draws = np.random.default_rng(1), OncePerStep(6)
+    some: Indices = np.array([1, 4])
+    first = draws.anew().of(some, random)
+    assert draws.of(np.array([4, 1, 5]), random)[:2].tolist() == first[::-1].tolist()
+    assert draws.everyone(random)[some].tolist() == first.tolist()
+    assert draws.anew().of(some, random).tolist() != first.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 3, 100])
+def test_who_hears_does_not_depend_on_of_whom_it_is_asked(count: int) -> None:
+    group = Group(MANY, 1)
+    group.now = MANY.warm_up
+    ears, senders, some = Ears(group), np.arange(count), np.arange(0, 1_000, 3)
+    heard = ears.who_of(some, senders)
+    every = ears.any_of(senders)
+    assert heard.tolist() == [at for at in some.tolist() if every[at]]
+    assert len(heard) > 0
+
+
+def test_drawing_only_for_those_who_matter_changes_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other way of drawing is that of smaller groups, which are compared with the engine."""
+
+    def figures(seeds: range) -> list[dict[str, float]]:
+        return [figures_of(run_model(dataclasses.replace(MANY, messages=1), seed)) for seed in seeds]
+
+    few = figures(range(8))
+    plain = packets.Ears.__init__
+
+    def of_everybody(self: Ears, group: Group) -> None:
+        plain(self, group)
+        self._of_everyone()
+
+    monkeypatch.setattr(packets.Ears, "__init__", of_everybody)
+    every = figures(range(100, 108))
+    assert few[0] != every[0]
+    for name in NAMES:
+        found = difference([each[name] for each in few], [each[name] for each in every], 0.01 / len(NAMES))
+        assert found is None or found.agrees or abs(found.one - found.other) <= 0.005 * abs(found.one), (name, found)
