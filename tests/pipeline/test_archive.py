@@ -145,6 +145,7 @@ def test_a_count_that_is_not_reached_cuts_nothing(lake: Path, capsys: pytest.Cap
     ("since", "until", "first", "last"),
     [
         ("3980", None, 298, 300),
+        (None, "1999", 1, 99),
         ("1970-01-01T00:00:03.980+00:00", None, 298, 300),
         (None, "1030", 1, 3),
         ("1970-01-01T00:00:01.015+00:00", "1970-01-01T00:00:01.03+00:00", 2, 3),
@@ -156,6 +157,12 @@ def test_a_range_of_time_is_given_by_moments_or_lamport_times(
     given = [part for name, value in (("--since", since), ("--until", until)) if value for part in (name, value)]
     code, rows, said = asked(lake, capsys, "--channel", "lobby", *given)
     assert (code, places(rows), said) == (0, list(range(first, last + 1)), "")
+
+
+def test_a_range_of_time_cut_by_a_count_says_where_it_goes_on(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows, said = asked(lake, capsys, "--channel", "lobby", "--since", "1500")
+    assert (code, places(rows)) == (0, list(range(50, 150)))
+    assert said == "--count 100 ends it here; what is left: --since 2500\n"
 
 
 def test_nothing_in_the_archive_is_of_the_last_two_hours(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,7 +142,11 @@ def _by_place(archive: Archive, asked: _Stretch) -> int:
 
 def _rows(archive: Archive, asked: _Stretch) -> Iterator[dict[str, Any]]:
     if asked.positions is None:
-        yield from archive.dated(asked.channel, *asked.dated, run_id=asked.run_id, count=asked.most or _COUNT)
+        most = asked.most or _COUNT
+        dated = archive.dated(asked.channel, *asked.dated, run_id=asked.run_id, count=most + 1)
+        yield from dated[:most]
+        if len(dated) > most:
+            say(f"--count {most} ends it here; what is left: --since {dated[most]['lamport']}")
         return
     found = archive.positions(asked.channel, *asked.positions, asked.run_id)
     yield from found if asked.most is None else islice(found, asked.most)
