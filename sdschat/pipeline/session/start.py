@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shlex
 import sys
@@ -19,6 +20,7 @@ from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
 from sdschat.pipeline.session.logs import standard_error_to, tail, write_log4j
 from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.ship import package_root, package_zip
+from sdschat.pipeline.session.trouble import is_of_spark, reason
 from sdschat.pipeline.session.warm import archive_flags
 from sdschat.pipeline.session.where import Kind, Where
 
@@ -49,9 +51,17 @@ def spark(where: Where | None = None) -> Iterator[SparkSession]:
         try:
             yield session
         except Exception as error:
-            if gone := gone_since(chosen):
-                raise PipelineProblem(gone, NO_SPARK) from error
+            if is_of_spark(error):
+                raise _told(error, chosen, log) from error
             raise
+
+
+def _told(error: Exception, where: Where, log: Path) -> PipelineProblem:
+    """Whatever Spark raises is pages long: a person is told the reason, and the log has the rest."""
+    logging.getLogger(__name__).error("Spark failed", exc_info=error)
+    if gone := gone_since(where):
+        return PipelineProblem(gone, NO_SPARK)
+    return PipelineProblem(f"Spark failed: {reason(str(error))}. The details are in {log}.")
 
 
 def _open(where: Where, folder: Path, log: Path) -> SparkSession:

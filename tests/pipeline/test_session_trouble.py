@@ -1,0 +1,57 @@
+"""Of what Spark raises, a person is told the reason in a line."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.session import Where
+from sdschat.pipeline.session.start import _told
+from sdschat.pipeline.session.trouble import is_of_spark, reason
+from tests.needs import needs_module
+
+needs_module("pyspark")
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def failing(batches: Iterator[Any]) -> Iterator[Any]:
+    raise ValueError("there is no such thing")
+
+
+def raised(ask: Any) -> Exception:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  (Spark has many)
+        ask()
+    return caught.value
+
+
+def test_of_a_file_that_is_torn_its_name_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(10).write.parquet(str(tmp_path / "whole"))
+    (file, *_) = sorted((tmp_path / "whole").glob("*.parquet"))
+    (tmp_path / "torn").mkdir()
+    shutil.copy(file, tmp_path / "torn")
+    (tmp_path / "torn" / file.name).write_bytes(file.read_bytes()[:50])
+    error = raised(lambda: spark.read.schema("id BIGINT").parquet(str(tmp_path / "torn")).agg({"id": "sum"}).collect())
+    assert is_of_spark(error)
+    told = _told(error, Where("local[1]"), Path("spark.log"))
+    assert file.name in str(told)
+    assert "\n" not in str(told)
+    assert str(told).endswith("The details are in spark.log.")
+
+
+def test_of_python_on_a_worker_its_last_word_is_told(spark: SparkSession) -> None:
+    error = raised(lambda: spark.range(1).mapInArrow(failing, "id BIGINT").collect())
+    assert is_of_spark(error)
+    assert reason(str(error)) == "ValueError: there is no such thing"
+
+
+def test_what_is_not_of_spark_is_left_as_it_is() -> None:
+    assert not is_of_spark(ValueError("x"))
+    assert not is_of_spark(PipelineProblem("x"))
+    assert not is_of_spark(KeyboardInterrupt())
