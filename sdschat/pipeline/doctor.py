@@ -49,7 +49,7 @@ def ask_there(where: Where, limit: float = LIMIT) -> list[Finding]:
     try:
         must_answer(chosen)
     except PipelineProblem as error:
-        return [Finding(BAD, "there", str(error).partition("; `sdschat pipeline doctor")[0])]
+        return [Finding(BAD, "there", _here(str(error)))]
     answer, found = ask(chosen, limit), []
     if answer.spark:
         found.append(Finding(GOOD, "there", f"{place} answers: Spark {answer.spark}"))
@@ -57,8 +57,13 @@ def ask_there(where: Where, limit: float = LIMIT) -> list[Finding]:
         found.append(Finding(GOOD, "tasks there", f"Python {answer.python}, Spark {answer.executed_by}"))
         found += _of_other_version(answer)
     if answer.problem:
-        found.append(Finding(BAD, "tasks there" if answer.spark else "there", answer.problem))
+        found.append(Finding(BAD, "tasks there" if answer.spark else "there", _here(answer.problem)))
     return found
+
+
+def _here(problem: str) -> str:
+    """Without advice to ask the doctor."""
+    return problem.partition("; `sdschat pipeline doctor")[0]
 
 
 def _of_other_version(answer: Answer) -> Iterator[Finding]:

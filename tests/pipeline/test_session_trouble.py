@@ -11,8 +11,9 @@ import pytest
 
 from sdschat.pipeline.problem import PipelineProblem
 from sdschat.pipeline.session import Where
+from sdschat.pipeline.session.logs import since, size_of
 from sdschat.pipeline.session.start import _told
-from sdschat.pipeline.session.trouble import is_of_spark, reason
+from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason
 from tests.needs import needs_module
 
 needs_module("pyspark")
@@ -49,6 +50,31 @@ def test_of_python_on_a_worker_its_last_word_is_told(spark: SparkSession) -> Non
     error = raised(lambda: spark.range(1).mapInArrow(failing, "id BIGINT").collect())
     assert is_of_spark(error)
     assert reason(str(error)) == "ValueError: there is no such thing"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            'WARN x\nException in thread "main" org.apache.spark.SparkException: no HADOOP_CONF_DIR.\n\tat a.b(c:1)\n',
+            "org.apache.spark.SparkException: no HADOOP_CONF_DIR",
+        ),
+        ("one\n\nInvalid heap\nError: no\nError: fatal\n", "Invalid heap | Error: no | Error: fatal"),
+        ("", ""),
+    ],
+)
+def test_of_a_java_that_ended_it_is_told_what_it_raised_or_else_its_last_lines(said: str, told: str) -> None:
+    assert last_words(said) == told
+
+
+def test_what_earlier_sessions_said_is_not_told_of_this_one(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    assert (size_of(log), since(log, 0)) == (0, "")
+    log.write_text("old: java.io.IOException: before\n")
+    before = size_of(log)
+    with log.open("a") as file:
+        file.write("new\n")
+    assert since(log, before) == "new\n"
 
 
 def test_what_is_not_of_spark_is_left_as_it_is() -> None:

@@ -52,11 +52,18 @@ def standard_error_to(log: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def tail(log: Path, lines: int = 3) -> str:
-    """The last words of a log, on one line, for an error message."""
+def size_of(log: Path) -> int:
     try:
-        text = log.read_text(encoding="utf-8", errors="replace")
+        return log.stat().st_size
+    except OSError:
+        return 0
+
+
+def since(log: Path, place: int) -> str:
+    """What was written behind this place."""
+    try:
+        with log.open("rb") as file:
+            file.seek(place)
+            return file.read().decode(errors="replace")
     except OSError:
         return ""
-    said = [line.strip() for line in text.splitlines() if line.strip()]
-    return " | ".join(said[-lines:])

@@ -17,10 +17,10 @@ from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session.conf import MEANING, configuration, python_there
 from sdschat.pipeline.session.interrupts import interrupts_kept, python_logs_to
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
-from sdschat.pipeline.session.logs import standard_error_to, tail, write_log4j
+from sdschat.pipeline.session.logs import since, size_of, standard_error_to, write_log4j
 from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.ship import package_root, package_zip
-from sdschat.pipeline.session.trouble import is_of_spark, reason
+from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason
 from sdschat.pipeline.session.warm import archive_flags
 from sdschat.pipeline.session.where import Kind, Where
 
@@ -80,11 +80,12 @@ def _open(where: Where, folder: Path, log: Path) -> SparkSession:
         builder = builder.master(where.master)
     for key, value in configuration(where, flags, folder).items():
         builder = builder.config(key, value)
+    before = size_of(log)
     try:
         with standard_error_to(log), _environment(variables):
             return builder.getOrCreate()
     except Exception as error:
-        raise PipelineProblem(_why(where, error, log), NO_SPARK) from error
+        raise PipelineProblem(_why(where, error, log, since(log, before)), NO_SPARK) from error
 
 
 def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | None]]:
@@ -142,15 +143,15 @@ def _set(variables: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def _why(where: Where, error: Exception, log: Path) -> str:
+def _why(where: Where, error: Exception, log: Path, said: str = "") -> str:
     """One line: what failed, the reason in Spark's words, and where the rest is."""
-    reason = " ".join(str(error).split())[:200] or type(error).__name__
-    if "JAVA_GATEWAY_EXITED" in reason:
-        reason = tail(log) or reason
-    if "stopped SparkContext" in reason:  # what Spark says when it has given up
-        reason = "what listens there does not answer as a master of this version of Spark does"
+    why = reason(str(error)) or type(error).__name__
+    if "JAVA_GATEWAY_EXITED" in why:
+        why = last_words(said) or why
+    if "stopped SparkContext" in why:  # what Spark says when it has given up
+        why = "what listens there does not answer as a master of this version of Spark does"
     what = f"Spark at {where.remote or where.master} " if where.remote or where.kind is Kind.CLUSTER else "Spark "
-    return f"{what}could not be started or reached: {reason}. Its log is {log}; `sdschat pipeline doctor` looks closer."
+    return f"{what}could not be started or reached: {why}. Its log is {log}; `sdschat pipeline doctor` looks closer."
 
 
 def _stop(session: SparkSession, where: Where) -> None:

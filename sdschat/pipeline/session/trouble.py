@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_RAISED: Final = re.compile(r"(?:: |Caused by: )?\s*([A-Za-z_][\w.$]*(?:Error|Exception|Problem): .*)")
+_RAISED: Final = re.compile(
+    r"""(?:: |Caused by: |Exception in thread "[^"]*" )?\s*([A-Za-z_][\w.$]*(?:Error|Exception|Problem): .*)"""
+)
 _LONGEST: Final = 400
+_LINES: Final = 3
 _OF_SPARK: Final = frozenset({"py4j", "pyspark", "grpc"})
 
 
@@ -16,5 +19,20 @@ def is_of_spark(error: BaseException) -> bool:
 
 def reason(told: str) -> str:
     """What was raised last."""
-    raised = [found[1] for found in map(_RAISED.match, told.splitlines()) if found]
-    return " ".join((raised[-1] if raised else told.split("Traceback")[0]).split())[:_LONGEST].rstrip(".")
+    return _in_a_line(raised(told) or told.split("Traceback")[0])
+
+
+def raised(told: str) -> str:
+    """As above, with its name; nothing where nothing was raised."""
+    found = [match[1] for match in map(_RAISED.match, told.splitlines()) if match]
+    return found[-1] if found else ""
+
+
+def last_words(told: str) -> str:
+    """Of a program that ended: what was raised, else its last lines."""
+    lines = [line.strip() for line in told.splitlines() if line.strip()]
+    return _in_a_line(raised(told) or " | ".join(lines[-_LINES:]))
+
+
+def _in_a_line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST].rstrip(".")
