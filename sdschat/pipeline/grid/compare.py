@@ -70,8 +70,8 @@ def could_have_found(found: Sequence[Compared]) -> str:
         return "There was nothing in which a difference could have been noticed."
     middle, (worst, name) = shares[len(shares) // 2][0], shares[-1]
     said = (
-        f"a difference of less than {_percent(middle)} would as a rule not have been noticed in half of the figures, and "
-        f"in {name} one of less than {_percent(worst)}. Four times the --seeds halve that."
+        f"a difference of less than {_percent(middle)} would as a rule not have been noticed in half of the figures, "
+        f"and in {name} one of less than {_percent(worst)}. Four times the --seeds halve that."
     )
     if middle > HARDLY:
         return f"That says little, with so few seeds: {said}"

@@ -101,9 +101,13 @@ def _died(runs: Sequence[Run]) -> PipelineProblem:
 def on_spark(session: SparkSession, journal: Path | None, cores: int | None = None) -> Work:
     """One task a run: a range of n rows in n partitions is the only thing that Spark never spreads unevenly."""
 
+    @functools.cache
+    def at_once() -> int:
+        return cores or cores_of(session)
+
     def work(runs: Sequence[Run]) -> Iterator[SimRun]:
         threads = ThreadPoolExecutor(_AT_ONCE)
-        waves = [threads.submit(_wave, session, wave, journal) for wave in _waves(runs, cores or cores_of(session))]
+        waves = [threads.submit(_wave, session, wave, journal) for wave in _waves(runs, at_once())]
         try:
             for wave in as_completed(waves):
                 yield from wave.result()
