@@ -20,6 +20,7 @@ NODES = 100
 NAMES = [f"node{at:03}" for at in range(NODES)]
 WITH_GAPS = NAMES[:4]  # these lack some
 CHANNELS = [f"c{at}" for at in range(10)]
+MEMBERS = "members"  # the folder of who is there, beside the copies
 _STEP = 500  # messages in a transaction
 
 
@@ -71,6 +72,12 @@ def members() -> list[Presence]:
     return [
         Presence(FIELD, channel, name, name, "log", 0, 0, START, 2 * START) for channel in CHANNELS for name in NAMES
     ]
+
+
+def make_members(folder: Path) -> None:
+    """As a file, which is what an audit has."""
+    folder.mkdir()
+    pq.write_table(pa.Table.from_pylist([each._asdict() for each in members()]), folder / "members.parquet")
 
 
 def readings() -> list[Node]:

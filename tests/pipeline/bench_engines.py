@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sdschat.pipeline.schemas import Copy, Presence, ddl
-from tests.pipeline.bench_data import NODES, members
+from tests.pipeline.bench_data import MEMBERS, NODES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +29,7 @@ def of_spark(spark: SparkSession, path: Path) -> Questions:
     from sdschat.pipeline.transforms.fingerprint import divergent, fingerprints, in_buckets
 
     copies = spark.read.schema(ddl(Copy)).parquet(str(path))
-    presences = spark.createDataFrame(members(), ddl(Presence))
+    presences = spark.read.schema(ddl(Presence)).parquet(str(path.parent / MEMBERS))
 
     def differing() -> DataFrame:
         return divergent(fingerprints(copies), presences)

@@ -7,15 +7,42 @@ from typing import TYPE_CHECKING
 
 from sdschat.pipeline.rules import DEFAULT
 from sdschat.pipeline.schemas import AuditMissing, Copy, Event, Fingerprint, Message, Node, Presence, ddl
+from sdschat.pipeline.session import Where
+from sdschat.pipeline.session.warm import warm_up
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import WITH_GAPS, make_messages, members, readings
 from tests.pipeline.bench_engines import LATENCIES, MISSING, STRETCHES, of_duckdb, of_pandas, of_spark
+from tests.pipeline.bench_start import run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FULL = 10_000_000  # rows that the bars are about
 _BARS = {STRETCHES: Bar(5, 8), MISSING: Bar(5, 10), LATENCIES: Bar(7, 10)}
+
+
+# A process in which nothing was done before.
+_WARMED_UP = """
+import sys, time
+from pathlib import Path
+from sdschat.pipeline.session import Where, spark
+from tests.pipeline.bench_engines import STRETCHES, of_spark
+where = Where("local[2]", conf=(("spark.driver.memory", sys.argv[3]),), cache=Path(sys.argv[2]))
+with spark(where) as session:
+    ask = of_spark(session, Path(sys.argv[1])).ask[STRETCHES]
+    began = time.perf_counter()
+    answer = ask()
+    print(time.perf_counter() - began, answer)
+"""
+
+
+def warmed_up(bars: Bars, copies: Path, folder: Path, count: int, memory: str) -> None:
+    """The first question in a session with the class archive."""
+    warm_up(Where("local[2]", cache=folder / "cache"))
+    seconds, answer = run("-c", _WARMED_UP, str(copies), str(folder / "cache"), memory).split()
+    assert int(answer) > 0
+    bar = _BARS[STRETCHES] if count >= FULL else None
+    bars.tell(f"{count:,} rows: {STRETCHES}", "Spark, warmed up", float(seconds), "s", bar)
 
 
 def engines(bars: Bars, spark: SparkSession, copies: Path, count: int, lost: int) -> None:

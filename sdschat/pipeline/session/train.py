@@ -1,39 +1,86 @@
-"""A training run: a little of everything that the pipeline does, so that its classes are in the archive."""
+"""A training run: everything that the pipeline does, on hardly any rows, so that its classes are in the archive."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from sdschat.pipeline.session.start import spark
 from sdschat.pipeline.session.where import Where
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
+
+    from sdschat.pipeline.schemas import Message, Node
+
+_NODES: Final = ("ann", "bob")
+_AT: Final = 1_750_000_000_000
+_IDS: Final = ("first", "second", "third")  # bob does not have the last one
 
 
-def _same(batches: Iterator[Any]) -> Iterator[Any]:
-    yield from batches
+def work(session: SparkSession, folder: Path) -> None:
+    """Leaves a lake behind, whose verdict is that a message is missing."""
+    from sdschat.pipeline import stages
+    from sdschat.pipeline.ingest import ingest
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.report.from_lake import report_data
+    from sdschat.pipeline.schemas import FIELD, Message, Node, ddl
+
+    exports = [_export(folder, node) for node in _NODES]
+    lake = Lake(session, str(folder / "lake"))
+    ingest(lake, exports, FIELD, _AT)
+    lake.append(Message, session.createDataFrame([_held(node, at) for node, at in _copies()], ddl(Message)))
+    lake.append(Node, session.createDataFrame([_said(node) for node in _NODES], ddl(Node)))
+    stages.refine(lake)
+    stages.consolidate(lake)
+    stages.audit(lake)
+    stages.metrics(lake)
+    report_data(lake, _AT)
 
 
-def _work(session: SparkSession, folder: str) -> None:
-    from pyspark.sql import functions as f
+def _copies() -> list[tuple[str, int]]:
+    return [(node, at) for node in _NODES for at in range(len(_IDS)) if (node, at) != (_NODES[1], len(_IDS) - 1)]
 
-    rows = session.range(1000).withColumn("node", f.concat(f.lit("n"), f.col("id") % 7))
-    rows.write.mode("overwrite").partitionBy("node").parquet(f"{folder}/rows")
-    back: DataFrame = session.read.parquet(f"{folder}/rows")
-    by_node = back.groupBy("node").agg(f.count("*").alias("n"), f.bit_xor(f.xxhash64("id")).alias("x"))
-    joined = back.join(f.broadcast(by_node), "node").orderBy("id")
-    joined.mapInArrow(_same, joined.schema).agg(f.percentile("id", f.array(f.lit(0.5), f.lit(0.9)))).collect()
-    joined.dropDuplicates(["node"]).write.mode("overwrite").json(f"{folder}/json")
+
+def _export(folder: Path, node: str) -> Path:
+    """The journal of a node, as `sdschat log --journal` writes it."""
+    from sdschat.store.journal import JournalRow, json_lines
+
+    told = [
+        JournalRow(event, "lobby", _AT + at, at, _IDS[at], _NODES[0], _AT + at, deps=(), cause=cause, node=node,
+                   boot=f"boot of {node}", seq=seq)
+        for seq, (at, event, cause) in enumerate(
+            (at, *(("sent", "message") if node == _NODES[0] else ("delivered", "live")))
+            for owner, at in _copies() if owner == node
+        )
+    ]  # fmt: skip
+    path = folder / f"{node}.jsonl"
+    path.write_text("".join(f"{line}\n" for line in json_lines(told)), encoding="utf-8")
+    return path
+
+
+def _held(node: str, at: int) -> Message:
+    from sdschat.pipeline.schemas import FIELD, Message
+
+    own = node == _NODES[0]
+    return Message(
+        FIELD, node, "lobby", _IDS[at], _AT + at, _NODES[0], (), own, "live", _AT + at, _NODES[0], "a text", _AT + at,
+        "acked" if own else None, "d", 9, 1, 1, 1, 1, b"packet", None, False, 1, _AT,
+    )  # fmt: skip
+
+
+def _said(node: str) -> Node:
+    from sdschat.pipeline.schemas import FIELD, Node
+
+    count = sum(owner == node for owner, _ in _copies())
+    return Node(FIELD, node, "lobby", 1, _AT, node, 0, count, "", count, "", f"{node}.db")
 
 
 def main(folder: str) -> None:
-    with TemporaryDirectory() as scratch, spark(Where("local[1]", cache=Path(folder))) as session:
-        _work(session, scratch)
+    with TemporaryDirectory() as scratch, spark(Where("local[2]", cache=Path(folder))) as session:
+        work(session, Path(scratch))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from sdschat.pipeline.session.where import Where
 
 _TRAINING: Final = "SDSCHAT_TRAINING_ARCHIVE"
 _QUIET: Final = ("-Xlog:disable", "-Xlog:all=off")
-_LONGEST: Final = 300
+_LONGEST: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,8 @@ def warm_up(where: Where) -> Warmed:
     environ.pop("SPARK_REMOTE", None)
     command = [sys.executable, "-m", "sdschat.pipeline.session.train", str(folder)]
     done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=_LONGEST)
-    if not fresh.exists():
+    if done.returncode or not fresh.exists():
+        fresh.unlink(missing_ok=True)  # of half a run it would lack what came after
         said = " ".join((done.stderr or done.stdout).split())[-200:]
         raise PipelineProblem(f"the class archive was not made: {said or 'the training run left none'}.", NO_SPARK)
     fresh.replace(archive)

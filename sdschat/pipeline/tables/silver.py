@@ -71,5 +71,5 @@ class Fingerprint(NamedTuple):
     bucket: int  # lamport >> k
     k: int
     n: int
-    x1: int  # exclusive or of 64-bit hashes of (Lamport, id, digest)
-    x2: int  # the same, under another seed
+    x1: int  # exclusive or of 64-bit hashes of all but the content
+    x2: int  # the same with the content

@@ -13,13 +13,13 @@ from sdschat.pipeline.transforms.consolidate import K
 def fingerprints(copies: DataFrame, k: int = K) -> DataFrame:
     """Copy -> Fingerprint. Those of two disjoint sets of copies add up: n by sum, x1 and x2 by exclusive or.
 
-    x1 is over all but the content, x2 over the content: of a node with only a journal there is none to compare.
+    x1 is over all but the content, x2 over the content too: of a node with only a journal there is none to compare.
+    Ids are long, and hashing them is most of the work: it is done once.
     """
-    placed = copies.withColumn("bucket", bucket(F.col("lamport"), k))
     whole = F.xxhash64("lamport", "message_id", "sender", "deps", F.coalesce("damage", F.lit("")))
-    content = F.xxhash64(F.lit("content"), "digest", "message_id", "lamport")
-    found = placed.groupBy(*MEMBER, "bucket").agg(
-        F.count("*").alias("n"), F.bit_xor(whole).alias("x1"), F.bit_xor(content).alias("x2")
+    hashed = copies.select(*MEMBER, bucket(F.col("lamport"), k).alias("bucket"), whole.alias("whole"), "digest")
+    found = hashed.groupBy(*MEMBER, "bucket").agg(
+        F.count("*").alias("n"), F.bit_xor("whole").alias("x1"), F.bit_xor(F.xxhash64("whole", "digest")).alias("x2")
     )
     return table(found.withColumn("k", F.lit(k).cast("long")), Fingerprint)
 

@@ -1,0 +1,28 @@
+"""The training run for the class archive does what the commands do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.needs import needs_module
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+needs_module("pyspark")
+needs_module("pyarrow")
+
+
+def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_path: Path) -> None:
+    from sdschat.pipeline.lake import PLACES, Lake
+    from sdschat.pipeline.results import audit_of
+    from sdschat.pipeline.schemas import MetricsDelivery
+    from sdschat.pipeline.session.train import work
+
+    work(spark, tmp_path)
+    lake = Lake(spark, str(tmp_path / "lake"))
+    found = audit_of(lake)
+    assert [(row.node, row.message_id) for row in found.missing] == [("bob", "third")]
+    assert lake.read(MetricsDelivery).count() == 1
+    assert {place.split("/")[0] for place in PLACES.values()} <= {path.name for path in (tmp_path / "lake").iterdir()}
