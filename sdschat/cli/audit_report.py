@@ -51,7 +51,7 @@ def lines(found: Audit, most: int | None) -> Iterator[str]:
     of = by_channel(found)
     shown = found.channels
     if most is not None and len(shown) > most:
-        shown = sorted(shown, key=lambda row: row.converged)[:most]
+        shown = [row for row in shown if not row.converged][:most]
     for channel in shown:
         yield from _channel_lines(channel, of(channel), named, most)
     yield from _other_channels(found.channels, shown)
@@ -94,12 +94,13 @@ def by_channel(found: Audit) -> Callable[[AuditChannel], OfChannel]:
 
 def _other_channels(channels: Sequence[AuditChannel], shown: Sequence[AuditChannel]) -> Iterator[str]:
     """Those for which there is no room."""
+    more = "more " if shown else ""
     agree = sum(row.converged for row in channels) - sum(row.converged for row in shown)
     differ = len(channels) - len(shown) - agree
     if differ:
-        yield f"… in {counted(differ, 'more channel', 'more channels')} they do not agree{_ALL}"
+        yield f"… in {counted(differ, f'{more}channel', f'{more}channels')} they do not agree{_ALL}"
     if agree:
-        yield f"… in {counted(agree, 'more channel', 'more channels')} everybody agrees{_ALL}"
+        yield f"… in {counted(agree, f'{more}channel', f'{more}channels')} everybody agrees{_ALL}"
 
 
 def _channel_lines(channel: AuditChannel, of: OfChannel, named: Named, most: int | None) -> Iterator[str]:

@@ -149,12 +149,16 @@ def test_of_many_nodes_that_differ_the_first_are_listed_and_the_others_counted()
     assert "  … 5 more nodes agree; --all lists them" in said
 
 
-def test_of_many_channels_those_that_differ_are_told_first() -> None:
+def test_of_many_channels_only_those_that_differ_are_told() -> None:
     agreed, wrong = many(0, 2), many(1, 1)
     channels = [agreed.channels[0]._replace(run_id=f"run{number}") for number in range(30)] + wrong.channels
     said = list(lines(Audit(channels, wrong.nodes, wrong.missing, [], []), 20))
     assert said[2].startswith("lobby: 2 nodes and 3 messages; the nodes do not agree")
-    assert said[-1] == "… in 11 more channels everybody agrees; --all lists them"
+    assert sum("messages; " in line for line in said[1:]) == 1
+    assert said[-1] == "… in 30 more channels everybody agrees; --all lists them"
+    assert list(lines(Audit(channels[:-1], [], [], [], []), 20))[1:] == [
+        "", "… in 30 channels everybody agrees; --all lists them",
+    ]  # fmt: skip
 
 
 def test_an_empty_file_is_said_to_be_empty(field: Path, tmp_path: Path) -> None:
