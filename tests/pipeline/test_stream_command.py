@@ -13,6 +13,9 @@ import pytest
 from sdschat.cli.problem import Problem
 from sdschat.cli.spark.recording import Recording, recording
 from sdschat.cli.spark.stream import reason
+from sdschat.cli.spark.watching import batch_line
+from sdschat.cli.text import moment
+from sdschat.pipeline.stream.parts import Counted
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL
 from tests.cli.processes import run as run_process
@@ -98,6 +101,11 @@ def test_where_spark_is_ended_too_a_batch_that_was_broken_off_does_not_count(tmp
     assert (code, said[-1], count) == (
         0, "stopped at once; a batch that was going on counts when it is done again; the same command goes on", 0,
     )  # fmt: skip
+
+
+def test_a_line_says_what_a_batch_brought_and_what_of_it_could_not_be_taken() -> None:
+    came = Counted(segments=1, events=2_000, packets=0, refused=3, at_ms=0, took_ms=1_230)
+    assert batch_line(7, came) == f"{moment(0)} batch 7: 1 segment, 2,000 events, 0 packets, 3 refused, 1.2 s"
 
 
 @pytest.mark.parametrize(

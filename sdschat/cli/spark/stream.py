@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -69,8 +70,9 @@ def command(
         session = stack.enter_context(spark(where))
         asked = stack.enter_context(asked_to_end())
         with _told(asked):
+            so_far = channels_now(session, root) if sys.stderr.isatty() else []
             query = start(session, str(segments.absolute()), root, run_id, pause, once, most)
-            watch = Watch(query, Totals(session, root), f"waiting for segments in {segments}")
+            watch = Watch(query, Totals(session, root), so_far, f"waiting for segments in {segments}")
             watch.until(asked, taps)
             if asked.is_set():
                 watch.finish()

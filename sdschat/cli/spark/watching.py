@@ -6,11 +6,11 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.cli.options import say
 from sdschat.cli.spark.recording import Recording
-from sdschat.cli.text import counted, moment, parse_moment, safe
+from sdschat.cli.text import counted, moment, safe
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -22,20 +22,12 @@ _LOOK: Final = 1.0  # seconds
 _MOMENT: Final = 0.1
 
 
-class Done(NamedTuple):
-    """A batch of which Spark says that it is done."""
-
-    number: int
-    at: str
-    seconds: float
-
-
 class Watch:
     """A table that is kept up to date where somebody watches; elsewhere a line for each batch."""
 
-    def __init__(self, query: Any, totals: Totals, before: str) -> None:
-        self._query, self._totals, self._before = query, totals, before
-        self._told = -1  # the last batch
+    def __init__(self, query: Any, totals: Totals, so_far: Sequence[ChannelNow], before: str) -> None:
+        self._query, self._totals, self._so_far, self._before = query, totals, so_far, before
+        self._told: int | None = None  # the last batch
 
     def until(self, asked: threading.Event, taps: Sequence[Recording]) -> None:
         """Until it ends or is asked to."""
@@ -60,6 +52,8 @@ class Watch:
         from rich.live import Live
 
         with Live(safe(self._before), console=Console(stderr=True), auto_refresh=False, transient=True) as live:
+            if self._so_far:
+                _show(live, table(self._so_far), safe(self._before))
             yield live
 
     def finish(self) -> None:
@@ -76,34 +70,39 @@ class Watch:
         return bool(self._query.status["isTriggerActive"])
 
     def _last(self) -> int:
-        return max((done.number for done in self._done()), default=-1)
-
-    def _done(self) -> list[Done]:
-        """Batches that had segments, of late."""
-        return [
-            Done(
-                int(each["batchId"]), moment(parse_moment(each["timestamp"], 0)),
-                each["durationMs"].get("triggerExecution", 0) / 1_000,
-            )
-            for each in self._query.recentProgress
-            if each["numInputRows"]
-        ]  # fmt: skip
+        """The last batch that is done. Where nothing came Spark names the one that is to be next."""
+        last = self._query.lastProgress
+        if last is None:
+            return -1
+        return int(last["batchId"]) - (0 if last["numInputRows"] else 1)
 
     def _tell(self, live: Live | None) -> None:
-        new = [done for done in self._done() if done.number > self._told]
-        if not new:
+        last = self._last()
+        if self._told is None and last >= 0:
+            self._told = int(self._query.recentProgress[0]["batchId"]) - 1  # what was before this start was told then
+        if self._told is None or last <= self._told:
             return
-        self._told = new[-1].number
+        lines = [batch_line(each, self._totals.counted(each)) for each in range(self._told + 1, last + 1)]
+        self._told = last
         if live is not None:
-            live.update(table(self._totals.up_to(self._told), self._line(new[-1])), refresh=True)
+            _show(live, table(self._totals.up_to(last)), lines[-1])
             return
-        for done in new:
-            say(self._line(done))
+        for line in lines:
+            say(line)
 
-    def _line(self, done: Done) -> str:
-        taken = self._totals.taken(done.number)
-        what = f"{came(taken)}, " if taken is not None else ""
-        return f"{done.at} batch {done.number}: {what}{done.seconds:.1f} s"
+
+def batch_line(number: int, came: Counted | None) -> str:
+    if came is None:
+        return f"batch {number}"
+    parts = [counted(came.segments, "segment"), counted(came.events, "event"), counted(came.packets, "packet")]
+    parts += [f"{came.refused:,} refused"] if came.refused else []
+    return f"{moment(came.at_ms)} batch {number}: {', '.join(parts)}, {came.took_ms / 1000:.1f} s"
+
+
+def _show(live: Live, shown: Any, line: str) -> None:
+    from rich.console import Group
+
+    live.update(Group(shown, line), refresh=True)
 
 
 def of_spark(error: Exception) -> bool:
@@ -113,15 +112,10 @@ def of_spark(error: Exception) -> bool:
     return isinstance(error, (PySparkException, OSError)) or type(error).__module__.startswith("py4j.")
 
 
-def came(taken: Counted) -> str:
-    parts = [counted(taken.segments, "segment"), counted(taken.events, "event"), counted(taken.packets, "packet")]
-    return ", ".join([*parts, *([f"{taken.refused:,} refused"] if taken.refused else [])])
-
-
-def table(channels: Sequence[ChannelNow], caption: str | None = None) -> Any:
+def table(channels: Sequence[ChannelNow]) -> Any:
     from rich.table import Table
 
-    found = Table("channel", "packets", "bytes", "nodes", "messages", "logs", title="stream", caption=caption)
+    found = Table("channel", "packets", "bytes", "nodes", "messages", "logs", title="stream")
     for row in channels:
         messages = f"{row.most:,}" if row.fewest == row.most else f"{row.fewest:,} to {row.most:,}"
         state = "alike" if row.alike else "differ" if row.nodes else "not known"

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from sdschat.pipeline.lake import own_folder
 from sdschat.pipeline.schemas import Fingerprint, Journal, Packet
-from sdschat.pipeline.stream.parts import FOLDER, Parts
+from sdschat.pipeline.stream.parts import Parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-__all__ = ["FOLDER", "at_once", "do_batch", "local_path", "take_in"]
 
 
 def do_batch(files: DataFrame, batch: int, lake: str, run_id: str) -> None:

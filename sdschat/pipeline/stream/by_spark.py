@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sdschat.pipeline.schemas import Fingerprint, Journal, Packet, Quarantine
-from sdschat.pipeline.stream.parts import Counted, Held, Parts, spans_before
+from sdschat.pipeline.stream.parts import Held, Parts, now_ms, spans_before
 from sdschat.pipeline.stream.seen import (
     Span,
     Spans,
@@ -33,6 +33,7 @@ def take_in(parts: Parts, paths: Sequence[str], batch: int, run_id: str) -> None
     from sdschat.pipeline.sources.staged import load, of_table
     from sdschat.pipeline.transforms.kept import keeping
 
+    began = now_ms()
     parts.begin(batch)
     with keeping() as keep:
         rows = keep(load(parts.spark, paths, (Packet, Journal, Quarantine), run_id, 0))
@@ -53,7 +54,7 @@ def take_in(parts: Parts, paths: Sequence[str], batch: int, run_id: str) -> None
             parts.put(Quarantine, batch, bad)
             refused = bad.count()
     parts.keep(Span, batch, now)
-    parts.keep(Counted, batch, [Counted(len(paths), events, told, refused)])
+    parts.count(batch, began, len(paths), events, told, refused)
 
 
 def _take_journal(parts: Parts, batch: int, journal: DataFrame, few: bool, keep: Keep) -> None:

@@ -15,7 +15,7 @@ from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Packet, Quarant
 from sdschat.pipeline.sources.batch import arrow_schema, rows_of, table_of
 from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.file_batches import Memory, file_batches
-from sdschat.pipeline.stream.parts import Counted, Held, spans_before
+from sdschat.pipeline.stream.parts import Held, now_ms, spans_before
 from sdschat.pipeline.stream.parts_here import PartsHere
 from sdschat.pipeline.stream.seen import Span, Spans, Whose, parts_before, parts_to_take_over, together, unseen_at
 from sdschat.pipeline.stream.tables import KEYS_OF_ROWS, Activity, Traffic, activity, prints, traffic
@@ -41,6 +41,7 @@ def _size(path: str) -> int:
 
 
 def take_in(parts: PartsHere, paths: Sequence[str], batch: int, run_id: str) -> None:
+    began = now_ms()
     parts.begin(batch)
     rows = _read(paths, run_id)
     known = spans_before(parts, batch)
@@ -53,8 +54,7 @@ def take_in(parts: PartsHere, paths: Sequence[str], batch: int, run_id: str) -> 
     if packets.num_rows:
         parts.put(Traffic, batch, traffic(parts.of_batches(Packet, [batch]).coalesce(1)))
     parts.keep(Span, batch, together(known, events | told))
-    taken = Counted(len(paths), journal.num_rows, packets.num_rows, rows[Quarantine].num_rows)
-    parts.keep(Counted, batch, [taken])
+    parts.count(batch, began, len(paths), journal.num_rows, packets.num_rows, rows[Quarantine].num_rows)
 
 
 def _read(paths: Iterable[str], run_id: str) -> dict[type, pyarrow.Table]:

@@ -31,7 +31,7 @@ class Totals:
         self._logs: dict[tuple[str, str], tuple[int, int, int]] = defaultdict(lambda: (0, 0, 0))
         self._batches: int | None = None  # that are in it
 
-    def taken(self, batch: int) -> Counted | None:
+    def counted(self, batch: int) -> Counted | None:
         """What came with it; nothing where it is not whole."""
         found: list[Counted] = self._parts.rows(Counted, batch)
         return found[0] if found else None

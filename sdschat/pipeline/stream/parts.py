@@ -7,6 +7,7 @@ from the moment at which its row in `Counted` is there, which is written last: u
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -37,6 +38,12 @@ class Counted(NamedTuple):
     events: int
     packets: int
     refused: int
+    at_ms: int  # when that was
+    took_ms: int
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 class Parts:
@@ -81,6 +88,11 @@ class Parts:
         """It does not count any more, where it was done but not written down as done."""
         if self.there(Counted, batch):
             self.keep(Counted, batch, [])
+
+    def count(self, batch: int, began_ms: int, segments: int, events: int, packets: int, refused: int) -> None:
+        """From now on it counts."""
+        now = now_ms()
+        self.keep(Counted, batch, [Counted(segments, events, packets, refused, now, now - began_ms)])
 
     def _path(self, of: type) -> str:
         return f"{self.root}/{of.__name__.lower()}"
