@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -62,6 +63,7 @@ def _of_rows(table: type, rows: Sequence[Any]) -> Batch:
     return batch_of(table, len(rows), **dict(zip(columns(table), zip(*rows, strict=True), strict=True)))
 
 
+@functools.cache
 def arrow_schema(table: type) -> pyarrow.Schema:
     return pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(table).items()])
 
