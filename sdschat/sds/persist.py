@@ -11,7 +11,7 @@ from typing import TypeVar
 from sdschat.sds.fresh import Fresh
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.incoming import Held
-from sdschat.sds.limits import RECENT_WINDOW
+from sdschat.sds.limits import BUFFERED_PER_CHANNEL, FRESH_KEPT, RECENT_WINDOW
 from sdschat.sds.rows import FROM_STORE, ChannelRow, Drop, HeldRow, HintRow, LogRow, PeerRow, Put, Row, Snapshot, Table
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
@@ -111,10 +111,16 @@ def _do_not_count(s: ChannelState, away: int) -> None:
 def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
     since = s.now.wall - s.config.push_grace
     came = [(row.received_at, row.message.message_id) for row in rows if _may_be_fresh(row, since)]
-    for entry in s.history.recently_added(RECENT_WINDOW):
+    old = 0
+    for entry in reversed(s.history.recently_added(FRESH_KEPT)):
         found = s.history.row(entry.message_id)
-        if found is not None and _may_be_fresh(found, since):
+        if found is None:
+            continue
+        if _may_be_fresh(found, since):
             came.append((found.received_at, entry.message_id))
+        old += found.received_at <= since
+        if old > BUFFERED_PER_CHANNEL:  # more than can have waited, to be put into the log after what came later
+            break
     s.fresh = Fresh((past_mono(s.now, at), message_id) for at, message_id in sorted(came))
 
 

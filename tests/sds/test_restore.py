@@ -11,6 +11,7 @@ from sdschat.sds.config import DEMO, Config
 from sdschat.sds.events import DependenciesLost, RepairResponded
 from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.values import Now
+from sdschat.sim.tight import limits
 from tests.sds.group import QUIET, START, Flight, Group, Node, forge
 from tests.sds.machine import outcome
 
@@ -168,3 +169,14 @@ def test_who_is_charged_for_what_was_dropped_is_the_same_after_a_restart(restart
         group.crash("a")
     group.give("a", forge("z", "its parent", now + 1))
     assert group["a"].channel.state.requests.missing["dropped"].blamed == "d"
+
+
+def test_what_came_just_now_is_known_after_a_restart_even_where_it_is_more_than_the_recent_window() -> None:
+    """Otherwise it would be pushed to those to whom it is still on its way."""
+    group = Group("a", settle=2000)
+    with limits((("RECENT_WINDOW", 8),)):
+        for number in range(30):
+            group.give("a", forge("b", f"n{number:02}", group.now.wall + number))
+        before = set(group["a"].channel.state.fresh)
+        group.crash("a")
+        assert set(group["a"].channel.state.fresh) == before == {f"n{number:02}" for number in range(30)}
