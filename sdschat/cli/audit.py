@@ -42,7 +42,8 @@ def command(
       sdschat audit field/*.db --report report.html
 
     Databases are only read, and their nodes may be running. Exit code 0: they agree; 1: they do not, and the output
-    says which node, which message, and where in the log; 5: a database cannot be read.
+    says which node, which message, and where in the log; 5: a database cannot be read. A damaged search index is told;
+    no message depends on it, and it changes no verdict.
     """
     from sdschat.cli.audit_report import as_object
     from sdschat.pipeline.collector import no_collection
@@ -57,7 +58,8 @@ def command(
     if as_json:
         import json
 
-        click.echo(json.dumps(as_object(found.audit, found.quarantine), separators=(",", ":")))
+        told = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
+        click.echo(json.dumps(told, separators=(",", ":")))
     else:
         _tell(found, None if everything else SHOWN)
     code = exit_code(found.audit, found.quarantine)
@@ -67,7 +69,7 @@ def command(
 
 
 def _tell(found: Comparison, most: int | None) -> None:
-    from sdschat.cli.audit_report import closer_lines, lines, refused_lines
+    from sdschat.cli.audit_report import closer_lines, lines, refused_lines, unsearchable_lines
 
     places = {
         (row.run_id, row.channel, row.node): str(found.paths[row.node])
@@ -77,6 +79,7 @@ def _tell(found: Comparison, most: int | None) -> None:
     for line in (
         *lines(found.audit, most),
         *refused_lines(found.quarantine, most),
+        *unsearchable_lines(found.unsearchable, most),
         *closer_lines(found.audit, places, most),
     ):
         click.echo(line)

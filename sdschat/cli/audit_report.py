@@ -20,6 +20,8 @@ from sdschat.pipeline.schemas import (
 from sdschat.pipeline.verdict import AGREES, channel_sentence, counted, first_rows, node_words, sentence
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sdschat.pipeline.reference.audit import Audit
 
 Named = Callable[[str], str]  # a participant's id, as it is shown
@@ -167,6 +169,12 @@ def _journal_lines(audit: Audit, named: Named) -> Iterator[str]:
 
 def refused_lines(rows: Iterable[Quarantine], most: int | None) -> Iterator[str]:
     return _cut([f"not read: {refused_where(row)}: {safe(row.reason)}" for row in rows], most)
+
+
+def unsearchable_lines(paths: Iterable[Path], most: int | None) -> Iterator[str]:
+    """Databases whose search index alone is damaged, or besides."""
+    said = "the search index is damaged, on which no message depends; searches there may find too little"
+    return _cut([f"{safe(str(path))}: {said}" for path in paths], most)
 
 
 def refused_where(row: Quarantine) -> str:

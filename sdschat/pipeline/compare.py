@@ -12,6 +12,7 @@ from sdschat.pipeline.processes import processors, side_by_side
 from sdschat.pipeline.reference.audit import Audit, judge
 from sdschat.pipeline.reference.conform import Channel, Silver, conform, latest_nodes
 from sdschat.pipeline.reference.consolidate import canonical
+from sdschat.pipeline.reference.searching import search_is_damaged
 from sdschat.pipeline.reference.several import logs_that_count
 from sdschat.pipeline.reference.sound import Memory, Sound, read_sound
 from sdschat.pipeline.reference.taken import Row, Taken
@@ -31,28 +32,30 @@ class Comparison(NamedTuple):
     log: list[Log]
     audit: Audit
     paths: dict[str, Path]  # node: where its database is
+    unsearchable: list[Path]  # databases that could be read, but for what they are searched by
 
 
 def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
     """Sound databases are taken by the column, and all others row by row."""
     readings = _readings(paths, read_ms)
-    sound = _sound(readings)
+    sound, unsearchable = _sound(readings)
     rows = logs_that_count(_row_by_row(readings, sound))
     taken = Taken()
     for each in readings:
         taken.take(rows.get(each, ()))
     heard = testimony(conform(taken, rules))
     every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
-    return _judged(_together(heard, sound.values(), latest_nodes(every)), taken, rules)
+    return _judged(_together(heard, sound.values(), latest_nodes(every)), taken, rules, unsearchable)
 
 
 def compare_rows(paths: Iterable[Path], read_ms: int, rules: Rules) -> tuple[Comparison, Silver]:
     """The same with all rows, for whoever wants figures too."""
-    taken = Taken()
-    for rows in logs_that_count({each: list(read_database(each)) for each in _readings(paths, read_ms)}).values():
+    taken, readings = Taken(), _readings(paths, read_ms)
+    for rows in logs_that_count({each: list(read_database(each)) for each in readings}).values():
         taken.take(rows)
     silver = conform(taken, rules)
-    return _judged(testimony(silver), taken, rules), silver
+    unsearchable = [each.path for each in readings if search_is_damaged(each.path)]
+    return _judged(testimony(silver), taken, rules, unsearchable), silver
 
 
 def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
@@ -60,17 +63,19 @@ def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
     return [Reading(FIELD, path, read_ms, memory) for path in paths]
 
 
-def _sound(readings: list[Reading]) -> dict[Reading, Sound]:
+def _sound(readings: list[Reading]) -> tuple[dict[Reading, Sound], list[Path]]:
+    """And which cannot be searched."""
     portions = _portions(readings)
-    found: dict[Reading, Sound | None] = {}
-    for portion, answer in zip(portions, side_by_side(_read_sound, portions), strict=True):
+    found: dict[Reading, tuple[Sound | None, bool]] = {}
+    for portion, answer in zip(portions, side_by_side(_look, portions), strict=True):
         found.update(zip(portion, answer, strict=True))
-    return {each: sound for each in readings if (sound := found[each]) is not None}
+    sound = {each: one for each in readings if (one := found[each][0]) is not None}
+    return sound, [each.path for each in readings if found[each][1]]
 
 
-def _read_sound(readings: Sequence[Reading]) -> list[Sound | None]:
+def _look(readings: Sequence[Reading]) -> list[tuple[Sound | None, bool]]:
     memory = Memory()
-    return [read_sound(each, memory) for each in readings]
+    return [(read_sound(each, memory), search_is_damaged(each.path)) for each in readings]
 
 
 def _portions(readings: list[Reading]) -> list[list[Reading]]:
@@ -124,10 +129,12 @@ def _together(heard: Testimony, sound: Iterable[Sound], nodes: list[Node]) -> Te
     return Testimony(in_order, nodes, sorted(set(declared)), sorted(journals))
 
 
-def _judged(said: Testimony, taken: Taken, rules: Rules) -> Comparison:
+def _judged(said: Testimony, taken: Taken, rules: Rules, unsearchable: list[Path]) -> Comparison:
     log = canonical({channel: [each.held for each in there] for channel, there in said.there.items()})
     where = {node.node: Path(node.source) for node in said.nodes}
-    return Comparison(said.there, taken.quarantine, log, judge(said, log, rules), where)
+    unread = {row.source for row in taken.quarantine if not row.place}
+    left = [path for path in unsearchable if str(path) not in unread]
+    return Comparison(said.there, taken.quarantine, log, judge(said, log, rules), where, left)
 
 
 def databases(sources: Iterable[Path]) -> list[Path]:
