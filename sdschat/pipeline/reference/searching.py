@@ -3,13 +3,12 @@ who searches there would be told less than there is."""
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sdschat.store.connection import open_reader
-from sdschat.store.errors import StoreError
+from sdschat.store.errors import StoreDamaged, StoreError, told_plainly
 
 # The tables that SQLite keeps the index in; `data` has the words, and in its first row how many there are.
 _TABLES: Final = ("data", "idx", "docsize", "config")
@@ -17,24 +16,24 @@ _TOTALS: Final = "SELECT block FROM search_data WHERE id = 1"
 # Parts of the index to which no search finds its way.
 _LOST: Final = "SELECT EXISTS (SELECT id >> 37 FROM search_data WHERE id > 10 EXCEPT SELECT segid FROM search_idx)"
 _LAST: Final = 9  # bytes in the longest number
-_KIND: Final = 0xFF  # what more there is in a code says where it happened
-_NO_INDEX: Final = ("invalid fts5 file format", "vtable constructor failed", "no such fts5 table")
 
 
 def search_is_damaged(path: Path) -> bool:
     """Looks at the pages of the index, and counts the words in it. That finds what disks do, which is to lose or alter
     whole pages; a single letter altered in a word only its node finds, which compares the index with the texts."""
     try:
-        with closing(open_reader(path)) as connection:
-            return not _is_whole(connection)
-    except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", 0)
-        return code & _KIND == sqlite3.SQLITE_CORRUPT or str(error).startswith(_NO_INDEX)
+        connection = open_reader(path)
     except StoreError:  # whoever reads it says so
         return False
+    with closing(connection):
+        try:
+            with told_plainly(path):
+                return not _is_whole(connection)
+        except StoreError as error:
+            return isinstance(error, StoreDamaged)
 
 
-def _is_whole(connection: sqlite3.Connection) -> bool:
+def _is_whole(connection: Any) -> bool:
     connection.execute("BEGIN")  # its node may be writing
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'").fetchone():
         return True
@@ -46,7 +45,7 @@ def _is_whole(connection: sqlite3.Connection) -> bool:
     return _counted(connection) == _claimed(connection)
 
 
-def _counted(connection: sqlite3.Connection) -> tuple[int, int]:
+def _counted(connection: Any) -> tuple[int, int]:
     """Texts, and words in all of them, by reading all of the index."""
     # A table in memory, as all that it can be here: the file was opened for reading.
     connection.execute("PRAGMA query_only = OFF")
@@ -56,7 +55,7 @@ def _counted(connection: sqlite3.Connection) -> tuple[int, int]:
     return texts, words
 
 
-def _claimed(connection: sqlite3.Connection) -> tuple[int, int] | None:
+def _claimed(connection: Any) -> tuple[int, int] | None:
     """The same, as the index has it written down, if it is anything that it could have written."""
     found = connection.execute(_TOTALS).fetchone()
     block = found[0] if found else b""
