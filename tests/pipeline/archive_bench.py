@@ -35,6 +35,7 @@ from tests.pipeline.bench_bars import Bar, Bars
 _CHANNEL = "lobby"
 _FIRST, _STEP = 1_000_000, 500  # Lamport times
 _PAGE = 100
+_REPLAYED = 1_000_000  # from the beginning of the log, each with its packet
 FULL, PACKET, LOOKUPS = 5_000_000, 400, 200  # messages that the bars are about, bytes of each packet, look-ups
 
 
@@ -133,6 +134,7 @@ def report(folder: Path, messages: Messages, lookups: int, bars: Bars) -> None:
     _tell(bars, "by id", measure(by_id, numbers), bar)
     _tell(bars, f"{_PAGE} by position", measure(by_position, places), bar)
     _tell(bars, f"{_PAGE} by Lamport time", measure(by_date, places), bar)
+    _replay(archive, min(count, _REPLAYED), bars, full=count >= FULL)
     archive.close()
     got = measure(lambda number: _command(folder, messages, number), numbers[:5])
     _tell(bars, "sdschat pipeline get ID", got, None)
@@ -153,6 +155,13 @@ def _command(folder: Path, messages: Messages, number: int) -> None:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for place in (BY_ID, BY_PLACE) for path in (folder / place).glob("*.parquet"))
+
+
+def _replay(archive: Archive, count: int, bars: Bars, full: bool) -> None:
+    bar = Bar(11, 100_000, "rows/s", least=True) if full else None
+    with bars("archive, replay in the order of the log", "pyarrow", count, bar):
+        found = sum(len(row["raw"]) > 0 for row in archive.positions(_CHANNEL, 1, count))
+    assert found == count
 
 
 def _tell(bars: Bars, what: str, found: tuple[Any, Any], bar: Bar | None) -> None:
