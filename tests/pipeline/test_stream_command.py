@@ -15,6 +15,7 @@ from sdschat.cli.spark.recording import Recording, recording
 from sdschat.cli.spark.stream import reason
 from sdschat.cli.spark.watching import batch_line
 from sdschat.cli.text import moment
+from sdschat.pipeline.alone import alone
 from sdschat.pipeline.stream.parts import Counted
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL
@@ -101,6 +102,14 @@ def test_where_spark_is_ended_too_a_batch_that_was_broken_off_does_not_count(tmp
     assert (code, said[-1], count) == (
         0, "stopped at once; a batch that was going on counts when it is done again; the same command goes on", 0,
     )  # fmt: skip
+
+
+def test_a_second_stream_into_the_same_lake_is_refused(tmp_path: Path) -> None:
+    for name in ("segments", "lake"):
+        (tmp_path / name).mkdir()
+    with alone(tmp_path / "lake" / ".stream.lock", ""):
+        done = run_process(tmp_path, "pipeline", "stream", "segments", "--lake", "lake", "--once")
+    assert (done.returncode, "another stream is writing to" in done.stderr) == (1, True)
 
 
 def test_a_line_says_what_a_batch_brought_and_what_of_it_could_not_be_taken() -> None:

@@ -23,6 +23,7 @@ from sdschat.pipeline.schemas import FIELD
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
 
+_LOCK = ".stream.lock"
 _BROKEN_OFF = "stopped at once; a batch that was going on counts when it is done again; the same command goes on"
 _RAISED = re.compile(r"(?:: |Caused by: )?\s*([A-Za-z_][\w.]*(?:Error|Exception|Problem): .*)")
 
@@ -66,6 +67,7 @@ def command(
     must_take(lake)
     root = lake if "://" in lake else str(Path(lake).absolute())
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_alone(root))
         taps = [stack.enter_context(recording(channels, segments, broker))] if channels else []
         session = stack.enter_context(spark(where))
         asked = stack.enter_context(asked_to_end())
@@ -82,6 +84,20 @@ def command(
         if asked.is_set():
             say("stopped; the same command goes on")
         _print(table(now))
+
+
+@contextlib.contextmanager
+def _alone(root: str) -> Iterator[None]:
+    """Of two that do the same batches one would end the other, whichever it is. Raises PipelineProblem."""
+    from sdschat.pipeline.alone import alone
+    from sdschat.pipeline.lake import folder_of
+
+    folder = folder_of(root)
+    if folder is None:
+        yield
+        return
+    with alone(folder / _LOCK, f"another stream is writing to {root}; end it, or choose another --lake."):
+        yield
 
 
 @contextlib.contextmanager
