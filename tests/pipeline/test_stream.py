@@ -219,6 +219,20 @@ def test_a_stream_that_an_older_program_began_is_refused(spark: SparkSession, fo
         take_in(spark, paths, 2, str(lake), "field")
 
 
+@pytest.mark.parametrize("way", [HERE, SPARK])
+def test_what_cannot_be_taken_is_kept_with_its_reason_and_the_rest_is_taken(
+    way: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    with Path(told_twice(tmp_path, 0)).open("a") as segment:
+        segment.write("nonsense\n")
+    gone = tmp_path / "gone.jsonl"
+    take(way, spark, [str(tmp_path / "0.jsonl"), str(gone)], 0, str(tmp_path / "lake"))
+    parts = Parts(spark, str(tmp_path / "lake"))
+    refused = {(Path(row.source).name, row.place) for row in parts.all(Quarantine).collect()}
+    assert refused == {("0.jsonl", "line 3"), ("gone.jsonl", "")}
+    assert parts.rows(Counted, 0)[0][:4] == (2, 2, 0, 2)
+
+
 def test_an_empty_lake_has_an_empty_table(spark: SparkSession, tmp_path: Path) -> None:
     assert channels_now(spark, str(tmp_path)) == []
 
