@@ -50,12 +50,11 @@ def test_whoever_interrupts_runs_on_spark_waits_for_none_of_them(
 
     monkeypatch.setattr(workers, "_WAVE", 0.0)
     short, long = Setting(participants=5, messages=1, tail=1), Setting(participants=2_000_000, tail=7_200_000)
-    before = set(threading.enumerate())
     work = workers.on_spark(spark, None, 1)([Run(short, 1), Run(long, 1)])
     assert next(work).participants == 5
     work.close()  # type: ignore[attr-defined]
     limit = time.monotonic() + PATIENCE
-    while any(thread.name.startswith("ThreadPoolExecutor") for thread in set(threading.enumerate()) - before):
+    while any(thread.name.startswith(workers.WAVES) for thread in threading.enumerate()):
         assert time.monotonic() < limit, "the wave goes on"
         time.sleep(0.05)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Work = Callable[[Sequence[Run]], Iterator[SimRun]]
 _WAVE: Final = 15.0  # seconds of work for each core after which results are safe
+WAVES: Final = "waves"  # the threads that wait for them are called
 _AT_ONCE: Final = 2  # waves, so that no core waits for the last run of one
 
 
@@ -106,7 +107,7 @@ def on_spark(session: SparkSession, journal: Path | None, cores: int | None = No
         return cores or cores_of(session)
 
     def work(runs: Sequence[Run]) -> Iterator[SimRun]:
-        threads = ThreadPoolExecutor(_AT_ONCE)
+        threads = ThreadPoolExecutor(_AT_ONCE, WAVES)
         waves = [threads.submit(_wave, session, wave, journal) for wave in _waves(runs, at_once())]
         try:
             for wave in as_completed(waves):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LIMIT: Final = 5.0  # seconds for each address
-_CONNECT_LIMIT: Final = 10.0  # seconds for a Connect server to greet us
+_CONNECT_LIMIT: Final = 20.0  # seconds for a Connect server to greet us
 _PORTS: Final = {"spark": 7077, "sc": 15002, "https": 443, "http": 80}
 PANDAS: Final = "PySpark does not yet fully support pandas"  # which we do not use
 TRIES: Final = 5  # within some twenty seconds, for each of the few things that are then tried
@@ -97,8 +97,8 @@ def _must_greet(where: Where) -> None:
             grpc.channel_ready_future(channel).result(_CONNECT_LIMIT)
         except grpc.FutureTimeoutError:
             reason = (
-                f"what listens there is no Connect server, or expects another encryption (;use_ssl=true), as it said "
-                f"nothing within {_CONNECT_LIMIT:g} s"
+                f"what listens there said nothing within {_CONNECT_LIMIT:g} s, so it is no Connect server, expects "
+                "another encryption (;use_ssl=true), or has too much to do"
             )
             raise PipelineProblem(_unreached(where, reason), NO_SPARK) from None
 
