@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.needs import needs_module
 
 if TYPE_CHECKING:
@@ -26,3 +28,17 @@ def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_p
     assert [(row.node, row.message_id) for row in found.missing] == [("bob", "third")]
     assert lake.read(MetricsDelivery).count() == 1
     assert {place.split("/")[0] for place in PLACES.values()} <= {path.name for path in (tmp_path / "lake").iterdir()}
+
+
+def test_of_a_training_run_that_failed_no_archive_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from sdschat.pipeline.problem import PipelineProblem
+    from sdschat.pipeline.session import Where
+    from sdschat.pipeline.session.warm import warm_up
+
+    failing = tmp_path / "python"
+    failing.write_text('#!/bin/sh\ntouch "$SDSCHAT_TRAINING_ARCHIVE"\necho no room left >&2\nexit 1\n')
+    failing.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(failing))
+    with pytest.raises(PipelineProblem, match="not made: no room left"):
+        warm_up(Where("local[1]", cache=tmp_path / "cache"))
+    assert not list((tmp_path / "cache").rglob("*classes*"))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def command(where: Where) -> None:
     """Make the class archive, with which Spark starts in about half the time.
 
-    Once for each Java and each version of Spark; it takes half a minute, and about 180 MiB of the cache folder. It is
+    Once for each Java and each version of Spark; it takes a minute, and about 190 MiB of the cache folder. It is
     for Spark that is started here: by itself, or as the driver of a cluster.
     """
     from sdschat.pipeline.session.where import Kind

@@ -84,13 +84,20 @@ def warm_up(where: Where) -> Warmed:
         )  # fmt: skip
     archive = archive_path(folder, java)
     fresh = archive.with_name(f".{archive.name}.{os.getpid()}")
+    _train(folder, fresh)
+    fresh.replace(archive)
+    return Warmed(archive, archive.stat().st_size, time.monotonic() - began)
+
+
+def _train(folder: Path, fresh: Path) -> None:
     environ = {**os.environ, _TRAINING: str(fresh), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environ.pop("SPARK_REMOTE", None)
     command = [sys.executable, "-m", "sdschat.pipeline.session.train", str(folder)]
-    done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=_LONGEST)
+    try:
+        done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=_LONGEST)
+    except subprocess.TimeoutExpired as error:
+        raise PipelineProblem(f"the class archive was not made within {_LONGEST // 60} minutes.", NO_SPARK) from error
     if done.returncode or not fresh.exists():
         fresh.unlink(missing_ok=True)  # of half a run it would lack what came after
         said = " ".join((done.stderr or done.stdout).split())[-200:]
         raise PipelineProblem(f"the class archive was not made: {said or 'the training run left none'}.", NO_SPARK)
-    fresh.replace(archive)
-    return Warmed(archive, archive.stat().st_size, time.monotonic() - began)
