@@ -53,6 +53,29 @@ def test_of_python_on_a_worker_its_last_word_is_told(spark: SparkSession) -> Non
 
 
 @pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            "[STREAM_FAILED] Query [id = 1] terminated: no such folder",
+            "[STREAM_FAILED] Query [id = 1] terminated: no such folder",
+        ),
+        (
+            "failed: Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 'x'\n\tat org.apache.Spark(a:1)",
+            "KeyError: 'x'",
+        ),
+        (
+            "An error occurred.\n: org.apache.SparkException: [A] B\n\tat a.b(c:1)\n"
+            "Caused by: java.io.IOException: no such place\n\tat d.e(f:2)\n",
+            "java.io.IOException: no such place",
+        ),
+        ('failed.\nTraceback (most recent call last):\n  File "a.py"', "failed"),
+    ],
+)
+def test_of_traces_only_the_reason_is_told(told: str, said: str) -> None:
+    assert reason(told) == said
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
         (

@@ -12,7 +12,6 @@ import pytest
 
 from sdschat.cli.problem import Problem
 from sdschat.cli.spark.recording import Recording, recording
-from sdschat.cli.spark.stream import reason
 from sdschat.cli.spark.watching import batch_line
 from sdschat.cli.text import moment
 from sdschat.pipeline.alone import alone
@@ -115,26 +114,3 @@ def test_a_second_stream_into_the_same_lake_is_refused(tmp_path: Path) -> None:
 def test_a_line_says_what_a_batch_brought_and_what_of_it_could_not_be_taken() -> None:
     came = Counted(segments=1, events=2_000, packets=0, refused=3, at_ms=0, took_ms=1_230)
     assert batch_line(7, came) == f"{moment(0)} batch 7: 1 segment, 2,000 events, 0 packets, 3 refused, 1.2 s"
-
-
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
-        (
-            "[STREAM_FAILED] Query [id = 1] terminated: no such folder",
-            "[STREAM_FAILED] Query [id = 1] terminated: no such folder",
-        ),
-        (
-            "failed: Traceback (most recent call last):\n  File \"a.py\"\nKeyError: 'x'\n\tat org.apache.Spark(a:1)",
-            "KeyError: 'x'",
-        ),
-        (
-            "An error occurred.\n: org.apache.SparkException: [A] B\n\tat a.b(c:1)\n"
-            "Caused by: java.io.IOException: no such place\n\tat d.e(f:2)\n",
-            "java.io.IOException: no such place",
-        ),
-        ('failed.\nTraceback (most recent call last):\n  File "a.py"', "failed"),
-    ],
-)
-def test_of_traces_only_the_reason_is_told(told: str, said: str) -> None:
-    assert reason(told) == said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,13 +18,13 @@ from sdschat.cli.spark.recording import recording
 from sdschat.cli.spark.watching import Watch, of_spark, table
 from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
+from sdschat.pipeline.session.trouble import reason
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
 
 _LOCK = ".stream.lock"
 _BROKEN_OFF = "stopped at once; a batch that was going on counts when it is done again; the same command goes on"
-_RAISED = re.compile(r"(?:: |Caused by: )?\s*([A-Za-z_][\w.]*(?:Error|Exception|Problem): .*)")
 
 
 @click.command("stream")
@@ -122,12 +121,6 @@ def _must_fit(channels: Sequence[str], broker: str | None, once: bool) -> None:
         raise Problem("--once ends when what is there is taken in, and --tap does not end. Leave one out.", WRONG_USE)
     if broker and not channels:
         raise Problem("--broker says where --tap records. Name a channel with --tap, or leave it out.", WRONG_USE)
-
-
-def reason(told: str) -> str:
-    """What was raised last, of all that Spark tells of it: traces of two languages, each within the other."""
-    raised = [found[1] for found in map(_RAISED.match, told.splitlines()) if found]
-    return " ".join((raised[-1] if raised else told.split("Traceback")[0]).split())[:300].rstrip(".")
 
 
 def _print(table: Any) -> None:
