@@ -28,6 +28,7 @@ class Watch:
     def __init__(self, query: Any, totals: Totals, so_far: Sequence[ChannelNow], before: str) -> None:
         self._query, self._totals, self._so_far, self._before = query, totals, so_far, before
         self._told: int | None = None  # the last batch
+        self._seen: str | None = None  # the last trigger
 
     def until(self, asked: threading.Event, taps: Sequence[Recording]) -> None:
         """Until it ends or is asked to."""
@@ -58,10 +59,10 @@ class Watch:
 
     def finish(self) -> None:
         """Let it end the batch that is going on, and no other."""
-        last = self._last()
         if self._query.isActive and self._busy():
             say("finishing the batch; once more breaks it off")
-        while self._query.isActive and self._busy() and self._last() == last:
+        before = self._trigger()
+        while self._query.isActive and self._busy() and self._trigger() == before:
             self._query.awaitTermination(_MOMENT)
         self._query.stop()
         self._tell(None)
@@ -69,31 +70,32 @@ class Watch:
     def _busy(self) -> bool:
         return bool(self._query.status["isTriggerActive"])
 
-    def _last(self) -> int:
-        """The last batch that is done. Where nothing came Spark names the one that is to be next."""
+    def _trigger(self) -> str | None:
+        """Which one ended last: moments are told of those alone that are over."""
         last = self._query.lastProgress
-        if last is None:
-            return -1
-        return int(last["batchId"]) - (0 if last["numInputRows"] else 1)
+        return None if last is None else str(last["timestamp"])
 
     def _tell(self, live: Live | None) -> None:
-        last = self._last()
-        if self._told is None and last >= 0:
-            self._told = int(self._query.recentProgress[0]["batchId"]) - 1  # what was before this start was told then
-        if self._told is None or last <= self._told:
+        progress = self._query.lastProgress
+        if progress is None or progress["timestamp"] == self._seen:
             return
-        lines = [batch_line(each, self._totals.counted(each)) for each in range(self._told + 1, last + 1)]
-        self._told = last
+        self._seen = progress["timestamp"]
+        if self._told is None:  # what was before this start was told then
+            self._told = int(self._query.recentProgress[0]["batchId"]) - 1
+        last = int(progress["batchId"])  # where nothing came Spark names the batch that is to be next
+        new = {number: self._totals.counted(number) for number in range(self._told + 1, last + 1)}
+        lines = [batch_line(number, came) for number, came in new.items() if came is not None]
+        if not lines:
+            return
+        self._told = last if new[last] is not None else last - 1
         if live is not None:
-            _show(live, table(self._totals.up_to(last)), lines[-1])
+            _show(live, table(self._totals.up_to(self._told)), lines[-1])
             return
         for line in lines:
             say(line)
 
 
-def batch_line(number: int, came: Counted | None) -> str:
-    if came is None:
-        return f"batch {number}"
+def batch_line(number: int, came: Counted) -> str:
     parts = [counted(came.segments, "segment"), counted(came.events, "event"), counted(came.packets, "packet")]
     parts += [f"{came.refused:,} refused"] if came.refused else []
     return f"{moment(came.at_ms)} batch {number}: {', '.join(parts)}, {came.took_ms / 1000:.1f} s"
