@@ -89,7 +89,7 @@ def test_one_master_of_several_is_enough(silent: int) -> None:
 def test_what_listens_and_is_no_connect_server_is_said_to_be_none(silent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_module("grpc")
     monkeypatch.setattr(reach, "_CONNECT_LIMIT", 0.2)
-    with pytest.raises(PipelineProblem, match="said nothing within 0.2 s, so it is no Connect server"):
+    with pytest.raises(PipelineProblem, match=r"said nothing within 0\.2 s, so it is no Connect server"):
         must_answer(Where("", f"sc://127.0.0.1:{silent}"))
 
 
