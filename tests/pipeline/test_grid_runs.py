@@ -21,6 +21,7 @@ from tests.needs import needs_module
 needs_module("numpy")
 pq = needs_module("pyarrow.parquet")
 
+import sdschat  # noqa: E402
 import tests.sim.defects_log  # noqa: E402, F401  (plants are known by their names)
 from sdschat.cli.simulate import command  # noqa: E402
 from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
@@ -98,6 +99,15 @@ def test_what_another_version_did_is_done_again(tmp_path: Path) -> None:
     assert (result.before, result.outdated) == (5, 1)
     assert "1 of those again since another version had done them" in result.lines()[0]
     assert all(run.numbers for run in result.runs)
+
+
+def test_what_the_model_did_with_other_draws_is_done_again(tmp_path: Path) -> None:
+    one = [Run(Setting(by="model", participants=10, messages=2), 0)]
+    simulate(one, tmp_path, on_processes(1, None))
+    table = RunTable(tmp_path)
+    (row,) = table.read().values()
+    table.append([row._replace(version=sdschat.__version__)])
+    assert simulate(one, tmp_path, on_processes(1, None)).outdated == 1
 
 
 def test_two_do_not_write_to_one_lake(tmp_path: Path) -> None:

@@ -40,6 +40,15 @@ class SimRun(NamedTuple):
         return found
 
 
+_REVISION: Final = {"model": 2}  # raised where the same setting and seed come to other figures than before
+
+
+def made_by(by: str) -> str:
+    """Which version a run must say it was done by, to be as one that is done now."""
+    revision = _REVISION.get(by, 1)
+    return sdschat.__version__ + (f" {by} {revision}" if revision > 1 else "")
+
+
 def do_run(run: Run, journal: Path | None = None) -> SimRun:
     """Never raises: what goes wrong is in the row. `journal`: the folder for journal rows, where they are wanted."""
     began = time.perf_counter()
@@ -53,7 +62,7 @@ def do_run(run: Run, journal: Path | None = None) -> SimRun:
         run.key, s.key(), run.seed, s.by, s.rules, s.participants, s.loss, s.messages,
         json.dumps(s.changed(), sort_keys=True), failed,
         json.dumps({name: value for name, value in figures.items() if not math.isnan(value)}),
-        round(time.perf_counter() - began, 3), sdschat.__version__,
+        round(time.perf_counter() - began, 3), made_by(s.by),
     )  # fmt: skip
 
 

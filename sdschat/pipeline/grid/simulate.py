@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import sdschat
 from sdschat.pipeline.grid.gridfile import Run, cost
 from sdschat.pipeline.grid.pace import Pace
 from sdschat.pipeline.grid.progress import Progress, spoken
-from sdschat.pipeline.grid.runs import SimRun, command_of
+from sdschat.pipeline.grid.runs import SimRun, command_of, made_by
 from sdschat.pipeline.grid.table import RunTable
 from sdschat.pipeline.grid.workers import Work
 from sdschat.pipeline.verdict import counted
@@ -65,7 +64,7 @@ def simulate(
         if table:
             stack.enter_context(table.alone())
             known = table.read()
-        good = {key for key, row in known.items() if not row.failed and row.version == sdschat.__version__}
+        good = {key for key, row in known.items() if not row.failed and row.version == made_by(row.by)}
         missing = sorted((run for run in wanted if run.key not in good), key=lambda run: (-cost(run.setting), run.key))
         outdated = sum(run.key in known and not known[run.key].failed for run in missing)
         progress = Progress(len(wanted), missing, Pace.of(known.values()), jobs, in_waves)
