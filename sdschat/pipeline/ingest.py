@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.pipeline.known import known_stretches, taken_already, wholes
 from sdschat.pipeline.lake import Lake
-from sdschat.pipeline.refused import refuse, standing, standing_files, stands_in_for
+from sdschat.pipeline.refused import maybe_mended, refuse, standing, standing_files, stands_in_for
 from sdschat.pipeline.schemas import Journal, Packet, Quarantine, Whole, ddl
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> lis
     seen = survey(lake.spark, map(str, paths), {whole.digest for whole in taken})
     bad = standing_files(lake, run_id)
     # What was mended may be what was taken once, before it was damaged.
-    known = taken_already(seen, taken) - {each.source for each in bad}
+    known = taken_already(seen, taken) - maybe_mended(seen, bad)
     files = [file for file in seen if file.path not in known]
     again = [file for file in seen if file.path in known and any(stands_in_for(file, each) for each in bad)]
     intake = Intake(lake, run_id, read_ms)

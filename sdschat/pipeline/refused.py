@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from sdschat.pipeline.ingest import Intake
     from sdschat.pipeline.sources.survey import Seen
 
-KEYS: Final = ("run_id", "source", "place", "reason")
+KEYS: Final = ("run_id", "source", "node", "place", "reason")
 _LATER: Final = "a part of it could not be read, and a moment later it could: take it in again"
 
 
 def standing(lake: Lake) -> DataFrame | None:
     """Rows of the quarantine that count: since then neither the same file was taken to its end, nor the database of
-    the same node, as far as that one had come. Nothing where there never were any."""
+    the same node, as far as that one had come. Nothing where there never were any.
+
+    Databases of several nodes may have come by the same path, as on a stick that is handed round: they do not mend each
+    other. Where it could not be read whose the damaged one was, the next that comes by its path is taken for it."""
     from pyspark.sql import functions as F
 
     found, wholes = lake.there(Quarantine), lake.there(Whole)
@@ -28,12 +31,10 @@ def standing(lake: Lake) -> DataFrame | None:
         return found
     bad, good = found.alias("bad"), F.broadcast(wholes).alias("good")
     later = (F.col("good.run_id") == F.col("bad.run_id")) & (F.col("good.read_ms") > F.col("bad.read_ms"))
-    same_file = F.col("good.source") == F.col("bad.source")
-    same_node = (
-        (F.col("bad.node") != "")
-        & (F.col("good.node") == F.col("bad.node"))
-        & (F.col("good.as_of") >= F.col("bad.as_of"))
-    )
+    whose = F.coalesce("bad.node", F.lit(""))  # an older program did not note it
+    its_own = F.col("good.node") == whose
+    same_file = (F.col("good.source") == F.col("bad.source")) & (its_own | (whose == ""))
+    same_node = its_own & (whose != "") & (F.col("good.as_of") >= F.col("bad.as_of"))
     return bad.join(good, later & (same_file | same_node), "left_anti").select("bad.*")
 
 
@@ -51,6 +52,12 @@ def standing_files(lake: Lake, run_id: str) -> list[Standing]:
         return []
     of_run = rows.where(rows["run_id"] == run_id)
     return [Standing(*row) for row in of_run.select(*Standing._fields).distinct().collect()]
+
+
+def maybe_mended(files: Iterable[Seen], bad: Iterable[Standing]) -> set[str]:
+    """Paths of files that may be damaged ones themselves, mended."""
+    damaged = {(each.source, each.node or "") for each in bad}
+    return {file.path for file in files if not damaged.isdisjoint({(file.path, ""), (file.path, file.node)})}
 
 
 def stands_in_for(file: Seen, bad: Standing) -> bool:
@@ -79,7 +86,7 @@ def refuse(intake: Intake, files: Iterable[Seen]) -> None:
         named = spark.createDataFrame(whose, "source STRING, node STRING, as_of BIGINT")
         full = every.drop("node", "as_of").join(F.broadcast(named), "source", "left")
         known = standing(intake.lake)
-        new = full.dropDuplicates(list(KEYS)) if known is None else unknown(full, known, KEYS)
+        new = full.dropDuplicates(list(KEYS)) if known is None else unknown(full, known.na.fill("", ["node"]), KEYS)
         intake.append(Quarantine, new, sum(told.values()) + len(unsaid))
     finally:
         rows.unpersist()

@@ -270,6 +270,39 @@ def test_a_sound_copy_of_a_database_elsewhere_ends_the_quarantine_of_a_damaged_o
     assert standing_in(made) == []
 
 
+def test_databases_that_come_by_the_same_path_mend_only_those_of_their_own_node(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    """A stick that is handed round."""
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.results import refused_in
+
+    made, stick = Lake(spark, str(tmp_path / "lake")), tmp_path / "chat.db"
+    broken = Path(shutil.copytree(field, tmp_path / "broken"))
+    for name in ("ann", "bob"):
+        change(broken, name, "UPDATE text SET nick = CAST(x'ff' AS TEXT) WHERE place = ?", nth(broken, name, 4)[0])
+    brought = ((broken, "ann", 1), (field, "bob", 1), (broken, "bob", 2), (field, "ann", 1), (field, "bob", 0))
+    for read_ms, (folder, name, standing) in enumerate(brought, 1):
+        shutil.copy(database(folder, name), stick)
+        added(made, [stick], read_ms)
+        assert len({row.node for row in refused_in(made).rows}) == standing
+    assert made.read(Quarantine).count() == 2
+    assert made.read(Message).select("node").distinct().count() == 2
+
+
+def test_a_sound_database_is_not_read_again_for_a_damaged_one_of_another_node_at_its_path(
+    spark: SparkSession, field: Path, tmp_path: Path
+) -> None:
+    from sdschat.pipeline.lake import Lake
+
+    made, path = Lake(spark, str(tmp_path / "lake")), database(field, "bob")
+    added(made, [path], read_ms=1)
+    bad = Quarantine(FIELD, str(path), "", "?", "", 1, "ann", 1)
+    made.append(Quarantine, spark.createDataFrame([bad], ddl(Quarantine)))
+    assert added(made, [path], read_ms=2) == {"file": 0}
+    assert standing_in(made) == ["sdschat.db"]
+
+
 def test_a_lake_may_have_brackets_in_its_name(spark: SparkSession, field: Path, tmp_path: Path) -> None:
     from sdschat.pipeline.lake import Lake
 

@@ -122,8 +122,8 @@ class Packet(NamedTuple):
 
 
 class Quarantine(NamedTuple):
-    """Input that could not be taken, with the reason. The key is (run_id, source, place, reason). It counts until the
-    same file, or the database of the same node, was taken to its end: see `Whole`."""
+    """Input that could not be taken, with the reason. The key is (run_id, source, node, place, reason). It counts until
+    the same file, or the database of the same node, was taken to its end: see `Whole`."""
 
     run_id: str
     source: str
