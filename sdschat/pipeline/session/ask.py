@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.pipeline.problem import PipelineProblem
@@ -31,24 +33,53 @@ class Answer(NamedTuple):
 
 def ask(where: Where, limit: float = LIMIT) -> Answer:
     """What Spark says there; within `limit`, or that it does not."""
-    asked = json.dumps([where.master, where.remote, where.conf, str(where.cache or ""), str(where.log or "")])
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sdschat.pipeline.session.ask", asked], stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    try:
-        said, wrong = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        said, wrong = process.communicate()
-        told = _told(said)
-        waited = _nothing_done(where) if told.spark else _not_started(where)
-        return told._replace(problem=f"after {limit:g} s {waited}")
+    with _asking(where) as process:
+        try:
+            said, wrong = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            told = _told(_ended(process))
+            waited = _nothing_done(where) if told.spark else _not_started(where)
+            return told._replace(problem=f"after {limit:g} s {waited}")
     found = _told(said)
     if not found.python and not found.problem:
         last = wrong.strip().splitlines()[-1:] or ["it ended without a word"]
         return found._replace(problem=last[0])
     return found
+
+
+@contextmanager
+def _asking(where: Where) -> Iterator[subprocess.Popen[str]]:
+    """In a session of its own, so that it can be ended with all that it started. It is not there for longer than we
+    are: it watches its standard input, the other end of which is closed with us, however we end."""
+    asked = json.dumps([where.master, where.remote, where.conf, str(where.cache or ""), str(where.log or "")])
+    watched, held = os.pipe()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sdschat.pipeline.session.ask", asked], stdin=watched, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        try:
+            yield process
+        except BaseException:  # Ctrl+C above all: nobody waits for an answer any more
+            _ended(process)
+            raise
+    finally:
+        os.close(watched)
+        os.close(held)
+
+
+def _ended(process: subprocess.Popen[str]) -> str:
+    """What it had said until then."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return process.communicate()[0]
+
+
+def _end_with_the_parent() -> None:
+    """Java too, which is of the same group."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os.killpg(0, signal.SIGKILL)
 
 
 def _not_started(where: Where) -> str:
@@ -105,6 +136,7 @@ def main(asked: str) -> None:
 
     from sdschat.pipeline.session.start import spark
 
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     master, remote, conf, cache, log = json.loads(asked)
     pairs = tuple((key, value) for key, value in conf)
     where = Where(master, remote, pairs, Path(cache) if cache else None, Path(log) if log else None)
