@@ -61,6 +61,15 @@ def test_a_task_that_outlives_its_spark_leaves_nothing(tmp_path: Path, monkeypat
     assert not [*tmp_path.iterdir()]
 
 
+def test_what_is_no_task_writes_although_the_shell_that_started_it_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Part(tmp_path / "part-1.parquet", outlives=True) as written:
+        written.write(rows(1))
+        monkeypatch.setattr(os, "getppid", lambda: 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["part-1.parquet"]
+
+
 def test_what_somebody_left_who_was_killed_is_tidied_away_and_what_is_whole_stays(tmp_path: Path) -> None:
     kept = {"part-1.parquet", ".part-1.parquet.crc", "_SUCCESS"}
     for name in (*kept, ".part-2.parquet.77.new"):

@@ -18,12 +18,14 @@ _GROUP: Final = 64 << 20  # bytes in memory of the rows that are written togethe
 
 
 class Part:
-    """Batches that come one after the other. Where there are none, there is no file; nor where whoever wanted it is
-    gone, as then somebody else may have begun to take in the same."""
+    """Batches that come one after the other. Where there are none, there is no file; nor where whoever wanted it of a
+    task is gone, as then somebody else may have begun to take in the same. `outlives`: written by who is no task, and
+    goes on when the shell that started it has ended."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, outlives: bool = False) -> None:
         self._path = path
         self._fresh = path.with_name(f".{path.name}.{os.getpid()}.new")  # of such a name nobody reads it
+        self._outlives = outlives
         self._parent = os.getppid()
         self._writer: pyarrow.parquet.ParquetWriter | None = None
         self._waiting: list[pyarrow.RecordBatch] = []
@@ -58,7 +60,7 @@ class Part:
             self._flush()
         if self._writer is not None:
             self._writer.close()
-            if error is None and os.getppid() == self._parent:
+            if error is None and (self._outlives or os.getppid() == self._parent):
                 self._fresh.replace(self._path)
             else:
                 self._fresh.unlink(missing_ok=True)

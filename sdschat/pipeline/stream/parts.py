@@ -7,19 +7,22 @@ from the moment at which its row in `Counted` is there, which is written last: u
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.pipeline.lake import as_it_is, no_rows, read_parquet
 from sdschat.pipeline.problem import PipelineProblem
-from sdschat.pipeline.schemas import Journal, Packet, ddl
+from sdschat.pipeline.schemas import Fingerprint, Journal, Packet, Quarantine, ddl
 from sdschat.pipeline.stream.seen import Span, Spans, by_whose
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FOLDER: Final = "stream"
+_BATCH: Final = re.compile(r"/batch=(\d+)/[^/]*$")
+_begun: Final[dict[str, int]] = {}  # the last batch that this process began, of each stream
 
 
 class Held(NamedTuple):
@@ -66,8 +69,9 @@ class Parts:
 
     def there(self, of: type, batch: int) -> bool:
         """Only for batches before the one that is being done, which are whole. Spark is asked: a path need not be on
-        the disk here."""
-        return read_parquet(self.spark, self._part(of, batch), ddl(of)) is not None
+        the disk here. Of a part that was taken away its folder is left."""
+        rows = read_parquet(self.spark, self._part(of, batch), ddl(of))
+        return rows is not None and bool(rows.inputFiles())
 
     def of_batches(self, of: type, batches: Sequence[int]) -> DataFrame:
         paths = [as_it_is(self._part(of, batch)) for batch in batches]
@@ -85,9 +89,29 @@ class Parts:
         self.put(of, batch, self.spark.createDataFrame(list(rows), ddl(of)), 1)
 
     def begin(self, batch: int) -> None:
-        """It does not count any more, where it was done but not written down as done."""
-        if self.there(Counted, batch):
-            self.keep(Counted, batch, [])
+        """Whatever was done of it before, or of later ones, is taken away: it was not written down as done, or that
+        was lost, and all is taken in anew. After the first batch of a process there is no more of that."""
+        if batch <= _begun.get(self.root, batch):
+            self._take_away(batch)
+        _begun[self.root] = batch
+
+    def _take_away(self, since: int) -> None:
+        """Parts of this batch and of later ones: first that they count."""
+        from sdschat.pipeline.stream.tables import Activity, Traffic
+
+        for of in (Counted, Span, Held, Journal, Packet, Quarantine, Traffic, Activity, Fingerprint):
+            there = read_parquet(self.spark, self._path(of), "batch BIGINT")
+            files = [] if there is None else there.inputFiles()
+            numbers = {int(found[1]) for found in map(_BATCH.search, files) if found}
+            later = sorted(number for number in numbers if number >= since)
+            whole = len(later) == len(numbers)
+            for path in [self._path(of)] if later and whole else [self._part(of, number) for number in later]:
+                self._empty(path)
+
+    def _empty(self, path: str) -> None:
+        """Spark writes a file of no rows for no rows, unless they are to be in folders by their values."""
+        nothing = self.spark.range(0).selectExpr("id", "id AS value").write.mode("overwrite")
+        nothing.option("partitionOverwriteMode", "static").partitionBy("value").parquet(path)
 
     def count(self, batch: int, began_ms: int, segments: int, events: int, packets: int, refused: int) -> None:
         """From now on it counts."""

@@ -42,15 +42,16 @@ class PartsHere(Parts):
     def keep(self, of: type, batch: int, rows: Sequence[Any]) -> None:
         self.write(of, batch, table_of(of, rows).to_batches())
 
-    def begin(self, batch: int) -> None:
-        """Whatever was done of it, here or by Spark, is taken away: first that it counts."""
+    def _take_away(self, since: int) -> None:
+        """What was done here or by Spark."""
         tables = self._folder.glob("*/") if self._folder.is_dir() else ()
         for table in sorted(tables, key=lambda path: path.name != Counted.__name__.lower()):
-            if (left := table / f"batch={batch}").is_dir():
-                shutil.rmtree(left)
+            for part in table.glob("batch=*/"):
+                if int(part.name.removeprefix("batch=")) >= since:
+                    shutil.rmtree(part)
 
     def write(self, of: type, batch: int, rows: Collection[pyarrow.RecordBatch], *more: Iterator[Any]) -> None:
-        with Part(self._at(of, batch) / _NAME) as part:
+        with Part(self._at(of, batch) / _NAME, outlives=True) as part:
             for some in (rows, *more):
                 for each in some:
                     if each.num_rows:

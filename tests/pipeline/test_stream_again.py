@@ -1,0 +1,104 @@
+"""Batches that are done once more: of a life that was killed, and of a checkpoint that was lost."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from tests.needs import needs_module
+
+needs_module("pyspark")
+needs_module("pyarrow")
+needs_module("numpy")
+
+from sdschat.pipeline.schemas import Packet  # noqa: E402
+from sdschat.pipeline.stream.parts import Counted, Parts  # noqa: E402
+from sdschat.pipeline.stream.parts_here import PartsHere  # noqa: E402
+from sdschat.pipeline.stream.seen import Span  # noqa: E402
+from tests.pipeline.kills import differences  # noqa: E402
+from tests.pipeline.test_stream import HERE, SPARK, WAYS, counted, packets, streamed, take, told_twice  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return streamed(WAYS[-1], spark, tmp_path_factory.mktemp("stream"))
+
+
+@pytest.mark.parametrize("ways", WAYS, ids=", ".join)
+def test_a_stream_whose_checkpoint_was_lost_takes_all_in_anew(
+    ways: tuple[str, str, str], spark: SparkSession, tmp_path: Path
+) -> None:
+    streamed(ways, spark, tmp_path)
+    paths, lake = [str(path) for path in sorted((tmp_path / "segments").glob("*.jsonl"))], str(tmp_path / "lake")
+    take(ways[0], spark, paths, 2, lake)
+    take(ways[1], spark, paths[2:], 0, lake)
+    assert [row.segments for row in Parts(spark, lake).all(Counted).collect()] == [len(paths) - 2]
+    take(ways[2], spark, paths, 1, lake)
+    assert differences(spark, tmp_path) == []
+
+
+@pytest.mark.parametrize("way", [HERE, SPARK])
+def test_a_checkpoint_that_is_older_than_the_tables_goes_on_from_there(
+    way: str, spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
+    lake = str(shutil.copytree(folder / "lake", tmp_path / "lake"))
+    paths = [str(path) for path in sorted((folder / "segments").glob("*.jsonl"))]
+    for batch in (2, 3):
+        packets(more := tmp_path / f"{batch}.jsonl", [10 * batch + 1])
+        take(way, spark, [str(more)], batch, lake)
+    take(way, spark, paths, 1, lake)
+    parts = Parts(spark, lake)
+    assert sorted(row.packets for row in parts.all(Counted).collect()) == [3, 5]
+    assert parts.all(Packet).count() == 8
+
+
+@pytest.mark.parametrize("ways", [(HERE, HERE), (HERE, SPARK), (SPARK, SPARK), (SPARK, HERE)], ids=", ".join)
+def test_a_batch_that_is_done_again_has_nothing_of_the_first_time(
+    ways: tuple[str, str], spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its segments may have been tidied away meanwhile. The first time it had packets and copies, then one of these
+    alone, and then the other; what earlier batches have counted is known as before."""
+    lake, first, again = str(tmp_path / "lake"), *ways
+    packets(tap := tmp_path / "tap.jsonl", [1, 2])
+    journals = [told_twice(tmp_path, each) for each in range(3)]
+    for batch, journal in enumerate(journals):
+        take(first, spark, [journal], batch, lake)
+    take(first, spark, [str(tap), told_twice(tmp_path, 7)], 3, lake)
+    take(again, spark, [str(tap)], 3, lake)
+    assert (counted(spark, lake), Parts(spark, lake).all(Packet).count()) == (4, 2)
+    take(again, spark, [told_twice(tmp_path, 3)], 4, lake)
+    assert counted(spark, lake) == 5
+    take(again, spark, [told_twice(tmp_path, 3)], 3, lake)
+    assert (counted(spark, lake), Parts(spark, lake).all(Packet).count()) == (5, 0)
+
+
+@pytest.mark.parametrize("way", [HERE, SPARK])
+def test_what_is_left_of_earlier_lives_is_looked_for_once(
+    way: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    of = PartsHere if way == HERE else Parts
+    monkeypatch.setattr(of, "_take_away", lambda _, since: looked.append(since))
+    parts = PartsHere(spark, str(tmp_path), tmp_path) if way == HERE else Parts(spark, str(tmp_path))
+    for batch in (4, 5, 6, 6, 7, 0):
+        parts.begin(batch)
+    assert looked == [4, 6, 0]
+
+
+def test_a_batch_that_the_shell_that_started_it_did_not_outlive_has_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with `nohup ... &`. It would be told as counted without them."""
+    parents = itertools.count(1)
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    parts = PartsHere(cast("SparkSession", None), str(tmp_path), tmp_path)
+    parts.keep(Span, 0, [span := Span("Packet", "field", "tap", "", 1, 2)])
+    assert parts.rows(Span, 0) == [span]
