@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
+import threading
 import time
 from pathlib import Path
 
+import click
 import pytest
 
 from sdschat.cli.problem import Problem
 from sdschat.cli.spark.recording import Recording, recording
+from sdschat.cli.spark.stream import _told
 from sdschat.cli.spark.watching import batch_line
 from sdschat.cli.text import moment
 from sdschat.pipeline.alone import alone
@@ -101,6 +104,40 @@ def test_where_spark_is_ended_too_a_batch_that_was_broken_off_does_not_count(tmp
     assert (code, said[-1], count) == (
         0, "stopped at once; a batch that was going on counts when it is done again; the same command goes on", 0,
     )  # fmt: skip
+
+
+def _what_is_said(raised: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Where it was asked to end, and its batch failed."""
+    needs_module("pyspark")
+    from pyspark.errors import StreamingQueryException
+
+    asked = threading.Event()
+    asked.set()
+    with pytest.raises((Problem, click.exceptions.Exit)) as ended, _told(asked):
+        raise StreamingQueryException(f"{_OF_A_BATCH}\n{raised}")
+    return str(ended.value) if isinstance(ended.value, Problem) else capsys.readouterr().err
+
+
+_OF_A_BATCH = (
+    "[STREAM_FAILED] py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback"
+)
+
+
+@pytest.mark.parametrize("why", ["OSError: [Errno 28] No space left on device", "java.io.IOException: No space left"])
+def test_a_batch_that_fails_after_ctrl_c_is_a_failure_with_its_reason(
+    why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = _what_is_said(why, capsys)
+    assert said.startswith("The stream ended: ")
+    assert "No space left" in said
+
+
+@pytest.mark.parametrize(
+    "why", ["org.apache.spark.SparkException: Job 3 cancelled because SparkContext was shut down",
+            "py4j.protocol.Py4JNetworkError: Answer from Java side is empty"]
+)  # fmt: skip
+def test_a_batch_whose_spark_was_ended_with_it_is_broken_off(why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _what_is_said(why, capsys).startswith("stopped at once")
 
 
 def test_a_second_stream_into_the_same_lake_is_refused(tmp_path: Path) -> None:

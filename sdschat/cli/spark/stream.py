@@ -15,7 +15,7 @@ from sdschat.cli.options import say
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, must_take
 from sdschat.cli.spark.recording import recording
-from sdschat.cli.spark.watching import Watch, of_spark, table
+from sdschat.cli.spark.watching import Watch, of_a_batch, of_spark, table
 from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
 from sdschat.pipeline.session.trouble import reason
@@ -110,7 +110,7 @@ def _told(asked: threading.Event) -> Iterator[None]:
     except Exception as error:
         if not of_spark(error):
             raise
-        if asked.is_set():
+        if asked.is_set() and not of_a_batch(error):
             say(_BROKEN_OFF)
             raise click.exceptions.Exit(0) from error
         raise Problem(f"The stream ended: {reason(str(error))}. Started again, it goes on.") from error

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 _LOOK: Final = 1.0  # seconds
 _MOMENT: Final = 0.1
+# Of Spark that is ending while a batch is done, and of a Python that then cannot ask it any more.
+_ENDED: Final = (
+    "SparkContext was shut down", "stopped SparkContext", "Shutdown in progress", "Py4JNetworkE",
+    "ConnectionRefusedError",
+)  # fmt: skip
 
 
 class Watch:
@@ -112,6 +117,13 @@ def of_spark(error: Exception) -> bool:
     from pyspark.errors import PySparkException
 
     return isinstance(error, (PySparkException, OSError)) or type(error).__module__.startswith("py4j.")
+
+
+def of_a_batch(error: Exception) -> bool:
+    """That it failed, with a reason of its own: not because Spark was ended under it."""
+    from pyspark.errors import StreamingQueryException
+
+    return isinstance(error, StreamingQueryException) and not any(words in str(error) for words in _ENDED)
 
 
 def table(channels: Sequence[ChannelNow]) -> Any:
