@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 MOST: Final = 10_000
+_NAMING: Final = (Node, Journal)  # what tells of campaigns and channels; the small one first
 
 
 class Part(NamedTuple):
@@ -83,11 +84,19 @@ def audit_of(lake: Lake, part: Part = WHOLE, most: int = MOST) -> Audit:
     )  # fmt: skip
 
 
-def channels_in(lake: Lake, most: int = MOST) -> list[tuple[str, str]]:
-    """Run and channel of what was taken in."""
-    named = [lake.read(table).select("run_id", "channel").distinct() for table in (Node, Journal)]
-    rows = named[0].union(named[1]).where("channel != ''").distinct().orderBy("run_id", "channel").limit(most)
-    return [(row[0], row[1]) for row in rows.collect()]
+def has(lake: Lake, part: Part) -> bool:
+    """Whether anything of it was taken in. Of however many campaigns only the one asked for is looked at."""
+    return any(_named(lake, table, part).limit(1).collect() for table in _NAMING)
+
+
+def names_in(lake: Lake, column: str, part: Part = WHOLE, most: int = MOST) -> list[str]:
+    """The first campaigns (`run_id`) or channels of what was taken in."""
+    first, second = (_named(lake, table, part).select(column).distinct() for table in _NAMING)
+    return [row[0] for row in first.union(second).distinct().orderBy(column).limit(most).collect()]
+
+
+def _named(lake: Lake, table: type, part: Part) -> DataFrame:
+    return part.of(lake.read(table).select("run_id", "channel")).where("channel != ''")
 
 
 def places_in(lake: Lake, most: int = MOST) -> dict[tuple[str, str, str], str]:

@@ -11,7 +11,7 @@ import pytest
 from sdschat.cli.problem import Problem
 from sdschat.cli.program import run
 from sdschat.pipeline.rules import DEFAULT, LOST
-from sdschat.pipeline.schemas import FIELD, AuditMissing, AuditNode, Quarantine
+from sdschat.pipeline.schemas import FIELD, AuditMissing, AuditNode, Node, Quarantine, ddl
 from tests.needs import needs_module
 from tests.pipeline.field import change, nth
 
@@ -162,6 +162,24 @@ def test_a_campaign_or_channel_that_a_lake_does_not_have_is_told(
     for part, says in ((Part("berlim"), "Did you mean berlin"), (Part("berlin", "ops"), "There are: lobby")):
         with pytest.raises(Problem, match=says):
             must_have(lake, part)
+
+
+def test_a_campaign_beyond_those_that_would_be_listed_is_found(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
+    from sdschat.cli.spark.audit import must_have
+    from sdschat.pipeline.lake import Lake
+    from sdschat.pipeline.results import MOST, Part
+
+    lake = Lake(spark, str(tmp_path / "lake"))
+    several = {"run_id": F.format_string("run%06d", "id"), "channel": F.format_string("room%06d", "id")}
+    nulls = {name: F.lit(None) for name in Node.__annotations__ if name not in several}
+    cast = [F.col(each.split()[0]).cast(each.split()[1]) for each in ddl(Node).split(", ")]
+    lake.append(Node, spark.range(MOST + 2).withColumns(several | nulls).select(*cast))
+    must_have(lake, Part(f"run{MOST + 1:06}", f"room{MOST + 1:06}"))
+    must_have(lake, Part(None, f"room{MOST + 1:06}"))
+    with pytest.raises(Problem, match="Did you mean room000002"):
+        must_have(lake, Part("run000002", "room000001"))
 
 
 def test_where_there_are_too_many_rows_those_that_tell_of_a_difference_are_brought(

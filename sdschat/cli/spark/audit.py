@@ -72,17 +72,13 @@ def judge(there: Lake, rules: Rules) -> None:
 
 def must_have(there: Lake, part: Part) -> None:
     """Raises Problem where no such campaign was taken in, or no such channel of it: before the work, not after it."""
-    from sdschat.pipeline.results import channels_in
+    from sdschat.pipeline.results import has, names_in
 
-    if part == (None, None):
-        return
-    every = channels_in(there)
-    runs = [run_id for run_id, _ in every]
-    if part.run_id is not None and part.run_id not in runs:
-        raise nothing_called("campaign", part.run_id, runs)
-    channels = [name for run_id, name in every if part.run_id in (None, run_id)]
-    if part.channel is not None and part.channel not in channels:
-        raise nothing_called("channel", part.channel, channels)
+    of_run = part._replace(channel=None)
+    if part.run_id is not None and not has(there, of_run):
+        raise nothing_called("campaign", part.run_id, names_in(there, "run_id"))
+    if part.channel is not None and not has(there, part):
+        raise nothing_called("channel", part.channel, names_in(there, "channel", of_run))
 
 
 def tell(found: Audit, refused: Refused, sources: Sources, as_json: bool, most: int | None = SHOWN) -> int:
