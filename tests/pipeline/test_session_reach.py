@@ -71,6 +71,29 @@ def test_what_is_no_address_is_wrong_use(where: Where) -> None:
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("/;token", "Parameter 'token' should be provided as a key-value pair"),
+        ("/x", "The path component '/x' must be empty"),
+        ("/;session_id=me", "session_id"),
+        ("/;user_agent=" + "x" * 3000, "'user_agent' parameter should not exceed 2048 characters"),
+        ("/;grpc_keepalive_time_ms=soon", "invalid literal for int"),
+    ],
+)
+def test_an_address_that_spark_would_not_have_is_wrong_use(
+    silent: int, end: str, why: str, tmp_path: Path, capsys: Said
+) -> None:
+    needs_module("grpc")
+    (tmp_path / "bronze").mkdir()
+    place = f"sc://127.0.0.1:{silent}{end}"
+    assert run(["pipeline", "audit", "--lake", str(tmp_path), "--remote", place]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"sdschat: {place} is no address of a Connect server: ")
+    assert why in said
+    assert said.endswith("It is sc://host:port, followed by /;name=value for each setting.\n")
+
+
 @pytest.mark.parametrize("option", ["--master spark://", "--remote sc://"])
 def test_where_nothing_listens_it_is_said_at_once_and_what_to_do(option: str, tmp_path: Path, capsys: Said) -> None:
     (tmp_path / "bronze").mkdir()

@@ -89,10 +89,7 @@ def _must_greet(where: Where) -> None:
     """Whatever listens on the port has to be a server of the kind; with its encryption and through its proxy too."""
     import grpc  # type: ignore[import-untyped]
 
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", PANDAS, FutureWarning)
-        from pyspark.sql.connect.client import DefaultChannelBuilder
-    with DefaultChannelBuilder(where.remote).toChannel() as channel:
+    with _channel(where.remote) as channel:
         try:
             grpc.channel_ready_future(channel).result(_CONNECT_LIMIT)
         except grpc.FutureTimeoutError:
@@ -101,6 +98,25 @@ def _must_greet(where: Where) -> None:
                 "another encryption (;use_ssl=true), or has too much to do"
             )
             raise PipelineProblem(_unreached(where, reason), NO_SPARK) from None
+
+
+def _channel(remote: str) -> Any:
+    """Raises PipelineProblem where Spark would not have the address. It looks at some parts only while it connects."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", PANDAS, FutureWarning)
+        from pyspark.errors import PySparkException
+        from pyspark.sql.connect.client import DefaultChannelBuilder
+    try:
+        builder = DefaultChannelBuilder(remote)
+        _ = builder.session_id, builder.userAgent
+        return builder.toChannel()
+    except (PySparkException, ValueError) as error:
+        told = str(error).partition("Spark Connect: ")[2] or str(error)
+        why = told.partition(". Please")[0].rstrip(".")
+        raise PipelineProblem(
+            f"{remote} is no address of a Connect server: {why}. It is sc://host:port, followed by /;name=value for "
+            "each setting.", 2,
+        ) from error  # fmt: skip
 
 
 def try_again(session: SparkSession, times: int) -> None:
