@@ -16,7 +16,9 @@ needs_module("pyspark")
 needs_module("pyarrow")
 needs_module("numpy")
 
-from sdschat.pipeline.schemas import Packet  # noqa: E402
+from sdschat.pipeline.schemas import Packet, Quarantine  # noqa: E402
+from sdschat.pipeline.stream.gone import gone  # noqa: E402
+from sdschat.pipeline.stream.job import start  # noqa: E402
 from sdschat.pipeline.stream.parts import Counted, Parts  # noqa: E402
 from sdschat.pipeline.stream.parts_here import PartsHere  # noqa: E402
 from sdschat.pipeline.stream.seen import Span  # noqa: E402
@@ -102,3 +104,29 @@ def test_a_batch_that_the_shell_that_started_it_did_not_outlive_has_its_rows(
     parts = PartsHere(cast("SparkSession", None), str(tmp_path), tmp_path)
     parts.keep(Span, 0, [span := Span("Packet", "field", "tap", "", 1, 2)])
     assert parts.rows(Span, 0) == [span]
+
+
+def test_segments_that_were_tidied_away_before_their_batch_was_done_are_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Twelve batches, as Spark writes what it found together after ten; of the last but one and of the last again."""
+    segments, lake = tmp_path / "in [1] %20=é", tmp_path / "lake"
+    segments.mkdir()
+    for at in range(12):
+        packets(segments / f"{at:02}.jsonl", [10 * at + 1])
+        os.utime(segments / f"{at:02}.jsonl", (at + 1, at + 1))
+    start(spark, str(segments), str(lake), "field", once=True, most=1).awaitTermination()
+    for batch in (9, 11):
+        assert gone(str(lake), batch) == []
+        (segments / f"{batch:02}.jsonl").unlink()
+        assert gone(str(lake), batch) == [str(segments / f"{batch:02}.jsonl")]
+    for name in ("11", ".11.crc"):
+        (lake / "stream" / "_checkpoint" / "commits" / name).unlink()
+    start(spark, str(segments), str(lake), "field", once=True, most=1).awaitTermination()
+    parts = Parts(spark, str(lake))
+    assert [Path(row.source).name for row in parts.all(Quarantine).collect()] == ["11.jsonl"]
+    assert parts.rows(Counted, 11)[0][:4] == (1, 0, 0, 1)
+
+
+def test_of_a_checkpoint_that_is_elsewhere_nothing_is_said_to_be_gone(tmp_path: Path) -> None:
+    assert gone("s3a://bucket/lake", 0) == gone(str(tmp_path), 0) == []

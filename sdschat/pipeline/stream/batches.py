@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sdschat.pipeline.lake import own_folder
 from sdschat.pipeline.schemas import Fingerprint, Journal, Packet
+from sdschat.pipeline.stream.gone import gone
 from sdschat.pipeline.stream.parts import Parts
 
 if TYPE_CHECKING:
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
 
 
 def do_batch(files: DataFrame, batch: int, lake: str, run_id: str) -> None:
-    """Called by Spark for every batch, and again for one that was not finished."""
-    paths = sorted(local_path(row.path) for row in files.select("path").collect())
+    """Called by Spark for every batch, and again for one that was not finished. Segments that are gone are read too, so
+    that it is written down that they could not be."""
+    paths = sorted({*(local_path(row.path) for row in files.select("path").collect()), *gone(lake, batch)})
     if paths:
         take_in(files.sparkSession, paths, batch, lake, run_id)
 

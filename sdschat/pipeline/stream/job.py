@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sdschat.pipeline.lake import as_it_is
 from sdschat.pipeline.stream.batches import do_batch
 from sdschat.pipeline.stream.carried import for_connect
-from sdschat.pipeline.stream.parts import FOLDER
+from sdschat.pipeline.stream.gone import CHECKPOINT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +33,6 @@ def start(
     do = for_connect(lake, run_id) if is_remote() else functools.partial(do_batch, lake=lake, run_id=run_id)
     writer = (
         files.writeStream.foreachBatch(do)
-        .option("checkpointLocation", f"{lake.rstrip('/')}/{FOLDER}/_checkpoint").queryName("segments")
+        .option("checkpointLocation", f"{lake.rstrip('/')}/{CHECKPOINT}").queryName("segments")
     )  # fmt: skip
     return (writer.trigger(availableNow=True) if once else writer.trigger(processingTime=every)).start()
