@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdschat.pipeline.reference.consolidate import place_hash
-from sdschat.pipeline.schemas import Copy, Fingerprint, Log, Presence
+from sdschat.pipeline.schemas import AuditFinding, Copy, Fingerprint, Log, Node, Presence
 from tests.needs import needs_module
 from tests.pipeline.frames import frame, plan_of, rows
+from tests.pipeline.worlds import node
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,6 +49,24 @@ def test_the_log_is_in_the_order_of_lamport_time_and_id_across_buckets(spark: Sp
     assert [(row.position, row.message_id, row.copies) for row in found] == [(1, "a", 1), (2, "b", 2), (3, "c", 1)]
     whole = place_hash(5_000, "a") ^ place_hash(5_000, "b") ^ place_hash(2**18, "c")
     assert found[-1].running == f"{whole:032x}"
+
+
+def test_one_message_is_counted_as_one(spark: SparkSession) -> None:
+    from sdschat.pipeline.reference.findings import counts as by_reference
+    from sdschat.pipeline.transforms.findings import counts
+
+    told = {
+        (1, 1): "1 message, as its own count says, but not the same",
+        (2, 2): "2 messages, as its own count says, but not the same",
+        (1, 0): "its own count says 1 message, 0 are there",
+        (2, 1): "its own count says 2 messages, 1 is there",
+    }
+    nodes = [
+        node(f"n{claimed}{counted}", claimed, counted=counted, counted_fingerprint="g") for claimed, counted in told
+    ]
+    found = rows(counts(frame(spark, Node, nodes)), AuditFinding)
+    assert {row.detail for row in found} == set(told.values())
+    assert found == sorted(by_reference(nodes), key=repr)
 
 
 def test_the_version_of_most_sound_copies_counts(spark: SparkSession) -> None:

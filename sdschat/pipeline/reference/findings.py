@@ -89,9 +89,10 @@ def orders(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> Iter
 def counts(nodes: Iterable[Node]) -> Iterator[AuditFinding]:
     for node in nodes:
         if (node.claimed, node.claimed_fingerprint) != (node.counted, node.counted_fingerprint):
-            detail = f"its own count says {node.claimed} messages, {node.counted} are there"
+            claimed = f"{node.claimed} {'message' if node.claimed == 1 else 'messages'}"
+            detail = f"its own count says {claimed}, {node.counted} {'is' if node.counted == 1 else 'are'} there"
             if node.claimed == node.counted:
-                detail = f"{node.counted} messages, as its own count says, but not the same ones"
+                detail = f"{claimed}, as its own count says, but not the same"
             yield AuditFinding(node.run_id, node.channel, node.node, "count", None, None, None, None, detail)
 
 

@@ -65,10 +65,12 @@ def orders(suspects: DataFrame, copies: DataFrame, log: DataFrame) -> DataFrame:
 def counts(nodes: DataFrame) -> DataFrame:
     """Node (latest)."""
     same = (F.col("claimed") == F.col("counted")) & (F.col("claimed_fingerprint") == F.col("counted_fingerprint"))
+    claimed = F.format_string("%d %s", "claimed", F.when(F.col("claimed") == 1, "message").otherwise("messages"))
+    counted = F.format_string("%d %s there", "counted", F.when(F.col("counted") == 1, "is").otherwise("are"))
     detail = F.when(
         F.col("claimed") == F.col("counted"),
-        F.format_string("%d messages, as its own count says, but not the same ones", "counted"),
-    ).otherwise(F.format_string("its own count says %d messages, %d are there", "claimed", "counted"))
+        F.concat(claimed, F.lit(", as its own count says, but not the same")),
+    ).otherwise(F.concat(F.lit("its own count says "), claimed, F.lit(", "), counted))
     nowhere = {name: F.lit(None).cast("long") for name in ("position", "lamport")} | {"message_id": text(None)}
     return finding(nodes.where(~same).withColumns(nowhere), "count", detail)
 
