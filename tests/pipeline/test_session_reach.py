@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import socket
 import threading
@@ -14,7 +15,7 @@ import pytest
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, ask_there
 from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
-from sdschat.pipeline.session import Where, reach
+from sdschat.pipeline.session import Where, reach, waiting
 from sdschat.pipeline.session.ask import _answer, ask
 from sdschat.pipeline.session.reach import Address, addresses, gone_since, must_answer
 from sdschat.pipeline.session.waiting import told_what_for
@@ -155,6 +156,20 @@ def test_whoever_waits_for_long_is_told_what_for() -> None:
     with told_what_for("nothing", tell):
         pass
     assert said == ["an executor"]
+
+
+@pytest.mark.parametrize("name", ["audit", "stream"])
+def test_whichever_command_waits_for_spark_says_so(
+    name: str, silent: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    needs_module("grpc")
+    monkeypatch.setattr(reach, "_CONNECT_LIMIT", 2.0)
+    monkeypatch.setattr(waiting, "told_what_for", functools.partial(told_what_for, after=0.0))
+    (tmp_path / "bronze").mkdir()
+    segments = [str(tmp_path)] if name == "stream" else []
+    place = f"sc://127.0.0.1:{silent}"
+    assert run(["pipeline", name, *segments, "--lake", str(tmp_path), "--remote", place]) == NO_SPARK
+    assert f"still waiting for Spark at {place}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

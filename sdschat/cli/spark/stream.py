@@ -13,7 +13,7 @@ import click
 
 from sdschat.cli.options import say
 from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, must_take
+from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, must_take, open_spark
 from sdschat.cli.spark.recording import recording
 from sdschat.cli.spark.watching import Watch, of_a_batch, of_spark, table
 from sdschat.cli.where import where_options
@@ -52,7 +52,6 @@ def command(
     It may be killed at any moment: started again, it goes on where it was, and counts nothing twice. With --tap, a
     `sdschat tap` runs beside it; what needs more options than --broker is in the settings.
     """
-    from sdschat.pipeline.session import spark
     from sdschat.pipeline.session.interrupts import asked_to_end
     from sdschat.pipeline.stream.job import start
     from sdschat.pipeline.stream.live import Totals, channels_now
@@ -68,7 +67,7 @@ def command(
     with contextlib.ExitStack() as stack:
         stack.enter_context(_alone(root))
         taps = [stack.enter_context(recording(channels, segments, broker))] if channels else []
-        session = stack.enter_context(spark(where))
+        session = stack.enter_context(open_spark(where))
         asked = stack.enter_context(asked_to_end())
         with _told(asked):
             so_far = channels_now(session, root) if sys.stderr.isatty() else []
