@@ -82,7 +82,7 @@ def _place(where: Where) -> Finding:
     kind = where.kind
     if kind is Kind.GIVEN:
         return Finding(GOOD, "where", "the session that spark-submit gave")
-    return Finding(GOOD, "where", f"{where.remote or where.master} ({kind.value})")
+    return Finding(GOOD, "where", f"{where.shown} ({kind.value})")
 
 
 def _java(where: Where) -> list[Finding]:

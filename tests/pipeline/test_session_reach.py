@@ -106,6 +106,16 @@ def test_where_nothing_listens_it_is_said_at_once_and_what_to_do(option: str, tm
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize("address", ["sc://127.0.0.1:{}/;token=secret;user_id=ann", "sc://127.0.0.1:{}/;token"])
+def test_a_secret_in_an_address_is_in_no_message(address: str, capsys: Said) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(PipelineProblem) as problem:
+        must_answer(Where(remote=address.format(port)))
+    assert "secret" not in str(problem.value)
+    assert f"127.0.0.1:{port}" in str(problem.value)
+
+
 def test_one_master_of_several_is_enough(silent: int) -> None:
     must_answer(Where(f"spark://127.0.0.1:{free_port()},127.0.0.1:{silent}"))
 

@@ -38,7 +38,7 @@ def command(arguments: tuple[str, ...], where: Where) -> None:
     chosen = where.resolved()
     if chosen.kind is Kind.CONNECT:
         say(
-            f"{chosen.remote} is a Connect server, which has its own Spark: nothing is submitted to it, and its client "
+            f"{chosen.shown} is a Connect server, which has its own Spark: nothing is submitted to it, and its client "
             "runs here as it is."
         )
         click.echo(connect_command(chosen, arguments))

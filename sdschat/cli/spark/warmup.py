@@ -25,7 +25,7 @@ def command(where: Where) -> None:
 
     if where.resolved().kind is Kind.CONNECT:
         raise click.UsageError(
-            f"Spark at {where.resolved().remote} is started there, not here: nothing is to be made for it. Leave out "
+            f"Spark at {where.resolved().shown} is started there, not here: nothing is to be made for it. Leave out "
             "--remote (and unset SPARK_REMOTE) to make the archive for Spark that is started here."
         )
     if where.conf:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
-from sdschat.pipeline.session.where import Kind, Where
+from sdschat.pipeline.session.where import Kind, Where, without_token
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,8 +114,8 @@ def _channel(remote: str) -> Any:
         told = str(error).partition("Spark Connect: ")[2] or str(error)
         why = told.partition(". Please")[0].rstrip(".")
         raise PipelineProblem(
-            f"{remote} is no address of a Connect server: {why}. It is sc://host:port, followed by /;name=value for "
-            "each setting.", 2,
+            f"{without_token(remote)} is no address of a Connect server: {why}. "
+            "It is sc://host:port, followed by /;name=value for each setting.", 2,
         ) from error  # fmt: skip
 
 
@@ -137,16 +137,16 @@ def gone_since(where: Where) -> str:
     if not reasons or not all(reasons):
         return ""
     return (
-        f"Spark at {where.remote or where.master} is gone: {'; '.join(reasons)}. What was written before is in the "
+        f"Spark at {where.shown} is gone: {'; '.join(reasons)}. What was written before is in the "
         "lake; once it is back, the same command does the rest."
     )
 
 
 def _unreached(where: Where, reason: str) -> str:
     """What, why, what to do."""
-    option = f"--remote {where.remote}" if where.kind is Kind.CONNECT else f"--master {where.master}"
+    option = f"--{'remote' if where.kind is Kind.CONNECT else 'master'} {where.shown}"
     what = "the Connect server" if where.kind is Kind.CONNECT else "the cluster"
     return (
-        f"Spark at {where.remote or where.master} cannot be reached: {reason}. Start {what}, or correct the address; "
+        f"Spark at {where.shown} cannot be reached: {reason}. Start {what}, or correct the address; "
         f"`sdschat pipeline doctor {option}` looks closer."
     )

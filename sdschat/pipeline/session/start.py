@@ -150,7 +150,7 @@ def _why(where: Where, error: Exception, log: Path, said: str = "") -> str:
         why = last_words(said) or why
     if "stopped SparkContext" in why:  # what Spark says when it has given up
         why = "what listens there does not answer as a master of this version of Spark does"
-    what = f"Spark at {where.remote or where.master} " if where.remote or where.kind is Kind.CLUSTER else "Spark "
+    what = f"Spark at {where.shown} " if where.remote or where.kind is Kind.CLUSTER else "Spark "
     return f"{what}could not be started or reached: {why}. Its log is {log}; `sdschat pipeline doctor` looks closer."
 
 

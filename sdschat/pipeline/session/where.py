@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
+
+_TOKEN: Final = re.compile(r"(;token=)[^;]*")
 
 
 class Kind(StrEnum):
@@ -49,13 +53,22 @@ class Where:
             return Kind.GIVEN
         return Kind.LOCAL if self.master.startswith("local") else Kind.CLUSTER
 
+    @property
+    def shown(self) -> str:
+        return without_token(self.remote or self.master)
+
     def problem(self) -> str:
         """What is wrong with what was asked for, or nothing."""
         if self.remote and self.master:
             return "--master and --remote exclude each other: a Connect server has its own master. Give one of them."
         if self.remote and not self.remote.startswith("sc://"):
-            return f"--remote is {self.remote!r}; a Connect server is sc://host:port."
+            return f"--remote is {without_token(self.remote)!r}; a Connect server is sc://host:port."
         known = ("local", "spark://", "yarn", "k8s://")
         if self.master and not self.master.startswith(known):
             return f"--master is {self.master!r}; it is local[N], spark://host:port, yarn or k8s://https://host:port."
         return ""
+
+
+def without_token(address: str) -> str:
+    """An address of a Connect server may bear a secret, which is in no message and no log."""
+    return _TOKEN.sub(r"\1…", address)
