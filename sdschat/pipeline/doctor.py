@@ -45,7 +45,7 @@ def elsewhere(where: Where) -> bool:
 def ask_there(where: Where, limit: float = LIMIT) -> list[Finding]:
     """What Spark says where it is said to be; may take as long as `limit`."""
     chosen = where.resolved()
-    place = chosen.remote or chosen.master
+    place = chosen.shown
     try:
         must_answer(chosen)
     except PipelineProblem as error:

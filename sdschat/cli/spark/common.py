@@ -72,8 +72,7 @@ def open_spark(where: Where) -> Iterator[SparkSession]:
 
     chosen = where.resolved()
     with ExitStack() as stack:
-        place = chosen.remote or chosen.master
-        with shown_meanwhile("starting Spark"), told_what_for(f"still waiting for Spark at {place}", say):
+        with shown_meanwhile("starting Spark"), told_what_for(f"still waiting for Spark at {chosen.shown}", say):
             session = stack.enter_context(spark(where))
             until_it_works(session, chosen, say)
         yield session

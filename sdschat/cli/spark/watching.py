@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sdschat.cli.options import say
 from sdschat.cli.spark.recording import Recording
 from sdschat.cli.text import counted, moment, safe
+from sdschat.pipeline.session.trouble import is_of_spark
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -113,10 +114,8 @@ def _show(live: Live, shown: Any, line: str) -> None:
 
 
 def of_spark(error: Exception) -> bool:
-    """Of what it was asked, or because it has ended. The thin client has no py4j."""
-    from pyspark.errors import PySparkException
-
-    return isinstance(error, (PySparkException, OSError)) or type(error).__module__.startswith("py4j.")
+    """Of what it was asked, or because it has ended."""
+    return is_of_spark(error) or isinstance(error, OSError)
 
 
 def of_a_batch(error: Exception) -> bool:

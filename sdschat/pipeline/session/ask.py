@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.pipeline.problem import PipelineProblem
+from sdschat.pipeline.session.waiting import NO_ROOM
 from sdschat.pipeline.session.warm import spark_version
 from sdschat.pipeline.session.where import Kind, Where
 
@@ -91,10 +92,7 @@ def _not_started(where: Where) -> str:
 def _nothing_done(where: Where) -> str:
     if where.kind is Kind.CONNECT:
         return "it had accepted this client, but done no work: its cluster may be busy"
-    return (
-        "it had accepted this program, but given it no executor: others may be using it, or its workers have less "
-        "memory or fewer cores than spark.executor.memory and spark.executor.cores ask for (--conf)"
-    )
+    return f"it had accepted this program, but given it no executor: {NO_ROOM}"
 
 
 def _told(said: str) -> Answer:

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = 15.0  # seconds, after which whoever waits is told what for
 
+NO_ROOM: Final = (
+    "others may be using it, or its workers have less memory or fewer cores than spark.executor.memory and "
+    "spark.executor.cores ask for (--conf)"
+)
+
 Told = Callable[[str], None]
 
 
@@ -32,9 +37,6 @@ def told_what_for(text: str, told: Told, after: float = PATIENCE) -> Iterator[No
 def until_it_works(session: SparkSession, where: Where, told: Told) -> None:
     """A first, small piece of work on a cluster, whose workers may all be busy, or too small for what was asked."""
     if where.kind is Kind.CLUSTER:
-        text = (
-            f"{where.master} has no executor for us yet: others may be using it, or its workers have less memory or "
-            "fewer cores than spark.executor.memory and spark.executor.cores ask for (--conf). Ctrl+C ends this."
-        )
+        text = f"{where.master} has no executor for us yet: {NO_ROOM}. Ctrl+C ends this."
         with told_what_for(text, told):
             session.range(1).count()

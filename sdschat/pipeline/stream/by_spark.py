@@ -12,8 +12,6 @@ from sdschat.pipeline.stream.seen import (
     Spans,
     by_whose,
     numbers_in,
-    parts_before,
-    parts_to_take_over,
     spans_of,
     together,
     unseen,
@@ -62,7 +60,7 @@ def _take_journal(parts: Parts, batch: int, journal: DataFrame, few: bool, keep:
     new = keep(_uncounted(parts, batch, copies, few))
     parts.put(Fingerprint, batch, prints(new))
     parts.put(Journal, batch, journal)
-    taken = list(parts_to_take_over(batch, lambda part: parts.there(Held, part)))
+    taken = parts.held_to_take_over(batch)
     held = new.select(*Held._fields)
     parts.put(Held, batch, held.union(parts.of_batches(Held, taken)) if taken else held, 1)
     parts.put(Activity, batch, activity(journal))
@@ -74,7 +72,7 @@ def _uncounted(parts: Parts, batch: int, copies: DataFrame, few: bool) -> DataFr
     from pyspark.sql import functions as F
 
     keys = list(Held._fields)
-    known = list(parts_before(batch, lambda part: parts.there(Held, part)))
+    known = parts.held_before(batch)
     if not known:
         return copies
     sought = copies.select(*keys)

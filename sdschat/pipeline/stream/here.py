@@ -17,7 +17,7 @@ from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.file_batches import Memory, file_batches
 from sdschat.pipeline.stream.parts import Held, now_ms, spans_before
 from sdschat.pipeline.stream.parts_here import PartsHere
-from sdschat.pipeline.stream.seen import Span, Spans, Whose, parts_before, parts_to_take_over, together, unseen_at
+from sdschat.pipeline.stream.seen import Span, Spans, Whose, together, unseen_at
 from sdschat.pipeline.stream.tables import KEYS_OF_ROWS, Activity, Traffic, activity, prints, traffic
 
 _TABLES: Final = (Journal, Packet, Quarantine)
@@ -77,12 +77,12 @@ def _new(rows: pyarrow.Table, of: type, known: Spans) -> tuple[pyarrow.Table, Sp
 
 def _count_journal(parts: PartsHere, batch: int, journal: pyarrow.Table) -> None:
     copies = {Held(row.run_id, row.channel, row.node, row.message_id): row for row in _copies(journal)}
-    for again in parts.held(list(parts_before(batch, lambda part: parts.there(Held, part))), copies.keys()):
+    for again in parts.held(parts.held_before(batch), copies.keys()):
         del copies[again]
     if copies:
         new = parts.spark.createDataFrame(table_of(Copy, list(copies.values())), ddl(Copy))
         parts.put(Fingerprint, batch, prints(new.coalesce(1)))
-    parts.hold(batch, copies.keys(), list(parts_to_take_over(batch, lambda part: parts.there(Held, part))))
+    parts.hold(batch, copies.keys(), parts.held_to_take_over(batch))
     parts.put(Activity, batch, activity(parts.of_batches(Journal, [batch]).coalesce(1)))
 
 

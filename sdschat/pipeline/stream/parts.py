@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sdschat.pipeline.lake import as_it_is, no_rows, read_parquet
 from sdschat.pipeline.problem import PipelineProblem
 from sdschat.pipeline.schemas import Fingerprint, Journal, Packet, Quarantine, ddl
-from sdschat.pipeline.stream.seen import Span, Spans, by_whose
+from sdschat.pipeline.stream.seen import Span, Spans, by_whose, parts_before, parts_to_take_over
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,6 +76,14 @@ class Parts:
     def of_batches(self, of: type, batches: Sequence[int]) -> DataFrame:
         paths = [as_it_is(self._part(of, batch)) for batch in batches]
         return self.spark.read.schema(ddl(of)).parquet(*paths)
+
+    def held_before(self, batch: int) -> list[int]:
+        """The parts that together have all copies that earlier batches counted."""
+        return list(parts_before(batch, lambda part: self.there(Held, part)))
+
+    def held_to_take_over(self, batch: int) -> list[int]:
+        """Those of them that the part of this batch is to have in it as well."""
+        return list(parts_to_take_over(batch, lambda part: self.there(Held, part)))
 
     def rows(self, of: type, batch: int) -> list[Any]:
         """Of a table that has few."""

@@ -67,7 +67,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
     if waits:
         buffer_message(s, message, raw, via, found, s.now.wall)
     else:
-        gap = name_gap(message, found) if found.gap else ()
+        gap = name_gap(message, found)
         deliver_message(s, message, raw, via, gap, s.filter.generation, s.now.wall)
     include_received(s, message_id, lamport)
     if via != FROM_STORE:
