@@ -127,7 +127,7 @@ def test_compact_is_small_while_young(count: int, most: int) -> None:
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_are_a_filter_or_a_reason(packed: bytes) -> None:
-    for candidate in (packed, b"\xc1" + packed):
+    for candidate in (packed, b"\xc4" + packed):
         found = read_filter(candidate)
         if not isinstance(found, str):
             assert isinstance(found.holds("m1"), bool)
@@ -144,8 +144,8 @@ def test_a_damaged_filter_is_a_filter_or_a_reason(noise: bytes, at: int) -> None
 
 @pytest.mark.parametrize(
     "packed",
-    [b"", b"\xc1", bytes(16), b"\xc1\x00\x00\x00\x08" + bytes(6) + b"\x01", b"\xc1\x21\x00\x00\x08" + bytes(7),
-     b"\xc1\x03\x00\x00\x09" + bytes(8), b"\xc1\x03\xff\xff\xf8" + bytes(100), bytes(waku.BYTES - 1)],
+    [b"", b"\xc4", bytes(16), b"\xc4\x00\x00\x00\x08" + bytes(6) + b"\x01", b"\xc4\x21\x00\x00\x08" + bytes(7),
+     b"\xc4\x03\x00\x00\x09" + bytes(8), b"\xc4\x03\xff\xff\xf8" + bytes(100), bytes(waku.BYTES - 1)],
     ids=["empty", "tag-only", "unknown", "no-hashes", "33-hashes", "odd-bits", "cut-short", "short-waku"],
 )  # fmt: skip
 def test_impossible_filters_are_refused(packed: bytes) -> None:

@@ -94,7 +94,7 @@ def test_history_acknowledges_answers_and_sends_nothing() -> None:
     group = Group("a", config=PUSHING, settle=60_000)
     mine = group.send("a", "mine")
     packets, state = len(group["a"].sent), group["a"].channel.state
-    told = forge("b", "m1", group.now.wall + 1, mine.message_id, requests=(mine.message_id,), bloom_filter=b"\xc1")
+    told = forge("b", "m1", group.now.wall + 1, mine.message_id, requests=(mine.message_id,), bloom_filter=b"\xc4")
     assert take_in(group, told)
     group.tick(5000)
     assert mine.message_id in state.outgoing.open

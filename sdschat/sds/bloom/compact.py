@@ -2,19 +2,20 @@
 
 A filter is a sequence of sections. All integers are big-endian, bodies have bit 0 in the lowest bit of byte 0.
 
-    window  C1 | hashes u8 | bits u24 | floor u48 | body
-    print   C2 | low u48 | high u48 | count u16 | fingerprint u64
-    range   C3 | hashes u8 | bits u24 | low u48 | high u48 | seed u32 | body
+    window  C4 | hashes u8 | bits u24 | floor u48 | body
+    print   C5 | low u48 | high u48 | count u16 | fingerprint u64
+    range   C6 | hashes u8 | bits u24 | low u48 | high u48 | seed u32 | body
 
 The window section is always there: every message that its sender holds with a Lamport timestamp of at least `floor`
 is in it, so what is dated later and is not in it is lacking for certain. A sync message may carry one more section:
 a fingerprint of the ids of one range of the log, or, in answer to one that differed, a filter over that range with a
 seed of its own, so that a false positive of one filter is none of the next.
 
-An id sets the bits `(a + b*i + c*i(i-1)/2 + d*i(i-1)(i-2)/6) mod bits` for i below `hashes`. Of the two numbers of 64
-bits that MurmurHash3 x64 128 makes of its UTF-8 bytes, a and c are the lower and upper half of the first, b and d those
-of the second. In filters as small as these, double hashing (two numbers, a + b*i) makes ids share all their bits up to
-ten times as often as the number of bits that are set would say, and alike in the filters of all who hold the same ids.
+An id sets the bits `(a + b*i + c*i(i-1)/2 + d*i(i-1)(i-2)/6) mod bits` for i below `hashes`. Of the two unsigned
+numbers of 64 bits that MurmurHash3 x64 128 makes of its UTF-8 bytes, a and c are the lower and upper half of the first,
+b and d those of the second. In filters as small as these, double hashing (two numbers, a + b*i) makes ids share all
+their bits up to ten times as often as the number of bits that are set would say, and alike in the filters of all who
+hold the same ids.
 Sizes are halves of one another, so a large filter folds into a small one.
 """
 
@@ -28,7 +29,8 @@ from typing import NamedTuple
 
 import mmh3
 
-WINDOW, PRINT, RANGE = 0xC1, 0xC2, 0xC3
+WINDOW, PRINT, RANGE = 0xC4, 0xC5, 0xC6
+OLD_WINDOW = 0xC1  # signed or unsigned numbers, by the version of mmh3 at the sender: its bits mean nothing
 MAX_BITS = 1 << 18
 MAX_HASHES = 20  # an error rate of one in a million
 # The numbers of ids are remembered for filters up to this shape, which a capacity of 256 is well within. Others are
@@ -92,9 +94,15 @@ def mask(item: str, hashes: int, bits: int) -> int:
     return value
 
 
+def _numbers(item: str, seed: int) -> tuple[int, int]:
+    """MurmurHash3 x64 128. By names: some versions of mmh3 take `signed` by its place and then ignore it."""
+    one, two = mmh3.hash64(key=item, seed=seed, x64arch=True, signed=False)
+    return one, two
+
+
 def _places(item: str, hashes: int, bits: int, seed: int) -> Iterator[int]:
     """Which bits an id sets. Each number is made of the one before by three additions."""
-    one, two = mmh3.hash64(item, seed, True, False)
+    one, two = _numbers(item, seed)
     number, first, second, third = one & 0xFFFFFFFF, two & 0xFFFFFFFF, one >> 32, two >> 32
     for _ in range(hashes):
         yield number % bits
@@ -164,7 +172,7 @@ def encode_range(ids: list[str], low: int, high: int, error_rate: float, seed: i
 
 @lru_cache(maxsize=16_384)
 def _id_print(item: str) -> int:
-    return mmh3.hash64(item, 0x5D5, True, False)[0]
+    return _numbers(item, 0x5D5)[0]
 
 
 def fingerprint(ids: list[str]) -> int:

@@ -17,8 +17,10 @@ def read_filter(packet: bytes) -> ReceivedFilter | str:
     """The filter, or why it is ignored. The shape tells the layout; nothing else is taken from the sender's word."""
     if len(packet) == waku.BYTES:
         return WakuFilter(packet)
-    if packet[:1] == b"\xc1":
+    if packet[:1] == bytes([compact.WINDOW]):
         return _read_compact(packet)
+    if packet[:1] == bytes([compact.OLD_WINDOW]):
+        return "written by an older version of sdschat, to be updated there"
     return f"unknown layout of {len(packet)} bytes"
 
 

@@ -10,6 +10,7 @@ from sdschat.node import facts
 from sdschat.node.facts import Fact
 from sdschat.node.packet import broken_rules
 from sdschat.sds import events as ev
+from sdschat.sds.bloom.compact import OLD_WINDOW, WINDOW
 from sdschat.sds.values import Kind, Message, Refusal
 
 MESSAGES: Final = 512
@@ -81,7 +82,7 @@ class PeerTrace:
     @property
     def make(self) -> str:
         """Which implementation this looks like."""
-        if self.filter[:1] == b"\xc1" or self.signed:
+        if self.filter[:1] in (bytes([WINDOW]), bytes([OLD_WINDOW])) or self.signed:
             return "sdschat"
         if len(self.filter) > 10_000:
             return "@waku/sds, or like it"
