@@ -76,7 +76,7 @@ class CatchUp:
         self._pages: StorePages | None = None
         log = ChannelLog(profile.store, room.name)
         self.seeker = Seeker(log, lambda: secrets.randbits(64))
-        group = hashlib.sha256(_GROUP_TAG + room.name.encode()).digest()
+        group = history_group(room.name)
         self.exchange = Exchange(
             self.seeker, Librarian(log), log, carrier=Pages(group, profile.chance, clock.now()), codec=SyncCodec(),
             intake=EngineIntake(room.channel, self.seeker.wanted),
@@ -246,3 +246,8 @@ class CatchUp:
         known = self._store.number(self._room.name) is not None
         since = {"all": 0, "24h": self._clock.now().wall - DAY}.get(on_join, horizon)
         return Kept(horizon if known else min(since, horizon))
+
+
+def history_group(channel: str) -> bytes:
+    """The MVDS group of the pages of a channel."""
+    return hashlib.sha256(_GROUP_TAG + channel.encode()).digest()

@@ -12,8 +12,8 @@ from sdschat.sds.bloom import compact
 from sdschat.sds.bloom.compact import CompactFilter, RangePrint, Shape
 from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.bloom.received import read_filter
+from tests.vectors.cases.filters import DIGESTS, START
 from tests.vectors.files import vectors
-from tests.vectors.make import DIGESTS, START
 from tests.vectors.plain import filters
 
 FILE = vectors("filters")

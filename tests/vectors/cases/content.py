@@ -1,0 +1,61 @@
+"""Content of messages, presence, and direct messages: signed with seeds that are in the file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.vectors.cases.filters import DIGESTS, START
+from tests.vectors.plain import curve, signed
+
+Case = dict[str, Any]
+SEEDS = [f"{at:02x}" * 32 for at in (1, 2, 0xFF)]
+NONCE = "000102030405060708090a0b0c0d0e0f"
+TEXTS = ["hello", "", "grüße 🙂\nsecond line", "x" * 300]
+
+
+def file() -> Case:
+    return {
+        "notes": "Content of format chat (proto/chat.proto; sdschat/identity/signing.py). Seeds are of Ed25519.",
+        "identities": [_identity(seed) for seed in SEEDS],
+        "content": [_content(case) for case in _contents()],
+        "presence": [_presence(role) for role in ("", "store")],
+        "direct": [{**case, "hex": signed.direct(case).hex()} for case in _directs()],
+        "link": [_link(payload) for payload in ("", "00ff")],
+    }
+
+
+def _identity(seed: str) -> Case:
+    key = curve.public_key(bytes.fromhex(seed))
+    return {"seed": seed, "public_key": key.hex(), "sender_id": signed.sender_id(key)}
+
+
+def _fields(text: str, **more: object) -> Case:
+    usual = {"seed": SEEDS[0], "channel": "lobby", "nonce": NONCE, "nick": "ann", "sent_time": START, "kind": 0}
+    return {**usual, "text": text, "reply_to": "", **more}
+
+
+def _contents() -> list[Case]:
+    plain = [_fields(text) for text in TEXTS]
+    return [*plain, _fields("waves", kind=1, nick="Ännchen", channel="größe", seed=SEEDS[1], reply_to=DIGESTS[0]),
+            _fields("from 1970", sent_time=0, seed=SEEDS[2])]  # fmt: skip
+
+
+def _content(case: Case) -> Case:
+    packed = signed.chat(case, "sdschat/content/v1", case["channel"])
+    return {**case, "hex": packed.hex()}
+
+
+def _presence(role: str) -> Case:
+    case = _fields(role)
+    return {**case, "hex": signed.chat(case, "sdschat/presence/v1", case["channel"]).hex()}
+
+
+def _directs() -> list[Case]:
+    return [_fields(text, reader_seed=SEEDS[1], box_secret="5a" * 32) for text in TEXTS]
+
+
+def _link(payload: str) -> Case:
+    reader = signed.sender_id(curve.public_key(bytes.fromhex(SEEDS[1])))
+    signature = signed.link(bytes.fromhex(SEEDS[0]), "lobby", reader, bytes.fromhex(payload))
+    case = {"seed": SEEDS[0], "channel": "lobby", "reader": reader, "payload": payload}
+    return {**case, "signature": signature.hex()}

@@ -1,0 +1,107 @@
+"""Content, presence and direct messages, byte for byte."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from sdschat.identity.content import (
+    ContentKind,
+    OpenedContent,
+    Verdict,
+    open_content,
+    open_presence,
+    seal,
+    seal_as,
+    seal_presence,
+)
+from sdschat.identity.direct import check_link, open_direct, seal_direct, sign_link
+from sdschat.identity.keys import Identity
+from sdschat.identity.signing import DIRECT_DOMAIN
+from sdschat.wire.chat_codec import decode_envelope, encode_envelope
+from tests.vectors.files import vectors
+
+FILE = vectors("content")
+Case = dict[str, Any]
+
+
+class NoKeys:
+    def knows(self, public_key: bytes) -> bool:
+        return False
+
+    def signs(self, sender_id: str) -> bool:
+        return False
+
+
+def identity(seed: str) -> Identity:
+    return Identity(bytes.fromhex(seed))
+
+
+def fields(case: Case) -> dict[str, Any]:
+    return {"nick": case["nick"], "sent_time": case["sent_time"], "nonce": bytes.fromhex(case["nonce"])}
+
+
+def opened(case: Case, key: bytes) -> OpenedContent:
+    return OpenedContent(
+        Verdict.NEW, case["text"], case["kind"], case["nick"], key, case["sent_time"], case["reply_to"]
+    )
+
+
+@pytest.mark.parametrize("case", FILE["identities"], ids=lambda case: case["seed"][:2])
+def test_identities(case: Case) -> None:
+    made = identity(case["seed"])
+    assert (made.public_key.hex(), made.sender_id) == (case["public_key"], case["sender_id"])
+
+
+@pytest.mark.parametrize("case", FILE["content"], ids=lambda case: f"{len(case['text'])}-{case['kind']}")
+def test_content(case: Case) -> None:
+    author, packed = identity(case["seed"]), bytes.fromhex(case["hex"])
+    kind = ContentKind(case["kind"])
+    made = seal(author, case["channel"], case["text"], kind=kind, reply_to=case["reply_to"], **fields(case))
+    assert made.hex() == case["hex"]
+    envelope = decode_envelope(packed)
+    assert envelope is not None
+    assert encode_envelope(envelope) == packed
+    name = sha256(packed).hexdigest()
+    read = open_content(packed, case["channel"], author.sender_id, name, NoKeys())
+    assert read == opened(case, author.public_key)
+
+
+@pytest.mark.parametrize("case", FILE["presence"], ids=lambda case: case["text"] or "member")
+def test_presence(case: Case) -> None:
+    author, packed = identity(case["seed"]), bytes.fromhex(case["hex"])
+    assert seal_presence(author, case["channel"], role=case["text"], **fields(case)) == packed
+    assert open_presence(packed, case["channel"], author.sender_id, NoKeys()) == opened(case, author.public_key)
+
+
+@pytest.mark.parametrize("case", FILE["direct"], ids=lambda case: str(len(case["text"])))
+def test_a_direct_message_is_opened(case: Case) -> None:
+    author, reader = identity(case["seed"]), identity(case["reader_seed"])
+    read = open_direct(reader, bytes.fromhex(case["hex"]), case["channel"], author.sender_id, NoKeys())
+    assert read == opened(case, author.public_key)
+    assert open_direct(author, bytes.fromhex(case["hex"]), case["channel"], author.sender_id, NoKeys()) is None
+
+
+@pytest.mark.parametrize("case", FILE["direct"], ids=lambda case: str(len(case["text"])))
+def test_what_is_in_the_box_of_a_direct_message(case: Case) -> None:
+    """The box has a key that is drawn, so only what is in it is the same each time."""
+    author, reader = identity(case["seed"]), identity(case["reader_seed"])
+    inside = seal_as(
+        author, DIRECT_DOMAIN, f"{case['channel']}\n{reader.sender_id}", case["text"],
+        kind=ContentKind.TEXT, reply_to="", **fields(case),
+    )  # fmt: skip
+    body = seal_direct(
+        author, reader.public_key, case["channel"], case["text"], reader=reader.sender_id, **fields(case)
+    )
+    assert reader.unseal(bytes.fromhex(case["hex"])) == reader.unseal(body) == inside
+
+
+@pytest.mark.parametrize("case", FILE["link"], ids=lambda case: case["payload"] or "empty")
+def test_the_signature_of_a_payload_between_two(case: Case) -> None:
+    author, payload = identity(case["seed"]), bytes.fromhex(case["payload"])
+    made = sign_link(author, case["channel"], case["reader"], payload)
+    assert made.hex() == case["signature"]
+    assert check_link(author.public_key, case["channel"], case["reader"], payload, made)
+    assert not check_link(author.public_key, case["channel"], case["reader"], payload + b"x", made)
