@@ -50,6 +50,7 @@ REMEMBERED_MISSES = 512  # own messages in a row, from the newest, that a filter
 RESENDS_PER_SWEEP = 16
 RANGE_IDS = 512  # ids that one range of the history comparison covers
 RANGE_LIMIT = 1024  # ids looked at to answer one range
+QUESTIONED = 64  # own messages, from the oldest, that are asked about one after the other
 ONE_DATE_LIMIT = 8192  # the same where all have one Lamport timestamp
 
 # Memory.

@@ -77,6 +77,11 @@ class OutgoingBuffer:
             if message is not None and unseen_by not in message.evidence:
                 yield message
 
+    def oldest_first(self) -> Iterator[Outgoing]:
+        """Open messages."""
+        self._forget_ages()
+        return (self.open[message_id] for _, message_id in self._ages if message_id in self.open)
+
     def possibly(self, message: Outgoing) -> list[str]:
         """Possibly acknowledged. Of these only the newest stay in the buffer: with one peer that never says more than
         its filter does, all that was ever written would. Tells what leaves for it, which may be this one."""

@@ -53,7 +53,7 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     s.sync.latest = to_mono(now, row.sync_latest, 3 * interval)
     s.sync.spoke_at, s.sync.count = past_mono(now, row.sync_spoke_at), row.sync_count
     s.ranges.cursor = row.range_cursor
-    s.ranges.wanted = (row.range_wanted_low, row.range_wanted_high) if row.range_wanted_high else None
+    _restore_owed_range(s, row.range_wanted_low, row.range_wanted_high)
     s.ranges.answered_at = past_mono(now, row.range_answered_at) if row.range_answered_at else -1
     s.answer_budget.spent, s.push_budget.spent = row.answer_spent, row.push_spent
     s.spent_at = past_mono(now, row.spent_at)
@@ -79,6 +79,14 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
         buffer.changed.clear()
     release(s, [held for held in s.incoming.in_order() if not held.unmet and not held.release_at])
     _forgive_downtime(s, row, snapshot.peers)
+
+
+def _restore_owed_range(s: ChannelState, low: int, high: int) -> None:
+    """Dates are never negative: a range of which a fingerprint is owed, and no filter, has the complement of one."""
+    if low < 0:
+        s.ranges.asked = (~low, high)
+    elif high:
+        s.ranges.wanted = (low, high)
 
 
 def _forgive_downtime(s: ChannelState, row: ChannelRow, peers: tuple[PeerRow, ...]) -> None:
@@ -197,6 +205,8 @@ def _channel_row(s: ChannelState) -> ChannelRow:
     sync, ranges = s.sync, s.ranges
     ahead = s.now.wall - s.now.mono  # times outlive a restart as epoch milliseconds
     low, high = ranges.wanted or (0, 0)
+    if ranges.asked is not None:
+        low, high = ~ranges.asked[0], ranges.asked[1]
     return ChannelRow(
         lamport=s.clock.value,
         horizon=s.horizon,

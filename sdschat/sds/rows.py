@@ -72,7 +72,7 @@ class ChannelRow(NamedTuple):
     sync_spoke_at: int
     sync_count: int
     range_cursor: int
-    range_wanted_low: int
+    range_wanted_low: int  # below 0: the complement of where a range begins of which only a fingerprint is owed
     range_wanted_high: int
     range_answered_at: int
     answer_spent: int

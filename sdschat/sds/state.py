@@ -77,11 +77,12 @@ class SyncTimer:
 class RangeState:
     """Where the comparison of the whole history by ranges stands (see steps/ranges.py)."""
 
-    __slots__ = ("answered_at", "cursor", "wanted")
+    __slots__ = ("answered_at", "asked", "cursor", "wanted")
 
     def __init__(self) -> None:
         self.cursor = 0  # the next range ends below this date; 0: start again at the newest
         self.wanted: tuple[int, int] | None = None  # a range we owe our own filter of
+        self.asked: tuple[int, int] | None = None  # or else one we owe our own fingerprint of
         self.answered_at = -1
 
 

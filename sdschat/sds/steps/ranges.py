@@ -4,6 +4,8 @@ The filter of a packet covers the newest few hundred messages, and an id can be 
 carries a fingerprint of one range of its sender's log, the next older one each time, down to its join horizon, then
 from the top again. Whoever has other messages in that range answers with a filter over just that range, with a seed
 of its own; who sees ids in it that he lacks answers with his. From such filters the lacking messages are pushed.
+
+Where the messages are the same, each side has proof that the other one has them (see questions.py).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.filters import waku_is_about
 from sdschat.sds.steps.pushes import want_push
+from sdschat.sds.steps.questions import note_question, question, turn
 from sdschat.sds.steps.timing import calm, hurry
 
 _AROUND_BODY = 32  # what is not the body of a range filter: its head, and longer lengths around it
@@ -34,12 +37,28 @@ def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
         s.ranges.wanted = None
         s.ranges.answered_at = s.now.mono
         return _filter_over(s, low, high, lamport, room)
+    for part in turn(s):
+        ends: tuple[int, int] | None = None
+        if part == "answer":
+            ends, s.ranges.asked = s.ranges.asked, None
+        elif part == "question":
+            ends = question(s, _settled_top(s))
+        if ends is not None:
+            return _print_over(s, *ends)
     low, high, entries = _next_range(s, lamport)
     s.ranges.cursor = 0 if low <= s.horizon else low
     if not entries and high <= low:
         return b""  # otherwise it is of use to say that nothing is here
     if waku_is_about(s):
         return _filter_over(s, low, high, lamport, room)  # they could not answer a fingerprint, but can read this
+    return _print(low, high, entries)
+
+
+def _print_over(s: ChannelState, low: int, high: int) -> bytes:
+    return _print(low, high, s.between(low, high, _most(low, high)))
+
+
+def _print(low: int, high: int, entries: list[Entry]) -> bytes:
     ids = [entry.message_id for entry in entries]
     return compact.encode_print(RangePrint(low, high, len(ids), compact.fingerprint(ids)))
 
@@ -94,18 +113,26 @@ def _held_ids(s: ChannelState, low: int, high: int) -> list[str]:
 
 
 def review_range(s: ChannelState, peer: Peer, packet_id: str, received: CompactFilter) -> None:
-    """Hold a peer's range against ours. Below our join horizon we are not complete, and do not compare."""
+    """Hold a peer's range against ours."""
     theirs = received.range_print
-    if theirs is not None and s.horizon <= theirs.low <= theirs.high:
-        ids = [entry.message_id for entry in s.between(theirs.low, theirs.high, _most(theirs.low, theirs.high))]
-        if len(ids) != theirs.ids or compact.fingerprint(ids) != theirs.fingerprint:
-            s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
-            _owe(s, theirs.low, theirs.high)
-        else:
-            review_equal_range(s, peer.sender_id, packet_id, ids)
+    if theirs is not None and theirs.low <= theirs.high:
+        _review_print(s, peer, packet_id, theirs)
     answer = received.range_filter
     if answer is not None and answer.low <= answer.high:
         _review_range_filter(s, peer, answer)
+
+
+def _review_print(s: ChannelState, peer: Peer, packet_id: str, theirs: RangePrint) -> None:
+    """Equal fingerprints are of the same ids, whatever else either side lacks. What differs is only looked into where
+    we are complete, which we are not below our join horizon."""
+    entries = s.between(theirs.low, theirs.high, _most(theirs.low, theirs.high))
+    ids = [entry.message_id for entry in entries]
+    if len(ids) == theirs.ids and compact.fingerprint(ids) == theirs.fingerprint:
+        review_equal_range(s, peer.sender_id, packet_id, ids)
+        note_question(s, peer, theirs, entries)
+    elif s.horizon <= theirs.low:
+        s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
+        _owe(s, theirs.low, theirs.high)
 
 
 def _review_range_filter(s: ChannelState, peer: Peer, theirs: RangeFilter) -> None:
@@ -142,4 +169,5 @@ def _owe(s: ChannelState, low: int, high: int) -> None:
     if ranges.answered_at >= 0 and s.now.mono - ranges.answered_at < s.config.sync_interval // 2:
         return
     ranges.wanted = (low, high)
+    ranges.asked = None  # whoever asked will ask again
     hurry(s, s.config.push_delay_max)
