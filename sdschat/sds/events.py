@@ -117,7 +117,7 @@ class RepairResponded(NamedTuple):
 
 
 class RepairCancelled(NamedTuple):
-    """`why`: received, requested_by_other, answered_by_other, lost, arrived_before_due, no_body."""
+    """`why`: received, requested_by_other, answered_by_other, resent, pushed, lost, arrived_before_due, no_body."""
 
     message_id: str
     why: str
@@ -136,7 +136,7 @@ class Pushed(NamedTuple):
 
 
 class PushCancelled(NamedTuple):
-    """`why`: heard_again, peer_has_it, no_body."""
+    """`why`: heard_again, resent, answered, peer_has_it, no_body."""
 
     message_id: str
     why: str

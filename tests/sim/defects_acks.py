@@ -13,6 +13,7 @@ from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps import (
     acks,
     answers,
+    copies,
     outgoing_sweep,
     pushes,
     requests,
@@ -142,7 +143,7 @@ def repeated_requests_put_t_resp_off() -> Iterator[None]:
 
 @defect
 def duplicates_do_not_cancel_answers() -> Iterator[None]:
-    with instead(answers.answered_by_other, lambda *_: None):
+    with instead(copies.heard_copy, lambda s, message_id: copies.call_off_push(s, message_id, "heard_again")):
         yield
 
 

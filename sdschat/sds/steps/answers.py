@@ -5,6 +5,7 @@ from __future__ import annotations
 from sdschat.sds.events import RepairCancelled, RepairResponded, RepairScheduled
 from sdschat.sds.repair import Answer, determine_t_resp, in_response_group
 from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.copies import call_off_push
 from sdschat.sds.steps.owed import send_due
 from sdschat.sds.steps.requests import requested_by_other
 from sdschat.sds.timers import to_wall
@@ -55,22 +56,13 @@ def _consider(s: ChannelState, message_id: str, requested_by: str) -> None:
     s.events.append(RepairScheduled(message_id, to_wall(s.now, t_resp), requested_by))
 
 
-def answered_by_other(s: ChannelState, message_id: str) -> None:
-    """SDS-R receive message: entries matching a received message leave the incoming repair request buffer."""
-    answer = s.answers.entries.get(message_id)
-    if answer is None:
-        return
-    if answer.due is not None:
-        s.events.append(RepairCancelled(message_id, "answered_by_other"))
-    s.answers.settle(answer, s.now.mono)
-
-
 def incoming_repair_request_buffer_sweep(s: ChannelState) -> None:
     """Broadcast the original bytes of what is due, within the budget; what exceeds it waits."""
     for answer, sent in send_due(s, s.answers, s.answer_budget, "answer"):
         if sent:
             s.events.append(RepairResponded(answer.message_id))
             s.answers.settle(answer, s.now.mono)
+            call_off_push(s, answer.message_id, "answered")
         else:
             s.events.append(RepairCancelled(answer.message_id, "no_body"))
 

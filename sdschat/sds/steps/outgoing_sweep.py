@@ -7,6 +7,7 @@ from sdschat.sds.limits import RESENDS_PER_SWEEP
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Packet
+from sdschat.sds.steps.copies import call_off_answer, call_off_push
 
 
 def schedule_resend(s: ChannelState, known: Outgoing) -> None:
@@ -38,4 +39,6 @@ def periodic_outgoing_buffer_sweep(s: ChannelState) -> None:
         s.packets.append(Packet(found[0], "resend" if known.sends > 1 else "message", known.message_id))
         if known.sends > 1:
             s.events.append(MessageResent(known.message_id, known.state, known.sends))
+        call_off_answer(s, known.message_id, "resent")
+        call_off_push(s, known.message_id, "resent")
         schedule_resend(s, known)

@@ -10,6 +10,7 @@ from sdschat.sds.peers import Peer
 from sdschat.sds.push import Push
 from sdschat.sds.rows import OUTSIDE_THE_FILTER, Entry
 from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.copies import call_off_answer, settle_push
 from sdschat.sds.steps.owed import send_due
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.timers import to_wall
@@ -161,27 +162,13 @@ def _note_behind(s: ChannelState, peer: Peer, theirs_only: int) -> None:
         peer.note_lack(peer.behind, told)
 
 
-def heard_again(s: ChannelState, message_id: str) -> None:
-    """Somebody else has sent it again."""
-    push = s.pushes.entries.get(message_id)
-    if push is not None and push.due is not None:
-        s.pushes.settle(push, s.now.mono + _back_off(s, push))
-        s.events.append(PushCancelled(message_id, "heard_again"))
-
-
-def _back_off(s: ChannelState, push: Push) -> int:
-    """How long the same message is not pushed again: half a sync interval, which is when a newer filter may come, and
-    after the first two times twice as long each, up to four intervals. The budget is what bounds a flood."""
-    interval = s.config.sync_interval
-    return min((interval // 2) << max(0, min(push.pushes, 8) - 2), 4 * interval)
-
-
 def push_sweep(s: ChannelState) -> None:
     """Send what is due, within the budget; what exceeds it waits."""
     for push, sent in send_due(s, s.pushes, s.push_budget, "push"):
         if sent:
             s.events.append(Pushed(push.message_id))
-            s.pushes.settle(push, s.now.mono + _back_off(s, push))
+            settle_push(s, push)
+            call_off_answer(s, push.message_id, "pushed")
         else:
             s.events.append(PushCancelled(push.message_id, "no_body"))
 

@@ -12,7 +12,8 @@ from sdschat.sds.events import DependenciesMissing, DuplicateReceived, Ephemeral
 from sdschat.sds.limits import EPHEMERAL_SEEN
 from sdschat.sds.rows import FROM_STORE
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.answers import answered_by_other, review_repair_request
+from sdschat.sds.steps.answers import review_repair_request
+from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import (
     buffer_message,
@@ -25,7 +26,6 @@ from sdschat.sds.steps.dependencies import (
 from sdschat.sds.steps.evidence import review_evidence
 from sdschat.sds.steps.filters import include_received, note_layout
 from sdschat.sds.steps.parked import make_parking_room, park
-from sdschat.sds.steps.pushes import heard_again
 from sdschat.sds.steps.requests import learn_hints_of_missing, note_missing, received
 from sdschat.sds.steps.timing import traffic_heard
 from sdschat.sds.values import Message, Reason
@@ -50,7 +50,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         return
     if lamport > s.now.wall + s.config.max_skew:
         if make_parking_room(s, message, len(raw)):
-            _sent_by_other(s, message_id)
+            heard_copy(s, message_id)
             _review(s, message, lamport, stale=False)
             park(s, message, raw, via, lamport)
         return
@@ -76,7 +76,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
 
 def _review_content(s: ChannelState, message: Message, lamport: int, via: str) -> str:
     """What else a message with content tells, and by which way it came."""
-    _sent_by_other(s, message.message_id)
+    heard_copy(s, message.message_id)
     repaired = False
     if s.requests.missing:
         missing = received(s, message.message_id)
@@ -103,18 +103,9 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
     if conflicts(s, message, raw):
         s.reject(Reason.ID_CONFLICT, message.sender_id, message_id)
         return True
-    _sent_by_other(s, message_id)
+    heard_copy(s, message_id)
     s.events.append(DuplicateReceived(message_id, message.sender_id))
     return True
-
-
-def _sent_by_other(s: ChannelState, message_id: str) -> None:
-    """Nobody needs from us what somebody has just sent, even if it is new here: it was held once, so that we meant to
-    send it, and was dropped for want of room."""
-    if s.answers.entries:
-        answered_by_other(s, message_id)
-    if s.pushes.entries:
-        heard_again(s, message_id)
 
 
 def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:

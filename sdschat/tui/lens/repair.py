@@ -20,6 +20,7 @@ _SHOWN: Final = 30
 _OUTCOMES: Final = {
     "received": ("arrived", "acked"), "arrived_before_due": ("arrived before we asked", "acked"),
     "lost": ("given up", "lost"), "answered_by_other": ("stood down: another answered", "note"),
+    "resent": ("sent again before that", "note"), "pushed": ("sent again before that", "note"),
     "requested_by_other": ("stood down: another asked", "note"), "no_body": ("not answered: not kept any more", "lost"),
 }  # fmt: skip
 

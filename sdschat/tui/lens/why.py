@@ -21,8 +21,8 @@ _WORDS: Final = {
 _QUIET: Final = 60_000
 _CAUSES: Final = {
     "received": "it arrived", "requested_by_other": "another asked for it first", "lost": "it was given up",
-    "answered_by_other": "another answered", "arrived_before_due": "it arrived before we had to ask",
-    "no_body": "its packet is not kept any more",
+    "answered_by_other": "another answered", "resent": "we sent it again", "pushed": "we sent it again",
+    "arrived_before_due": "it arrived before we had to ask", "no_body": "its packet is not kept any more",
 }  # fmt: skip
 
 

@@ -1,0 +1,39 @@
+"""One copy of a message serves all who lack it: whoever sends it, no answer and no push of it is owed any more."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import PushCancelled, RepairCancelled
+from sdschat.sds.push import Push
+from sdschat.sds.state import ChannelState
+
+
+def heard_copy(s: ChannelState, message_id: str) -> None:
+    """Somebody else has sent it, even if it is new here: it was held once, so that we meant to send it, and was dropped
+    for want of room."""
+    call_off_answer(s, message_id, "answered_by_other")
+    call_off_push(s, message_id, "heard_again")
+
+
+def call_off_answer(s: ChannelState, message_id: str, why: str) -> None:
+    """SDS-R receive message: entries matching a received message leave the incoming repair request buffer."""
+    answer = s.answers.entries.get(message_id)
+    if answer is None:
+        return
+    if answer.due is not None:
+        s.events.append(RepairCancelled(message_id, why))
+    s.answers.settle(answer, s.now.mono)
+
+
+def call_off_push(s: ChannelState, message_id: str, why: str) -> None:
+    push = s.pushes.entries.get(message_id)
+    if push is not None and push.due is not None:
+        settle_push(s, push)
+        s.events.append(PushCancelled(message_id, why))
+
+
+def settle_push(s: ChannelState, push: Push) -> None:
+    """The same message is not pushed again for half a sync interval, which is when a newer filter may come, and after
+    the first two times for twice as long each, up to four intervals. The budget is what bounds a flood."""
+    interval = s.config.sync_interval
+    back_off = min((interval // 2) << max(0, min(push.pushes, 8) - 2), 4 * interval)
+    s.pushes.settle(push, s.now.mono + back_off)
