@@ -15,6 +15,7 @@ from sdschat.catchup.asker import Asker
 from sdschat.catchup.equal import Equal
 from sdschat.catchup.needs import Needs
 from sdschat.catchup.progress import Progress, State
+from sdschat.catchup.rests import Rests
 from sdschat.catchup.sequence import Sequenced
 from sdschat.catchup.sources import Source, Sources
 from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Want
@@ -31,8 +32,8 @@ ROUNDS: Final = 16  # comparisons with one source that bring something new
 class Seeker:
     """`begin`, then tell what comes and when `next_wake` is over. `frames` is what is to be sent, and to whom."""
 
-    def __init__(self, log: Log, draw: Callable[[], int]) -> None:
-        """`draw` gives a number below 2^64 that nobody can guess."""
+    def __init__(self, log: Log, draw: Callable[[], int], rests: Rests | None = None) -> None:
+        """`draw` gives a number below 2^64 that nobody can guess. `rests`: of whoever asks the same sources too."""
         self._log = log
         self._draw = draw
         self.state = State.DONE
@@ -42,7 +43,7 @@ class Seeker:
         self.lacked_by: dict[str, int] = {}  # sources that lack messages of ours, and how many
         self.equal: list[Equal] = []  # with whom, and where
         self.low = self._high = Key(0, "")
-        self._sources = Sources()
+        self._sources = Sources(Rests() if rests is None else rests)
         self._source: Source | None = None
         self._last_source = ""
         self._asker: Asker | None = None

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from sdschat.catchup.rests import Rests
 from sdschat.catchup.values import Key
 
 # Who comes when we are here asks first: that shows what both lack, and after it equal logs cost next to nothing.
 AFTER_YOU: Final = 5_000  # milliseconds
 ALONE: Final = 1_000  # so long we must have been here before it
-REST: Final = 3_000  # until a source that failed is tried again, doubled each time
-REST_MOST: Final = 60_000
 
 
 class Source(NamedTuple):
@@ -24,13 +23,13 @@ class Source(NamedTuple):
 class Sources:
     """Those that are present, the best first. `compared`: whoever nothing more is to be had from."""
 
-    def __init__(self) -> None:
+    def __init__(self, rests: Rests) -> None:
+        self._rests = rests
         self.compared: set[str] = set()
         self.floors: dict[str, Key] = {}  # of those that dropped what is older
         self.reach: Key | None = None  # how far back the one that has most was compared with
         self._present: dict[str, Source] = {}
-        self._resting: dict[str, int] = {}  # until when
-        self._failures: dict[str, int] = {}  # how often each failed since it last gave something
+        self._lets: dict[str, int] = {}  # those who ask us first, and until when they are left to it
         self._alone_since: int | None = None
 
     def __contains__(self, name: str) -> bool:
@@ -41,8 +40,9 @@ class Sources:
         self.compared.clear()
         self.floors.clear()
         self.reach = None
-        self._resting.clear()
-        self._failures.clear()
+        self._lets.clear()
+        for name in self._present:
+            self._rests.forget(name)
         self._alone_since = None
 
     def clear(self) -> None:
@@ -51,22 +51,29 @@ class Sources:
 
     def replace(self, present: Sequence[Source], mono: int) -> None:
         known, self._present = self._present, {source.name: source for source in present}
-        if self._alone_since is not None and mono - self._alone_since >= ALONE:
-            for name in self._present.keys() - known:
-                self._resting[name] = mono + AFTER_YOU
+        alone = self._alone_since is not None and mono - self._alone_since >= ALONE
+        for name in self._present.keys() - known:
+            self._rests.forget(name)  # it was started again, and has nothing to do with what failed before
+            if alone:
+                self._lets[name] = mono + AFTER_YOU
         self._alone_since = None if self._present else (self._alone_since or mono)
-        self._resting = {name: until for name, until in self._resting.items() if name in self._present}
+        self._lets = {name: until for name, until in self._lets.items() if name in self._present}
 
     def next(self, mono: int) -> Source | None:
         for source in self._present.values():
-            if source.name not in self.compared and self._resting.get(source.name, 0) <= mono:
+            if source.name not in self.compared and self._until(source.name) <= mono:
                 return source
         return None
 
     def next_wake(self) -> int | None:
         """When the first of those that rest may be asked."""
-        resting = (self._resting.get(name) for name in self._present if name not in self.compared)
-        return min((until for until in resting if until is not None), default=None)
+        return min(
+            (until for name in self._present if name not in self.compared and (until := self._until(name))),
+            default=None,
+        )
+
+    def _until(self, name: str) -> int:
+        return max(self._lets.get(name, 0), self._rests.until(name))
 
     def done_with(self, name: str, low: Key) -> None:
         """Nothing more is to be had from it of what is dated from `low` on."""
@@ -75,22 +82,23 @@ class Sources:
         self.reach = low if self.reach is None else min(low, self.reach)
 
     def failed(self, name: str, mono: int, rest: int = 0) -> None:
-        times = self._failures[name] = self._failures.get(name, 0) + 1
-        self._resting[name] = mono + (rest or min(REST_MOST, REST << min(times, 8)))
+        self._rests.failed(name, mono, rest)
 
     def gave(self, name: str) -> None:
-        self._failures.pop(name, None)
+        self._rests.forget(name)
 
     def asks_us(self, name: str, mono: int) -> None:
         """It compares with us just now, and will say if we lack something: no need to do the same the other way."""
-        if self._resting.get(name, 0) > mono:
-            self._resting[name] = mono + AFTER_YOU
+        if self._until(name) > mono:
+            self._rests.forget(name)  # it is alive
+            self._lets[name] = mono + AFTER_YOU
 
     def goes_first(self, name: str, mono: int) -> None:
         """We began to compare with it as it did with us."""
-        self._resting[name] = mono + AFTER_YOU
+        self._lets[name] = mono + AFTER_YOU
 
     def has_more(self, name: str) -> None:
         """It says that it has what we lack."""
         self.compared.discard(name)
-        self._resting.pop(name, None)
+        self._lets.pop(name, None)
+        self._rests.forget(name)

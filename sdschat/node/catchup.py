@@ -72,10 +72,13 @@ class CatchUp:
         self._nudged_at = -NUDGED_AGAIN
         self._told: Progress | None = None
         self._told_at = 0
-        self._client: StoreClient | None = None
-        self._pages: StorePages | None = None
         log = ChannelLog(profile.store, room.name)
-        self.seeker = Seeker(log, lambda: secrets.randbits(64))
+        # Installed before us, where there is one: it shares its table of who rests.
+        self._client = next((part for part in room.parts if isinstance(part, StoreClient)), None)
+        self.seeker = Seeker(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
+        self._pages = (
+            StorePages(self._client, self._took, self._store_failed, self.seeker.floor) if self._client else None
+        )
         group = history_group(room.name)
         self.exchange = Exchange(
             self.seeker, Librarian(log), log, carrier=Pages(group, profile.chance, clock.now()), codec=SyncCodec(),
@@ -175,7 +178,7 @@ class CatchUp:
     def _look(self, now: Now) -> None:
         """Who can be asked: Stores first, then participants, in an order of our own so that all get their share."""
         presence = self._room.presence
-        stores = self._stores()
+        stores = self._client.stores() if self._client else []
         others = [name for name, nick in presence.online.items() if nick and name not in presence.roles]
         me = self._room.channel.state.participant_id
         others.sort(key=lambda name: hashlib.sha256(f"{me} {name}".encode()).digest())
@@ -185,15 +188,6 @@ class CatchUp:
         self.exchange.settle(now)
         self._after(now)
         self._room.stir()
-
-    def _stores(self) -> list[str]:
-        if self._pages is None:
-            client = next((part for part in self._room.parts if isinstance(part, StoreClient)), None)
-            if client is None:
-                return []
-            self._client = client
-            self._pages = StorePages(client, self._took, self._store_failed, self.seeker.floor)
-        return [] if self._client is None else self._client.stores()
 
     def _took(self, packets: Sequence[bytes], last: bool) -> None:
         now = self._clock.now()

@@ -153,7 +153,7 @@ class Asking:
 
     def _answered(self, question: _Open, query: Query, answer: Answer, now: Now) -> None:
         if answer.refused:
-            self.standing.silent(query.store, now.mono)
+            self.standing.busy(query.store, now.mono)
             self._give_up(question, query.store, answer.refused, now)
             return
         judged = judge(query, answer, self._channel, self._codec)

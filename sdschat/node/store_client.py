@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sdschat.catchup.rests import Rests
 from sdschat.identity.content import Keys, Verdict, open_content
 from sdschat.identity.keys import Identity
 from sdschat.node.part import Work
@@ -83,8 +84,13 @@ class StoreClient:
     # What catching up asks.
 
     def stores(self) -> list[str]:
-        """Who is here as a Store, answers, and was not caught lying; whom to ask first comes first."""
-        return self._standing.ranked(self._room.presence.roles, self._draw(8), self._now.mono)
+        """Stores that are here and were not caught lying, in the order in which to ask them. Some may rest."""
+        return self._standing.shared(self._room.presence.roles, self._draw(8))
+
+    @property
+    def rests(self) -> Rests:
+        """The table of who rests after failing, for whoever asks Stores in other ways too."""
+        return self._standing.rests
 
     def page(self, store: str, asked: Range, done: Done) -> None:
         """A page of the log from this Store. `done` is called once, later; with None where nothing came of it."""

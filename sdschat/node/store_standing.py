@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final
 
-REST_FIRST: Final = 2_000  # milliseconds for which a Store is not asked after it stayed silent, doubling
-REST_LONGEST: Final = 120_000
+from sdschat.catchup.rests import Rests
+
+BUSY: Final = 3_000  # milliseconds: a Store that asks for patience is alive, and its share fills up all the time
 _MOST: Final = 2048  # anybody can make up Stores: the oldest of so many is forgotten
-
-
-class _Rest(NamedTuple):
-    times: int
-    until: int  # on the monotonic clock
 
 
 class Standing:
     """What this node thinks of the Stores it met, in whichever channel: one for all of them."""
 
-    __slots__ = ("_rests", "left")
+    __slots__ = ("left", "rests")
 
     def __init__(self) -> None:
         self.left: dict[str, str] = {}  # for having lied, until the program is started anew; and what it did
-        self._rests: dict[str, _Rest] = {}
+        self.rests = Rests()  # catching up uses the same
 
     def trusted(self, stores: Iterable[str]) -> list[str]:
         """Those that were not left."""
         return [store for store in stores if store not in self.left]
 
     def ranked(self, stores: Iterable[str], question: bytes, now: int, first: str = "") -> list[str]:
-        """Whom to ask, in this order. Rendezvous hashing: every question has its own order, so that all Stores get
-        their share, and one that comes or goes moves nobody else's. `first` is who is known to have the answer."""
-        awake = [store for store in self.trusted(stores) if not self._rests_at(store, now)]
-        return sorted(awake, key=lambda store: (store != first, _weight(store, question)))
+        """Those of `shared` that do not rest."""
+        return [store for store in self.shared(stores, question, first) if self.rests.until(store) <= now]
+
+    def shared(self, stores: Iterable[str], question: bytes, first: str = "") -> list[str]:
+        """Stores in the order in which to ask them. Rendezvous hashing: every question has its own order, so that all
+        Stores get their share, and one that comes or goes moves nobody else's. `first` is known to have the answer."""
+        return sorted(self.trusted(stores), key=lambda store: (store != first, _weight(store, question)))
 
     def answered(self, store: str) -> None:
-        self._rests.pop(store, None)
+        self.rests.forget(store)
 
     def silent(self, store: str, now: int) -> None:
-        """No answer in time, or one that asks for patience."""
-        times = min(self._rests[store].times + 1 if store in self._rests else 0, 16)
-        self._rests[store] = _Rest(times, now + min(REST_FIRST << times, REST_LONGEST))
-        if len(self._rests) > _MOST:
-            del self._rests[next(iter(self._rests))]
+        """Note that no answer came in time."""
+        self.rests.failed(store, now)
+
+    def busy(self, store: str, now: int) -> None:
+        """Note that it answered with a request for patience."""
+        self.rests.failed(store, now, BUSY)
 
     def leave(self, store: str, why: str) -> bool:
         """It lied. True the first time."""
@@ -52,16 +52,12 @@ class Standing:
         self.left[store] = why
         if len(self.left) > _MOST:
             del self.left[next(iter(self.left))]
-        self._rests.pop(store, None)
+        self.rests.forget(store)
         return True
 
     @property
     def size(self) -> int:
-        return len(self.left) + len(self._rests)
-
-    def _rests_at(self, store: str, now: int) -> bool:
-        rest = self._rests.get(store)
-        return rest is not None and rest.until > now
+        return len(self.left) + len(self.rests)
 
 
 def _weight(store: str, question: bytes) -> bytes:

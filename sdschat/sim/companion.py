@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.rests import Rests
 from sdschat.catchup.seeker import Seeker
 from sdschat.catchup.sources import Source
 from sdschat.catchup.values import Frame, Key, Summary
@@ -69,11 +70,15 @@ class Companion:
         assert isinstance(node.store, Disk)
         self._entries = node.store.index
         self._drawn = node.boots << 20
-        self.seeker = Seeker(self, self._draw)
+        self.seeker = Seeker(self, self._draw, self.rests())
         self.exchange = Exchange(
             self.seeker, Librarian(self), self, carrier=Pages(_GROUP, node.plan.name.encode(), now), codec=_CODEC,
             intake=self,
         )  # fmt: skip
+
+    def rests(self) -> Rests:
+        """The table of who rests after failing."""
+        return Rests()
 
     def _draw(self) -> int:
         self._drawn += 1

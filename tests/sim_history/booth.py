@@ -28,7 +28,7 @@ _TURNS = 16  # of parts, in one step: what a question that nobody answers leads 
 class Booth:
     """Stands in for `sdschat.node.room.Room`, as far as `StoreClient` and `Keeper` use one."""
 
-    def __init__(self, companion: Companion, person: Person, shelf: Any | None) -> None:
+    def __init__(self, companion: Companion, person: Person, standing: Standing, shelf: Any | None) -> None:
         """`shelf`: of a Store, what it answers from."""
         self.name = CHANNEL
         self.presence = SimpleNamespace(online={}, roles={}, role="")
@@ -40,7 +40,7 @@ class Booth:
         self._soon: list[Callable[[], None]] = []
         self._stirred = False
         draw = Random(f"{person.address} {companion.world.scenario.seed} {companion.node.boots}")
-        self.client = StoreClient(person.identity, Strangers(), Standing(), draw.randbytes)
+        self.client = StoreClient(person.identity, Strangers(), standing, draw.randbytes)
         self.parts: list[Part] = [self.client]
         if shelf is not None:
             self.parts.append(Keeper(Shared(person.identity, shelf, lambda _: 0, self._soon.append)))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sdschat.catchup.progress import State
+from sdschat.catchup.rests import Rests
 from sdschat.catchup.sources import Source
 from sdschat.mvds.engine import Engine
 from sdschat.mvds.events import Delivered
@@ -16,6 +17,7 @@ from sdschat.mvds.values import Mode
 from sdschat.node.catchup_store import StorePages
 from sdschat.node.direct import CONFIG, pair_group
 from sdschat.node.presence import STORE
+from sdschat.node.store_standing import Standing
 from sdschat.sds.rows import Append, Write
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
@@ -62,6 +64,7 @@ class Equipped(Companion):
     """See `Companion`."""
 
     def __init__(self, world: StoreWorld, node: Node, now: Now) -> None:
+        self.standing = Standing()
         super().__init__(world, node, now)
         self.everyone = world
         self.person = world.people[node.index]
@@ -70,13 +73,16 @@ class Equipped(Companion):
         self.disk = node.store
         self.disk.pending = ()
         shelf = LyingShelf(self, self.person.lies) if self.person.lies else Shelf(self)
-        self.booth = Booth(self, self.person, shelf if self.person.store else None)
+        self.booth = Booth(self, self.person, self.standing, shelf if self.person.store else None)
         self.pages = StorePages(self.booth.client, self._took, self._store_failed, self.seeker.floor)
         self.direct = Engine(CONFIG, self.name.encode(), self.disk.direct, now, self.disk.direct.snapshot())
         self._now = now
         self._connected = False
         self._others: Sequence[Node] = ()
         self._told: list[tuple[bytes, bytes]] = []
+
+    def rests(self) -> Rests:
+        return self.standing.rests
 
     # What the world tells.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sdschat.node.store_standing import REST_FIRST, REST_LONGEST, Standing
+from sdschat.catchup.rests import REST_FIRST, REST_LONGEST
+from sdschat.node.store_standing import BUSY, Standing
 
 STORES = ["a" * 32, "b" * 32, "c" * 32]
 
@@ -37,6 +38,27 @@ def test_a_silent_store_rests_twice_as_long_each_time_up_to_a_bound() -> None:
         assert standing.ranked(STORES[:1], b"q", now + rest - 1) == []
         assert standing.ranked(STORES[:1], b"q", now + rest) == STORES[:1]
         now += rest
+
+
+def test_a_busy_store_rests_no_longer_the_second_time() -> None:
+    standing = Standing()
+    for now in (0, BUSY, 2 * BUSY):
+        standing.busy(STORES[0], now)
+        assert standing.ranked(STORES[:1], b"q", now + BUSY - 1) == []
+        assert standing.ranked(STORES[:1], b"q", now + BUSY) == STORES[:1]
+
+
+def test_questions_that_fail_together_are_one_failure() -> None:
+    standing = Standing()
+    for _ in range(8):
+        standing.silent(STORES[0], 0)
+    assert standing.ranked(STORES[:1], b"q", REST_FIRST) == STORES[:1]
+
+
+def test_who_rests_is_still_in_the_order() -> None:
+    standing = Standing()
+    standing.silent(STORES[0], 0)
+    assert set(standing.shared(STORES, b"q")) == set(STORES)
 
 
 def test_an_answer_ends_the_rest() -> None:

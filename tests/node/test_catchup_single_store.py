@@ -1,0 +1,75 @@
+"""Catching up where one Store is all there is: it is busy, or dies and comes back, and all of it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.store_facts import StoreSilent
+from sdschat.wire.store_codec import Answer, Query
+from tests.node.catching import DAY, caught_up, log_of, say, start, stop
+from tests.node.worlds import Member, World, world
+from tests.storenode.worlds import keeper_of, twist
+
+TEXTS = [f"number {number}" for number in range(300)]
+SOON = 30.0  # seconds after the Store is back
+
+
+async def _only_a_store(w: World) -> Member:
+    """A Store with a history of yesterday, and nobody else. Its pages are small."""
+    ann, store = start(w, "ann", ago=DAY), start(w, "store", ago=DAY, store=True)
+    await say(ann, *TEXTS)
+    await store.until_texts(*TEXTS)
+    await stop(w, ann)
+    await stop(w, store)
+    return _back(w)
+
+
+def _back(w: World) -> Member:
+    store = start(w, "store", store=True)
+    keeper_of(store)._answers.page_bytes = 24_000
+    return store
+
+
+def test_a_store_that_is_busy_for_a_while_is_asked_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            store = await _only_a_store(w)
+            pages = 0
+
+            def busy(query: Query, answer: Answer) -> Answer:
+                nonlocal pages
+                pages += query.range is not None
+                return Answer(query.query_id, refused="busy") if pages == 3 else answer
+
+            twist(store, busy)
+            keeper_of(store)._answers.page_bytes = 24_000
+            bob = start(w, "bob", alone=True)
+            began = time.monotonic()
+            await caught_up(bob)
+            assert log_of(bob) == TEXTS
+            assert [told.reason for told in bob.of(StoreSilent)] == ["busy"]
+            assert time.monotonic() - began < SOON
+
+    asyncio.run(story())
+
+
+def test_a_store_that_dies_and_comes_back_is_asked_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            store = await _only_a_store(w)
+            bob = start(w, "bob", alone=True)
+            await bob.until(MessageDelivered, lambda told: told.via == "store")
+            me = store.node.sender_id
+            await stop(w, store)
+            await bob.until(PresenceChanged, lambda told: told.sender_id == me and not told.online)
+            assert len(log_of(bob)) < len(TEXTS)
+            _back(w)
+            began = time.monotonic()
+            await caught_up(bob)
+            assert log_of(bob) == TEXTS
+            assert time.monotonic() - began < SOON
+
+    asyncio.run(story())
