@@ -31,10 +31,10 @@ CANNOT: Final = (
 )
 
 _MESSAGE_ID, _LAMPORT, _CAUSAL, _CHANNEL, _CONTENT, _FILTER, _SENDER, _REPAIR = 1, 2, 3, 4, 5, 6, 7, 13
-_TO_SPEC: Final[Mapping[int, int]] = {
+TO_SPEC: Final[Mapping[int, int]] = {
     _SENDER: 1, _MESSAGE_ID: 2, _CHANNEL: 3, _LAMPORT: 10, _CAUSAL: 11, _FILTER: 12, _REPAIR: 13, _CONTENT: 20,
 }  # fmt: skip
-_FROM_SPEC: Final[Mapping[int, int]] = {spec: nim for nim, spec in _TO_SPEC.items()}
+_FROM_SPEC: Final[Mapping[int, int]] = {spec: nim for nim, spec in TO_SPEC.items()}
 _OURS: Final = 100  # in the frame of a filter: our own filter
 _LEAST_MS: Final = 10**11  # epoch milliseconds below this are before 1974
 _MOST_FIELDS: Final = 2560
@@ -112,7 +112,7 @@ def _spec_fields(packet: bytes) -> Iterator[bytes]:
     for count, field in enumerate(fields(packet)):
         if count >= _MOST_FIELDS:
             raise Malformed(f"has more than {_MOST_FIELDS} fields")
-        number = _TO_SPEC.get(field.number)
+        number = TO_SPEC.get(field.number)
         if field.number == _LAMPORT and field.wire == BYTES:
             raise _Foreign
         if number is None:
@@ -133,7 +133,7 @@ def _spec_fields(packet: bytes) -> Iterator[bytes]:
                 continue
         yield _tag(number, field.wire) + (_sized(body) if field.wire == BYTES else body)
     if not named:
-        yield _tag(_TO_SPEC[_SENDER], BYTES) + _sized(ANONYMOUS.encode())
+        yield _tag(TO_SPEC[_SENDER], BYTES) + _sized(ANONYMOUS.encode())
 
 
 def _milliseconds(lamport: int) -> int:
