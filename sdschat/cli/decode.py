@@ -1,74 +1,87 @@
-"""`sdschat decode`: a packet to JSON, with the rules of the spec that it breaks."""
+"""`sdschat decode`: packets to JSON, with the rules of the spec that they break."""
 
 from __future__ import annotations
 
-import base64
-import binascii
+import contextlib
 import json
-import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, BinaryIO, Final
 
 import click
 
 from sdschat.cli.options import standard_input
+from sdschat.cli.packet_input import Candidate, candidates
 from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.node.packet import packet_report
-from sdschat.sds.values import Refusal
-from sdschat.wire.sds_codec import SdsCodec
+from sdschat.node.packet import BROKEN, NO_PACKET, SOUND, packet_report
 
-_MOST = 32 * 1024 * 1024
-_HEX = re.compile(rb"(?:0x)?(?:[0-9a-fA-F]{2})+")
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
+EXIT_CODES: Final = {SOUND: 0, BROKEN: 1, NO_PACKET: 2}
+_CHECKED: Final = 1000  # signatures, unless all are asked for: one takes longer than all the rest of a packet
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @click.command("decode")
 @click.argument("file", required=False)
-@click.option("--as", "how", type=click.Choice(["auto", "hex", "base64", "raw"]), default="auto", help="The encoding.")
-def command(file: str | None, how: str) -> None:
-    """Explain a packet: hex, base64 or raw bytes, from FILE or standard input.
+@click.option("--as", "form", type=click.Choice(["auto", "hex", "base64", "raw"]), default="auto", help="The encoding.")
+@click.option("--pretty", is_flag=True, help="Indented, for reading, and not a line each.")
+@click.option("--signatures", is_flag=True, help="Check all of them, not only those of the first 1,000 packets.")
+def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
+    """Explain packets: a line of hex or base64 each, or raw bytes, from FILE or standard input.
 
     \b
     Examples:
-      mosquitto_sub -t 'sds/1/lobby/msg' -C 1 | sdschat decode
-      echo 0a0161120162... | sdschat decode
+      mosquitto_sub -t 'sds/1/lobby/msg' -F %x | sdschat decode
+      echo 0a0161120162... | sdschat decode --pretty
       sdschat decode packet.bin
 
-    The rules are numbered S-001 to S-087, as the specification states them.
+    Prints a JSON line for each, with its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds, logos-chat),
+    fields and broken rules, which are numbered S-001 to S-087, as the specification states them.
+
+    Exit code: 0 all are sound, 1 some break rules, 2 something is no packet.
     """
-    data = _read(file)
-    if not data:
+    worst = count = 0
+    with _opened(file) as stream:
+        for batch in _batches(stream, form):
+            alone = len(batch) == 1 and not count and sys.stdout.isatty()
+            reports = [_report(each, signatures or count + at < _CHECKED) for at, each in enumerate(batch)]
+            count += len(batch)
+            worst = max([worst, *(EXIT_CODES[report["verdict"]] for report in reports)])
+            click.echo("".join(f"{_shown(report, pretty or alone)}\n" for report in reports), nl=False)
+    if not count:
         raise Problem("There is nothing to decode. Give it a packet, in a file or on standard input.", WRONG_USE)
-    packet = _unpack(data, how)
-    click.echo(json.dumps(packet_report(packet, SdsCodec(_MOST)), indent=2))
+    return worst
 
 
-def _read(file: str | None) -> bytes:
+@contextlib.contextmanager
+def _opened(file: str | None) -> Iterator[BinaryIO]:
     if file in (None, "-"):
-        return standard_input().read(_MOST)
+        yield standard_input()
+        return
     assert file is not None
     try:
         with Path(file).open("rb") as stream:
-            return stream.read(_MOST)
+            yield stream
     except OSError as error:
         raise Problem(f"{file} cannot be read: {error.strerror}. Check its name.", WRONG_USE) from error
 
 
-def _unpack(data: bytes, how: str) -> bytes:
-    text = b"".join(data.split())
-    if how == "raw":
-        return data
-    if how == "hex" or (how == "auto" and _HEX.fullmatch(text)):
-        try:
-            return bytes.fromhex(text.decode("ascii").removeprefix("0x"))
-        except ValueError as error:
-            raise Problem("The input is not hex. Leave out --as hex, or correct it.", WRONG_USE) from error
-    if how == "base64" or _BASE64.fullmatch(text):
-        try:
-            standard = text.translate(bytes.maketrans(b"-_", b"+/")) + b"=" * (-len(text) % 4)
-            return base64.b64decode(standard, validate=True)
-        except binascii.Error as error:
-            if how == "base64":
-                raise Problem("The input is not base64. Leave out --as base64, or correct it.", WRONG_USE) from error
-    if data.endswith(b"\n") and isinstance(SdsCodec(_MOST).decode(data), Refusal):
-        return data[:-1]  # what mosquitto_sub and the like put behind a packet
-    return data
+def _batches(stream: BinaryIO, form: str) -> Iterator[list[Candidate]]:
+    try:
+        yield from candidates(stream, form)
+    except ValueError as error:
+        raise Problem(str(error), WRONG_USE) from error
+
+
+def _shown(report: dict[str, Any], indented: bool) -> str:
+    return json.dumps(report, indent=2) if indented else _encode(report)
+
+
+def _report(candidate: Candidate, signatures: bool) -> dict[str, Any]:
+    number, packet, problem = candidate
+    if problem:
+        return {"line": number, "verdict": NO_PACKET, "accepted": False, "error": problem}
+    report = packet_report(packet, signatures=signatures)
+    if report["verdict"] == NO_PACKET:
+        report["error"] = "it is no packet: " + report["broken_rules"][0]["what"]
+    return {"line": number, **report}

@@ -38,6 +38,6 @@ def recipe_of(message: Message) -> str:
     if message.message_id == content_id(content):
         return "content"
     lamport = message.lamport_timestamp or 0
-    if lamport < 2**63 and message.message_id == text_id(message.channel_id, message.sender_id, lamport, content):
+    if 0 <= lamport < 2**63 and message.message_id == text_id(message.channel_id, message.sender_id, lamport, content):
         return "text"
     return "foreign"

@@ -1,9 +1,8 @@
-"""Commands that need no network: log, channels, inspect, decode."""
+"""Commands that need no network: log, channels, inspect."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import io
 import json
 import subprocess
@@ -14,22 +13,14 @@ from typing import Any
 import pytest
 
 from sdschat.cli.text import counted, parse_moment, safe
-from sdschat.identity.content import seal
-from sdschat.identity.keys import Identity
 from sdschat.node.connect import InMemory
 from sdschat.node.node import Node
-from sdschat.node.packet import packet_report
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
-from sdschat.sds.ids import content_id
-from sdschat.sds.values import HistoryEntry, Message
 from sdschat.transport.memory import MemoryNetwork
-from sdschat.wire.sds_codec import SdsCodec
 from tests.cli.processes import ROOT, command, environment, run
 from tests.needs import needs_module
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "sds_js.json").read_text())["messages"]
-CODEC = SdsCodec()
 START = 1_760_000_000_000
 
 
@@ -185,77 +176,6 @@ def test_inspect_a_message(home: Path, lines: Lines) -> None:
     done = run(home, "inspect", "lobby", "zz", "--name", "ann")
     assert done.returncode == 2
     assert "\x1b" not in run(home, "inspect", "lobby", second, "--name", "ann").stdout
-
-
-@pytest.mark.parametrize("vector", VECTORS[::7], ids=lambda vector: vector["message_id"][:8])
-def test_decode_reads_packets_of_another_implementation(tmp_path: Path, vector: dict[str, Any]) -> None:
-    raw = bytes.fromhex(vector["encoded"])
-    report = packet_report(raw, CODEC)
-    assert report["accepted"]
-    assert report["message_id"] == vector["message_id"]
-    assert report["channel_id"] == vector["channel_id"]
-    assert str(report["lamport_timestamp"]) == str(vector["lamport_timestamp"])
-
-
-def test_decode_takes_hex_base64_and_raw(tmp_path: Path) -> None:
-    raw = bytes.fromhex(VECTORS[0]["encoded"])
-    forms = (raw, raw + b"\n", raw.hex().encode() + b"\n", b"0x" + raw.hex().upper().encode(), base64.b64encode(raw))
-    reports = [run(tmp_path, "decode", stdin=form) for form in forms]
-    assert {done.returncode for done in reports} == {0}
-    assert len({done.stdout for done in reports}) == 1
-    assert json.loads(reports[0].stdout)["message_id"] == VECTORS[0]["message_id"]
-    file = tmp_path / "packet.bin"
-    file.write_bytes(raw)
-    assert run(tmp_path, "decode", str(file)).stdout == reports[0].stdout
-
-
-def broken(message: Message) -> list[str]:
-    report = packet_report(CODEC.encode(message), CODEC)
-    return [found["rule"] for found in report["broken_rules"]]
-
-
-def test_decode_lists_the_rules_that_a_packet_breaks() -> None:
-    good = Message("a", "m", "c", START, (), b"\x01" * 16, (), b"text")
-    assert broken(good) == []
-    assert broken(Message("a", "m", "c", START // 1000, (), b"\x01" * 16, (), b"text")) == ["S-010"]
-    assert broken(Message("a", "m", "c", START, (), None, (), b"text")) == ["S-024"]
-    assert broken(Message("a", "m", "c", START)) == ["S-051"]
-    assert broken(Message("a", "m", "c", None, (HistoryEntry("x"),), None, (), b"text")) == ["S-061"]
-    four = tuple(HistoryEntry(name) for name in "wxyz")
-    assert broken(Message("a", "m", "c", START, (), b"\x01", four, b"text")) == ["S-075"]
-    assert broken(Message("a", "m", "c", START, (HistoryEntry("m"),), b"\x01", (), b"text")) == ["S-021"]
-    assert broken(Message("a", "m", "c")) == ["S-009"]
-    assert broken(Message("", "m", "c", START)) == ["S-002"]
-    assert [found["rule"] for found in packet_report(b"\xff\xff", CODEC)["broken_rules"]] == ["S-001"]
-
-
-def test_decode_recognises_nim_sds() -> None:
-    def field(number: int, body: bytes) -> bytes:
-        return bytes([number << 3 | 2, len(body)]) + body
-
-    raw = field(1, b"m1") + b"\x10\xac\x02" + field(3, field(1, b"m0")) + field(4, b"lobby") + field(5, b"hello")
-    report = packet_report(raw + field(7, b"nim"), CODEC)
-    assert not report["accepted"]
-    assert report["dialect"] == "nim-sds"
-    assert report["fields"] == {
-        "message_id": "m1", "lamport_timestamp": 300, "causal_history": ["m0"], "channel_id": "lobby",
-        "content": "hello", "sender_id": "nim",
-    }  # fmt: skip
-
-
-def test_decode_judges_the_signature() -> None:
-    ann = Identity(b"a" * 32)
-    content = seal(ann, "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
-    message = Message(ann.sender_id, content_id(content), "lobby", START, (), b"\x01" * 16, (), content)
-    assert packet_report(CODEC.encode(message), CODEC)["content"]["signature"] == "valid"
-    elsewhere = Message(ann.sender_id, content_id(content), "attic", START, (), b"\x01" * 16, (), content)
-    assert packet_report(CODEC.encode(elsewhere), CODEC)["content"]["signature"] == "bad_signature"
-
-
-def test_decode_survives_every_cut_of_a_packet() -> None:
-    raw = bytes.fromhex(VECTORS[0]["encoded"])
-    for end in range(0, len(raw), max(1, len(raw) // 200)):
-        json.dumps(packet_report(raw[:end], CODEC))
 
 
 def test_text_of_others_is_made_harmless() -> None:

@@ -41,9 +41,3 @@ def test_inspect_and_doctor_tell_them(tmp_path: Path, there: tuple[str, ...]) ->
     line = next(line for line in done.stdout.splitlines() if "refused" in line and "lobby" in line)
     assert "2 unreadable" in line
     assert "1 other_channel" in line
-
-
-def test_nothing_is_nothing_to_decode(tmp_path: Path) -> None:
-    done = run(tmp_path, "decode", stdin=b"")
-    assert done.returncode == 2
-    assert "nothing" in done.stderr

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from sdschat.identity.content import Verdict
 from sdschat.node import facts
 from sdschat.node.facts import Fact
-from sdschat.node.packet import broken_rules
+from sdschat.node.packet_rules import message_rules
 from sdschat.sds import events as ev
 from sdschat.sds.bloom.compact import OLD_WINDOW, WINDOW
 from sdschat.sds.values import Kind, Message, Refusal
@@ -160,7 +160,7 @@ class Trace:
         peer = self.peer(message.sender_id)
         kind = message.kind
         peer.packets[str(kind)] += 1
-        for rule in broken_rules(message):
+        for rule in message_rules(message):
             peer.broken[rule] += 1
         again = kind is Kind.CONTENT and message.message_id in self.log
         if message.lamport_timestamp is not None and not again:

@@ -1,0 +1,236 @@
+"""`sdschat decode`: a packet a line, its dialect, the rules that it breaks, and the exit code."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pty
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from sdschat.cli import decode
+from sdschat.identity.content import seal
+from sdschat.identity.keys import Identity
+from sdschat.node.packet import BROKEN, NO_PACKET, SOUND, packet_report
+from sdschat.sds.ids import content_id
+from sdschat.sds.values import HistoryEntry, Message
+from sdschat.wire.nim_codec import EitherCodec, NimCodec
+from tests.cli.processes import command, environment, run
+from tests.wire.samples import CODEC, digest, field, vectors
+from tests.wire.test_dialects import logos_chat
+
+START = 1_760_000_000_000
+GOOD = Message("a", "m", "c", START, (), b"\x01" * 16, (), b"text")
+SOUND_LINE = CODEC.encode(GOOD).hex()
+BROKEN_LINE = CODEC.encode(Message("a", "m", "c", START // 1000, (), b"\x01", (), b"text")).hex()
+VECTORS = vectors()
+
+
+def decoded(data: bytes, *options: str) -> tuple[int, list[dict[str, Any]]]:
+    done = CliRunner().invoke(decode.command, ["-", *options], input=data, standalone_mode=False)
+    assert done.exception is None, done.exception
+    return done.return_value, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def text(*lines: str) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def test_the_exit_code_is_that_of_the_worst(tmp_path: Path) -> None:
+    assert run(tmp_path, "decode", stdin=text(SOUND_LINE, SOUND_LINE)).returncode == 0
+    assert run(tmp_path, "decode", stdin=text(SOUND_LINE, BROKEN_LINE)).returncode == 1
+    assert run(tmp_path, "decode", stdin=text("garbage", BROKEN_LINE, SOUND_LINE)).returncode == 2
+    assert run(tmp_path, "decode", stdin=text("ffff")).returncode == 2
+
+
+def test_a_line_is_a_packet_and_a_line_of_output() -> None:
+    code, found = decoded(text(SOUND_LINE, "", BROKEN_LINE, base64.b64encode(CODEC.encode(GOOD)).decode()))
+    assert code == 1
+    assert [(each["line"], each["verdict"]) for each in found] == [(1, SOUND), (3, BROKEN), (4, SOUND)]
+
+
+def test_a_broken_line_is_told_and_the_others_go_on() -> None:
+    code, found = decoded(text(SOUND_LINE, "größe", SOUND_LINE[:-3], "ffff", SOUND_LINE))
+    assert code == 2
+    assert [each["verdict"] for each in found] == [SOUND, NO_PACKET, NO_PACKET, NO_PACKET, SOUND]
+    assert [each["line"] for each in found if "error" in each] == [2, 3, 4]
+    assert found[1]["error"] == "the line is neither hex nor base64"
+
+
+def test_an_encoding_that_was_asked_for_is_the_only_one() -> None:
+    assert [each["verdict"] for each in decoded(text(SOUND_LINE), "--as", "hex")[1]] == [SOUND]
+    assert [each["verdict"] for each in decoded(text(SOUND_LINE), "--as", "base64")[1]] == [NO_PACKET]
+    assert "not hex" in decoded(text("zz" * 8), "--as", "hex")[1][0]["error"]
+
+
+def test_hex_base64_and_raw_say_the_same(tmp_path: Path) -> None:
+    raw = bytes.fromhex(VECTORS[0]["encoded"])
+    forms = (raw, raw + b"\n", raw.hex().encode() + b"\n", b"0x" + raw.hex().upper().encode(), base64.b64encode(raw))
+    reports = [decoded(form) for form in forms]
+    assert all(report == reports[0] for report in reports)
+    assert reports[0][1][0]["message_id"] == VECTORS[0]["message_id"]
+    file = tmp_path / "packet.bin"
+    file.write_bytes(raw)
+    assert json.loads(run(tmp_path, "decode", str(file)).stdout) == reports[0][1][0]
+
+
+def test_raw_packets_one_after_another_are_cut_where_they_end() -> None:
+    packets = [CODEC.encode(GOOD), NimCodec().encode(GOOD), logos_chat(), bytes.fromhex(VECTORS[1]["encoded"])]
+    code, found = decoded(b"".join(packet + b"\n" for packet in packets))
+    assert code == 1
+    assert [each["dialect"] for each in found] == ["spec", "nim-sds", "logos-chat", "spec"]
+    assert [each["bytes"] for each in found] == [len(packet) for packet in packets]
+
+
+def test_a_newline_inside_a_raw_packet_does_not_cut_it() -> None:
+    raw = CODEC.encode(Message("\u010a" * 5, "m", "c", START, (), b"\n" * 16, (), b"\n\n\n"))
+    assert [each["verdict"] for each in decoded(raw)[1]] == [SOUND]
+
+
+def test_lines_are_explained_as_they_come(tmp_path: Path) -> None:
+    done = subprocess.Popen(
+        command("decode"), cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert done.stdin is not None
+    assert done.stdout is not None
+    for _ in range(2):
+        done.stdin.write(text(SOUND_LINE))
+        done.stdin.flush()
+        assert json.loads(done.stdout.readline())["verdict"] == SOUND
+    done.communicate()
+    assert done.returncode == 0
+
+
+def test_one_packet_on_a_terminal_is_indented(tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    done = subprocess.run(
+        command("decode"), cwd=tmp_path, env=environment(tmp_path), input=text(SOUND_LINE), stdout=follower, check=False
+    )
+    os.close(follower)
+    assert done.returncode == 0
+    assert os.read(leader, 65536).count(b"\r\n") > 10
+    os.close(leader)
+    assert len(CliRunner().invoke(decode.command, ["-", "--pretty"], text(SOUND_LINE)).stdout.splitlines()) > 10
+
+
+def test_a_line_that_no_packet_fills_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdschat.cli.packet_input._LONGEST_LINE", 10)
+    done = CliRunner().invoke(decode.command, ["-"], text(SOUND_LINE)[:-1])
+    assert "Line 1 is longer" in str(done.exception)
+
+
+def test_many_lines_are_quick() -> None:
+    """10,000 a second where nothing else runs: here a fifth of it, in processor time, on a machine that is busy."""
+    content = seal(Identity(b"a" * 32), "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
+    sender, history = Identity(b"a" * 32).sender_id, (HistoryEntry(digest("x"), None, "b" * 32),) * 2
+    packets = [Message(sender, str(at), "lobby", START + at, history, b"\x01" * 640, (), content) for at in range(4000)]
+    data = text(*(CODEC.encode(packet).hex() for packet in packets))
+    began = time.process_time()
+    assert len(decoded(data)[1]) == 4000
+    assert time.process_time() - began < 2.0
+
+
+def test_signatures_are_checked_of_the_first_thousand_packets_or_of_all() -> None:
+    content = seal(Identity(b"a" * 32), "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
+    message = Message(Identity(b"a" * 32).sender_id, content_id(content), "lobby", START, (), b"\x01", (), content)
+    data = text(*[CODEC.encode(message).hex()] * 1001)
+    assert [each["content"]["signature"] for each in decoded(data)[1]] == ["valid"] * 1000 + ["unchecked"]
+    assert decoded(data, "--signatures")[1][-1]["content"] == decoded(data)[1][0]["content"]
+
+
+@pytest.mark.parametrize("vector", VECTORS[::7], ids=lambda vector: str(vector["message_id"])[:8])
+def test_packets_of_another_implementation_are_read(vector: dict[str, Any]) -> None:
+    report = packet_report(bytes.fromhex(vector["encoded"]), CODEC)
+    assert report["accepted"]
+    assert report["message_id"] == vector["message_id"]
+    assert report["channel_id"] == vector["channel_id"]
+    assert str(report["lamport_timestamp"]) == str(vector["lamport_timestamp"])
+
+
+def rules(packet: bytes) -> list[str]:
+    return [found["rule"] for found in packet_report(packet)["broken_rules"]]
+
+
+def broken(message: Message) -> list[str]:
+    return rules(CODEC.encode(message))
+
+
+def test_every_rule_that_a_packet_breaks_is_listed() -> None:
+    four = tuple(HistoryEntry(name) for name in "wxyz")
+    assert broken(GOOD) == []
+    assert broken(Message("a", "m", "c", START // 1000, (), b"\x01" * 16, (), b"text")) == ["S-010"]
+    assert broken(Message("a", "m", "c", START, (), None, (), b"text")) == ["S-024"]
+    assert broken(Message("a", "m", "c", START)) == ["S-051"]
+    assert broken(Message("a", "m", "c", None, (HistoryEntry("x"),), None, (), b"text")) == ["S-061"]
+    assert broken(Message("a", "m", "c", START, (), b"\x01", four, b"text")) == ["S-075"]
+    assert broken(Message("a", "m", "c", START, (HistoryEntry("m"),), b"\x01", (), b"text")) == ["S-021"]
+    assert broken(Message("a", "m", "c")) == ["S-009"]
+    assert broken(Message("", "m", "c", START)) == ["S-002", "S-051"]
+    assert broken(Message("a", "", "c", START)) == ["S-003", "S-051"]
+    assert broken(Message("a", "m", "", START)) == ["S-004", "S-051"]
+    assert rules(CODEC.encode(GOOD) + field(20, b"again")) == ["S-001"]
+    assert rules(CODEC.encode(GOOD) + field(11, field(3, "bob"))) == ["S-001"]
+    assert rules(b"\xff\xff") == ["S-001"]
+
+
+def test_a_packet_beyond_our_own_limits_breaks_no_rule_and_is_not_sound() -> None:
+    report = packet_report(CODEC.encode(Message("a", "m" * 200, "c", START, (), b"\x01", (), b"text")))
+    assert (report["verdict"], report["accepted"], report["reason"]) == (BROKEN, False, "field_too_long")
+
+
+def test_the_rules_that_each_dialect_breaks() -> None:
+    older = field(1, "s") + field(2, "m") + field(3, "c") + field(10, 7) + field(12, b"\x01") + field(20, b"x")
+    nameless = field(2, "m") + field(3, "c") + field(10, 7) + field(11, "m0") + field(20, b"x")
+    nim = field(1, "m") + field(2, START // 1000) + field(3, field(1, "m0")) + field(4, "c") + field(5, b"hello")
+    assert rules(older) == ["S-001", "S-010"]
+    assert rules(nameless) == ["S-001", "S-001", "S-002", "S-010", "S-024"]
+    assert rules(nim) == ["S-001", "S-002", "S-010", "S-024"]
+    assert rules(logos_chat()) == ["S-001", "S-001", "S-010", "S-024"]
+
+
+def test_an_entry_without_an_id_is_named_in_a_packet_of_nim_sds() -> None:
+    packet = (
+        field(1, "m") + field(2, START) + field(3, field(3, "bob")) + field(4, "c") + field(6, b"f") + field(7, "s")
+    )
+    (_, entry) = packet_report(packet + field(5, b"hello"))["broken_rules"]
+    assert entry["rule"] == "S-001"
+    assert entry["what"].startswith("causal_history[0].message_id is missing, for which nim-sds 0.4 drops")
+
+
+def test_another_dialect_is_explained_in_the_words_of_the_specification() -> None:
+    report = packet_report(logos_chat())
+    assert (report["dialect"], report["accepted"], report["kind"]) == ("logos-chat", False, "content")
+    assert report["causal_history"] == [{"message_id": digest("parent"), "sender_id": "bob"}]
+    assert report["content"]["text"] == "hello"
+
+
+def test_a_packet_of_a_nim_channel_is_accepted_there_and_still_named() -> None:
+    report = packet_report(NimCodec().encode(GOOD), EitherCodec())
+    assert (report["accepted"], report["dialect"]) == (True, "nim-sds")
+
+
+def test_the_signature_is_judged() -> None:
+    ann = Identity(b"a" * 32)
+    content = seal(ann, "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
+    message = Message(ann.sender_id, content_id(content), "lobby", START, (), b"\x01" * 16, (), content)
+    assert packet_report(CODEC.encode(message), CODEC)["content"]["signature"] == "valid"
+    elsewhere = Message(ann.sender_id, content_id(content), "attic", START, (), b"\x01" * 16, (), content)
+    assert packet_report(CODEC.encode(elsewhere), CODEC)["content"]["signature"] == "bad_signature"
+
+
+def test_every_cut_of_a_packet_is_survived() -> None:
+    for raw in (bytes.fromhex(VECTORS[0]["encoded"]), NimCodec().encode(GOOD), logos_chat()):
+        for end in range(0, len(raw), max(1, len(raw) // 200)):
+            json.dumps(packet_report(raw[:end], CODEC))
+
+
+def test_nothing_is_nothing_to_decode(tmp_path: Path) -> None:
+    done = run(tmp_path, "decode", stdin=b"")
+    assert done.returncode == 2
+    assert "nothing" in done.stderr
