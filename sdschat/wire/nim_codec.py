@@ -9,6 +9,7 @@ beyond numbers:
   of ours stands one that holds nothing, so that no lookup there finds anything by chance; ours follows in a field that
   nim-sds does not look at, for peers that run this program.
 - It refuses a packet without content or clock. So sync messages and ephemeral ones reach only peers like us.
+- Since 0.4 it drops a message of which any history entry has no id. Such entries are not sent.
 - It may send no sender. All such senders are one, `ANONYMOUS`.
 """
 
@@ -35,6 +36,7 @@ TO_SPEC: Final[Mapping[int, int]] = {
     _SENDER: 1, _MESSAGE_ID: 2, _CHANNEL: 3, _LAMPORT: 10, _CAUSAL: 11, _FILTER: 12, _REPAIR: 13, _CONTENT: 20,
 }  # fmt: skip
 _FROM_SPEC: Final[Mapping[int, int]] = {spec: nim for nim, spec in TO_SPEC.items()}
+_ID_TAG: Final = b"\x0a"  # an entry begins with its id, if it has one
 _OURS: Final = 100  # in the frame of a filter: our own filter
 _LEAST_MS: Final = 10**11  # epoch milliseconds below this are before 1974
 _MOST_FIELDS: Final = 2560
@@ -98,6 +100,8 @@ def _nim_fields(spec: bytes) -> Iterator[bytes]:
     found: list[tuple[int, bytes]] = []
     for field in fields(spec):
         number, body = _FROM_SPEC[field.number], spec[field.body : field.end]
+        if number in (_CAUSAL, _REPAIR) and not body.startswith(_ID_TAG):
+            continue
         if number == _FILTER:
             body = _framed(body)
         found.append((number, body if field.wire == VARINT else _sized(body)))

@@ -129,3 +129,39 @@ def test_any_bytes_give_a_message_or_a_reason(some: bytes, junk: bytes, complete
 def test_numbers_that_fill_every_byte() -> None:
     got = NIM.decode(field(1, "m") + tag(2, VARINT) + b"\xff" * 9 + b"\x7f" + field(4, "c") + tag(5, BYTES) + b"\x01x")
     assert isinstance(got, Message | Refusal)
+
+
+def test_what_follows_an_unknown_field_is_read() -> None:
+    unknown = NIM.decode(field(9, "of a later version") + from_nim(field(7, "nim participant")))
+    assert unknown == NIM.decode(from_nim(field(7, "nim participant")))
+
+
+def test_what_follows_an_empty_sender_is_read() -> None:
+    got = NIM.decode(from_nim(field(7, ""), field(13, field(1, digest("three")))))
+    assert isinstance(got, Message)
+    assert (got.sender_id, got.repair_request) == (ANONYMOUS, (HistoryEntry(digest("three")),))
+
+
+def test_empty_fields_may_be_left_off() -> None:
+    """As nim-sds 0.4 writes: an entry has an id alone; content, filter, sender and requests are there if not empty."""
+    least_of_all = field(1, "m") + field(2, SECONDS) + field(4, "lobby")
+    got = NIM.decode(least_of_all + field(5, b"hello"))
+    assert got == Message(ANONYMOUS, "m", "lobby", SECONDS * 1000, (), None, (), b"hello")
+    sync = NIM.decode(least_of_all + field(13, field(1, "wanted")) + field(7, "s"))
+    assert sync == Message("s", "m", "lobby", SECONDS * 1000, (), None, (HistoryEntry("wanted"),), None)
+
+
+def test_an_entry_without_an_id_is_never_sent() -> None:
+    """nim-sds 0.4 drops the whole message for it."""
+    empty, known = HistoryEntry("", b"hint", "bob"), HistoryEntry(digest("one"))
+    packet = NIM.encode(Message("s", "m", "c", 10**12, (empty, known), b"f", (known, empty), b"x"))
+    got = NIM.decode(packet)
+    assert isinstance(got, Message)
+    assert (got.causal_history, got.repair_request) == ((known,), (known,))
+
+
+def test_a_message_with_an_entry_without_an_id_is_refused() -> None:
+    for number in (3, 13):
+        got = NIM.decode(from_nim(field(number, field(3, "bob"))))
+        assert isinstance(got, Refusal)
+        assert got.reason is Reason.FIELD_MISSING
