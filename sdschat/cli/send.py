@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.cli.options import channel_name, channel_options, standard_input
-from sdschat.cli.problem import DONE, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.problem import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.sources import Chosen
 from sdschat.cli.streams import bursts
@@ -28,6 +28,8 @@ _WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.A
 _PART: Final = 40_000  # bytes of one message, so that it fits into a packet whatever filter goes with it
 _LOOKS: Final = 20  # times to look whether whom we want to write to is here,
 _LOOK: Final = 0.1  # after so many seconds
+_NOT_KEPT: Final = "The text was not kept: send it again."
+_FORBIDDEN: Final = "Not authorized"  # the name of MQTT's reason code 0x87
 _PAUSE: Final = 1.0  # seconds in which nothing comes end a message
 
 
@@ -40,6 +42,7 @@ class _Order:
     ephemeral: bool
     to: str  # empty: to the channel
     embedded: bool
+    profile: str
 
 
 @click.command("send")
@@ -81,7 +84,7 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
         raise Problem("A message needs some text.", WRONG_USE)
     if text == "-":
         standard_input()  # raises, before anything is started, if there is none
-    order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None)
+    order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None, chosen.profile)
     return run_node(chosen, lambda node: _Sending(node, order).run(), catches_up=False)
 
 
@@ -97,11 +100,7 @@ class _Sending:
     async def run(self) -> int:
         order = self._order
         self._node.listen(self._hear)
-        try:
-            async with asyncio.timeout(order.patience):
-                await first_connection(self._node, order.channel, embedded=order.embedded)
-        except TimeoutError as error:
-            raise Problem("No connection to the broker came about in time. Nothing was sent.", UNREACHABLE) from error
+        await self._connect()
         if order.to:
             await self._find(order.to)
         async for text in self._texts():
@@ -114,10 +113,21 @@ class _Sending:
                     self._moved.clear()
                     await self._moved.wait()
                     if self._refused:
-                        raise Problem(f"The message was not sent: {self._refused}", UNEXPECTED)
+                        raise self._not_sent()
         except TimeoutError as error:
             raise Problem(self._late(), NOT_IN_TIME) from error
         return DONE
+
+    async def _connect(self) -> None:
+        order = self._order
+        try:
+            async with asyncio.timeout(order.patience):
+                await first_connection(self._node, order.channel, embedded=order.embedded)
+        except TimeoutError as error:
+            text = f"No connection to the broker came about in time. {_NOT_KEPT}"
+            raise Problem(text, UNREACHABLE) from error
+        except Problem as problem:
+            raise Problem(f"{problem} {_NOT_KEPT}", problem.exit_code) from problem
 
     async def _texts(self) -> AsyncIterator[str]:
         if self._order.text != "-":
@@ -179,6 +189,14 @@ class _Sending:
         if isinstance(what, HandedOver):
             return wanted is None
         return wanted is not None and what.state >= wanted
+
+    def _not_sent(self) -> Problem:
+        order = self._order
+        kept = f"It is saved, and sent again with the next command that joins {order.channel} as {order.profile}."
+        if order.ephemeral:
+            kept = "Nobody keeps it: it is gone."
+        code = NOT_AUTHORISED if _FORBIDDEN in self._refused else UNEXPECTED
+        return Problem(f"The message was not sent: {self._refused} {kept}", code)
 
     def _late(self) -> str:
         which = "The message was" if self._sent == 1 else f"{len(self._open)} of {self._sent} messages were"

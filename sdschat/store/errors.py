@@ -105,6 +105,18 @@ class StoreUnavailable(StoreError):
         super().__init__(f"{path} cannot be used ({detail})")
 
 
+class DirectoryRefused(StoreUnavailable):
+    """The folder of a profile is not there and cannot be made."""
+
+    exit_code = 2
+
+    def __init__(self, path: Path, detail: str) -> None:
+        StoreError.__init__(
+            self, f"the folder {path.parent} cannot be made: {detail}. Choose another one with --data-dir."
+        )
+        self.detail = detail
+
+
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
     """The same fact in our words. All statements are constants, so any other failure is due to the file."""
     code = getattr(error, "sqlite_errorcode", None)

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from sdschat.store.errors import ProfileInUse, StoreReadOnly, StoreUnavailable
+from sdschat.store.errors import DirectoryRefused, ProfileInUse, StoreReadOnly, StoreUnavailable
 
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
@@ -36,7 +36,7 @@ def prepare_directory(path: Path) -> None:
         if not missing and path.exists() and directory.stat().st_uid == os.geteuid():
             directory.chmod(DIRECTORY_MODE)
     except OSError as error:
-        raise StoreUnavailable(path, f"its directory cannot be made: {error.strerror}") from error
+        raise DirectoryRefused(path, error.strerror or str(error)) from error
 
 
 def prepare_file(path: Path) -> None:

@@ -165,7 +165,7 @@ def test_what_is_not_our_database_is_not_touched(tmp_path: Path) -> None:
 
 def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreUnavailable, match="directory cannot be made"):
+    with pytest.raises(StoreUnavailable, match="cannot be made: Not a directory"):
         Store.open(tmp_path / "file" / "p" / "sdschat.db", CODEC)
 
 
