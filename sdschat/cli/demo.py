@@ -19,6 +19,7 @@ import click
 from sdschat.cli.options import say
 from sdschat.cli.problem import DONE, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.terminal import require_screen
+from sdschat.transport.tasks import first
 
 if TYPE_CHECKING:
     from sdschat.tui.demo.director import Director
@@ -100,30 +101,29 @@ async def _company(
 
 async def _until_stopped(body: Coroutine[Any, Any, int]) -> int:
     """Where we are told to end, everything is taken away first. Gives the exit code."""
-    task = asyncio.ensure_future(body)
-    stopped: list[int] = []
+    loop = asyncio.get_running_loop()
+    stopped: asyncio.Future[int] = loop.create_future()
 
-    def stop(number: int) -> None:
-        stopped.append(128 + number)
-        task.cancel()
+    def stop(code: int) -> None:
+        if not stopped.done():
+            stopped.set_result(code)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop, number)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if stopped:
-            return stopped[0]
-        raise
+        loop.add_signal_handler(number, stop, 128 + number)
+    return await first(stopped, body)
 
 
 async def _headless(peers: int, loss: float, seconds: float, record: str | None) -> int:
     """Talk for most of the time, then let everything be found; ends sooner when nothing is missing any more."""
     started = time.monotonic()
-    async with _company(peers, loss, say if sys.stderr.isatty() else lambda _: None, record) as director:
-        director.join()
+
+    async def talk() -> None:
+        await director.join()
         await director.play(seconds * _TALKING)
         await director.settle(max(0.0, seconds - (time.monotonic() - started)))
+
+    async with _company(peers, loss, say if sys.stderr.isatty() else lambda _: None, record) as director:
+        await first(*director.failed, talk())
         summary = director.summary(time.monotonic() - started)
     print(json.dumps(summary, ensure_ascii=False))
     return DONE

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from sdschat.identity.content import ContentKind, problems_with
 from sdschat.node.clock import Clock
@@ -45,7 +45,7 @@ class Node:
         self.settings = settings
         self.desk = Desk(profile.identity, nick, settings.content_format, profile.store)
         self.rooms: dict[str, Room] = {}
-        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.failed: asyncio.Future[NoReturn] = asyncio.get_running_loop().create_future()
         self._profile = profile
         self._store = profile.store
         self._network = network
@@ -117,7 +117,7 @@ class Node:
         keep_dialect(profile.store, name, dialect)
         room = Room(
             engine, topics, self._network.transport(topics.who(self.sender_id)), self.desk, codec, self._clock,
-            self.settings.qos, dialect=dialect, tell=self._tell, stir=self._stir, fail=self._fail,
+            self.settings.qos, dialect=dialect, tell=self._tell, stir=self._stir, fail=self.fail,
         )  # fmt: skip
         self.rooms[name] = room
         for make in self._makers:
@@ -199,7 +199,7 @@ class Node:
                 self._commit()
         except Exception as error:
             # What was taken is neither saved nor sent: going on from here would be going on without it.
-            self._fail(error)
+            self.fail(error)
         self._set_alarm()
         self.pace.end(sum(len(batch.texts) for batch in taken))
 
@@ -253,7 +253,7 @@ class Node:
                 if when is not None and when <= now.mono:
                     room.advance()
         except Exception as error:
-            self._fail(error)
+            self.fail(error)
         self._set_alarm()
 
     # Telling.
@@ -273,7 +273,7 @@ class Node:
                 if not isinstance(what, TroubleMet):
                     self._tell(channel, TroubleMet(f"{type(error).__name__}: {error}"))
 
-    def _fail(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
         """There is no going on: whoever runs the node hears it from `failed`."""
         if not self.failed.done():
             self.failed.set_exception(error)

@@ -113,6 +113,8 @@ class Room:
                     self._tell(self.name, NotPublished(tag if isinstance(tag, str) else "", str(failure), detail))
             case base.HandlerFailed(error, _):
                 self._failed(error)
+            case base.Crashed(error):
+                self._fail(error)
             case base.SubscribeRefused(topic_filter, detail):
                 self._tell(self.name, TroubleMet(f"the broker refused the subscription to {topic_filter}: {detail}"))
             case base.ProbeUnanswered():

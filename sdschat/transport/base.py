@@ -100,6 +100,12 @@ class HandlerFailed(NamedTuple):
     event: object
 
 
+class Crashed(NamedTuple):
+    """The transport ended by an error in the program itself. It never connects again."""
+
+    error: Exception
+
+
 class ProbeUnanswered(NamedTuple):
     """Our own probe never came back on this connection, though it is alive: a hang is noticed by keep-alive only."""
 
@@ -115,6 +121,7 @@ Event = (
     | PublishFailed
     | SubscribeRefused
     | HandlerFailed
+    | Crashed
     | ProbeUnanswered
 )
 Handler = Callable[[Event], None]

@@ -108,6 +108,10 @@ class ChatApp(KeyedHost):
         self.keeper.set_draft(self.desktop.shown, self.composer.text)
         self.keeper.save()
 
+    def fail(self, error: Exception) -> None:
+        """End the application for an error outside of it, as for one inside: `crash` is that error."""
+        self._handle_exception(error)
+
     @property
     def crash(self) -> Exception | None:
         """What ended the application, if something did."""

@@ -6,11 +6,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from sdschat.node import mvds
 from sdschat.node.company import Company
-from sdschat.node.facts import Fact, HostingChanged, MessageDelivered
+from sdschat.node.facts import ConnectionChanged, Fact, HostingChanged, MessageDelivered
 from sdschat.node.faulting import Injection
 from sdschat.node.node import Node
 from sdschat.node.recording import Recorder
@@ -80,6 +80,7 @@ class Director:
         self.loss = loss
         self.tallies: dict[str, Tally] = {}
         self.tell = tell
+        self.watching = asyncio.Event()  # the watcher's channel is connected
         self._record = record
         self._recorder: Recorder | None = None
 
@@ -105,10 +106,22 @@ class Director:
         mvds.install(node)
         tally = self.tallies[node.nick] = Tally()
         node.listen(tally.hear)
+        if node.nick == WATCHER:
+            node.listen(self._begin)
 
-    def join(self) -> None:
-        """Who watches joins with nobody looking."""
+    def _begin(self, fact: Fact) -> None:
+        if isinstance(fact.what, ConnectionChanged) and fact.what.state == "connected":
+            self.watching.set()
+
+    async def join(self) -> None:
+        """Let the watcher join with nobody looking, and wait until its channel is connected."""
         self.company.nodes[WATCHER].join(self.company.channel)
+        await self.watching.wait()
+
+    @property
+    def failed(self) -> list[asyncio.Future[NoReturn]]:
+        """Of each node, the error that ends it."""
+        return [node.failed for node in self.company.nodes.values()]
 
     async def play(self, seconds: float | None = None) -> None:
         """The script for ever; or for so long, and as much faster as it takes to come to its end once. Every act has

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 
 from sdschat.node.places import Places
+from sdschat.node.tasks import first, start
 from sdschat.tui.app import ChatApp
 from sdschat.tui.demo.director import Director
 from sdschat.tui.demo.script import WATCHER
@@ -33,13 +33,13 @@ async def show(director: Director, seconds: float | None, *, ascii_only: bool, t
     director.tell = tell
     for number in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
-    play = asyncio.ensure_future(_play(director, app, seconds))
+    tasks = [start(_play(director, app, seconds), app.fail), start(first(*director.failed), app.fail)]
     try:
         await app.run_async()
     finally:
-        play.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await play
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
         app.view.close()
     if app.crash is not None:
         raise app.crash
@@ -47,10 +47,12 @@ async def show(director: Director, seconds: float | None, *, ascii_only: bool, t
 
 
 async def _play(director: Director, app: ChatApp, seconds: float | None) -> None:
-    while not app.is_running:
-        await asyncio.sleep(0.01)
+    """The script, once the watcher's channel is connected."""
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit:
+            await director.watching.wait()
             await director.play()
     except TimeoutError:
+        if not limit.expired():
+            raise
         app.exit(0)

@@ -27,7 +27,7 @@ def test_all_of_the_script_is_played_and_everybody_has_all_of_it_in_the_end(tmp_
         director = Director(company, 2, 0.2)
         await director.open()
         try:
-            director.join()
+            await director.join()
             await director.play(3.0)
             assert await director.settle(100.0)
             summary = director.summary(3.0)
