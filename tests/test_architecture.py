@@ -63,6 +63,19 @@ def test_every_third_party_package_has_its_rule() -> None:
     assert imported - sys.stdlib_module_names - {"sdschat"} <= ruled
 
 
+def test_every_background_task_has_an_owner() -> None:
+    """A task that nobody waits for may fail unseen: only `transport/tasks.py` makes tasks, and it asks for an owner."""
+    makers = {"create_task", "ensure_future", "TaskGroup", "run_worker", "work"}
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Attribute) and node.attr in makers - {"work"})
+        or (isinstance(node, ast.ImportFrom) and {alias.name for alias in node.names} & makers)
+    }
+    assert found == {"transport/tasks.py"}
+
+
 def test_the_protocols_load_nothing_heavy() -> None:
     present = sorted(_packages() & {"sds", "mvds", "timber"})
     assert "sds" in present

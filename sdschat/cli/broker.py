@@ -16,6 +16,7 @@ from sdschat.cli.problem import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, 
 from sdschat.transport.address import Address, Secret
 from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError
 from sdschat.transport.credentials import find_password
+from sdschat.transport.tasks import first
 
 
 @click.command("broker")
@@ -98,12 +99,9 @@ async def _serve(config: BrokerConfig, address: Address) -> int:
         raise Problem(str(error), WRONG_USE) from error
     try:
         print("\n".join(f"listening at {place}" for place in places(config, address)), flush=True)
-        ended = asyncio.ensure_future(broker.wait())
-        waiting: set[asyncio.Future[int] | asyncio.Future[None]] = {ended, stopped}
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        if not stopped.done():
+        code = await first(stopped, broker.wait())
+        if code is None:
             raise Problem("The broker ended by itself. Start it again.", UNEXPECTED)
-        ended.cancel()
-        return stopped.result()
+        return code
     finally:
         await broker.stop()

@@ -160,8 +160,14 @@ class _Probe:
                 self._found(False, f"{self._transport.describe()}: {detail}", code)
             case base.Received(topic, payload) if topic == self._topic and payload == self._token:
                 self._found(True, f"{self.place}; written and read back", DONE)
+            case base.Crashed(error):
+                self._fail(error)
             case base.SubscribeRefused(_, detail) | base.PublishFailed(_, _, detail):
                 self._found(False, f"{self.place}; {detail}", NOT_AUTHORISED)
+
+    def _fail(self, error: Exception) -> None:
+        if not self.result.done():
+            self.result.set_exception(error)
 
     def _found(self, good: bool, detail: str, code: int) -> None:
         if not self.result.done():

@@ -20,6 +20,7 @@ from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.steps.send import TooManyUnacknowledged
+from sdschat.transport.tasks import first
 
 # Messages that the broker does not have yet: reading the input waits at the first number until it is down to the
 # second, so that it goes on with many at once, which are saved together. Without a broker it does not wait: what is
@@ -75,15 +76,9 @@ class _Pipe:
     async def run(self) -> int:
         self.node.listen(self._hear)
         await first_connection(self.node, self.channel, embedded=self.embedded)
-        talk = asyncio.ensure_future(self._talk())
-        gone = asyncio.ensure_future(self.gone.wait())
         try:
-            await asyncio.wait({talk, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if talk.done():
-                talk.result()
+            await first(self._talk(), self.gone.wait())
         finally:
-            talk.cancel()
-            gone.cancel()
             self._writer.finish()
         if self._writer.failure is not None:
             raise self._writer.failure

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -26,6 +25,7 @@ from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
 from sdschat.transport.options import MqttOptions
+from sdschat.transport.tasks import first
 from sdschat.transport.tls import TlsOptions
 
 Body = Callable[[Node], Awaitable[int]]
@@ -85,17 +85,9 @@ async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) 
     if narrate:
         node.listen(Narrator(chosen.verbose))
     stopped = _listen_to_signals()
-    task = asyncio.ensure_future(body(node))
-    waiting: set[asyncio.Future[int] | asyncio.Future[None]] = {task, node.failed, stopped}
     try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        if node.failed.done():
-            node.failed.result()
-        return stopped.result() if stopped.done() else await task
+        return await first(node.failed, stopped, body(node))
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, Exception):
-            await task
         await node.close(_GRACE)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -121,7 +120,6 @@ class _Run:
 
     async def run(self) -> int:
         discovery: Discovery | None = None
-        tasks: list[asyncio.Future[Any]] = []
         try:
             await self._serve_metrics()
             for name in self.names:
@@ -130,12 +128,9 @@ class _Run:
                     self._say(name)
             if ALL in self.names:
                 discovery = await self._discover()
-            tasks.append(asyncio.ensure_future(self.store.keep()))
-            await tasks[0]
+            await self.store.keep()
             return DONE
         finally:
-            for task in tasks:
-                task.cancel()
             with contextlib.suppress(Exception):
                 self.store.save_counts()
             await self._server.close()

@@ -7,7 +7,7 @@ import os
 import select
 from collections.abc import AsyncIterator, Callable
 
-from sdschat.node.input import chunks
+from sdschat.node.input import chunk
 
 _MOST, _LEAST = 4 * 1024 * 1024, 1024 * 1024  # bytes that wait for the reader of our output
 _PATIENCE = 2.0  # seconds, at the end
@@ -15,28 +15,21 @@ _PATIENCE = 2.0  # seconds, at the end
 
 async def bursts(descriptor: int, limit: int, pause: float) -> AsyncIterator[bytes]:
     """What comes together: whole lines until nothing comes for `pause` seconds, and no more than `limit` bytes."""
-    source = chunks(descriptor)
     held = b""
-    coming: asyncio.Task[bytes] | None = None
-    try:
-        while True:
-            coming = coming or asyncio.ensure_future(anext(source))
-            await asyncio.wait({coming}, timeout=pause if b"\n" in held else None)
-            if coming.done():
-                try:
-                    held += coming.result()
-                except StopAsyncIteration:
-                    break
-                coming = None
-                while len(held) > limit:
-                    part, held = _cut(held, limit)
-                    yield part
-            else:
-                whole, _, held = held.rpartition(b"\n")
-                yield whole + b"\n"
-    finally:
-        if coming is not None:
-            coming.cancel()
+    while True:
+        try:
+            async with asyncio.timeout(pause if b"\n" in held else None):
+                found = await chunk(descriptor)
+        except TimeoutError:
+            whole, _, held = held.rpartition(b"\n")
+            yield whole + b"\n"
+            continue
+        if not found:
+            break
+        held += found
+        while len(held) > limit:
+            part, held = _cut(held, limit)
+            yield part
     if held:
         yield held
 

@@ -26,6 +26,7 @@ from sdschat.transport.base import Why
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.redelivered import Known, known_in
 from sdschat.transport.segments import Recorded, Spool
+from sdschat.transport.tasks import first
 from sdschat.transport.topics import Topics, place
 
 _FLUSH: Final = 0.05  # seconds: what is heard is on disk so soon
@@ -93,16 +94,9 @@ class _Tap:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._end)
         self._transport.start()
-        keeping = asyncio.ensure_future(self._keep())
         try:
-            await asyncio.wait({self._ended, keeping}, return_when=asyncio.FIRST_COMPLETED)
-            if keeping.done():
-                keeping.result()
-            self._ended.result()
+            await first(self._ended, self._keep())
         finally:
-            keeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError, OSError):
-                await keeping
             with contextlib.suppress(OSError):
                 self._flush()
             await self._transport.close()
@@ -156,6 +150,8 @@ class _Tap:
                 self._lost(why, detail)
             case base.SubscribeRefused(topic_filter, detail):
                 say(f"the broker refused {safe(topic_filter)}: {safe(detail)}")
+            case base.Crashed(error):
+                self._fail(error)
             case _:
                 pass
 
@@ -178,4 +174,8 @@ class _Tap:
             say(f"not recording: {safe(detail)}")
             return
         code = NOT_AUTHORISED if why is Why.NOT_AUTHORISED else UNREACHABLE
-        self._ended.set_exception(Problem(f"{self._transport.describe()}: {detail}", code))
+        self._fail(Problem(f"{self._transport.describe()}: {detail}", code))
+
+    def _fail(self, error: Exception) -> None:
+        if not self._ended.done():
+            self._ended.set_exception(error)

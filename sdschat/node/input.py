@@ -11,32 +11,28 @@ _CHUNK: Final = 65536
 _LONGEST: Final = 1024 * 1024  # of a line: nothing that long fits into a packet
 
 
-async def chunks(descriptor: int) -> AsyncIterator[bytes]:
-    """What comes in, as it comes. The descriptor is not made non-blocking, because the terminal behind it may be
-    that of standard output as well; it is only read when there is something."""
+async def chunk(descriptor: int) -> bytes:
+    """Read what has come in, and wait for it; empty at the end. The descriptor is not made non-blocking, because the
+    terminal behind it may be that of standard output as well; it is only read when there is something."""
     loop = asyncio.get_running_loop()
-    while True:
-        ready = asyncio.Event()
+    ready = asyncio.Event()
+    try:
+        loop.add_reader(descriptor, ready.set)
+    except PermissionError:  # a file, or /dev/null: always ready
+        await asyncio.sleep(0)
+    else:
         try:
-            loop.add_reader(descriptor, ready.set)
-        except PermissionError:  # a file, or /dev/null: always ready
-            await asyncio.sleep(0)
-        else:
-            try:
-                await ready.wait()
-            finally:
-                loop.remove_reader(descriptor)
-        chunk = os.read(descriptor, _CHUNK)
-        if not chunk:
-            return
-        yield chunk
+            await ready.wait()
+        finally:
+            loop.remove_reader(descriptor)
+    return os.read(descriptor, _CHUNK)
 
 
 async def lines(descriptor: int) -> AsyncIterator[list[bytes]]:
     """Whole lines, as many at a time as came together; the last one may lack its end."""
     rest = b""
-    async for chunk in chunks(descriptor):
-        *whole, rest = (rest + chunk).split(b"\n")
+    while found := await chunk(descriptor):
+        *whole, rest = (rest + found).split(b"\n")
         if len(rest) > _LONGEST:
             whole, rest = [*whole, rest], b""
         if whole:

@@ -59,6 +59,8 @@ class Discovery:
             self._failures += 1
             self._last = event
             self._changed.set()
+        elif isinstance(event, base.Crashed):
+            self._node.fail(event.error)
         if not isinstance(event, base.Received) or not event.payload:
             return
         where = place(event.topic, self._prefix)

@@ -19,6 +19,7 @@ from sdschat.transport.options import MqttOptions
 from sdschat.transport.outbox import Packet
 from sdschat.transport.sender import HUNG_UP, QUIET, Sender
 from sdschat.transport.session import End, MakeLink, Session
+from sdschat.transport.tasks import start
 from sdschat.transport.tls import client_context
 from sdschat.transport.topics import echo_topic
 
@@ -68,7 +69,7 @@ class MqttTransport:
             raise RuntimeError("this transport was started before")
         self._loop = asyncio.get_running_loop()
         self._notifier.begin(self._loop.call_soon)
-        self._task = self._loop.create_task(self._run(), name="sdschat-mqtt")
+        self._task = start(self._run(), lambda error: self._notifier.tell(base.Crashed(error)))
 
     def subscribe(self, topic_filter: str) -> None:
         if topic_filter not in self._filters:

@@ -36,6 +36,7 @@ from sdschat.sds.values import Message, Reason
 from sdschat.store.errors import DiskFull, ProfileInUse
 from sdschat.store.reader import Reader
 from sdschat.store.transaction import Transaction
+from sdschat.transport.base import Crashed
 from sdschat.transport.memory import MemoryTransport
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import world
@@ -349,5 +350,16 @@ def test_a_profile_belongs_to_one_node(tmp_path: Path) -> None:
             w.start("ann")
             with pytest.raises(ProfileInUse):
                 w.start("ann")
+
+    asyncio.run(story())
+
+
+def test_a_transport_that_cannot_go_on_ends_the_node(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            node = w.start("ann").node
+            node.rooms["lobby"]._heard(Crashed(ValueError("planted")))
+            with pytest.raises(ValueError, match="planted"):
+                await node.failed
 
     asyncio.run(story())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TextIO
 from sdschat.node.input import lines
 from sdschat.node.node import Node
 from sdschat.node.places import Places
+from sdschat.node.tasks import first
 from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
 
@@ -26,15 +26,7 @@ async def run_plain(
         preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
         host = PlainHost(view, channels, preferences, out or sys.stdout)
         host.start(problems)
-        reading = asyncio.ensure_future(_read(host, stdin))
-        leaving = asyncio.ensure_future(host.ended.wait())
-        try:
-            await asyncio.wait({reading, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if reading.done():
-                reading.result()
-        finally:
-            reading.cancel()
-            leaving.cancel()
+        await first(_read(host, stdin), host.ended.wait())
         for model in host.desktop.models.values():
             model.save_mark()
     finally:

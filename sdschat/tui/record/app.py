@@ -14,6 +14,7 @@ from sdschat.node.facts import Fact, Joined
 from sdschat.node.places import Places
 from sdschat.node.recorded import Recording
 from sdschat.node.replaying import ONLY_SHOWN
+from sdschat.node.tasks import start
 from sdschat.tui import app
 from sdschat.tui.app import ChatApp
 from sdschat.tui.commands.registry import CommandError, Registry
@@ -48,7 +49,11 @@ class ReplayApp(ChatApp):
     def on_mount(self) -> None:
         """After that of the chat: Textual calls both."""
         self.set_interval(0.25, self._say_where)
-        self.run_worker(self.player.run(), exclusive=True)
+        self._playing = start(self.player.run(), self.fail)
+
+    def on_unmount(self) -> None:
+        """Before that of the chat."""
+        self._playing.cancel()
 
     def _hear(self, fact: Fact) -> None:
         if isinstance(fact.what, Joined) and fact.channel in self.desktop.models:
