@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ _PATIENCE: Final = 5.0  # seconds for a request
 _LONGEST: Final = 8192  # bytes of one
 _AT_ONCE: Final = 16
 _TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_log = logging.getLogger("sdschat.metrics")
 
 
 class Snapshot(NamedTuple):
@@ -139,7 +141,12 @@ class MetricsServer:
             return _response("405 Method Not Allowed", "Only GET.\n", True)
         if path != b"/metrics":
             return _response("404 Not Found", "See /metrics.\n", method == b"GET")
-        return _response("200 OK", self._text(), method == b"GET")
+        try:
+            text = self._text()
+        except Exception:
+            _log.exception("the metrics cannot be read")
+            return _response("500 Internal Server Error", "The metrics cannot be read.\n", True)
+        return _response("200 OK", text, method == b"GET")
 
 
 def _response(status: str, text: str, with_body: bool) -> bytes:

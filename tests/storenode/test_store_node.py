@@ -195,6 +195,19 @@ def test_other_requests_are_refused_and_none_hangs_the_server() -> None:
     asyncio.run(story())
 
 
+def test_metrics_that_cannot_be_read_are_an_error_of_the_server() -> None:
+    async def story() -> None:
+        def broken() -> str:
+            raise RuntimeError("planted")
+
+        server = MetricsServer(broken)
+        place = await server.start("127.0.0.1", 0)
+        assert (await _get(place, b"GET /metrics HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.1 500 ")
+        await server.close()
+
+    asyncio.run(story())
+
+
 def test_answer_times_fall_into_the_right_buckets() -> None:
     counts = Counts()
     for seconds in (0.0005, 0.001, 0.3, 7.0):

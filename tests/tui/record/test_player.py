@@ -193,6 +193,23 @@ def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back
     asyncio.run(story())
 
 
+def test_playing_that_fails_ends_the_application(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(_: Player) -> None:
+        raise RuntimeError("planted")
+
+    async def story() -> None:
+        player = Player(recording, playing=False)
+        await player.open()
+        app = ReplayApp(player)
+        await app.run_async(headless=True)
+        assert str(app.crash) == "planted"
+        app.view.close()
+        await player.close()
+
+    monkeypatch.setattr(Player, "run", broken)
+    asyncio.run(story())
+
+
 def test_what_was_said_before_the_recording_is_in_the_log(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
