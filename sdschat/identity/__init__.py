@@ -1,1 +1,1 @@
-"""Who wrote a message: keys, signatures, sealing, and what a name may claim."""
+"""Authorship of messages: keys, signatures, sealing, and the nicks that a key may use."""

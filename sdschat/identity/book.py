@@ -1,4 +1,4 @@
-"""The keys met so far, and who was first with which nick. Rows in, rows and facts out; no I/O."""
+"""The public keys seen so far, and the key that used each nick first. Rows in, rows and facts out; no I/O."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from sdschat.identity.content import OpenedContent
 from sdschat.identity.names import skeleton
 from sdschat.identity.signing import sender_id_of
 
-# Keys are free to make, so both are bounded. Who is met beyond the bound stays "new" with every message.
+# Keys cost nothing to make, so both numbers are bounded. A key seen beyond the bound stays "new" with every message.
 MAX_KEYS: Final = 4096
 MAX_NICKS_OF_A_KEY: Final = 8
 
 
 class KeyRow(NamedTuple):
-    """A key that signed something, with the nick it last went by. Its place in storage: the public key."""
+    """A key that signed something, with its last nick. Its storage key is the public key."""
 
     public_key: bytes
     nick: str
@@ -23,7 +23,7 @@ class KeyRow(NamedTuple):
 
 
 class NickRow(NamedTuple):
-    """A nick belongs to the key that used it first. Its place in storage: the skeleton."""
+    """A nick and the first key that used it: the nick belongs to that key. Its storage key is the skeleton."""
 
     skeleton: str
     nick: str
@@ -32,7 +32,7 @@ class NickRow(NamedTuple):
 
 
 class KeyMet(NamedTuple):
-    """Somebody new."""
+    """A key was seen for the first time."""
 
     sender_id: str
     nick: str
@@ -45,7 +45,7 @@ class NickChanged(NamedTuple):
 
 
 class NickClaimed(NamedTuple):
-    """A key goes by a nick, or one that looks like it, that was another's before: to be said aloud."""
+    """A key uses a nick, or a look-alike of a nick, that another key used before. Users must see this."""
 
     sender_id: str
     nick: str
@@ -57,7 +57,7 @@ KeyFact = KeyMet | NickChanged | NickClaimed
 
 
 class Meeting(NamedTuple):
-    """What a signed content taught us: rows to save, facts to tell. Both empty for nearly every message."""
+    """The result of learning from a signed content: rows to save and facts to report. Both are usually empty."""
 
     rows: tuple[KeyRow | NickRow, ...] = ()
     facts: tuple[KeyFact, ...] = ()
@@ -67,7 +67,7 @@ _NOTHING: Final = Meeting()
 
 
 class KeyBook:
-    """Who is who, on this profile. Also what `open_content` asks whether a key is known."""
+    """The keys and nicks known to this profile. `open_content` asks the book if a key is known."""
 
     __slots__ = ("_keys", "_nicks", "_nicks_of", "_senders")
 
@@ -83,7 +83,7 @@ class KeyBook:
         return public_key in self._keys
 
     def signs(self, sender_id: str) -> bool:
-        """Whether this sender id is that of a key which signs its messages."""
+        """True if this sender id belongs to a known key: messages from this sender have been signed before."""
         return sender_id in self._senders
 
     def row(self, sender_id: str) -> KeyRow | None:
@@ -91,12 +91,12 @@ class KeyBook:
         return None if key is None else self._keys[key]
 
     def holder(self, nick: str) -> str | None:
-        """The sender id of the first who went by this nick, or one that looks like it."""
+        """Return the sender id of the first key that used this nick or a look-alike of it, or None."""
         held = self._nicks.get(skeleton(nick))
         return None if held is None else sender_id_of(held.public_key)
 
     def meet(self, opened: OpenedContent, now: int) -> Meeting:
-        """Learn from an opened content. Only what is proven teaches anything: others' words change no name."""
+        """Learn from an opened content, if it is proven: nobody can change the nick of another key."""
         if not opened.verdict.signed:
             return _NOTHING
         key = opened.author_key

@@ -1,4 +1,4 @@
-"""Sealing what we say, and judging what others seem to have said."""
+"""Signing of our own contents, and verification of received contents."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ _NO_SIGNATURE: Final = b""
 
 
 class ContentKind(IntEnum):
-    """What a content is. A number that is not here is of a newer program: show the text."""
+    """The kind of a content. A number not listed here comes from a newer version of the program: show its text."""
 
     TEXT = 0
     ACTION = 1  # "/me waves"
 
 
 class Verdict(StrEnum):
-    """What a received content's signature says. Five different things, to be shown as such."""
+    """The result of checking a received content's signature. The five results differ, so show each one as itself."""
 
     KNOWN = "known"  # signed, by a key seen before
     NEW = "new"  # signed, by a key never seen before
-    UNSIGNED = "unsigned"  # not of our make: plain content, and nothing vouches for its sender
-    BAD_SIGNATURE = "bad_signature"  # claims an author who did not sign this
-    MISMATCHED = "mismatched"  # well signed, but the packet bears another sender's id, or the id of another message
+    UNSIGNED = "unsigned"  # made by another program: plain content, and nothing proves its sender
+    BAD_SIGNATURE = "bad_signature"  # names an author who did not sign this content
+    MISMATCHED = "mismatched"  # the signature is valid, but the packet has another sender's id or another message's id
 
     @property
     def signed(self) -> bool:
-        """Whether the author is proven."""
+        """True if the author is proven."""
         return self in (Verdict.KNOWN, Verdict.NEW)
 
 
 class Keys(Protocol):
-    """What judging needs of the keys met so far; `sdschat.identity.book.KeyBook` is the real one."""
+    """The known keys, as verification needs them; `sdschat.identity.book.KeyBook` is the real implementation."""
 
     def knows(self, public_key: bytes) -> bool: ...
 
@@ -53,16 +53,16 @@ class Keys(Protocol):
 
 
 class OpenedContent(NamedTuple):
-    """A content, opened and judged. Nick, author, time and reply are worth as much as the verdict says."""
+    """A content, decoded and verified. Trust its nick, author, time and reply only as far as the verdict allows."""
 
     verdict: Verdict
-    text: str | None  # None: not UTF-8, so there is nothing to read
+    text: str | None  # None: the content is not UTF-8, so there is no text to show
     kind: int = ContentKind.TEXT
     nick: str = ""
     author_key: bytes = b""
     sent_time: int = 0  # epoch milliseconds, by the author's clock
     reply_to: str = ""
-    why: str = ""  # for a person, where the verdict alone leaves a question
+    why: str = ""  # an explanation for the user, where the verdict alone is not clear
 
 
 def seal(
@@ -76,7 +76,7 @@ def seal(
     kind: ContentKind = ContentKind.TEXT,
     reply_to: str = "",
 ) -> bytes:
-    """The signed content of a message. `nonce` is 16 fresh random bytes."""
+    """Return the signed content of a message. `nonce` is 16 fresh random bytes."""
     envelope = Envelope(identity.public_key, nonce, nick, sent_time, kind, text, reply_to, _NO_SIGNATURE)
     return _seal(identity, CONTENT_DOMAIN, channel, envelope)
 
@@ -84,9 +84,10 @@ def seal(
 def seal_presence(
     identity: Identity, channel: str, *, nick: str, sent_time: int, nonce: bytes, role: str = ""
 ) -> bytes:
-    """The signed payload of the retained presence topic. It can never pass for a message, nor a message for it.
+    """Return the signed payload of the retained presence topic.
 
-    The role, such as that of a Store, stands where a message has its text: who knows of no roles does not look there.
+    A presence can never pass for a message, nor a message for a presence. The role (for example "Store") is in the
+    field of the text: a program that knows no roles does not look at that field.
     """
     envelope = Envelope(identity.public_key, nonce, nick, sent_time, ContentKind.TEXT, role, "", _NO_SIGNATURE)
     return _seal(identity, PRESENCE_DOMAIN, channel, envelope)
@@ -96,34 +97,34 @@ def seal_as(
     identity: Identity, domain: bytes, channel: str, text: str, *, nick: str, sent_time: int, nonce: bytes,
     kind: ContentKind, reply_to: str,
 ) -> bytes:  # fmt: skip
-    """Signed for another purpose: `domain` is the tag of it."""
+    """Return a content signed for another purpose: `domain` is the tag of that purpose."""
     envelope = Envelope(identity.public_key, nonce, nick, sent_time, kind, text, reply_to, _NO_SIGNATURE)
     return _seal(identity, domain, channel, envelope)
 
 
 def open_as(content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys) -> OpenedContent | None:
-    """The same way back; nothing for what is no envelope of ours."""
+    """Decode and verify a content made by `seal_as`. None if the bytes are not one of our envelopes."""
     envelope = decode_envelope(content)
     return None if envelope is None else _judge(envelope, content, domain, channel, sender_id, keys)
 
 
 def open_content(content: bytes, channel: str, sender_id: str, message_id: str, keys: Keys) -> OpenedContent:
-    """Judge the content of a received message. Total: any bytes give a verdict, never an exception."""
+    """Verify the content of a received message. Any bytes give a verdict, never an exception."""
     envelope = decode_envelope(content)
     if envelope is None:
         return _unsigned(content, sender_id, keys)
     opened = _judge(envelope, content, CONTENT_DOMAIN, channel, sender_id, keys)
     if opened.verdict.signed and message_id != hashlib.sha256(content).hexdigest():
-        # Under ids of their choice anybody could show one signed message as many.
+        # Without this check anybody could repeat one signed message under many message ids.
         return opened._replace(verdict=Verdict.MISMATCHED, why="it is not the message whose id it bears")
     return opened
 
 
 def misnamed(content: bytes, sender_id: str, message_id: str) -> str:
-    """What is wrong with the names under which a content comes, for a person; empty where nothing is.
+    """Return the problem with the sender id or message id of a content, in words for the user; empty if there is none.
 
-    Only of our own envelopes it can be told: theirs is the id that their hash says, and the sender that their key says.
-    Whatever comes under other names would take the place of the message that they belong to.
+    Only our own envelopes can be checked: the right message id is the hash of the content, and the right sender id
+    follows from the author's key. A content with wrong ids would take the place of the message those ids belong to.
     """
     envelope = decode_envelope(content)
     if envelope is None:
@@ -136,7 +137,7 @@ def misnamed(content: bytes, sender_id: str, message_id: str) -> str:
 
 
 def open_presence(payload: bytes, channel: str, participant: str, keys: Keys) -> OpenedContent:
-    """Judge a presence payload; `participant` is the one that its topic names."""
+    """Verify a presence payload. `participant` is the participant id in its topic."""
     envelope = decode_envelope(payload)
     if envelope is None:
         return _unsigned(payload, participant, keys)
@@ -144,15 +145,15 @@ def open_presence(payload: bytes, channel: str, participant: str, keys: Keys) ->
 
 
 def claims_identity(opened: OpenedContent, identity: Identity) -> bool:
-    """Whether this is proven to be written with our own key.
+    """True if this content is proven to be written with our own key.
 
-    If we never wrote it, somebody else uses the key. Nothing weaker may raise that alarm: a sender id costs nothing.
+    If we never wrote it, somebody else uses our key. Nothing weaker may raise that alarm: anybody can copy a sender id.
     """
     return opened.verdict.signed and opened.author_key == identity.public_key
 
 
 def problems_with(text: str, nick: str, reply_to: str = "") -> list[str]:
-    """Why these cannot be sent, in words for the person who wrote them."""
+    """Return the reasons why these cannot be sent, in words for the person who wrote them."""
     found = []
     for name, value in (("The message", text), ("The nick", nick), ("The id of the answered message", reply_to)):
         try:
@@ -218,6 +219,6 @@ def _unsigned(content: bytes, sender_id: str, keys: Keys) -> OpenedContent:
         text: str | None = content.decode()
     except UnicodeDecodeError:
         text = None
-    # The way around a signature is to send none, under the id of somebody who signs.
+    # An attacker could avoid the signature check by sending an unsigned content under the id of a sender that signs.
     why = "messages of this sender were signed before" if keys.signs(sender_id) else ""
     return OpenedContent(Verdict.UNSIGNED, text, why=why)

@@ -1,7 +1,7 @@
 """Direct messages: signed by their author for one reader, and sealed so that nobody else can read them.
 
-The signature covers the channel and the reader, so that no reader can pass a message on as one to somebody else. The
-seal is libsodium's sealed box to the reader's key: a fresh key for every message, thrown away after it was used.
+The signature covers the channel and the reader, so a reader cannot pass the message on as if it were for somebody else.
+The seal is libsodium's sealed box for the reader's key: each message has a new key, which is deleted after its use.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def seal_direct(
     identity: Identity, reader_key: bytes, channel: str, text: str, *, reader: str, nick: str, sent_time: int,
     nonce: bytes, kind: ContentKind = ContentKind.TEXT, reply_to: str = "",
 ) -> bytes:  # fmt: skip
-    """What goes to the reader. Raises ValueError for a text or nick that cannot be sent."""
+    """Return the sealed message for the reader. Raises ValueError for a text or nick that cannot be sent."""
     content = seal_as(
         identity, DIRECT_DOMAIN, _to(channel, reader), text, nick=nick, sent_time=sent_time, nonce=nonce, kind=kind,
         reply_to=reply_to,
@@ -26,7 +26,7 @@ def seal_direct(
 
 
 def open_direct(identity: Identity, body: bytes, channel: str, sender_id: str, keys: Keys) -> OpenedContent | None:
-    """What somebody wrote to us; nothing where it is not sealed for us, or not signed by whom it says. Total."""
+    """Open a direct message to us. None if it is not sealed for us, or not signed by the named sender. Never raises."""
     content = identity.unseal(body)
     if content is None:
         return None
@@ -35,15 +35,15 @@ def open_direct(identity: Identity, body: bytes, channel: str, sender_id: str, k
 
 
 def sign_link(identity: Identity, channel: str, reader: str, payload: bytes) -> bytes:
-    """For a payload between two: without it anybody could acknowledge in another's name."""
+    """Sign a payload between two participants. Without the signature anybody could acknowledge in another's name."""
     return identity.sign(signed_bytes(LINK_DOMAIN, (channel, reader, payload)))
 
 
 def check_link(key: bytes, channel: str, reader: str, payload: bytes, signature: bytes) -> bool:
-    """Whether the holder of the key sent this payload to this reader."""
+    """True if the holder of the key sent this payload to this reader."""
     return verify(key, signed_bytes(LINK_DOMAIN, (channel, reader, payload)), signature)
 
 
 def _to(channel: str, reader: str) -> str:
-    """Channel and reader in one: a reader's id is of fixed length, so this says both."""
+    """Join channel and reader into one string. All ids have one length, so no two pairs give the same string."""
     return f"{channel}\n{reader}"

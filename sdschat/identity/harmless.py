@@ -1,7 +1,7 @@
-"""Text of others made harmless for a terminal: the one function that whatever is shown goes through.
+"""Make text from other participants safe for a terminal. All text that is shown goes through `harmless`.
 
-What is left drives no terminal, turns no direction, hides nothing, and takes no more room than it is given. It stays
-text: who draws it must not read markup in it.
+The result cannot control the terminal, change the text direction, hide anything, or take more room than its limit.
+It is plain text: the code that draws it must not read markup in it.
 """
 
 from __future__ import annotations
@@ -10,23 +10,24 @@ import re
 import unicodedata
 from typing import Final
 
-# Not drawn, or changing how what follows is drawn: control, format (direction!), surrogates, private use, unassigned,
-# and the separators of lines and paragraphs.
+# Categories that are not drawn, or that change how the following text is drawn: control, format (for example text
+# direction), surrogates, private use, unassigned, and the separators of lines and paragraphs.
 _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Drawn as nothing though they count as letters, so that a name could be made of them.
+# These letters are drawn as nothing, so a name made of them would be invisible.
 _UNSEEN_LETTERS: Final = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 _MARKS: Final = frozenset({"Mn", "Me"})
 _MOST_MARKS: Final = 4  # on one letter; living languages take three
 _MOST_BREAKS: Final = 3  # in a row: two empty lines
 _JOINERS: Final = frozenset("\u200c\u200d")
-# Scripts that are not spelled right without the joiners: Arabic to Sinhala, Myanmar, Khmer and Mongolian.
+# Scripts that need the joiners for correct spelling: Arabic to Sinhala, Myanmar, Khmer and Mongolian.
 _JOINING: Final = re.compile("[\u0600-\u0dff\u1000-\u109f\u1780-\u18af]")
 _EMOJI: Final = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
-# Emoji younger than Python's tables count as unassigned. Nothing else is ever to be assigned there.
+# Emoji newer than Python's tables count as unassigned. Only emoji will ever be assigned in this range.
 _NEW_EMOJI: Final = re.compile("[\U0001f300-\U0001faff]")
-# Whether a sign is an emoji or a letter. Terminals disagree on how wide that makes it, so it is left out.
+# Variation selectors: they say if a character is drawn as an emoji or as text. Terminals disagree on the width, so
+# the selectors are left out.
 _SELECTORS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
-# Nothing to do: ASCII, the letters of Latin, Greek and Cyrillic, kana and Chinese characters.
+# Text that needs no change: ASCII, the letters of Latin, Greek and Cyrillic, kana and Chinese characters.
 _PLAIN: Final = re.compile(
     "[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u0391-\u03c9\u0400-\u0482\u3041-\u3096\u4e00-\u9fa5]*"
 )
@@ -37,7 +38,7 @@ _TAB: Final = "    "
 
 
 def harmless(text: str, *, limit: int | None = None, lines: bool = False) -> str:
-    """At most `limit` characters of it; where there are more, the last one says so. With `lines`, lines stay lines."""
+    """Return at most `limit` characters of the text, made safe; a cut text ends with "…". `lines` keeps line breaks."""
     long = limit is not None and len(text) > limit
     cut = text[:limit] if long else text
     if (_PLAIN_LINES if lines else _PLAIN).fullmatch(cut) is None:
@@ -54,7 +55,7 @@ def _shortened(text: str, limit: int) -> str:
 
 def _rewritten(text: str, lines: bool) -> str:
     written: list[str] = []
-    marks = -1  # on the letter before; -1: there is no letter that could bear any
+    marks = -1  # number of marks on the letter before; -1: no letter before that can have marks
     at, end = 0, len(text)
     while at < end:
         char = text[at]
@@ -81,7 +82,7 @@ def _rewritten(text: str, lines: bool) -> str:
 
 
 def _bearing(char: str, category: str, before: int) -> int:
-    """How many marks there are on what the next one would be drawn on; -1: there is nothing."""
+    """Return the number of marks on the character that the next mark would be drawn on; -1: no such character."""
     if char in _UNSEEN_LETTERS:
         return -1
     if category == "Mc":
@@ -90,7 +91,7 @@ def _bearing(char: str, category: str, before: int) -> int:
 
 
 def _drawn(text: str, at: int, category: str) -> bool:
-    """Whether the character there is one to be seen, or one that belongs between its neighbours."""
+    """True if the character at `at` is visible, or is a joiner that belongs between its neighbours."""
     char = text[at]
     if category not in _UNSAFE:
         return char not in _UNSEEN_LETTERS
@@ -101,7 +102,7 @@ def _drawn(text: str, at: int, category: str) -> bool:
 
 
 def _run(text: str, at: int) -> int:
-    """How often the same character stands there in a row."""
+    """Return how many times the character at `at` is repeated in a row."""
     end = at + 1
     while end < len(text) and text[end] == text[at]:
         end += 1

@@ -19,17 +19,17 @@ _FILE_MODE: Final = 0o600
 
 
 class KeyFileError(Exception):
-    """The key cannot be read or made. The text says what, why and what to do."""
+    """The key cannot be read or made. The message says what happened, why, and what to do."""
 
 
 def load_or_create(directory: Path, random: Callable[[int], bytes] = os.urandom) -> Identity:
-    """The identity kept in `directory`, made now if there is none. The directory is made and closed to others."""
+    """Return the identity in `directory`; make it if it is missing. Make the directory, and close it to other users."""
     path = directory / KEY_FILE
     try:
         _private_directory(directory)
         if not os.path.lexists(path):
             _create(path, random(SEED_BYTES))
-        # Read back even when just made: another process may have been first, and then its key is the profile's.
+        # Read the file even if we just made it: another process may have been first, and then its key is the profile's.
         return load(path)
     except OSError as error:
         raise KeyFileError(
@@ -39,8 +39,8 @@ def load_or_create(directory: Path, random: Callable[[int], bytes] = os.urandom)
 
 
 def load(path: Path) -> Identity:
-    """The identity in this file. A file that others may read is closed to them first."""
-    # O_NOFOLLOW: a link could point at something that is not ours to change the mode of.
+    """Return the identity in this file. If other users may read the file, first close it to them."""
+    # O_NOFOLLOW: a link could point at a file of somebody else, and we must not change its mode.
     # O_NONBLOCK: opening a named pipe would wait for a writer for ever.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -56,7 +56,7 @@ def load(path: Path) -> Identity:
 
 
 def _parse(path: Path, text: bytes) -> Identity:
-    """The public key stands beside the seed only so that a damaged file is noticed, and not taken for another key."""
+    """Parse a key file. The file repeats the public key, to detect a damaged seed that would be another key."""
     with contextlib.suppress(ValueError, UnicodeDecodeError):
         header, seed, public, rest = text.decode("ascii").split("\n")
         identity = Identity(bytes.fromhex(seed.removeprefix("seed ")))
@@ -70,19 +70,19 @@ def _parse(path: Path, text: bytes) -> Identity:
 
 def _private_directory(directory: Path) -> None:
     directory.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
-    # mkdir's mode goes through the umask, and the directory may have been there already.
+    # The umask changes the mode given to mkdir, and the directory may exist already.
     if stat.S_IMODE(directory.stat().st_mode) != _DIRECTORY_MODE:
         directory.chmod(_DIRECTORY_MODE)
 
 
 def _create(path: Path, seed: bytes) -> None:
-    """Write the whole file under another name and give it its own: it is complete or absent, even in a power cut."""
+    """Write a temporary file, then link it to its name: it is complete or absent, even after a power failure."""
     text = f"{_HEADER}\nseed {seed.hex()}\npublic {Identity(seed).public_key.hex()}\n"
     with _temporary(path) as (descriptor, temporary):
         os.fchmod(descriptor, _FILE_MODE)
         os.write(descriptor, text.encode("ascii"))
         os.fsync(descriptor)
-        # A link, not a rename: where another process was faster, its key stays.
+        # A link, not a rename: if another process was faster, its key stays.
         with contextlib.suppress(FileExistsError):
             os.link(temporary, path)
     directory = os.open(path.parent, os.O_RDONLY)
@@ -94,7 +94,7 @@ def _create(path: Path, seed: bytes) -> None:
 
 @contextlib.contextmanager
 def _temporary(path: Path) -> Iterator[tuple[int, Path]]:
-    """A file beside `path`, new and closed to others from its first moment, gone at the end."""
+    """A new file beside `path`, closed to other users from the start, and removed at the end."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
     try:

@@ -8,7 +8,7 @@ SEED_BYTES = 32
 
 
 class Identity:
-    """A profile's Ed25519 key. The secret part never shows up in a repr, a log or a pickle."""
+    """A profile's Ed25519 key. The secret part never appears in a repr, a log or a pickle."""
 
     __slots__ = ("_secret", "_seed", "public_key", "sender_id")
 
@@ -21,15 +21,15 @@ class Identity:
         self.sender_id = sender_id_of(self.public_key)
 
     def sign(self, message: bytes) -> bytes:
-        """The signature, 64 bytes. What is signed begins with a domain tag: see `signing.signed_bytes`."""
+        """Return the signature, 64 bytes. The message must begin with a domain tag: see `signing.signed_bytes`."""
         return sign(self._secret, message)
 
     def unseal(self, sealed: bytes) -> bytes | None:
-        """What is in a box that somebody sealed for us, or nothing."""
+        """Return the content of a box sealed for this key, or None if it cannot be opened."""
         return unseal(self.public_key, self._secret, sealed)
 
     def reveal_seed(self) -> bytes:
-        """The secret itself, for the key file and nothing else."""
+        """Return the secret itself. Only the key file may use it."""
         return self._seed
 
     def __repr__(self) -> str:

@@ -1,14 +1,14 @@
-"""Whether two nicks look alike."""
+"""Detection of nicks that look alike."""
 
-# ruff: noqa: RUF001 - letters that look like others are what this is about
+# ruff: noqa: RUF001 - this file is about letters that look like others
 
 from __future__ import annotations
 
 import unicodedata
 from typing import Final
 
-# Letters of other scripts, and digits, that are drawn like a small Latin letter: those that show up in practice,
-# after the confusables of Unicode Technical Standard 39. Capitals have been folded to small letters before this.
+# Letters of other scripts, and digits, that look like a small Latin letter: the cases that occur in practice, from the
+# confusables of Unicode Technical Standard 39. Capitals are folded to small letters before this table is used.
 _LOOK_ALIKES: Final = {
     "a": "аα",
     "b": "ьв",
@@ -41,9 +41,9 @@ _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Mn", "Me"})
 
 
 def skeleton(nick: str) -> str:
-    """A form in which nicks that look alike are the same. Only for comparing, never to be shown.
+    """Return a form that is equal for nicks that look alike. Only for comparison: never show it.
 
-    Accents are dropped and spaces and case ignored, so it errs on the side of telling: "José" and "jose" are alike.
+    Accents, spaces and case are ignored, so it may report too many look-alikes: "José" and "jose" are alike.
     """
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", nick).casefold())
     seen = "".join(letter for letter in folded if unicodedata.category(letter) not in _UNSEEN)

@@ -1,7 +1,7 @@
-"""Ed25519 as we use it: what exactly is signed, and the strict check of a signature.
+"""Ed25519 as this program uses it: the exact bytes that are signed, and the strict check of a signature.
 
-libsodium's check is the strict one: S must be below the group order, and public keys and R of small order or in a
-non-canonical encoding are refused. `tests/identity/test_vectors.py` holds it to that, whichever build is installed.
+libsodium's check is strict: S must be below the group order, and public keys and R of small order or in a
+non-canonical encoding are refused. `tests/identity/test_vectors.py` checks this for the installed build.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _SENDER_ID_DIGITS: Final = 32
 
 
 def sender_id_of(public_key: bytes) -> str:
-    """The participant id that belongs to a key: the first 32 hex digits of its SHA-256."""
+    """Return the participant id of a key: the first 32 hex digits of its SHA-256."""
     return hashlib.sha256(public_key).hexdigest()[:_SENDER_ID_DIGITS]
 
 
 def signed_bytes(domain: bytes, values: Iterable[bytes | str | int]) -> bytes:
-    """The tag, then each value with its length in four bytes before it; numbers take eight bytes, big-endian.
+    """Return the tag, then each value with its length in four bytes before it; numbers take eight bytes, big-endian.
 
-    With the lengths no two different lists of values give the same bytes. The protobuf encoding is not what is
+    The lengths ensure that two different lists of values never give the same bytes. The protobuf encoding is not
     signed, because other implementations may write it differently.
     """
     parts = [domain]
@@ -50,18 +50,18 @@ def signed_bytes(domain: bytes, values: Iterable[bytes | str | int]) -> bytes:
 
 
 def key_pair(seed: bytes) -> tuple[bytes, bytes]:
-    """Public and secret key that follow from 32 random bytes."""
+    """Derive the public and secret key from 32 random bytes."""
     public, secret = crypto_sign_seed_keypair(seed)
     return public, secret
 
 
 def sign(secret_key: bytes, message: bytes) -> bytes:
-    """The signature alone, 64 bytes."""
+    """Return the signature alone, 64 bytes."""
     return crypto_sign(message, secret_key)[:crypto_sign_BYTES]
 
 
 def unseal(public_key: bytes, secret_key: bytes, sealed: bytes) -> bytes | None:
-    """What is in a box that was sealed to this key, or nothing. Total."""
+    """Return the content of a box sealed to this key, or None. Never raises: any bytes are allowed."""
     try:
         public = crypto_sign_ed25519_pk_to_curve25519(public_key)
         return crypto_box_seal_open(sealed, public, crypto_sign_ed25519_sk_to_curve25519(secret_key))
@@ -70,7 +70,7 @@ def unseal(public_key: bytes, secret_key: bytes, sealed: bytes) -> bytes | None:
 
 
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether the holder of the key signed these bytes. Total: odd lengths are simply wrong."""
+    """True if the holder of the key signed these bytes. Never raises: a wrong length gives False."""
     if len(public_key) != crypto_sign_PUBLICKEYBYTES or len(signature) != crypto_sign_BYTES:
         return False
     try:
