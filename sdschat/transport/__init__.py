@@ -1,1 +1,1 @@
-"""Packets to and from the others: MQTT, the embedded broker, an in-memory network, and faults on demand."""
+"""Packets to and from the other participants: MQTT, the embedded broker, an in-memory network, fault injection."""

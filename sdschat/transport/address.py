@@ -1,4 +1,4 @@
-"""Where the broker is, and the secret that opens it."""
+"""The address of the broker, and its password."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _WEBSOCKET_PATH: Final = "/mqtt"
 
 
 class AddressError(ValueError):
-    """A broker's address or credentials cannot be used. The text says what, why and what to do."""
+    """A broker's address or credentials cannot be used. The message says what happened, why, and what to do."""
 
 
 class Secret:
-    """A password that does not show itself in a repr, a log or a traceback with locals."""
+    """A password that never appears in a repr, a log or a traceback with locals."""
 
     __slots__ = ("_value",)
 
@@ -59,7 +59,7 @@ class Address:
 
     @property
     def loopback(self) -> bool:
-        """Whether what is sent there stays on this machine."""
+        """True if data sent to this address stays on this machine."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -74,8 +74,8 @@ LOCAL: Final = Address("mqtt", "127.0.0.1", 1883)
 
 
 def parse_url(url: str) -> tuple[Address, Secret | None]:
-    """Address and password of `mqtt://user:password@host:port`, `mqtts://`, `ws://` or `wss://`."""
-    # Nothing of the given text is quoted in an error: there may be a password anywhere in it.
+    """Return the address and password in `mqtt://user:password@host:port`, `mqtts://`, `ws://` or `wss://`."""
+    # No part of the given text is quoted in an error: a password may be anywhere in it.
     wanted = "Write it as mqtt://host:port, mqtts://host:port, ws://host:port/path or wss://host:port/path."
     text = url.strip()
     try:
@@ -111,7 +111,7 @@ def _path(parts: SplitResult) -> str:
 
 
 def clear_text_problem(address: Address, password: Secret | None, allowed: bool = False) -> str | None:
-    """Why this password must not be sent there."""
+    """Return the reason why this password must not be sent to this address, or None if it may be sent."""
     if password is None or allowed or address.encrypted or address.loopback:
         return None
     return (

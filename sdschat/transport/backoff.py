@@ -1,4 +1,4 @@
-"""When to try again."""
+"""Waiting times between attempts to connect."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """Doubling bounds with full jitter: many clients that lost one broker do not come back at one moment.
+    """Doubling bounds with full jitter: many clients that lost one broker do not all come back at the same moment.
 
-    `random` gives a number from 0 to 1. The bound starts over only after a connection that held for a while, so that
-    a broker which takes us and drops us at once is not asked ever faster.
+    `random` gives a number from 0 to 1. Only a connection that lasted for a while resets the bound: a broker that
+    accepts a connection and drops it at once must not be asked faster and faster.
     """
 
     __slots__ = ("_first", "_longest", "_random", "attempts")
 
-    # Never at once: a random 0 after a refusal would be a busy loop.
+    # Never 0: a random 0 after a refusal would make a busy loop.
     SHORTEST = 0.05
 
     def __init__(self, first: float, longest: float, random: Callable[[], float]) -> None:
@@ -26,7 +26,7 @@ class Backoff:
         self.attempts = 0
 
     def next(self) -> float:
-        """Seconds until the next attempt."""
+        """Return the seconds to wait until the next attempt."""
         # The exponent is capped because a float cannot hold two to the power of a week of attempts.
         bound = min(self._longest, self._first * 2.0 ** min(self.attempts, 64))
         self.attempts += 1

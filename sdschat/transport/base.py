@@ -1,8 +1,8 @@
-"""What the node sees of any transport: a few verbs, and facts in the past tense.
+"""The interface of all transports for the node: a few methods, and events that report what has happened.
 
-Everything happens on one event loop's thread. Facts go to one handler, which is called between two steps of that
-loop and never from within a verb, so that the handler may call any verb, and a caller needs no guard against being
-called back.
+Everything runs on the thread of one event loop. All events go to one handler. The handler is called between two steps
+of that loop and never from inside a method of the transport. So the handler may call any method, and a caller of a
+method needs no protection against a call back.
 """
 
 from __future__ import annotations
@@ -13,71 +13,71 @@ from typing import NamedTuple, Protocol
 
 
 class Why(StrEnum):
-    """Why a connection is not there. The first two of each group decide the exit code of the command line."""
+    """The reason for a missing connection. The first two of each group decide the exit code of the command line."""
 
     UNREACHABLE = "unreachable"  # no answer at the address
     TLS_REFUSED = "tls_refused"  # a certificate, ours or the broker's
-    NOT_AUTHORISED = "not_authorised"  # user, password, or what they may do
-    PROTOCOL = "protocol"  # what answers does not speak MQTT as we do
-    BROKER_CLOSED = "broker_closed"  # the broker said goodbye
+    NOT_AUTHORISED = "not_authorised"  # wrong user or password, or missing permission
+    PROTOCOL = "protocol"  # the other side does not speak MQTT as we do
+    BROKER_CLOSED = "broker_closed"  # the broker ended the connection with a message
     CONNECTION_LOST = "connection_lost"
-    SILENT = "silent"  # connected, yet nothing comes back: neither to keep-alive nor to our own probe
-    TAKEN_OVER = "taken_over"  # another client came with our client id
-    OVERSIZED = "oversized"  # somebody sent us more than we take
+    SILENT = "silent"  # connected, but nothing answers: neither the keep-alive nor our own probe
+    TAKEN_OVER = "taken_over"  # another client connected with our client id
+    OVERSIZED = "oversized"  # somebody sent us a packet above our size limit
     OFFLINE = "offline"  # on purpose: fault injection
     CLOSED = "closed"  # we closed it
 
 
 class Failure(StrEnum):
-    """Why a packet did not go out."""
+    """The reason why a packet was not sent."""
 
     TOO_LARGE = "too_large"
     QUEUE_FULL = "queue_full"
-    NOT_CONNECTED = "not_connected"  # of QoS 0, which is never kept
+    NOT_CONNECTED = "not_connected"  # a packet of QoS 0, which is never queued
     REFUSED = "refused"  # by the broker, with its reason
     CLOSED = "closed"
 
 
 class Connecting(NamedTuple):
     address: str
-    attempt: int  # 1 for the first since the last good connection
+    attempt: int  # 1 for the first attempt after the last good connection
 
 
 class Connected(NamedTuple):
-    """The broker took us and every subscription is in force: from now on we hear and are heard."""
+    """The broker accepted us and every subscription is active: from now on we receive and can send."""
 
     address: str
     protocol: str  # "MQTT 5", "MQTT 3.1.1", "memory"
     max_payload: int
     encrypted: bool
-    resumed: bool = False  # the broker had kept our session, and with it what passed meanwhile
+    resumed: bool = False  # the broker had kept our session, with the packets that came in the meantime
 
 
 class Disconnected(NamedTuple):
     """No connection, or an attempt at one that failed."""
 
     why: Why
-    detail: str  # for a person: what, why, what to do
-    retry_at: float | None  # on the loop's clock, in seconds; None: never
+    detail: str  # for the user: what happened, why, what to do
+    retry_at: float | None  # in seconds of the loop's clock; None: never
 
 
 class Receipt(NamedTuple):
-    """Of a packet that the broker sends again, to our next connection too, until it is acknowledged."""
+    """The means to acknowledge a packet. The broker repeats the packet, also on our next connection, until then."""
 
     packet_id: int
-    again: bool  # it may have been sent before, and we could not say any more that we have it
+    again: bool  # the broker may have sent it before, to a connection that could no longer acknowledge it
     acknowledge: Callable[[], None]
 
 
 class Received(NamedTuple):
     topic: str
     payload: bytes
-    retained: bool  # kept by the broker from earlier, not sent just now
-    receipt: Receipt | None = None  # only where the transport keeps a session
+    retained: bool  # kept by the broker from an earlier time, not sent just now
+    receipt: Receipt | None = None  # only if the transport keeps a session
 
 
 class Published(NamedTuple):
-    """The broker took it over (QoS 1), or it was handed to the network (QoS 0). Nobody else need have it."""
+    """The broker accepted the packet (QoS 1), or it went to the network (QoS 0). Nobody else needs to have it yet."""
 
     tag: Hashable
 
@@ -94,7 +94,7 @@ class SubscribeRefused(NamedTuple):
 
 
 class HandlerFailed(NamedTuple):
-    """The handler raised. The connection lives on; the fact it was given is gone."""
+    """The handler raised. The connection stays; the event that the handler got is lost."""
 
     error: Exception
     event: object
@@ -107,7 +107,7 @@ class Crashed(NamedTuple):
 
 
 class ProbeUnanswered(NamedTuple):
-    """Our own probe never came back on this connection, though it is alive: a hang is noticed by keep-alive only."""
+    """Our own probe never came back on this live connection: from now on only the keep-alive can detect a hang."""
 
     topic: str
 
@@ -128,19 +128,19 @@ Handler = Callable[[Event], None]
 
 
 class Transport(Protocol):
-    """`publish` with QoS 1 survives a reconnect: what was not taken over is sent again, in order, once connected."""
+    """`publish` with QoS 1 survives a reconnect: packets not yet accepted are sent again, in order, once connected."""
 
     def listen(self, handler: Handler) -> None:
-        """Who is told. Before `start`."""
+        """Set the handler of all events. Call it before `start`."""
 
     def start(self) -> None:
         """Connect, and stay connected until `close`. Needs a running loop."""
 
     async def close(self, grace: float = 1.0) -> None:
-        """Send what waits, within `grace` seconds; clear the presence; disconnect. Never raises."""
+        """Send the waiting packets, within `grace` seconds; clear the presence; disconnect. Never raises."""
 
     def subscribe(self, topic_filter: str) -> None:
-        """In force at every `Connected` from now on. Own packets may or may not come back."""
+        """Subscribe now and at every `Connected` from now on. Own packets may or may not come back."""
 
     def unsubscribe(self, topic_filter: str) -> None: ...
 
@@ -148,32 +148,32 @@ class Transport(Protocol):
         """Exactly one `Published` or `PublishFailed` with this tag follows."""
 
     def set_presence(self, payload: bytes) -> None:
-        """What the retained presence topic says of us, if this transport has one."""
+        """Set the payload of our retained presence topic. Raises ValueError if this transport has no such topic."""
 
     def pause(self) -> None:
-        """Take nothing more from the network until `resume`: the handler's side is full."""
+        """Read nothing more from the network until `resume`: the handler's side is full."""
 
     def resume(self) -> None: ...
 
     def retry_now(self) -> None:
-        """Do not wait for the next attempt to connect."""
+        """Connect now, without waiting for the next attempt."""
 
     @property
     def connected(self) -> bool: ...
 
     @property
     def waiting(self) -> int:
-        """Packets that wait for the broker to take them over."""
+        """The number of packets that wait for the broker to accept them."""
 
     def describe(self) -> str:
-        """Where to and how, without secrets, with every fault that is injected."""
+        """Describe the connection: its address without secrets, and every injected fault."""
 
 
 _MAX_TOPIC_BYTES = 65535
 
 
 def publish_problem(topic: str, qos: int) -> str | None:
-    """Why this cannot be published at all: a wrong call by our own code."""
+    """Return the reason why this packet cannot be published, or None. A reason means a wrong call by our own code."""
     if not topic or "+" in topic or "#" in topic or "\0" in topic:
         return f"{topic!r} is not a topic to publish on"
     if len(topic.encode()) > _MAX_TOPIC_BYTES:

@@ -1,4 +1,4 @@
-"""The embedded broker: rumqttd from the package iotcore, in a process that cannot outlive ours."""
+"""The embedded broker: rumqttd from the package iotcore, in a process that ends with ours."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _STOP_PATIENCE: Final = 2.0
 
 
 class BrokerError(Exception):
-    """The embedded broker cannot serve. The text says what, why and what to do."""
+    """The embedded broker cannot serve. The message says what happened, why, and what to do."""
 
 
 class PortTakenError(BrokerError):
-    """Something else listens there: very likely the broker that we wanted."""
+    """Another program listens on this port: very likely the broker that we wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerTls:
-    """Files in PEM form. There is no authority for clients: iotcore's rumqttd takes the setting and ignores it."""
+    """Files in PEM form. A client authority is not offered: iotcore's rumqttd accepts the setting but ignores it."""
 
     cert_file: Path
     key_file: Path
@@ -41,13 +41,13 @@ class BrokerTls:
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """MQTT 3.1.1 is spoken on `port`, because rumqttd speaks one version on a port and every client knows that one."""
+    """The broker's settings. `port` speaks MQTT 3.1.1: rumqttd has one version per port, and all clients know it."""
 
     host: str = LOCAL.host
     port: int = LOCAL.port
     port_v5: int | None = None
     port_websocket: int | None = None
-    users: Mapping[str, Secret] = field(default_factory=dict)  # empty: everybody is let in
+    users: Mapping[str, Secret] = field(default_factory=dict)  # empty: everybody may connect
     tls: BrokerTls | None = None
     max_packet: int = 1024 * 1024
     max_connections: int = 1000
@@ -59,11 +59,11 @@ class BrokerConfig:
 
     @property
     def open_to_all(self) -> bool:
-        """Whether anybody on the network can read and write everything: to be said when it starts."""
+        """True if anybody on the network can read and write everything. The user must be told this at the start."""
         return not self.users and not Address("mqtt", self.host, self.port).loopback
 
     def problems(self) -> list[str]:
-        """What is wrong with these values, in words."""
+        """Return the problems of these values, in words for the user."""
         found = []
         try:
             ipaddress.ip_address(self.host)
@@ -83,10 +83,10 @@ class BrokerConfig:
         return found
 
     def toml(self) -> str:
-        """rumqttd's settings."""
+        """Return the settings in rumqttd's own form."""
         lines = ["id = 0", "[router]", "id = 0", f"max_connections = {self.max_connections}"]
-        # What rumqttd keeps of each topic in memory: ten segments. A slow client that falls further behind loses
-        # packets, which is what SDS is for.
+        # rumqttd keeps ten segments of each topic in memory. A slow client that falls further behind loses packets, and
+        # SDS repairs that loss.
         lines += ["max_outgoing_packet_count = 200", "max_segment_size = 1048576", "max_segment_count = 10"]
         lines += self._server("v4", self.port)
         if self.port_v5 is not None:
@@ -110,7 +110,7 @@ class BrokerConfig:
 
 
 def _tls_problems(tls: BrokerTls) -> list[str]:
-    """rumqttd starts with any file and then refuses everybody, so the files are tried here."""
+    """Return the problems of the certificate files. rumqttd would start with any file and then refuse everybody."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.cert_file, tls.key_file, password=no_passphrase)
     except (OSError, ValueError) as error:
@@ -122,7 +122,7 @@ def _tls_problems(tls: BrokerTls) -> list[str]:
 
 
 def _refused_by_system(host: str, port: int) -> str:
-    """iotcore takes whatever the system refuses for a port that is taken."""
+    """Return the system's reason against this address, or "". iotcore reports every such refusal as a port in use."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -138,7 +138,7 @@ def _refused_by_system(host: str, port: int) -> str:
 
 
 def _quoted(value: object) -> str:
-    """A TOML basic string: JSON's, as long as there are no control characters and no escaped surrogates."""
+    """Return a TOML basic string. It equals JSON's string if it has no control characters and no escaped surrogates."""
     return json.dumps(str(value), ensure_ascii=False)
 
 
@@ -160,13 +160,13 @@ class EmbeddedBroker:
         return self._process.pid if self._process is not None and self.running else None
 
     async def start(self) -> None:
-        """Come back when it takes connections. Raises PortTakenError or BrokerError."""
+        """Start the broker and return once it accepts connections. Raises PortTakenError or BrokerError."""
         if self.running:
             return
         order: dict[str, object] = {"config": self.config.toml(), "addresses": self.config.addresses}
         try:
-            # -P: a file named json.py where we happen to be is not to be imported. A session of its own: Ctrl+C in
-            # our terminal is for us, and the broker must still be there when we say goodbye to it.
+            # -P: Python must not import a file named json.py from the current directory. A session of its own: Ctrl+C
+            # in our terminal is for us, and the broker must still run when we disconnect from it.
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", str(_SCRIPT)),
                 stdin=asyncio.subprocess.PIPE,
@@ -188,9 +188,9 @@ class EmbeddedBroker:
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        # Through the pipe, not as arguments: those can be read by everybody on this machine.
+        # Through the pipe, not as arguments: every user of this machine can read arguments.
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
-        with contextlib.suppress(ConnectionError):  # then its answer says why
+        with contextlib.suppress(ConnectionError):  # in that case the answer says why
             await self._process.stdin.drain()
         return (await self._process.stdout.readline()).decode(errors="replace").strip()
 
@@ -204,7 +204,7 @@ class EmbeddedBroker:
         return BrokerError(f"The embedded broker cannot serve on port {ports}: {answer or 'it ended without a word'}.")
 
     async def stop(self) -> None:
-        """End it, politely and then not. Every connection to it is lost."""
+        """Stop the broker: ask first, then kill. Every connection to it is lost."""
         process = self._process
         if process is None:
             return
@@ -219,6 +219,6 @@ class EmbeddedBroker:
         self._process = None
 
     async def wait(self) -> None:
-        """Come back when it ended, for whatever reason."""
+        """Return once the broker has ended, for any reason."""
         if self._process is not None:
             await self._process.wait()

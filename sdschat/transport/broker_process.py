@@ -1,7 +1,7 @@
-"""The process that the embedded broker lives in. A script of its own: `broker.py` starts it by its path.
+"""The process of the embedded broker. `broker.py` starts this script by its path.
 
-rumqttd, which iotcore wraps, cannot be stopped once it runs, so it gets a process, which ends when its standard input
-does: when the parent says so, and just as well when the parent is killed. It says one line about how starting went.
+rumqttd, which iotcore wraps, cannot be stopped once it runs. So it gets a process of its own, which ends when its
+standard input ends: on request of the parent, or when the parent is killed. It prints one line: if the start worked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-LOCK_PATIENCE = 1.0  # seconds; others that start at this moment are done by then
+LOCK_PATIENCE = 1.0  # seconds; another broker that starts at this moment is done by then
 POLL = 0.01
 
 
@@ -31,7 +31,7 @@ def main() -> None:
     except Exception as error:
         say(f"failed {' '.join(str(error).split())}")
         os._exit(1)
-    # From here on nothing may be printed: the terminal belongs to the parent.
+    # From here on nothing may be printed: the terminal belongs to the parent process.
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
@@ -41,12 +41,12 @@ def main() -> None:
 
 def run(config: str) -> None:
     """Start rumqttd's threads."""
-    # rumqttd reports every packet as an "error", which would be most of its work.
+    # rumqttd logs every packet as an "error". Writing these lines would be most of its work.
     logging.getLogger("rumqttd").setLevel(logging.CRITICAL + 1)
     logging.getLogger("tracing").setLevel(logging.CRITICAL + 1)
     from iotcore.iotcore import IotCoreBroker
 
-    # It reads its settings from a file only. They may hold passwords: closed to others, and gone at once.
+    # rumqttd reads its settings from a file only. They may hold passwords: close the file to others, then remove it.
     descriptor, path = tempfile.mkstemp(prefix="sdschat-broker-", suffix=".toml")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -58,11 +58,11 @@ def run(config: str) -> None:
 
 @contextlib.contextmanager
 def guards(addresses: list[tuple[str, int]]) -> Iterator[None]:
-    """Hold the UDP port of each address while its TCP port is being taken.
+    """Hold the UDP port of each address until its TCP port is bound.
 
-    iotcore looks whether the port is free, and rumqttd binds it a moment later without telling when that failed: of
-    two that start at once, both would believe that they serve. A UDP port is free for exactly one, and is given back
-    by the kernel whatever happens.
+    iotcore checks if the port is free, and rumqttd binds it a moment later and does not report a failure. So if two
+    brokers start at once, both believe that they serve. Only one process can bind a UDP port, and the kernel always
+    frees it when the process ends.
     """
     with contextlib.ExitStack() as stack:
         for host, port in addresses:
@@ -83,7 +83,7 @@ def lock(host: str, port: int) -> socket.socket | None:
             if answers(host, port):
                 raise OSError(f"something listens on port {port} already") from None
             if time.monotonic() >= until:
-                return None  # something else uses this UDP port; then rumqttd's own check has to do
+                return None  # another program uses this UDP port; rely on iotcore's own check
             time.sleep(POLL)
         else:
             return guard

@@ -1,4 +1,4 @@
-"""The MQTT transport: stays connected, and says what the connection is doing."""
+"""The MQTT transport: keeps a connection to the broker and reports its state."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from sdschat.transport.topics import echo_topic
 
 _OLD, _NEW = 3, 5
 _NAMES: Final = {_OLD: "MQTT 3.1.1", _NEW: "MQTT 5"}
-_SUSPICIOUS: Final = 3  # connections in a row that the broker ended soon
-_GOODBYE: Final = 0.5  # seconds that the broker has to hear that we leave
+_SUSPICIOUS: Final = 3  # short connections in a row, each ended by the broker
+_GOODBYE: Final = 0.5  # seconds for the broker to receive our disconnect
 
 
 class MqttTransport:
-    """See `base.Transport`. `random` gives the jitter of the back-off."""
+    """A `base.Transport` over MQTT. `random` gives the jitter of the back-off."""
 
     def __init__(self, options: MqttOptions, random: Random | None = None, make_link: MakeLink = PahoLink) -> None:
-        """Raises AddressError, in words for a person, for what cannot or must not be used."""
+        """Raise AddressError, in words for the user, for an address or credentials that cannot or must not be used."""
         problem = clear_text_problem(options.address, options.password, options.allow_clear_password)
         if problem is not None:
             raise AddressError(problem)
@@ -53,13 +53,13 @@ class MqttTransport:
         self._rename()
 
     def _rename(self) -> None:
-        # The same id for as long as we run: with it the broker ends a connection of ours that it still believes in,
-        # last will included, before the new one says that we are here.
+        # The client id stays the same while we run. With it the broker ends an old connection of ours that it still
+        # believes to be alive, and publishes its last will, before the new connection announces our presence.
         self._short_lived = 0
         self._client_id = self._options.session or f"sdschat-{secrets.token_hex(12)}"
         self._echo = echo_topic(self._client_id, self._options.prefix)
 
-    # Verbs.
+    # Methods of `base.Transport`.
 
     def listen(self, handler: base.Handler) -> None:
         self._notifier.listen(handler)
@@ -123,7 +123,7 @@ class MqttTransport:
 
     @property
     def failures(self) -> int:
-        """How often the handler raised."""
+        """The number of times the handler raised."""
         return self._notifier.failures
 
     def describe(self) -> str:
@@ -152,7 +152,7 @@ class MqttTransport:
         if done and session.ready:
             await session.leave(_GOODBYE)
         else:
-            # Without a goodbye the broker publishes our last will, which clears the presence for us.
+            # Without a DISCONNECT packet the broker publishes our last will, which clears our presence.
             session.abort(Why.CLOSED, "")
 
     # Connecting.
@@ -162,7 +162,7 @@ class MqttTransport:
             self._notifier.tell(base.Connecting(self.describe(), self._backoff.attempts + 1))
             end = await self._once()
             if end.why is Why.PROTOCOL and self._version == _NEW:
-                # Old brokers hang up at MQTT 5 without a word, so that is how they are known.
+                # Old brokers close an MQTT 5 connection without an answer. So after a protocol failure try MQTT 3.1.1.
                 self._version = _OLD
                 end = await self._once()
             if end.why is Why.PROTOCOL:
@@ -170,7 +170,7 @@ class MqttTransport:
             await self._pause_before_next(end)
 
     async def _once(self) -> End:
-        """One connection, or one attempt."""
+        """Run one connection, or one failed attempt. Return the reason for its end."""
         try:
             if self._options.before_connect is not None:
                 await self._options.before_connect()
@@ -181,7 +181,7 @@ class MqttTransport:
                 self._session.pause()
             end = await self._session.run()
         except Exception as error:
-            # Nothing may end the attempts for good: that would look like a network that never comes back.
+            # No error may stop the attempts for good: to the user that would look like a network that never comes back.
             end = End(Why.UNREACHABLE, str(error) or type(error).__name__)
         self._forget(end)
         return end
@@ -214,7 +214,7 @@ class MqttTransport:
         )
 
     def _forget(self, end: End) -> None:
-        """The connection is over, or never was."""
+        """Clean up after a connection that ended or was never made."""
         session, self._session = self._session, None
         if session is None or session.ready_at is None:
             return
@@ -223,12 +223,13 @@ class MqttTransport:
             self._short_lived = 0
         elif end.why in HUNG_UP:
             self._short_lived += 1
-        # Many brokers hang up without telling that another came with our id; two who share one would flap for ever.
+        # Many brokers close a connection without saying that another client came with our id. Two clients with one id
+        # would disconnect each other for ever.
         if end.why is Why.TAKEN_OVER or self._short_lived >= _SUSPICIOUS:
             self._rename()
         self._sender.disconnected(end.why)
 
-    # What the session tells.
+    # Events of the session.
 
     def session_ready(self, opened: Opened) -> None:
         assert self._session is not None

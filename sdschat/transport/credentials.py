@@ -1,4 +1,4 @@
-"""Finding the broker's password: never among the arguments, never in a file that others may read."""
+"""Search for the broker's password: never in the arguments, never in a file that other users may read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def find_password(
     file: Path | None = None,
     ask: Callable[[str], str] | None = None,
 ) -> Secret | None:
-    """The password: of the URL, else of the variable, else of the file, else asked for if there is a user."""
+    """Return the password: from the URL, else the variable, else the file, else from the user if a user is named."""
     if from_url is not None:
         return _checked(from_url.reveal())
     if environ.get(PASSWORD_VARIABLE):
@@ -45,7 +45,7 @@ def _checked(password: str) -> Secret:
 
 
 def _read(file: Path) -> str:
-    """The first line of the file."""
+    """Return the first line of the file."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:

@@ -1,4 +1,4 @@
-"""Faults on demand, between the node and the broker: seeded, never saved, always said."""
+"""Injected faults between the node and the broker: seeded, never saved, always shown to the user."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sdschat.transport.notifier import Notifier
 
 __all__ = ["MAX_HELD", "NONE", "Applied", "Direction", "Faults", "FaultyTransport", "Lane", "Scheduler"]
 
-# Whether a packet is lost for what it is: its direction, its topic and its bytes.
+# True if a packet is to be lost, judged by its direction, its topic and its bytes.
 Sieve = Callable[[Direction, str, bytes], bool]
 
 
 class Applied(NamedTuple):
-    """The faults in force."""
+    """The faults that are active."""
 
     incoming: Faults = NONE
     outgoing: Faults = NONE
-    more: tuple[str, ...] = ()  # what else is done, in words
+    more: tuple[str, ...] = ()  # other injected faults, in words
 
     @property
     def active(self) -> bool:
@@ -48,9 +48,9 @@ class Applied(NamedTuple):
 
 
 class FaultyTransport:
-    """Wraps a transport. What is lost on its way out is told as published: that is what loss looks like.
+    """A transport with injected faults. A lost outgoing packet is reported as published: real loss looks the same.
 
-    Presence and the connection itself are left alone, except by `offline`.
+    Only `offline` affects presence and the connection itself.
     """
 
     def __init__(self, inner: Transport, clock: Scheduler, faults: Faults = NONE, seed: int = 0) -> None:
@@ -59,9 +59,9 @@ class FaultyTransport:
         self._sieve: Sieve | None = None
         self._notifier = Notifier()
         self._clock = clock
-        self._kept: deque[tuple[str, bytes, bool, Hashable]] = deque()  # what was to go out while offline
+        self._kept: deque[tuple[str, bytes, bool, Hashable]] = deque()  # published while offline
         self._last: base.Connected | None = None
-        # A random sequence for each direction: what one does must not change what happens in the other.
+        # One random sequence for each direction: faults in one must not change the faults in the other.
         self.lanes = {way: Lane(Random(f"{seed}/{way}"), clock) for way in Direction}
         inner.listen(self._heard)
 
@@ -74,18 +74,20 @@ class FaultyTransport:
         return self._sieve
 
     def begin(self, connected: base.Connected | None) -> None:
-        """Instead of `start`, for a transport that runs already: how it is connected now."""
+        """Begin on a transport that runs already, instead of `start`; `connected` is its present connection."""
         self._last = connected
         self._notifier.begin(lambda step: self._clock.call_at(self._clock.time(), step))
 
     def sift(self, sieve: Sieve | None, more: tuple[str, ...]) -> None:
-        """Lose what the sieve says, and say so, and whatever else is done, in these words."""
+        """Lose the packets that the sieve selects. `more` describes this and all other injected faults in words."""
         self._sieve = sieve
         self._faults = self._faults._replace(more=more)
 
     def set(self, faults: Faults, way: Direction | None = None) -> None:
-        """Change the faults of one direction or both, while running. What is on its way already goes on; being
-        offline is of both directions."""
+        """Change the faults of one direction or both, while running.
+
+        Packets already on their way are not affected. `offline` always applies to both directions.
+        """
         cut = self._faults.offline
         at = self._faults
         incoming = faults if way is not Direction.OUT else replace(at.incoming, offline=faults.offline)
@@ -138,7 +140,7 @@ class FaultyTransport:
         return True
 
     def _answer(self, copy: _Copy, event: base.Published | base.PublishFailed) -> None:
-        """Of several copies of a packet only the first one's fate is told."""
+        """Report the result of the first copy of a packet only."""
         if not copy.told:
             copy.told = True
             self._notifier.tell(event._replace(tag=copy.tag))
@@ -163,7 +165,7 @@ class FaultyTransport:
         )
 
     def _keep(self, topic: str, payload: bytes, qos: int, retain: bool, tag: Hashable) -> None:
-        """As every transport does without a connection: what has QoS 1 waits."""
+        """Queue a packet of QoS 1 while offline, as every transport does without a connection."""
         if qos == 0:
             self._failed(tag, Failure.NOT_CONNECTED, "Taken offline by fault injection.")
         elif len(self._kept) >= MAX_HELD:
@@ -223,7 +225,7 @@ class FaultyTransport:
 
 @dataclass(slots=True, eq=False)
 class _Copy:
-    """The tag under which the inner transport sends the copies of one packet."""
+    """The tag of all copies of one packet in the inner transport."""
 
     tag: Hashable
     told: bool = False

@@ -1,4 +1,4 @@
-"""Find a broker on this machine, or be the one who starts it: so that several terminals need no setting up."""
+"""Use the broker on this machine, or start one: several terminals then need no setup."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from sdschat.transport.broker import BrokerConfig, EmbeddedBroker, PortTakenErro
 from sdschat.transport.options import MqttOptions
 
 _PROBE_PATIENCE: Final = 1.0
-# When the host of the broker ends, its clients are to be together again within three seconds.
+# When the process that hosts the broker ends, its clients must be connected again within three seconds.
 _BACKOFF_FIRST: Final = 0.2
 _BACKOFF_LONGEST: Final = 1.0
 
 
 class Hosting:
-    """Sees before every attempt to connect that something listens, and starts the embedded broker if nothing does.
+    """A check before every attempt to connect: if no broker listens, start the embedded one.
 
-    Who of several is the one is settled by the port: it can be bound once. The others find it taken, and connect.
+    The port decides which of several processes hosts the broker: only one can bind it. The others find it in use, and
+    connect to it.
     """
 
     def __init__(self, config: BrokerConfig | None = None, tell: Callable[[bool], None] | None = None) -> None:
-        """`tell` hears True when we begin to host the broker, False when we do not any more."""
+        """`tell` gets True when we begin to host the broker, False when we stop."""
         self._broker = EmbeddedBroker(config or BrokerConfig())
         self._tell = tell
         self._hosted = False
-        self._turn = asyncio.Lock()  # the transports of several channels ask at the same time
+        self._turn = asyncio.Lock()  # the transports of several channels call `ensure` at the same time
 
     @property
     def hosting(self) -> bool:
-        """Whether the broker is a process of ours."""
+        """True if the broker is a process of ours."""
         return self._broker.running
 
     async def ensure(self) -> None:
-        """Come back when something listens. Raises BrokerError if that cannot be brought about."""
+        """Return once a broker listens. Raises BrokerError if none can be started."""
         async with self._turn:
             if not await self._answers():
                 await self._take_over()
             self._say()
 
     async def _take_over(self) -> None:
-        await self._broker.stop()  # if it is there and does not listen, it is of no use
+        await self._broker.stop()  # a broker process of ours that does not listen is of no use
         try:
             await self._broker.start()
         except PortTakenError:
@@ -57,7 +58,7 @@ class Hosting:
             async with asyncio.timeout(_PROBE_PATIENCE):
                 _, writer = await asyncio.open_connection(host, config.port)
         except TimeoutError:
-            return True  # the port is bound, and its owner hangs: nobody can take it over
+            return True  # the port is bound, and its process hangs: nobody else can bind it
         except OSError:
             return False
         writer.close()
@@ -66,7 +67,7 @@ class Hosting:
         return True
 
     async def close(self) -> None:
-        """End the broker, if it is ours. After this nothing may call `ensure` any more."""
+        """Stop the broker, if it is ours. After this nothing may call `ensure` any more."""
         async with self._turn:
             await self._broker.stop()
             self._say()
@@ -77,7 +78,7 @@ class Hosting:
         self._hosted = self.hosting
 
     def options(self, options: MqttOptions) -> MqttOptions:
-        """The same options, for a transport that uses this broker and comes back quickly when its host is gone."""
+        """Return the options for a transport that uses this broker and reconnects quickly when its host ends."""
         return replace(
             options,
             before_connect=self.ensure,

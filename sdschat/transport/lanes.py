@@ -1,4 +1,4 @@
-"""What may happen to packets on their way in one direction: loss, doubles, another order, delay, a bit flipped."""
+"""Faults for the packets of one direction: loss, duplicates, reordering, delay, a flipped bit."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from enum import StrEnum
 from random import Random
 from typing import Final, Protocol
 
-# A reordered packet is overtaken by what comes up to this much later, besides the delay of all packets.
+# A reordered packet waits up to this much longer than the delay of all packets, so that later packets overtake it.
 _HELD_BACK: Final = 0.5
-# Delays are from half to one and a half times the setting.
+# Each delay is between half and one and a half times the setting.
 _SPREAD: Final = (0.5, 1.5)
-MAX_HELD: Final = 10_000  # packets on their way through the faults, each way; more are lost
+MAX_HELD: Final = 10_000  # delayed packets per direction; more are lost
 
 
 class Scheduler(Protocol):
-    """What a fault needs of time; an event loop has it."""
+    """A clock with timers, as faults need it; an event loop has both."""
 
     def time(self) -> float: ...
 
@@ -48,7 +48,7 @@ class Faults:
         return self != NONE
 
     def told(self, way: str = "in/out") -> str:
-        """In words; empty where there are none."""
+        """Describe the faults in words; empty if there are none."""
         if self.offline:
             return f"offline {way}"
         shares = (
@@ -75,7 +75,7 @@ class Direction(StrEnum):
 
 
 class Lane:
-    """One direction. Packets keep their order except where one is reordered."""
+    """One direction. Packets keep their order, except for a reordered one."""
 
     def __init__(self, random: Random, clock: Scheduler) -> None:
         self._random = random
@@ -87,11 +87,11 @@ class Lane:
 
     @property
     def idle(self) -> bool:
-        """Nothing is on its way, that anything else could overtake."""
+        """True if no delayed packet is on its way, so that nothing can be overtaken."""
         return not self._held
 
     def spoil(self, faults: Faults, payload: bytes) -> bytes:
-        """A packet as it arrives: of this share of them, a bit is another one."""
+        """Return the payload as it arrives: in a share `corrupt` of the packets one bit is flipped."""
         if not faults.corrupt or not payload or self._random.random() >= faults.corrupt:
             return payload
         self.corrupted += 1
@@ -101,7 +101,7 @@ class Lane:
         return bytes(spoilt)
 
     def carry(self, faults: Faults, deliver: Step, lose: Step) -> None:
-        """Let a packet through the faults: each copy of it is delivered or lost, now or later."""
+        """Pass a packet through the faults: each copy of it is delivered or lost, now or later."""
         if self._random.random() < faults.loss or len(self._held) >= MAX_HELD:
             self.lost += 1
             lose()
@@ -131,7 +131,7 @@ class Lane:
             heapq.heappop(self._held)[2]()
 
     def clear(self) -> None:
-        """Lose what is on its way."""
+        """Lose all delayed packets."""
         held, self._held = self._held, []
         self.lost += len(held)
         for _, _, _, lose in held:

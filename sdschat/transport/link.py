@@ -1,4 +1,4 @@
-"""One MQTT connection, as the rest of the transport sees it: no name of any MQTT library appears here."""
+"""The interface of one MQTT connection for the rest of the transport. No name of an MQTT library appears here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdschat.transport.base import Receipt, Why
 
 @dataclass(frozen=True, slots=True)
 class LinkOptions:
-    """What one connection is made with."""
+    """The settings of one connection."""
 
     address: Address
     client_id: str
@@ -21,28 +21,28 @@ class LinkOptions:
     keepalive: int  # seconds
     dial_timeout: float  # seconds
     max_incoming: int  # bytes of one packet
-    echo: str = ""  # the one topic on which we want to hear ourselves
+    echo: str = ""  # the topic of our probe: the only topic on which we want our own packets back
     password: Secret | None = None
     tls: ssl.SSLContext | None = None
-    will_topic: str | None = None  # retained; the will clears it
-    session_kept: int = 0  # seconds that the broker keeps the session of this client id; 0: it does not
+    will_topic: str | None = None  # of a retained presence; the last will clears it
+    session_kept: int = 0  # seconds for which the broker keeps the session of this client id; 0: no session
 
 
 class Opened(NamedTuple):
-    """The broker took us, and this is what it said about itself."""
+    """The broker accepted the connection, with these limits."""
 
     max_packet: int | None  # bytes
-    window: int  # packets that it lets us have under way
-    resumed: bool = False  # it had kept our session
+    window: int  # number of unacknowledged packets that the broker allows
+    resumed: bool = False  # the broker had kept our session
 
 
 class LinkEvents(Protocol):
-    """Who is told about a connection. Called on the loop's thread, possibly from within a verb."""
+    """The receiver of a connection's events. Called on the loop's thread, possibly from inside a method of the link."""
 
     def link_opened(self, opened: Opened) -> None: ...
 
     def link_closed(self, why: Why, detail: str) -> None:
-        """Told exactly once, whether or not it was ever opened."""
+        """Report the end. Called exactly once, also if the connection was never opened."""
 
     def link_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None = None) -> None: ...
 
@@ -52,7 +52,7 @@ class LinkEvents(Protocol):
 
 
 class Link(Protocol):
-    """One connection. After `link_closed` it is of no more use."""
+    """One connection. It cannot be used after `link_closed`."""
 
     def open(self) -> None: ...
 
@@ -63,14 +63,14 @@ class Link(Protocol):
     def publish(self, topic: str, payload: bytes, qos: int, retain: bool) -> int: ...
 
     def tick(self) -> None:
-        """Look after the keep-alive; about once a second."""
+        """Maintain the keep-alive. Call this about once a second."""
 
     def pause(self) -> None: ...
 
     def resume(self) -> None: ...
 
     def disconnect(self) -> None:
-        """Politely: the broker forgets the last will."""
+        """Send a DISCONNECT packet: the broker then discards the last will."""
 
     def abort(self, why: Why, detail: str) -> None:
-        """At once, whatever the other side does."""
+        """Close the connection at once, without waiting for the other side."""

@@ -1,4 +1,4 @@
-"""A broker and its clients in memory: the same interface, no sockets, and the same run every time."""
+"""A broker and its clients in memory: the same interface, no sockets, and every run gives the same result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ADDRESS = "memory://network"
 
 
 class MemoryNetwork:
-    """The broker. `schedule` runs something soon: `loop.call_soon`; without it, nothing moves until `run`."""
+    """The broker. `schedule` runs a step soon, like `loop.call_soon`; without it, nothing moves until `run`."""
 
     def __init__(
         self, schedule: Callable[[Callable[[], None]], object] | None = None, max_payload: int = 1024 * 1024
@@ -26,7 +26,7 @@ class MemoryNetwork:
         self._steps: deque[Callable[[], None]] = deque()
 
     def soon(self, step: Callable[[], None]) -> None:
-        """One step of the network; steps are taken in the order in which they were asked for."""
+        """Add a step of the network. Steps run in the order in which they were added."""
         self._steps.append(step)
         if self._schedule is not None:
             self._schedule(self._next)
@@ -36,7 +36,7 @@ class MemoryNetwork:
             self._steps.popleft()()
 
     def run(self, most: int = 1_000_000) -> int:
-        """Take steps until nothing moves any more; gives their number."""
+        """Run all steps, also those that a step adds. Return the number of steps."""
         taken = 0
         while self._steps:
             if taken == most:
@@ -58,7 +58,7 @@ class MemoryNetwork:
 
 
 class MemoryTransport:
-    """See `base.Transport`. Own packets come back, as from a broker that speaks MQTT 3.1.1."""
+    """A `base.Transport` in memory. Own packets come back, as from a broker that speaks MQTT 3.1.1."""
 
     def __init__(self, network: MemoryNetwork, presence_topic: str | None) -> None:
         self._network = network
@@ -67,7 +67,7 @@ class MemoryTransport:
         self._notifier = Notifier()
         self._filters: dict[str, None] = {}
         self._queue: deque[tuple[str, bytes, bool, Hashable]] = deque()
-        self._held: deque[tuple[str, bytes, bool]] = deque()  # what came while we were paused
+        self._held: deque[tuple[str, bytes, bool]] = deque()  # received while paused
         self._paused = self._closed = False
         self.connected = False
 
@@ -80,7 +80,7 @@ class MemoryTransport:
         self._network.soon(self.reconnect)
 
     def reconnect(self) -> None:
-        """Be connected, from now on; the other half of `drop`."""
+        """Connect again, after `drop`."""
         if self.connected or self._closed:
             return
         self.connected = True
@@ -94,7 +94,7 @@ class MemoryTransport:
             self._network.soon(self._post(*self._queue.popleft()))
 
     def drop(self, why: Why = Why.CONNECTION_LOST) -> None:
-        """Lose the connection as if the cable were cut: the broker clears our presence."""
+        """Cut the connection as if the cable were cut: the broker clears our presence."""
         if not self.connected:
             return
         self.connected = False
@@ -142,7 +142,7 @@ class MemoryTransport:
     def _post(self, topic: str, payload: bytes, retain: bool, tag: Hashable) -> Callable[[], None]:
         def step() -> None:
             if not self.connected:
-                self.publish(topic, payload, retain=retain, tag=tag)  # cut on its way: it waits again
+                self.publish(topic, payload, retain=retain, tag=tag)  # the connection was cut meanwhile: queue it again
                 return
             self._network.pass_on(topic, payload, retain)
             self._notifier.tell(base.Published(tag))
@@ -150,7 +150,7 @@ class MemoryTransport:
         return step
 
     def take(self, topic: str, payload: bytes, retained: bool) -> None:
-        """The network has a packet; it is ours if we subscribed to it."""
+        """Receive a packet of the network, if a subscription matches its topic."""
         if not any(matches(topic_filter, topic) for topic_filter in self._filters):
             return
         if self._paused:

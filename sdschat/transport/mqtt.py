@@ -1,8 +1,8 @@
-"""One MQTT connection over paho, the only module that knows paho.
+"""One MQTT connection over paho. No other module uses paho.
 
-paho runs no thread here: the event loop calls it when its socket can be read or written. The one thing done
-elsewhere is to open the socket (name look-up, TCP, TLS and websocket handshakes, all blocking in paho), on a
-short-lived thread that hands over a connected socket and nothing else.
+paho runs no thread here: the event loop calls it when its socket can be read or written. Only the opening of the
+socket (name look-up, TCP, TLS and websocket handshakes, all blocking in paho) runs elsewhere: on a short-lived thread
+that returns a connected socket and nothing else.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from sdschat.transport.reasons import (
 )
 from sdschat.transport.stream import Stream
 
-_PACKETS_AT_A_TIME: Final = 16  # then the loop may do something else, such as look at keys
+_PACKETS_AT_A_TIME: Final = 16  # then the loop can do other work, such as reading keys
 _SUBSCRIBE_QOS: Final = 1
 
 
 class _Client(paho.Client):
-    """paho's client, given its socket instead of opening it itself."""
+    """paho's client, but it is given its socket and does not open it itself."""
 
     ready: Stream | None = None
     tls: ssl.SSLContext | None = None
     _half_open: socket.socket | None = None
 
     def dial(self) -> Any:
-        """What paho does to get a socket; blocks. Unlike paho it leaves no socket behind when that fails."""
+        """Open a socket as paho does; this blocks. Unlike paho it leaves no socket open after a failure."""
         try:
             made: Any = super()._create_socket()
         except BaseException as error:
@@ -59,7 +59,7 @@ class _Client(paho.Client):
         return made
 
     def hang_up(self) -> None:
-        """Close the socket now; nothing if there is none."""
+        """Close the socket now, if there is one."""
         self._sock_close()
 
     def _create_socket(self) -> Any:
@@ -69,7 +69,7 @@ class _Client(paho.Client):
 
     def _create_socket_connection(self) -> socket.socket:
         made = super()._create_socket_connection()
-        # Small packets that answer each other are what Nagle's algorithm delays by 40 ms.
+        # Nagle's algorithm would delay small packets that answer each other by 40 ms.
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._half_open = made
         return made
@@ -85,7 +85,7 @@ class _Client(paho.Client):
 
 
 class PahoLink:
-    """See `link.Link`."""
+    """A `link.Link` over paho."""
 
     def __init__(self, options: LinkOptions, events: LinkEvents, loop: asyncio.AbstractEventLoop) -> None:
         self._options = options
@@ -94,8 +94,8 @@ class PahoLink:
         self._stream: Stream | None = None
         self._handled = 0
         self._opened = self._closed = self._leaving = self._paused = self._inside = self._resumed = False
-        self._more = False  # the rest of what came is read in the next turn of the loop
-        self._numbers: set[int] = set()  # of packets that are ours to acknowledge
+        self._more = False  # True: the rest of the input is read in the next turn of the loop
+        self._numbers: set[int] = set()  # ids of the packets that we must acknowledge
         self._client = self._make_client()
 
     def _make_client(self) -> _Client:
@@ -111,7 +111,7 @@ class PahoLink:
             reconnect_on_failure=False,
         )
         client.connect_timeout = options.dial_timeout
-        # The window is ours to keep (see Outbox): paho knows no broker's limit and would queue without bound.
+        # Outbox limits the packets under way: paho does not know the broker's limit and would queue all of them.
         client.max_inflight_messages_set(0)
         if options.address.websocket:
             client.ws_set_options(path=options.address.path)
@@ -135,13 +135,13 @@ class PahoLink:
         client.on_socket_unregister_write = self._on_unregister_write
         return client
 
-    # What the transport calls.
+    # Methods that the transport calls.
 
     def open(self) -> None:
         threading.Thread(target=self._dial, name="sdschat-dial", daemon=True).start()
 
     def subscribe(self, topic_filters: Sequence[str]) -> int:
-        # With MQTT 5 our own packets need not come back, except for the probe.
+        # With MQTT 5 our own packets do not come back, except for the probe.
         five = self._options.version == 5
         wanted: list[Any] = [
             (each, SubscribeOptions(_SUBSCRIBE_QOS, noLocal=each != self._options.echo) if five else _SUBSCRIBE_QOS)
@@ -188,11 +188,11 @@ class PahoLink:
             self._client.connect_async(address.host, address.port, self._options.keepalive, **self._connect_options())
             made = Stream(self._client.dial(), self._options.max_incoming)
         except Exception as error:
-            # Whatever the resolver, TLS or the websocket handshake may raise: on this thread nobody else would see it.
+            # Catch any error of the resolver, TLS or the websocket handshake: on this thread nobody else would see it.
             problem = error
         try:
             self._loop.call_soon_threadsafe(self._dialled, made, problem)
-        except RuntimeError:  # the loop is closed: nobody waits any more
+        except RuntimeError:  # the loop is closed: nobody waits for the socket any more
             if made is not None:
                 made.close()
 
@@ -215,7 +215,7 @@ class PahoLink:
             self._guarded(self._client.reconnect)
 
     def _readable(self) -> None:
-        """The socket has something. Where there is more than was taken at a time, the next time is arranged already."""
+        """Read from the socket, unless the reading of an earlier input continues: that is scheduled already."""
         if not self._more:
             self._read()
 
@@ -240,12 +240,12 @@ class PahoLink:
             self._guarded(self._client.loop_write)
 
     def _guarded(self, step: Any) -> None:
-        """A step of paho that raises or fails ends this connection, never the loop."""
+        """Run a step of paho. A step that raises or fails ends this connection, never the loop."""
         self._inside = True
         try:
             failed = step() not in (None, MQTTErrorCode.MQTT_ERR_SUCCESS)
         except Exception as error:
-            # For example a packet so malformed that paho trips over it.
+            # For example paho raises on a badly malformed packet.
             self.abort(Why.PROTOCOL, f"The broker sent what cannot be read ({type(error).__name__}).")
             failed = False
         self._inside = False
@@ -254,7 +254,7 @@ class PahoLink:
         if self._closed:
             self._client.hang_up()
 
-    # What paho calls.
+    # Callbacks of paho.
 
     def _on_socket_open(self, _client: Any, _data: Any, sock: Any) -> None:
         if not self._paused:
@@ -277,7 +277,7 @@ class PahoLink:
             self.abort(*explain_refusal(reason.value, str(reason)))
             return
         self._opened = True
-        # MQTT 5 only, and only where the broker sets a bound.
+        # Given with MQTT 5 only, and only by a broker that sets a limit.
         max_packet = getattr(properties, "MaximumPacketSize", None)
         window = getattr(properties, "ReceiveMaximum", None) or 65535
         self._resumed = bool(flags.session_present)
@@ -296,12 +296,13 @@ class PahoLink:
         try:
             topic = message.topic
         except UnicodeDecodeError:
-            return  # not a topic that anybody of ours uses
+            return  # no program of ours uses such a topic
         receipt = self._receipt(message) if self._options.session_kept and message.qos else None
         self._events.link_received(topic, bytes(message.payload), message.retain, receipt)
 
     def _receipt(self, message: paho.MQTTMessage) -> Receipt:
-        # Not every broker marks what it sends again; that comes first in a session that goes on, by its old number.
+        # Not every broker marks a repeated packet. In a resumed session the repeated packets come first, with their old
+        # ids.
         again = message.dup or (self._resumed and message.mid not in self._numbers)
         self._numbers.add(message.mid)
         return Receipt(message.mid, again, partial(self._acknowledge, message.mid))
@@ -321,7 +322,7 @@ class PahoLink:
         if self._closed:
             return
         self._closed = True
-        # Within a callback of paho its lock is held, which closing the socket takes again: later, see `_guarded`.
+        # During a callback paho holds its lock, and closing the socket would take it again: `_guarded` closes it later.
         if not self._inside:
             self._client.hang_up()
         self._events.link_closed(why, detail)

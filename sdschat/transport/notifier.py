@@ -1,4 +1,4 @@
-"""Hands facts to the handler: in order, between two steps of the loop, and whatever the handler does."""
+"""A queue of events for the handler: in order, between two steps of the loop, also if the handler raises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Schedule = Callable[[Callable[[], None]], object]
 
 
 class Notifier:
-    """`schedule` runs something soon, but not now: `loop.call_soon`, or the step of a simulated network."""
+    """The event queue. `schedule` runs a function soon but not now: `loop.call_soon`, or a simulated network's step."""
 
     __slots__ = ("_due", "_handler", "_news", "_schedule", "failures")
 
@@ -20,13 +20,13 @@ class Notifier:
         self._schedule: Schedule | None = None
         self._news: deque[Event] = deque()
         self._due = False
-        self.failures = 0  # how often the handler raised
+        self.failures = 0  # number of times the handler raised
 
     def listen(self, handler: Handler) -> None:
         self._handler = handler
 
     def begin(self, schedule: Schedule) -> None:
-        """From now on facts are handed over; earlier ones first."""
+        """Deliver events from now on, earlier ones first."""
         self._schedule = schedule
         self._arrange()
 
@@ -41,13 +41,13 @@ class Notifier:
 
     def _drain(self) -> None:
         self._due = False
-        # Not "while": a handler that causes a new fact with each one would never let the loop go on.
+        # Not "while": a handler that causes a new event with each one would block the loop for ever.
         for _ in range(len(self._news)):
             self._hand_over(self._news.popleft())
         self._arrange()
 
     def finish(self) -> None:
-        """Hand over what is left, now. What that causes is not told any more."""
+        """Deliver the remaining events now. Events that this causes are dropped."""
         self._schedule = None
         self._drain()
         self._news.clear()
@@ -66,4 +66,4 @@ class Notifier:
         try:
             self._handler(failed)
         except Exception:
-            self.failures += 1  # it cannot even take the report: the count is what remains
+            self.failures += 1  # the handler fails with the report too: only this count is left

@@ -9,7 +9,8 @@ from typing import Final
 
 from sdschat.transport.base import Failure
 
-# A broker that dislikes a packet often just hangs up. Three times, with nothing else under way, is no coincidence.
+# A broker that rejects a packet often only closes the connection. If that happens three times with only this packet
+# under way, the packet is the cause.
 _STRIKES: Final = 3
 
 
@@ -28,7 +29,7 @@ class Packet:
 
 
 class Outbox:
-    """What waits, and what is under way (handed over, not acknowledged), by packet id."""
+    """The waiting packets, and the packets under way (sent, not acknowledged) by packet id."""
 
     __slots__ = ("_bytes", "_careful", "_max_bytes", "_max_packets", "_under_way", "_waiting", "window")
 
@@ -45,7 +46,7 @@ class Outbox:
         return len(self._waiting) + len(self._under_way)
 
     def add(self, packet: Packet) -> Failure | None:
-        """Queue a packet, or say why not."""
+        """Queue a packet. Return the reason if the queue is full, else None."""
         if len(self) >= self._max_packets or self._bytes + packet.size > self._max_bytes:
             return Failure.QUEUE_FULL
         self._waiting.append(packet)
@@ -53,18 +54,18 @@ class Outbox:
         return None
 
     def pump(self, send: Callable[[Packet], int]) -> None:
-        """Hand over as many as may be under way at once. `send` gives the packet's id."""
+        """Send as many packets as may be under way at once. `send` returns the packet's id."""
         while self._waiting and len(self._under_way) < self._allowed():
             packet = self._waiting.popleft()
             self._under_way[send(packet)] = packet
 
     def _allowed(self) -> int:
-        # After a lost connection, one at a time until all that were under way are through: if one of them is the
-        # cause, it is then alone when it happens again.
+        # After a lost connection, send one at a time until all packets that were under way are acknowledged: if one of
+        # them is the cause, it is alone the next time it happens.
         return 1 if self._careful else self.window
 
     def taken(self, packet_id: int) -> Packet | None:
-        """The broker answered for this packet, with yes or no."""
+        """Remove and return the packet that the broker acknowledged or refused; None if the id is unknown."""
         packet = self._under_way.pop(packet_id, None)
         if packet is not None:
             self._bytes -= packet.size
@@ -72,9 +73,9 @@ class Outbox:
         return packet
 
     def connection_lost(self, hung_up: bool) -> list[tuple[Packet, Failure]]:
-        """What was under way waits again, in its order; returned is what does not, with the reason.
+        """Queue the packets under way again, in their order. Return the packets given up, each with the reason.
 
-        `hung_up`: the other side ended it, and so may have disliked what was under way.
+        `hung_up`: the other side closed the connection, perhaps because of a packet under way.
         """
         lost = list(self._under_way.values())
         self._under_way.clear()
@@ -92,7 +93,7 @@ class Outbox:
         return given_up
 
     def drain(self) -> list[Packet]:
-        """Empty it."""
+        """Empty the outbox and return its packets."""
         packets = [*self._under_way.values(), *self._waiting]
         self._under_way.clear()
         self._waiting.clear()

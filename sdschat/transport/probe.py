@@ -1,6 +1,6 @@
-"""Is the broker still passing packets on? Pure; times are seconds on one clock that never jumps.
+"""A check that the broker still forwards packets. Pure; times are seconds of one monotonic clock.
 
-MQTT's keep-alive only shows that something answers a ping. The probe is a packet to ourselves, through the broker.
+MQTT's keep-alive only shows that the broker answers a ping. The probe is a packet to ourselves, through the broker.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from enum import Enum, auto
 class Step(Enum):
     NOTHING = auto()
     SEND = auto()  # send a probe now
-    NOT_ANSWERED = auto()  # never on this connection: the broker may not let us (told once)
-    HUNG = auto()  # it used to be answered, and is not any more
+    NOT_ANSWERED = auto()  # never answered on this connection: the broker may forbid it (reported once)
+    HUNG = auto()  # answered before, but not any more
 
 
 class Probe:
-    """One connection's probe. Anything that arrives counts as an answer: only silence is suspicious."""
+    """The probe of one connection. Every packet that arrives counts as an answer: only silence is suspicious."""
 
     __slots__ = ("_asked_at", "_every", "_gave_up", "_heard_at", "_patience", "_proven")
 
@@ -29,13 +29,13 @@ class Probe:
         self._gave_up = False
 
     def heard(self, now: float) -> None:
-        """A packet was passed on to us, or taken from us."""
+        """Record a sign of life: the broker forwarded or accepted a packet. Silence is counted from `now`."""
         self._heard_at = now
         if self._proven:
             self._asked_at = None
 
     def answered(self, now: float) -> None:
-        """The probe itself came back: from now on its absence means something."""
+        """Record that the probe itself came back: from now on a missing probe means a hang."""
         self._proven = True
         self.heard(now)
 
@@ -49,7 +49,7 @@ class Probe:
                 return Step.HUNG
             self._gave_up = True
             return Step.NOT_ANSWERED
-        # The first one goes out at once, so that a hang is noticed from the very start.
+        # The first probe is sent at once, so that a hang is detected from the start.
         if not self._proven or now - self._heard_at >= self._every:
             self._asked_at = now
             return Step.SEND

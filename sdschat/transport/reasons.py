@@ -1,4 +1,4 @@
-"""Why a connection could not be made or did not last, in words for a person."""
+"""Reasons for a failed or lost connection, in words for the user."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sdschat.transport.link import LinkOptions
 from sdschat.transport.stream import OversizedError, Stream
 from sdschat.transport.tls import explain
 
-# Reason codes of MQTT 5, to which the older return codes have been translated.
+# Reason codes of MQTT 5. The return codes of older versions are translated to these.
 _UNSUPPORTED_VERSION: Final = 0x84
 _NOT_AUTHORISED: Final = (0x86, 0x87, 0x8A, 0x8C)
 _TAKEN_OVER: Final = 0x8E
-_OLDEST: Final = 3  # MQTT 3.1.1, the last that is tried
+_OLDEST: Final = 3  # MQTT 3.1.1, the last version that is tried
 
 
 class WebsocketRefusedError(ConnectionError):
@@ -24,7 +24,7 @@ class WebsocketRefusedError(ConnectionError):
 
 
 def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]:
-    """There is no connected socket."""
+    """Explain a failure to open the socket."""
     place = f"{address.host}:{address.port}"
     match problem:
         case ssl.SSLError():
@@ -43,7 +43,7 @@ def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]
 
 
 def explain_loss(stream: Stream | None, opened: bool, options: LinkOptions) -> tuple[Why, str]:
-    """There was a connected socket, and it is gone without a word of MQTT."""
+    """Explain the loss of a connected socket without an MQTT message about it."""
     address = options.address
     error = stream.error if stream is not None else None
     if isinstance(error, OversizedError):
@@ -58,8 +58,11 @@ def explain_loss(stream: Stream | None, opened: bool, options: LinkOptions) -> t
 
 
 def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
-    """It ended before the broker took us. Some brokers, rumqttd and so the embedded one among them, answer a wrong user
-    or password with nothing else; they also do so at a newer version of MQTT, so that has to be tried first."""
+    """Explain a connection that ended before the broker accepted us.
+
+    Some brokers, among them rumqttd and so the embedded broker, answer a wrong user or password only in this way. They
+    do the same for a newer version of MQTT, so the older version has to be tried before the user is blamed.
+    """
     place = f"{options.address.host}:{options.address.port}"
     if heard:
         return Why.PROTOCOL, f"{place} answers, but does not speak MQTT. Check the port; one for TLS wants mqtts://."
@@ -76,7 +79,7 @@ def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
 
 
 def explain_refusal(code: int, text: str) -> tuple[Why, str]:
-    """The broker answered the request to connect with no."""
+    """Explain a broker's refusal of the request to connect."""
     if code == _UNSUPPORTED_VERSION:
         return Why.PROTOCOL, "The broker does not speak this version of MQTT."
     if code in _NOT_AUTHORISED:
@@ -85,7 +88,7 @@ def explain_refusal(code: int, text: str) -> tuple[Why, str]:
 
 
 def explain_goodbye(code: int, text: str) -> tuple[Why, str]:
-    """The broker ended a connection with a word about it, as in MQTT 5."""
+    """Explain a DISCONNECT packet of the broker, as in MQTT 5."""
     if code == _TAKEN_OVER:
         return Why.TAKEN_OVER, "The broker ended the connection: another client came with our client id."
     return Why.BROKER_CLOSED, f"The broker ended the connection: {text}."

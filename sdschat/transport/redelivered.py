@@ -1,4 +1,4 @@
-"""Packets that the broker sends again because it did not hear that we have them: recorded once all the same."""
+"""A filter for packets that the broker sends again because it got no acknowledgement: each is recorded once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Final
 
 from sdschat.transport.segments import SUFFIX
 
-# No client acknowledges so many at once: what the broker may send again is among the last so many.
+# A broker has at most this many unacknowledged packets for a client, so a repeated packet is among the last so many.
 WINDOW: Final = 65_535
 
 
 class Known:
-    """The last packets that are on disk. A packet that is sent again has its number, its topic and its bytes."""
+    """The last packets that are on disk. A repeated packet has the same id, topic and bytes."""
 
     def __init__(self) -> None:
         self._order: deque[bytes] = deque()
@@ -41,7 +41,7 @@ class Known:
 
 
 def known_in(folder: Path) -> Known:
-    """From the newest segments of the folder, as an earlier run left them."""
+    """Return the packets in the newest segments of the folder, as an earlier run left them."""
     lines: deque[bytes] = deque()
     for path in sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
         lines.extendleft(reversed(path.read_bytes().splitlines()))
@@ -49,7 +49,7 @@ def known_in(folder: Path) -> Known:
             break
     known = Known()
     for line in lines:
-        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # a file of something else
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # not a line of ours
             found = json.loads(line)
             if found["packet_id"]:
                 known.add(found["packet_id"], found["topic"], base64.b64decode(found["raw"]))

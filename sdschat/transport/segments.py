@@ -1,8 +1,8 @@
-"""Packets into files that are never seen half-written: a spool that a crash leaves whole, sealed into segments.
+"""Recorded packets in files that no reader sees half-written: a spool that survives a crash, sealed into segments.
 
-A segment is JSON lines, a packet a line, under a name that says whose it is, which packets are in it, and the beginning
-of its SHA-256. It appears under that name at once and never changes. The spool lies in a folder that starts with a
-dot; what a run before this one left there is sealed when the next one begins.
+A segment is a file of JSON lines, one packet per line. Its name holds the id of the recorder, the numbers of its
+packets, and the beginning of its SHA-256. It appears under that name complete, and never changes. The spool is in a
+folder whose name starts with a dot; the next run seals a spool that an earlier run left there.
 
     {"v":1,"tap":"…","seq":1,"ts_ms":…,"topic":"sds/1/lobby/msg","channel":"lobby","retained":false,
      "packet_id":7,"raw":"<base64>"}
@@ -26,21 +26,21 @@ _VERSION: Final = 1
 
 
 class Recorded(NamedTuple):
-    """A packet as it was heard."""
+    """A packet as it was received."""
 
     ts_ms: int
     topic: str
     channel: str
     retained: bool
     payload: bytes
-    packet_id: int = 0  # as the broker numbered it, where it sends it until it is acknowledged
+    packet_id: int = 0  # the broker's id, if the broker repeats the packet until it is acknowledged; else 0
 
 
 class Spool:
-    """`tap` is an id of this run: with the numbers of its packets, which have no gap, each is known for good."""
+    """The spool of one run. `tap` is the run's id: with the gapless packet numbers it identifies each packet."""
 
     def __init__(self, folder: Path, tap: str) -> None:
-        """Raises OSError where the folder cannot be written."""
+        """Seal the spools left by earlier runs. Raises OSError if the folder cannot be written."""
         self.folder = folder
         self.tap = tap
         self.seq = 0
@@ -55,7 +55,7 @@ class Spool:
         self._waiting: list[bytes] = []
 
     def take(self, heard: Recorded) -> None:
-        """Not on disk before `flush`."""
+        """Add a packet. It is not on disk before `flush`."""
         self.seq += 1
         line = {
             "v": _VERSION, "tap": self.tap, "seq": self.seq, "ts_ms": heard.ts_ms, "topic": heard.topic,
@@ -65,7 +65,7 @@ class Spool:
         self._waiting.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def flush(self) -> None:
-        """What was taken is on disk. Raises OSError, and can be called again."""
+        """Write the added packets to disk. Raises OSError, and can then be called again."""
         if not self._waiting:
             return
         if self._descriptor < 0:
@@ -89,7 +89,7 @@ class Spool:
         self._size = 0
 
     def seal(self) -> Path | None:
-        """Make a segment of what was flushed since the last one."""
+        """Make a segment of all that was flushed since the last one. Return its path, or None if there is nothing."""
         if self._descriptor < 0:
             return None
         try:
@@ -104,11 +104,11 @@ class Spool:
         self.flush()
         self.seal()
         with contextlib.suppress(OSError):
-            self._spool.rmdir()  # stays where another tap is at work
+            self._spool.rmdir()  # fails, and the folder stays, if another recorder uses it
 
 
 def recover(path: Path) -> Path | None:
-    """Seal what a run left that ended without doing so. Nothing where that run goes on, or left nothing whole."""
+    """Seal the spool of a run that ended without doing so. None if that run is still active or left no whole line."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -127,7 +127,7 @@ def recover(path: Path) -> Path | None:
 
 
 def _publish(path: Path) -> Path:
-    """Give a whole file of the spool the name of a segment. Both are on one file system, so it is there at once."""
+    """Rename a finished spool file to the name of a segment. Both are on one file system, so the rename is atomic."""
     body = path.read_bytes()
     lines = body.splitlines()
     first, last = json.loads(lines[0]), json.loads(lines[-1])

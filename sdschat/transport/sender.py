@@ -1,4 +1,4 @@
-"""The sending half of the MQTT transport: what may go out, what waits, and what became of it."""
+"""The sending half of the MQTT transport: limits, the queue, and the result for each packet."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from sdschat.transport.link import Opened
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.outbox import Outbox, Packet
 
-_OVERHEAD: Final = 16  # of a PUBLISH besides topic and payload: header, lengths, id, properties
+_OVERHEAD: Final = 16  # bytes of a PUBLISH besides topic and payload: header, lengths, id, properties
 HUNG_UP: Final = (Why.CONNECTION_LOST, Why.BROKER_CLOSED)
-_LEARN_ABOVE: Final = 4096  # bytes; a broker that hangs up at less than this does not mind the size
+_LEARN_ABOVE: Final = 4096  # bytes; a broker that rejects a smaller packet does not do so because of its size
 
 Post = Callable[[str, bytes, int, bool], int]
 
 
 class Quiet:
-    """The tag of packets that nobody is to be told about."""
+    """The tag of packets whose result is not reported."""
 
 
 QUIET: Final = Quiet()
 
 
 class Sender:
-    """Sends when there is a connection, keeps what has QoS 1 when there is none."""
+    """Send packets while there is a connection; queue packets of QoS 1 while there is none."""
 
     def __init__(self, options: MqttOptions, tell: Callable[[Event], None]) -> None:
         self._options = options
@@ -49,7 +49,7 @@ class Sender:
             self._pump()
 
     def _refusal(self, packet: Packet) -> tuple[Failure, str] | None:
-        """Why this packet is not taken; if there is no reason, it is in the outbox now."""
+        """Add the packet to the outbox and return None; if that is not possible, return the reason."""
         if self._closed:
             return Failure.CLOSED, "The program has left the broker."
         size, (limit, whose) = len(packet.payload), self._limit(packet.topic)
@@ -76,14 +76,14 @@ class Sender:
             self._outbox.pump(lambda packet: post(packet.topic, packet.payload, packet.qos, packet.retain))
 
     def connected(self, opened: Opened, post: Post) -> int:
-        """Begin to send; gives the largest payload on a short topic."""
+        """Begin to send. Return the size of the largest payload on a short topic."""
         self._post = post
         self._broker_limit = opened.max_packet
         self._outbox.window = max(1, min(self._options.window, opened.window))
         return self._limit("")[0]
 
     def flush(self) -> None:
-        """Send what waited for the connection."""
+        """Send the packets that waited for the connection."""
         self._pump()
 
     def answered(self, packet_id: int, refusal: str | None) -> None:
@@ -109,7 +109,7 @@ class Sender:
             self._failed(packet, failure, f"The broker hung up each time these {packet.size} bytes came. Send less.")
 
     async def idle(self, patience: float) -> bool:
-        """Whether everything was taken over in time."""
+        """Wait up to `patience` seconds. Return True if the broker has accepted everything by then."""
         self._idle.clear()
         if len(self._outbox):
             try:

@@ -1,4 +1,4 @@
-"""One connection from dialling to its end: subscriptions in force, alive at both ends, and why it ended."""
+"""One connection from opening to its end: its subscriptions, its checks that both sides live, and why it ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class End(NamedTuple):
 
 
 class SessionEvents(Protocol):
-    """Who is told. Called on the loop's thread, possibly from within a verb."""
+    """The receiver of a session's events. Called on the loop's thread, possibly from inside a method of the session."""
 
     def session_ready(self, opened: Opened) -> None: ...
 
@@ -34,7 +34,7 @@ class SessionEvents(Protocol):
 
 
 class Session:
-    """Made for one connection, and thrown away with it."""
+    """One connection. A new connection needs a new session."""
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class Session:
 
     @property
     def ready(self) -> bool:
-        """The broker took us and our subscriptions."""
+        """True if the broker has accepted us and our subscriptions."""
         return self.ready_at is not None and self._end is None
 
     async def run(self) -> End:
-        """Connect; come back when it is over."""
+        """Connect; return the reason once the connection is over."""
         self._link.open()
         until = self._loop.time() + self._options.connect_timeout
         while self._end is None:
@@ -127,10 +127,10 @@ class Session:
         self._paused = False
         self._link.resume()
         if self._probe is not None:
-            self._probe.heard(self._loop.time())  # that nothing came was our own doing
+            self._probe.heard(self._loop.time())  # we were paused ourselves: the silence says nothing about the broker
 
     async def leave(self, patience: float) -> None:
-        """Say goodbye, and do not wait long for it to be heard."""
+        """Disconnect, and wait at most `patience` seconds for the end."""
         self._link.disconnect()
         try:
             await asyncio.wait_for(self._ended.wait(), patience)
@@ -140,7 +140,7 @@ class Session:
     def abort(self, why: Why, detail: str) -> None:
         self._link.abort(why, detail)
 
-    # What the link tells.
+    # Events of the link.
 
     def link_opened(self, opened: Opened) -> None:
         self._opened = opened

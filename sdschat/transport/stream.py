@@ -1,4 +1,4 @@
-"""The socket that the MQTT client reads: buffered, bounded, and aware of why it failed."""
+"""The socket that the MQTT client reads: buffered, bounded, and with the reason for its failure."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Socket(Protocol):
 
 
 class OversizedError(ConnectionError):
-    """Somebody sent a packet larger than we take."""
+    """Somebody sent a packet above our size limit."""
 
 
 class Stream:
-    """Wraps a connected, non-blocking socket.
+    """A wrapper of a connected, non-blocking socket.
 
-    paho reads a packet in three or four small calls. Serving them from a buffer saves most of the system calls, and
-    shows when there is nothing left: TLS may hold decrypted bytes that no selector knows of. paho asks for the whole
-    rest of a packet at once, so the size of its request is the place to bound what others can make us hold.
+    paho reads a packet in three or four small calls. Serving them from a buffer saves most of the system calls. It also
+    shows when nothing is left: TLS may hold decrypted bytes that a selector does not know of. paho asks for the whole
+    rest of a packet at once, so a limit on the size of its request limits the memory that others can make us use.
     """
 
     __slots__ = ("_at", "_buffer", "_limit", "_socket", "dry", "ended", "error", "heard")
@@ -43,7 +43,7 @@ class Stream:
         self._at = 0
         self.dry = False  # the last read found nothing more
         self.ended = False  # the other side closed
-        self.heard = False  # the other side ever said anything
+        self.heard = False  # the other side has sent something
         self.error: OSError | None = None  # why reading or writing failed
 
     def recv(self, size: int) -> bytes:
@@ -61,7 +61,7 @@ class Stream:
         try:
             self._buffer = self._socket.recv(_CHUNK)
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            # Websocket frames in TLS: a frame may be incomplete while TLS still holds the next part of it.
+            # Websocket frames in TLS: a frame may be incomplete while TLS already holds its next part.
             self.dry = not self._pending()
             raise
         except OSError as error:
@@ -85,7 +85,7 @@ class Stream:
         return pending is not None and pending() > 0
 
     def pending(self) -> int:
-        """Bytes that can be read although no selector says so; part of the interface that paho knows."""
+        """Return the number of bytes that can be read although no selector says so; paho calls this method."""
         return len(self._buffer) - self._at or int(self._pending())
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""TLS with verification always on, and what its refusals mean in words."""
+"""TLS with verification always on, and explanations of its errors in words for the user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdschat.transport.address import AddressError
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
-    """`ca_file` takes the place of the system's authorities; the other two are our own certificate."""
+    """Files for TLS. `ca_file` replaces the system's authorities; the other two are our own certificate and its key."""
 
     ca_file: Path | None = None
     cert_file: Path | None = None
@@ -20,7 +20,7 @@ class TlsOptions:
 
 
 def client_context(options: TlsOptions) -> ssl.SSLContext:
-    """Verifies the broker's certificate and host name. There is no option to turn that off."""
+    """Return a context that verifies the broker's certificate and host name. No option turns that off."""
     if options.key_file is not None and options.cert_file is None:
         raise AddressError("There is a key file for TLS but no certificate. Give the certificate's file as well.")
     try:
@@ -43,7 +43,7 @@ def client_context(options: TlsOptions) -> ssl.SSLContext:
 
 
 def explain(error: ssl.SSLError | OSError, host: str) -> str:
-    """What a failed handshake means, and what to do."""
+    """Explain a failed handshake, and what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
         problem = f"The certificate of {host} was refused: {error.verify_message}. Nothing was sent."
         return f"{problem} {_advice(error.verify_code)}"
@@ -58,7 +58,7 @@ def explain(error: ssl.SSLError | OSError, host: str) -> str:
 
 
 def _advice(verify_code: int) -> str:
-    # The numbers are OpenSSL's X509_V_ERR_*, which Python does not name.
+    # The numbers are OpenSSL's X509_V_ERR_*. Python has no names for them.
     match verify_code:
         case 62 | 64:
             return "It is made out for another host: use the name it has, or check that this is the right broker."
@@ -70,13 +70,13 @@ def _advice(verify_code: int) -> str:
 
 
 def no_passphrase() -> NoReturn:
-    """For `load_cert_chain`: a key that has a passphrase is refused."""
-    # Without this OpenSSL would ask on the terminal, in the middle of whatever is shown there.
+    """Refuse a key that has a passphrase, as the `password` of `load_cert_chain`."""
+    # Without this OpenSSL would ask on the terminal, in the middle of the chat.
     raise ValueError("the key has a passphrase")
 
 
 def reason(error: Exception) -> str:
-    """The part of an error's text that means something to a person."""
+    """Return the part of an error's text that a user can understand."""
     if isinstance(error, ssl.SSLError):
         return error.reason or str(error)
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)

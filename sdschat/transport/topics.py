@@ -1,4 +1,4 @@
-"""Which topic carries what. Pure."""
+"""The topics of a channel, and the meaning of a topic. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ECHO = "!echo"
 
 
 def normal_channel(name: str) -> str:
-    """The one spelling of a channel's name (NFC). Raises ValueError, in words for a person, if it is not one."""
+    """Return the normal spelling of a channel's name (NFC). Raises ValueError, in words for the user, if invalid."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -29,22 +29,22 @@ def normal_channel(name: str) -> str:
 
 
 def encoded(name: str) -> str:
-    """Percent-encoded except for unreserved characters: safe as one level of a topic."""
+    """Percent-encode all but the unreserved characters: the result is safe as one level of a topic."""
     return quote(name, safe="")
 
 
 def decoded(level: str) -> str | None:
-    """The name in one level of a topic, or None where it is not the encoding that `encoded` makes."""
+    """Return the name in one level of a topic. None if `encoded` cannot make that level."""
     try:
         name = unquote_to_bytes(level).decode()
     except UnicodeDecodeError:
         return None
-    # Another spelling of the same name would be another topic with the same people in it.
+    # Another spelling of the same name would be a second topic for the same channel or participant.
     return name if encoded(name) == level else None
 
 
 class Place(NamedTuple):
-    """What a topic is for; `to` and `frm` are participants where the topic names them."""
+    """The meaning of a topic; `to` and `frm` are participants, if the topic names them."""
 
     channel: str
     what: str  # msg, who, sync, store/query, store/answer, timber
@@ -100,13 +100,13 @@ class Topics:
         return f"{self._base}/#"
 
     def place(self, topic: str) -> Place | None:
-        """What a topic is for, or None if it is none of this channel's. Total."""
+        """Return the meaning of a topic, or None if it does not belong to this channel. Never raises."""
         found = place(topic, self._prefix)
         return found if found is not None and found.channel == self.channel else None
 
 
 def normal_prefix(prefix: str) -> str:
-    """A prefix is whole levels without wildcards."""
+    """Return the prefix. Raises ValueError unless it is whole levels without wildcards."""
     levels = prefix.split("/")
     if not all(levels) or any(character in prefix for character in "+#\0"):
         raise ValueError(f"mqtt.topic_prefix is {prefix!r}, and must be one or more levels such as {DEFAULT_PREFIX}")
@@ -114,12 +114,12 @@ def normal_prefix(prefix: str) -> str:
 
 
 def echo_topic(client_id: str, prefix: str = DEFAULT_PREFIX) -> str:
-    """Where a connection asks itself whether the broker still passes packets on."""
+    """Return the topic of a connection's probe, which checks that the broker still forwards packets."""
     return f"{normal_prefix(prefix)}/{_ECHO}/{encoded(client_id)}"
 
 
 def place(topic: str, prefix: str = DEFAULT_PREFIX) -> Place | None:
-    """What any topic under the prefix is for, or None. Total."""
+    """Return the meaning of any topic under the prefix, or None. Never raises."""
     if not topic.startswith(f"{prefix}/"):
         return None
     names = [decoded(level) for level in topic[len(prefix) + 1 :].split("/")]
@@ -138,7 +138,7 @@ def place(topic: str, prefix: str = DEFAULT_PREFIX) -> Place | None:
 
 
 def matches(topic_filter: str, topic: str) -> bool:
-    """Whether a subscription hears a topic, as in MQTT 4.7."""
+    """True if a subscription to this filter receives this topic, as in MQTT 4.7."""
     wanted, levels = topic_filter.split("/"), topic.split("/")
     if topic.startswith("$") and wanted[0] in ("+", "#"):
         return False
