@@ -1,4 +1,4 @@
-"""`sdschat audit`: whether several nodes have the same log, from their databases alone."""
+"""`sdschat audit`: check that several nodes have the same log, from their databases alone."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _tell(found: Comparison, most: int | None) -> None:
 
 
 def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> bool:
-    """Whether the report could be written. By now the verdict is told, whatever becomes of it."""
+    """Write the report. Return True if it could be written; the verdict has been printed already in any case."""
     from sdschat.pipeline.report.from_databases import report_data
     from sdschat.pipeline.report.page import page as made
 
@@ -100,7 +100,7 @@ def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> boo
 
 
 def exit_code(found: Audit, quarantine: Iterable[Quarantine]) -> int:
-    """That they differ weighs more than that something of which nobody knows could not be read."""
+    """Return the exit code. Different logs weigh more than an unreadable input of which nobody knows the content."""
     if not found.agreed:
         return UNEXPECTED
     return PROFILE if any(not row.place for row in quarantine) else DONE

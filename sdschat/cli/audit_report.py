@@ -1,4 +1,4 @@
-"""What an audit found, for people and as JSON: the same of a handful of databases and of a lake."""
+"""The result of an audit, for people and as JSON: the same for a few databases and for a lake."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from sdschat.pipeline.reference.audit import Audit
 
-Named = Callable[[str], str]  # a participant's id, as it is shown
-Sources = Mapping[tuple[str, str, str], str]  # run, channel and node: where its database is
+Named = Callable[[str], str]  # returns the shown name of a participant id
+Sources = Mapping[tuple[str, str, str], str]  # run, channel and node -> the path of its database
 _ALL: Final = "; --all lists them"
-_TRIED: Final = 8  # copies of a message, to find one that a command shows
+_TRIED: Final = 8  # copies of a message to try, until a command can show one
 
 
 def as_object(found: Audit, quarantine: Iterable[Quarantine]) -> dict[str, Any]:
-    """Stable names: those of the tables."""
+    """Return the audit as one JSON object. Its names are stable: those of the tables."""
     return {
         "agreed": found.agreed,
         "verdict": sentence(found.channels),
@@ -45,7 +45,7 @@ def as_object(found: Audit, quarantine: Iterable[Quarantine]) -> dict[str, Any]:
 
 
 def lines(found: Audit, most: int | None) -> Iterator[str]:
-    """`most` rows of each list, what differs before what does not; the verdict comes first."""
+    """Describe the audit: first the verdict, then at most `most` rows of each list, those that differ first."""
     named = naming(found.nodes)
     if len(found.channels) != 1:
         yield safe(sentence(found.channels))
@@ -61,7 +61,7 @@ def lines(found: Audit, most: int | None) -> Iterator[str]:
 
 
 def naming(nodes: Iterable[AuditNode]) -> Named:
-    """Nicks, where a node has one and no other has the same; ids in brackets otherwise."""
+    """Return a function from node ids to shown names: a nick that only one node has, else the id in brackets."""
     nicks = {node.node: node.nick for node in nodes if node.nick}
     times: dict[str, int] = defaultdict(int)
     for nick in nicks.values():
@@ -75,7 +75,7 @@ def naming(nodes: Iterable[AuditNode]) -> Named:
 
 
 class OfChannel(NamedTuple):
-    """The part of a verdict that is about one channel."""
+    """The part of a verdict on one channel."""
 
     nodes: list[AuditNode]
     missing: list[AuditMissing]
@@ -83,7 +83,7 @@ class OfChannel(NamedTuple):
 
 
 def by_channel(found: Audit) -> Callable[[AuditChannel], OfChannel]:
-    """Of many channels each row is looked at once."""
+    """Group the audit's rows by channel. Each row is read once, however many channels there are."""
     parts: dict[tuple[str, str], OfChannel] = defaultdict(lambda: OfChannel([], [], []))
     for node in found.nodes:
         parts[node.run_id, node.channel].nodes.append(node)
@@ -95,7 +95,7 @@ def by_channel(found: Audit) -> Callable[[AuditChannel], OfChannel]:
 
 
 def _other_channels(channels: Sequence[AuditChannel], shown: Sequence[AuditChannel]) -> Iterator[str]:
-    """Those for which there is no room."""
+    """Count the channels that are not shown."""
     more = "more " if shown else ""
     agree = sum(row.converged for row in channels) - sum(row.converged for row in shown)
     differ = len(channels) - len(shown) - agree
@@ -118,7 +118,7 @@ def _channel_lines(channel: AuditChannel, of: OfChannel, named: Named, most: int
 
 
 def _node_lines(total: int, of: OfChannel, named: Named, most: int | None) -> Iterator[str]:
-    """Those that differ first. Where there are many, those of which nothing is to be said are only counted."""
+    """Describe the nodes, those that differ first. If there are many, nodes without a remark are only counted."""
     findings: dict[str, list[AuditFinding]] = defaultdict(list)
     for row in of.findings:
         findings[row.node].append(row)
@@ -160,7 +160,7 @@ def _finding(row: AuditFinding, named: Named) -> str:
 
 
 def _journal_lines(audit: Audit, named: Named) -> Iterator[str]:
-    """Lost parts of journals: evidence that is gone, not messages."""
+    """Describe lost parts of journals: missing evidence, not missing messages."""
     for row in audit.journals:
         if row.lost:
             lost = counted(row.lost, "event is", "events are")
@@ -172,7 +172,7 @@ def refused_lines(rows: Iterable[Quarantine], most: int | None) -> Iterator[str]
 
 
 def unsearchable_lines(paths: Iterable[Path], most: int | None) -> Iterator[str]:
-    """Databases whose search index alone is damaged, or besides."""
+    """Describe the databases whose search index is damaged, alone or together with other damage."""
     said = "the search index is damaged, on which no message depends; searches there may find too little"
     return _cut([f"{safe(str(path))}: {said}" for path in paths], most)
 
@@ -182,7 +182,7 @@ def refused_where(row: Quarantine) -> str:
 
 
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:
-    """How to look at the message at which each node first differs, where there is a copy of it; each once."""
+    """Give the commands that show the first message at which each node differs, if a copy of it exists; each once."""
     from sdschat.pipeline.report.commands import look  # seldom needed
 
     asked: dict[str, None] = {}
@@ -204,7 +204,7 @@ def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[s
 
 
 def _holders(node: AuditNode, of: OfChannel, lacking: set[tuple[str, str]], sources: Sources) -> Iterator[str]:
-    """Databases that have the message at which a node differs: its own; where that lacks it, those of others."""
+    """Return databases that hold the message at which a node differs: its own; if it lacks the message, the others'."""
     own = (node.node, node.first_id) not in lacking
     for each in [node] if own else of.nodes:
         path = sources.get((each.run_id, each.channel, each.node))

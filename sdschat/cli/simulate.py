@@ -25,7 +25,7 @@ Examples:
 Exit code 0: all is well; 1: a promise was broken, a run failed, or model and engine differ; 2: wrong use.
 """
 
-_OF: Final = {  # which options each way of using this command has
+_OF: Final = {  # the options of each way to use this command
     "--grid": {"grid", "lake", "on_spark", "master", "remote", "pairs", "pictures", "seeds", "jobs"},
     "--compare": {"comparing", "participants", "changes", "seeds", "jobs", "lake", "pictures"},
     "--with": {"changes", "seed", "lake"},
@@ -81,7 +81,7 @@ def command(
 
 
 def _only(context: click.Context, way: str) -> None:
-    """An option that would be without effect was meant for something."""
+    """Raise UsageError for an option that has no effect in this use: the user meant something else."""
     for parameter in context.command.params:
         name = parameter.name or ""
         if name not in _OF[way] and context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
@@ -110,7 +110,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _invariants(seeds: int, first: int, profile: str, show: bool, jobs: int) -> int:
-    """The engine's promises, over many seeds."""
+    """Check the engine's promises over many seeds."""
     from sdschat.sim.runner import main
 
     given = ["--seeds", str(seeds), "--first", str(first), "--profile", profile, "--jobs", str(jobs)]

@@ -1,4 +1,4 @@
-"""The part of `sdschat simulate` that asks whether the model of large groups says what the engine says."""
+"""`sdschat simulate --compare`: a comparison of the model of large groups with the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of `sdschat simulate` that is about figures: grids, and single runs."""
+"""`sdschat simulate --grid` and `--with`: the figures of a grid of settings, or of a single run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
 
 _TICK: Final = 1.0  # seconds
-_LINE_EVERY: Final = 30.0  # seconds, where nobody watches but a log may be read
+_LINE_EVERY: Final = 30.0  # seconds, if standard error is not a terminal but perhaps a log file
 
 
 def run_grid(name: str, seeds: int | None, lake: Path, pictures: Path | None, jobs: int, where: Where | None) -> int:
@@ -58,8 +58,10 @@ def _workers(lake: Path, jobs: int, where: Where | None) -> Iterator[tuple[Work,
 
 @contextlib.contextmanager
 def told(keep: bool = True) -> Iterator[Callable[[Progress, SimRun | None], None]]:
-    """Says how far it is: on a terminal in one line that changes every second, elsewhere in a line now and then. What
-    fails is said at once, with the command that does it again, alone."""
+    """Report the progress: on a terminal in one line that changes every second, elsewhere in a line now and then.
+
+    A failed run is reported at once, with the command that repeats that run alone.
+    """
     teller = _Teller(sys.stderr.isatty())
     try:
         yield teller.tell
@@ -72,7 +74,7 @@ def told(keep: bool = True) -> Iterator[Callable[[Progress, SimRun | None], None
 
 
 class _Teller:
-    """Long runs end seldom, and meanwhile it shall be seen that something goes on."""
+    """The progress display. It updates itself every second, because long runs seldom report anything."""
 
     def __init__(self, watched: bool) -> None:
         self._watched = watched
@@ -139,7 +141,7 @@ def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
 
 
 def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
-    """Whatever goes wrong in it is raised, so that the details of it are kept as those of any failure are."""
+    """Run one setting and print its figures. Errors are raised, so that their details are kept as for any failure."""
     from sdschat.pipeline.grid.figures import FIGURES
     from sdschat.pipeline.grid.gridfile import Run
     from sdschat.pipeline.grid.runs import figures_for, setting_from

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def command(
     lake: str, settle: str, as_json: bool, everything: bool, channel: str | None, run_id: str | None, where: Where
 ) -> int:
-    """Whether everybody has everything that they should have, in the same order.
+    """Check that everybody has everything that they should have, in the same order.
 
     \b
     Examples:
@@ -59,7 +59,7 @@ def command(
 
 
 def judge(there: Lake, rules: Rules) -> None:
-    """All stages between what was taken in and the verdict."""
+    """Run all stages between ingest and the verdict."""
     from sdschat.pipeline import stages
 
     with step("silver"):
@@ -71,7 +71,7 @@ def judge(there: Lake, rules: Rules) -> None:
 
 
 def must_have(there: Lake, part: Part) -> None:
-    """Raises Problem where no such campaign was taken in, or no such channel of it: before the work, not after it."""
+    """Raise Problem if the campaign, or the channel in it, is not in the lake: before the work, not after it."""
     from sdschat.pipeline.results import has, names_in
 
     of_run = part._replace(channel=None)

@@ -1,4 +1,4 @@
-"""Which part of a verdict is asked for, of databases and of a lake alike."""
+"""Options that select a part of a verdict: the same for databases and for a lake."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ channel_option: Final = click.option("--channel", metavar="CHANNEL", help="The v
 
 
 def only(found: Audit, channel: str | None) -> Audit:
-    """Raises Problem where nobody knows of this channel."""
+    """Return the part of the audit on this channel. Raises Problem if no node knows the channel."""
     if channel is None:
         return found
     nodes = [row for row in found.nodes if row.channel == channel]
@@ -42,7 +42,7 @@ def only(found: Audit, channel: str | None) -> Audit:
 
 
 def nothing_called(what: str, name: str, there_are: Iterable[str]) -> Problem:
-    """What is there instead: the one that was meant, where it can be guessed."""
+    """Return the error for an unknown name. It suggests a similar name, or lists the names that exist."""
     names = sorted(set(there_are))
     near = difflib.get_close_matches(name, names, 1)
     if near:

@@ -1,4 +1,4 @@
-"""What the commands of the pipeline share."""
+"""Options and helper functions shared by the commands of the pipeline."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ settle_option: Final = click.option(
 
 @contextmanager
 def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]:
-    """A session and the lake in it; a new lake only where `fresh` says so."""
+    """Open a session and the lake in it. Only `fresh` allows a new lake."""
     from sdschat.pipeline.lake import BRONZE, VERSION_FILE, Lake, folder_of
 
     folder = folder_of(root)
@@ -66,7 +66,7 @@ def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]
 
 @contextmanager
 def open_spark(where: Where) -> Iterator[SparkSession]:
-    """A session that works. Whoever waits for it for long is told what for."""
+    """Open a working session. If this takes long, tell the user the reason for the wait."""
     from sdschat.pipeline.session import spark
     from sdschat.pipeline.session.waiting import told_what_for, until_it_works
 
@@ -79,7 +79,7 @@ def open_spark(where: Where) -> Iterator[SparkSession]:
 
 
 def must_take(root: str) -> None:
-    """Raises Problem where a lake cannot be written."""
+    """Raise Problem if a lake cannot be written at this place."""
     from sdschat.pipeline.lake import folder_of
 
     folder = folder_of(root)
@@ -88,7 +88,7 @@ def must_take(root: str) -> None:
 
 
 def must_be_folder(folder: Path, option: str) -> None:
-    """Make it, or raise Problem: before the work, not after it."""
+    """Make the folder, or raise Problem: before the work, not after it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -100,7 +100,7 @@ def must_be_folder(folder: Path, option: str) -> None:
 
 
 def has_bronze(lake: Lake) -> bool:
-    """Only Spark knows what is at a URI."""
+    """True if the lake has a bronze table. Asks Spark, because only Spark can read a URI."""
     from sdschat.pipeline.lake import BRONZE, PLACES
 
     return any(lake.there(table) is not None for table, place in PLACES.items() if place.startswith(f"{BRONZE}/"))
@@ -121,7 +121,7 @@ def _nothing_in(root: str, folder: Path | None) -> Problem:
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Tells the person what is being done, and how long it took."""
+    """Tell the user the name of the step, and afterwards how long it took."""
     began = time.monotonic()
     with shown_meanwhile(name):
         yield
@@ -130,7 +130,7 @@ def step(name: str) -> Iterator[None]:
 
 @contextmanager
 def shown_meanwhile(name: str) -> Iterator[None]:
-    """Spark may take minutes, so whoever watches is told at the beginning too."""
+    """Show the name of the step on a terminal while it runs, because Spark may take minutes."""
     watched = sys.stderr is not None and sys.stderr.isatty()
     if watched:
         sys.stderr.write(f"{name} …\r")
@@ -144,14 +144,14 @@ def shown_meanwhile(name: str) -> Iterator[None]:
 
 
 def added_lines(found: Iterable[Added]) -> Iterator[str]:
-    """What was taken in, table by table."""
+    """Describe the rows read and added, table by table."""
     for row in found:
         if row.read or row.added:
             yield f"{row.table:10} {row.read:10,} read  {row.added:10,} added"
 
 
 def tell_refused(bad: Sequence[Quarantine]) -> None:
-    """What could not be taken, on standard error."""
+    """List the inputs that could not be read, on standard error."""
     for each in bad[:_SHOWN]:
         say(f"not taken: {refused_where(each)}: {safe(each.reason)}")
     if len(bad) > _SHOWN:
@@ -159,7 +159,7 @@ def tell_refused(bad: Sequence[Quarantine]) -> None:
 
 
 def milliseconds(text: str, option: str = "--settle") -> int:
-    """Raises BadParameter for what is no duration."""
+    """Return a duration in milliseconds. Raises BadParameter if the text is not a duration."""
     from sdschat.node.settings import duration
 
     try:

@@ -28,7 +28,7 @@ def _print(found: Iterable[Finding], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a finding.")
 @where_options
 def command(as_json: bool, where: Where) -> int:
-    """Which Java Spark would run on, and why; what is installed; what would fail.
+    """Say which Java Spark would run on, and why; what is installed; what would fail.
 
     A cluster or a Connect server is asked for a sign of life, which may take a minute.
 

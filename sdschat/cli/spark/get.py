@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 _COUNT: Final = 100
 _END: Final = 1 << 62
-_NAMED: Final = 5  # of several ids that begin alike
+_NAMED: Final = 5  # ids listed, if several begin alike
 
 
 class _Stretch(NamedTuple):
-    """Of one channel in one run."""
+    """The requested range of one channel in one run."""
 
     channel: str
     run_id: str
     positions: tuple[int, int] | None
-    dated: tuple[int, int]  # Lamport time, both ends included
-    most: int | None  # None: as many as there are positions, or `_COUNT` by time
+    dated: tuple[int, int]  # range of Lamport times, both ends included
+    most: int | None  # None: all positions of the range, or `_COUNT` messages of a range of times
 
 
 @click.command("get")
@@ -100,7 +100,7 @@ def _ends(text: str) -> tuple[int, int]:
 
 
 def _dated(since: str | None, until: str | None) -> tuple[int, int]:
-    """Lamport times are epoch milliseconds, as far as clocks are right; those of simulated groups begin with 0."""
+    """Return the range of Lamport times: epoch milliseconds if clocks are right; simulated groups begin with 0."""
     now = time.time_ns() // 1_000_000
     first, last = (_lamport(since, now) if since else 0), (_lamport(until, now) if until else _END)
     if first > last:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="All figures as one JSON object.")
 @where_options
 def command(lake: str, as_json: bool, where: Where) -> None:
-    """How long delivery, acknowledgement and repair took, and what they cost.
+    """Measure how long delivery, acknowledgement and repair took, and what they cost.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""A tap beside a stream: what passes over a broker's topics into the folder that the stream reads."""
+"""A tap beside a stream: it records a broker's packets into the folder that the stream reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GRACE: Final = 10.0  # seconds to put the last packets into a segment
 
 
 class Recording:
-    """A process of its own, so that nothing that Spark does keeps it from taking what the broker sends."""
+    """A tap in a process of its own, so that a busy Spark cannot delay the recording."""
 
     def __init__(self, arguments: Sequence[str], said: IO[bytes]) -> None:
         self._said = said
@@ -26,7 +26,7 @@ class Recording:
         )
 
     def check(self) -> None:
-        """It only ends by itself where it cannot go on. Its last line says why."""
+        """Raise Problem if the tap has ended: it does so only if it cannot continue, and its last line says why."""
         code = self._process.poll()
         if code:
             self._said.seek(0)
@@ -39,12 +39,12 @@ class Recording:
         try:
             self._process.wait(_GRACE)
         except subprocess.TimeoutExpired:
-            self._process.kill()  # what it heard is in its spool, for the next one
+            self._process.kill()  # its unfinished packets are in its spool, and the next tap recovers them
 
 
 @contextlib.contextmanager
 def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iterator[Recording]:
-    """Where else is as for every command: settings, environment, and the files that they name."""
+    """Run a tap meanwhile. Options not given here come from the settings, the environment and the files they name."""
     at = ("--broker", broker) if broker else ()
     with tempfile.TemporaryFile() as said:
         one = Recording((*channels, "--to", str(folder), *at), said)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _writable(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
-    """Asked before Spark works for minutes."""
+    """Check that the file can be written, before Spark works for minutes."""
     folder = value.parent
     if value.is_dir():
         raise click.BadParameter(f"{value} is a folder. Name a file.")

@@ -1,4 +1,4 @@
-"""The sources that a person named, and what is said of them before anything is read."""
+"""The sources that the user named, and the messages about them before anything is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED: Final = 3
 
 
 def sources_in(sources: Sequence[Path]) -> list[Path]:
-    """The files to be read. Raises Problem for what is not there, and for folders in which there is nothing to read."""
+    """Return the files to read. Raises Problem for a missing path, and for a folder with nothing to read."""
     from sdschat.pipeline.sources.files import SUFFIXES
     from sdschat.pipeline.sources.folders import find
 

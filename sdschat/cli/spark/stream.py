@@ -86,7 +86,7 @@ def command(
 
 @contextlib.contextmanager
 def _alone(root: str) -> Iterator[None]:
-    """Of two that do the same batches one would end the other, whichever it is. Raises PipelineProblem."""
+    """Lock the lake: of two streams with the same batches, one would end the other. Raises PipelineProblem."""
     from sdschat.pipeline.alone import alone
     from sdschat.pipeline.lake import folder_of
 
@@ -100,7 +100,7 @@ def _alone(root: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _told(asked: threading.Event) -> Iterator[None]:
-    """What is said where it does not come to an orderly end. Whoever ends us may have ended Spark too."""
+    """Tell the user about an end that is not orderly. The signal that ends us may have ended Spark too."""
     try:
         yield
     except KeyboardInterrupt:

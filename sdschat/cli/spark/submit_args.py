@@ -48,7 +48,7 @@ def command(arguments: tuple[str, ...], where: Where) -> None:
 
 
 def must_be_right(arguments: tuple[str, ...]) -> None:
-    """Whoever submits this waits for a cluster, and is told then. Raises UsageError for what would be refused."""
+    """Raise UsageError for arguments that would be refused: a cluster would report it only after a long wait."""
     from sdschat.cli.pipeline import COMMANDS
     from sdschat.cli.pipeline import command as group
 

@@ -1,4 +1,4 @@
-"""What a person sees of a stream while it goes on, and how it is brought to its end."""
+"""The display of a running stream, and its orderly end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LOOK: Final = 1.0  # seconds
 _MOMENT: Final = 0.1
-# Of Spark that is ending while a batch is done, and of a Python that then cannot ask it any more.
+# Texts of errors from a Spark that ends during a batch, and from a Python process that can then no longer reach it.
 _ENDED: Final = (
     "SparkContext was shut down", "stopped SparkContext", "Shutdown in progress", "Py4JNetworkE",
     "ConnectionRefusedError",
@@ -29,21 +29,21 @@ _ENDED: Final = (
 
 
 class Watch:
-    """A table that is kept up to date where somebody watches; elsewhere a line for each batch."""
+    """A table on a terminal, updated while the stream runs; elsewhere one line for each batch."""
 
     def __init__(self, query: Any, totals: Totals, so_far: Sequence[ChannelNow], before: str) -> None:
         self._query, self._totals, self._so_far, self._before = query, totals, so_far, before
-        self._told: int | None = None  # the last batch
-        self._seen: str | None = None  # the last trigger
+        self._told: int | None = None  # number of the last batch shown
+        self._seen: str | None = None  # time stamp of the last trigger seen
 
     def until(self, asked: threading.Event, taps: Sequence[Recording]) -> None:
-        """Until it ends or is asked to."""
+        """Show the stream until it ends or `asked` is set."""
         from pyspark.errors import PySparkException
 
         with self._shown() as live:
             while self._query.isActive and not asked.is_set():
                 self._tell(live)
-                with contextlib.suppress(PySparkException):  # it is asked for its reason elsewhere
+                with contextlib.suppress(PySparkException):  # the caller asks the query for its error
                     self._query.awaitTermination(_LOOK)
                 for tap in taps:
                     tap.check()
@@ -64,7 +64,7 @@ class Watch:
             yield live
 
     def finish(self) -> None:
-        """Let it end the batch that is going on, and no other."""
+        """Stop the stream after the current batch."""
         if self._query.isActive and self._busy():
             say("finishing the batch; once more breaks it off")
         before = self._trigger()
@@ -77,7 +77,7 @@ class Watch:
         return bool(self._query.status["isTriggerActive"])
 
     def _trigger(self) -> str | None:
-        """Which one ended last: moments are told of those alone that are over."""
+        """Return the time stamp of the last trigger that has ended. Spark reports only those."""
         last = self._query.lastProgress
         return None if last is None else str(last["timestamp"])
 
@@ -86,9 +86,9 @@ class Watch:
         if progress is None or progress["timestamp"] == self._seen:
             return
         self._seen = progress["timestamp"]
-        if self._told is None:  # what was before this start was told then
+        if self._told is None:  # batches before this start were shown by an earlier run
             self._told = int(self._query.recentProgress[0]["batchId"]) - 1
-        last = int(progress["batchId"])  # where nothing came Spark names the batch that is to be next
+        last = int(progress["batchId"])  # without new input Spark gives the number of the next batch
         new = {number: self._totals.counted(number) for number in range(self._told + 1, last + 1)}
         lines = [batch_line(number, came) for number, came in new.items() if came is not None]
         if not lines:
@@ -114,12 +114,12 @@ def _show(live: Live, shown: Any, line: str) -> None:
 
 
 def of_spark(error: Exception) -> bool:
-    """Of what it was asked, or because it has ended."""
+    """True if the error comes from Spark: from a query, or because Spark has ended."""
     return is_of_spark(error) or isinstance(error, OSError)
 
 
 def of_a_batch(error: Exception) -> bool:
-    """That it failed, with a reason of its own: not because Spark was ended under it."""
+    """True if the batch itself failed, and not because Spark was ended during it."""
     from pyspark.errors import StreamingQueryException
 
     return isinstance(error, StreamingQueryException) and not any(words in str(error) for words in _ENDED)
