@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.rows import AckState, Append
 from sdschat.sds.values import HistoryEntry, Message, Now
@@ -54,6 +56,16 @@ def test_s_021_concurrent_branches_are_both_named() -> None:
 
 def test_s_021_the_first_message_names_nothing() -> None:
     assert ids(Group("a").send("a", "one")) == []
+
+
+@pytest.mark.parametrize("repairs", [True, False])
+def test_s_021_senders_are_named_only_with_sds_r(repairs: bool) -> None:
+    group = Group("a", config=replace(QUIET, repair_enabled=repairs), settle=2000)
+    group.give("a", forge("b", "m1", START + 1))
+    group.send("a", "two")
+    group.tick(2 * QUIET.sync_interval)
+    named = [entry.sender_id for kind in ("message", "sync") for entry in group["a"].messages(kind)[-1].causal_history]
+    assert named == (["b", "b", "a"] if repairs else [None, None, None])
 
 
 def test_s_022_two_ids_are_named_by_default() -> None:
