@@ -88,8 +88,9 @@ def _fields(what: facts.What) -> Mapping[str, Any]:
             if opened.kind == ContentKind.ACTION:
                 found["action"] = True
             return {"message": found, "to": to}
-        case ev.StateChanged(message_id, state, by, resends):
-            return {"message_id": message_id, "state": state_name(state), "by": by, "resends": resends}
+        case ev.StateChanged(message_id, state, by, resends, _, perhaps):
+            witnesses = {"by": by, "perhaps": perhaps} if perhaps else {"by": by}
+            return {"message_id": message_id, "state": state_name(state), **witnesses, "resends": resends}
         case ev.MessageResent(message_id, state, sends):
             return {"message_id": message_id, "state": state_name(state), "sends": sends}
         case facts.ConnectionChanged():

@@ -30,9 +30,10 @@ class StateChanged(NamedTuple):
 
     message_id: str
     state: AckState
-    by: tuple[str, ...]
+    by: tuple[str, ...]  # participants proven to have it
     resends: int
     evidence: Evidence | None
+    perhaps: tuple[str, ...] = ()  # participants whose filters seem to have it, which may be chance
 
 
 class LeftOutgoing(NamedTuple):

@@ -57,6 +57,11 @@ class Evidence(NamedTuple):
     at: int
     error_rate: float  # chance that this evidence is wrong: 0 for a mention, fill**k for a filter, 2**-64 for a range
 
+    @property
+    def proven(self) -> bool:
+        """A filter may hold an id by chance; nothing else does."""
+        return self.how != "filter"
+
 
 class ChannelRow(NamedTuple):
     """The one row of a channel."""

@@ -214,6 +214,21 @@ def test_s_039_a_hit_in_a_filter_is_possibly_acknowledged() -> None:
     assert state_of(group, message) is AckState.POSSIBLY_ACKED
 
 
+def test_s_039_whose_filter_has_it_perhaps_has_it_and_whoever_names_it_does() -> None:
+    group = Group("a")
+    message = group.send("a", "one")
+    seen(group, "b", filter_of(message.message_id))
+    seen(group, "c", filter_of(message.message_id))
+    group.give("a", forge("b", "m1", START + 9, message.message_id))
+    told = [(event.state, event.by, event.perhaps) for event in group["a"].of(StateChanged)]
+    assert told == [
+        (AckState.UNACKED, (), ()),
+        (AckState.POSSIBLY_ACKED, (), ("b",)),
+        (AckState.ACKED, (), ("b", "c")),
+        (AckState.ACKED, ("b",), ("c",)),
+    ]
+
+
 def test_s_039_a_filter_without_the_message_says_nothing() -> None:
     group = Group("a")
     message = group.send("a", "one")

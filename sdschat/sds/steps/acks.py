@@ -82,7 +82,7 @@ def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: lis
 def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     """Take in a piece of evidence. States only ever grow, and keep why."""
     old = known.evidence.get(evidence.sender_id)
-    if old is not None and (old.how in CERTAIN or evidence.how not in CERTAIN):
+    if old is not None and (old.proven or not evidence.proven):
         return  # the same participant again: nothing new
     if old is None and len(known.evidence) >= MAX_EVIDENCE and not _make_room(known, evidence):
         return
@@ -96,9 +96,10 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
         left = s.outgoing.possibly(known)
         if known.message_id in s.outgoing.open:
             schedule_resend(s, known)
-    by = tuple(known.evidence)
+    by = tuple(sender_id for sender_id, found in known.evidence.items() if found.proven)
+    perhaps = tuple(sender_id for sender_id, found in known.evidence.items() if not found.proven)
     resends = known.sends - 1 if known.sends else 0
-    s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence))
+    s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence, perhaps))
     for message_id in left:
         s.events.append(LeftOutgoing(message_id))
 
@@ -106,8 +107,8 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
 def _make_room(known: Outgoing, evidence: Evidence) -> bool:
     """What is certain takes the place of the filter that is likeliest to be wrong: names are free, and however many
     filters hold a message, whoever names it acknowledges it."""
-    weakest = max(known.evidence.values(), key=lambda other: (other.how not in CERTAIN, other.error_rate))
-    if evidence.how not in CERTAIN or weakest.how in CERTAIN:
+    weakest = max(known.evidence.values(), key=lambda other: (not other.proven, other.error_rate))
+    if not evidence.proven or weakest.proven:
         return False
     del known.evidence[weakest.sender_id]
     return True
@@ -122,7 +123,7 @@ def acknowledged(known: Outgoing) -> bool:
     """
     chance = 1.0
     for evidence in known.evidence.values():
-        if evidence.how in CERTAIN:
+        if evidence.proven:
             return True
         if evidence.error_rate < chance:
             chance = evidence.error_rate

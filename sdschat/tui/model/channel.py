@@ -148,7 +148,7 @@ class ChannelModel:
         phase = phase_of(own.state)
         if own.state is AckState.UNACKED and not own.sends:
             phase = Phase.QUEUED
-        fate = Fate(phase, len(own.evidence))
+        fate = Fate(phase, sum(found.proven is (phase is Phase.ACKED) for found in own.evidence))
         if phase < Phase.ACKED:
             self._fates[entry.message_id] = fate
         return fate
@@ -183,9 +183,9 @@ class ChannelModel:
                 self._move(message_id, Phase.UNACKED, 0)
             case facts.NotPublished(message_id, failure, detail):
                 self._not_published(message_id, failure, detail)
-            case ev.StateChanged(message_id, state, by):
+            case ev.StateChanged(message_id, state, by, _, _, perhaps):
                 if state is not AckState.UNACKED:
-                    self._move(message_id, phase_of(state), len(by))
+                    self._move(message_id, phase_of(state), len(by if state is AckState.ACKED else perhaps))
             case ev.MessageResent(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
             case facts.ConnectionChanged():

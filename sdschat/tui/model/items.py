@@ -27,13 +27,15 @@ class Fate(NamedTuple):
     """What a row says of an own message."""
 
     phase: Phase
-    by: int = 0  # participants who are believed to have it
+    by: int = 0  # participants: of `ACKED`, those proven to have it; of `MAYBE`, those whose filters seem to have it
     refused: str = ""  # why the broker or this machine did not take it, while nobody has it
 
     def moved(self, phase: Phase, by: int) -> Fate:
         """Forward only: what is known stays known."""
-        forward = max(self.phase, phase)
-        return Fate(forward, max(self.by, by), "" if forward > Phase.QUEUED else self.refused)
+        if phase < self.phase:
+            return self
+        known = by if phase > self.phase else max(self.by, by)
+        return Fate(phase, known, "" if phase > Phase.QUEUED else self.refused)
 
     def refuse(self, why: str) -> Fate:
         """Only what nobody has can be refused: a later copy that is not taken changes nothing."""

@@ -122,12 +122,14 @@ def _silence(people: list[Person], now: int, age: int) -> str:
 
 
 def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> str:
-    how = {"mention": "named it", "filter": "filter has it", "range": "same log", RECEIPT: "said so, signed"}
-    each = [
-        f"{names.get(item.sender_id) or '<' + short(item.sender_id, 8) + '>'} ({how.get(item.how, item.how)})"
-        for item in evidence
-    ]
-    return f"{count(len(each), 'peer')}: {listed(each, 5)}" if each else ""
+    """Peers proven to have it, and those that perhaps do."""
+    how = {"mention": "named it", "filter": "its filter has it", "range": "same log", RECEIPT: "said so, signed"}
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for item in evidence:
+        name = names.get(item.sender_id) or f"<{short(item.sender_id, 8)}>"
+        found[item.proven].append(f"{name} ({how.get(item.how, item.how)})")
+    proven, perhaps = (f"{count(len(each), 'peer')}: {listed(each, 5)}" if each else "" for each in found.values())
+    return " | ".join(part for part in (proven, perhaps and f"perhaps {perhaps}") if part)
 
 
 def provenance(entry: Entry) -> str:
