@@ -314,8 +314,8 @@ def test_answers_owed_in_one_channel(coming: int, taken: int) -> None:
     assert len(asked_for(coming, coming)["a"].channel.state.answers.entries) == taken
 
 
-@pytest.mark.parametrize(("coming", "taken"), [(2, 2), (3, 3), (4, 3)])
-def test_requests_looked_at_in_one_packet(coming: int, taken: int) -> None:
+@pytest.mark.parametrize(("coming", "taken"), around(limits.ANSWERS_PER_SENDER))
+def test_requests_answered_of_one_packet(coming: int, taken: int) -> None:
     group = Group("a")
     for place in range(coming):
         group.give("a", forge("b", f"m{place}", START + 1))

@@ -83,6 +83,25 @@ def test_s_081_if_nothing_comes_of_it_we_ask_after_all() -> None:
     assert [event.message_ids for event in group["a"].of(RepairRequested)] == [("m1",)]
 
 
+def test_s_081_all_items_count_however_few_we_would_request_ourselves() -> None:
+    group = Group("a", settle=2000)
+    group.give("a", forge("b", "m-last", START + 20, *(f"m{place}" for place in range(16))))
+    entries = tuple(f"m{place}" for place in range(16))
+    group.give("a", forge("z", "s1", group.now.wall, content=None, requests=entries))
+    assert [(event.message_id, event.why) for event in group["a"].of(RepairCancelled)] == [
+        (message_id, "requested_by_other") for message_id in entries
+    ]
+
+
+def test_s_082_each_item_of_a_request_is_scheduled() -> None:
+    group = Group("a", settle=2000)
+    entries = tuple(f"m{place}" for place in range(16))
+    for message_id in entries:
+        group.give("a", forge("b", message_id, START + 1))
+    group.give("a", forge("z", "s1", group.now.wall, content=None, requests=entries))
+    assert tuple(event.message_id for event in group["a"].of(RepairScheduled)) == entries
+
+
 def test_s_082_a_request_for_what_we_have_is_scheduled() -> None:
     group = Group("a")
     group.give("a", forge("b", "m1", START + 1))

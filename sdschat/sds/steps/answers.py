@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.events import RepairCancelled, RepairResponded, RepairScheduled
+from sdschat.sds.limits import ANSWERS_PER_SENDER
 from sdschat.sds.repair import Answer, determine_t_resp, in_response_group
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import call_off_push
@@ -18,11 +19,12 @@ PAUSE = 2
 
 
 def review_repair_request(s: ChannelState, message: Message) -> None:
-    """SDS-R receive message, for each item of `repair_request`, of which only as many count as we would send."""
-    for entry in message.repair_request[: s.config.max_requests]:
+    """SDS-R receive message, for each item of `repair_request`: our own request for it is dropped, and it is answered,
+    as far as one participant may be owed answers."""
+    for entry in message.repair_request:
         requested_by_other(s, entry.message_id)
-        if s.config.repair_enabled:
-            _consider(s, entry.message_id, message.sender_id)
+    for entry in message.repair_request[:ANSWERS_PER_SENDER] if s.config.repair_enabled else ():
+        _consider(s, entry.message_id, message.sender_id)
 
 
 def _consider(s: ChannelState, message_id: str, requested_by: str) -> None:
