@@ -1,0 +1,67 @@
+"""Which tests are run for a mutation, and in which order."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+
+class Suite(NamedTuple):
+    """The tests of a package: folders, then files that are run after them."""
+
+    package: str
+    tests: tuple[str, ...]
+    last: tuple[str, ...] = ()
+
+
+SUITES: Final = (
+    Suite("sdschat/sds", ("tests/sds", "tests/spec", "tests/vectors/test_filters.py"), ("tests/sim/test_seeds.py",)),
+    Suite("sdschat/mvds", ("tests/mvds", "tests/vectors/test_mvds.py")),
+    Suite("sdschat/catchup", ("tests/catchup", "tests/vectors/test_catchup.py")),
+    Suite("sdschat/wire", ("tests/wire", "tests/vectors")),
+    Suite("sdschat/store", ("tests/store", "tests/vectors/test_names.py")),
+)
+
+
+def suite_of(suites: Sequence[Suite], path: str) -> Suite:
+    return next(suite for suite in suites if path.startswith(f"{suite.package}/"))
+
+
+def files(root: Path, suite: Suite) -> list[str]:
+    """Every file of tests, by name."""
+    found: list[str] = []
+    for place in suite.tests:
+        whole = root / place
+        paths = sorted(whole.rglob("test_*.py")) if whole.is_dir() else [whole]
+        found += [path.relative_to(root).as_posix() for path in paths]
+    return [*dict.fromkeys(found), *suite.last]
+
+
+def ordered(paths: Sequence[str], seconds: Mapping[str, float], suite: Suite, mutated: str) -> list[str]:
+    """Those that are named like the module first, then the quick ones; those that are to be last stay so."""
+    words = _words(mutated)
+
+    def rank(path: str) -> tuple[bool, bool, float, str]:
+        return path in suite.last, not words & _words(path), seconds.get(path, 0.0), path
+
+    return sorted(paths, key=rank)
+
+
+def seconds_of(report: Path) -> dict[str, float]:
+    """How long each file of tests took, out of the report that pytest writes."""
+    found: dict[str, float] = {}
+    for case in ET.parse(report).iter("testcase"):
+        # The class name is that of the module, and perhaps of a class in it.
+        parts = case.get("classname", "").split(".")
+        end = next((at for at, part in enumerate(parts) if part.startswith("test_")), len(parts) - 1)
+        path = "/".join(parts[: end + 1]) + ".py"
+        found[path] = found.get(path, 0.0) + float(case.get("time", "0"))
+    return found
+
+
+def _words(path: str) -> set[str]:
+    """Of a file's name, without a plural's s: `test_ranges.py` is about `ranges.py` and `range.py`."""
+    return {word.rstrip("s") for word in re.split(r"[_.]", Path(path).name)} - {"test", "py", "and", "to", "", "of"}

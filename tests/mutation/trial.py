@@ -1,0 +1,116 @@
+"""One mutation and the tests, in a copy of the tree."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.mutation.draw import Mutation
+
+LIMIT: Final = 300.0  # seconds for all tests of one mutation
+_MEMORY: Final = 6 * 1024**3
+_NOT_COPIED: Final = shutil.ignore_patterns(
+    ".*", "__pycache__", "node_modules", "screenshots", "snapshots", "build", "dist", "*.egg-info"
+)
+_ENVIRONMENT: Final = {"SDSCHAT_SIM_SEEDS": "40", "PYTHONHASHSEED": "0"}
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
+
+class Outcome(NamedTuple):
+    result: str  # killed, survived, timed out
+    by: str  # the test that failed, where one did
+    seconds: float
+
+
+class Copy:
+    """A copy of the tree for one worker. `stop` from another thread ends what runs."""
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root = folder / "tree"
+        self._temporary = folder / "tmp"
+        shutil.copytree(root, self.root, ignore=_NOT_COPIED)
+        self._running: subprocess.Popen[str] | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+        self._changes = 0
+
+    def trial(self, mutation: Mutation, tests: Sequence[str], limit: float = LIMIT) -> Outcome:
+        path = self.root / mutation.path
+        source, kept = path.read_bytes(), path.stat()
+        path.write_bytes(mutation.of(source))
+        # Python tells changed code by size and date, in whole seconds: no two changes may have the same.
+        self._changes += 1
+        os.utime(path, (kept.st_mtime, kept.st_mtime + 10 * self._changes))
+        try:
+            return self.tests([*tests], limit)
+        finally:
+            path.write_bytes(source)
+            os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+
+    def tests(self, arguments: Sequence[str], limit: float = LIMIT) -> Outcome:
+        began = time.monotonic()
+        self._clean()
+        command = [
+            sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "--timeout=60", "-p", "no:cacheprovider",
+            "-p", "no:xdist", "--hypothesis-seed=0", *arguments,
+        ]  # fmt: skip
+        output = self._run(command, limit)
+        seconds = time.monotonic() - began
+        if output is None:
+            return Outcome("timed out", "", seconds)
+        code, text = output
+        if code == 0:
+            return Outcome("survived", "", seconds)
+        failed = _FAILED.search(text)
+        return Outcome("killed", failed[1] if failed else f"pytest ended with {code}", seconds)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            if self._running is not None:
+                _kill(self._running)
+
+    def _run(self, command: Sequence[str], limit: float) -> tuple[int, str] | None:
+        environment = os.environ | _ENVIRONMENT | {"PYTHONPATH": str(self.root), "TMPDIR": str(self._temporary)}
+        with self._lock:
+            if self._stopped:
+                raise KeyboardInterrupt
+            running = self._running = subprocess.Popen(
+                command, cwd=self.root, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+            )  # fmt: skip
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(running.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        try:
+            text, _ = running.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _kill(running)  # also what the tests have left behind
+            running.communicate()
+            self._running = None
+        if self._stopped:
+            raise KeyboardInterrupt
+        return running.returncode, text
+
+    def _clean(self) -> None:
+        """What tests remember would make the next ones others."""
+        for folder in (self.root / ".hypothesis", self._temporary):
+            shutil.rmtree(folder, ignore_errors=True)
+        self._temporary.mkdir()
+
+
+def _kill(running: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(running.pid, signal.SIGKILL)

@@ -1,0 +1,78 @@
+"""The trials of a run, several at a time, each worker with a copy of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from queue import SimpleQueue
+
+from tests.mutation import suites
+from tests.mutation.draw import Mutation
+from tests.mutation.suites import Suite
+from tests.mutation.trial import LIMIT, Copy, Outcome
+
+Told = Callable[[Mutation, Outcome], None]
+
+
+class Unsound(Exception):
+    """The tests fail without any mutation."""
+
+
+def run(
+    root: Path, chosen: Sequence[Suite], todo: Sequence[Mutation], jobs: int, told: Told, say: Callable[[str], None]
+) -> None:
+    """Try each mutation, and tell what came of it. Nothing is left behind, whatever ends it."""
+    with tempfile.TemporaryDirectory(prefix="sdschat-mutation-") as folder:
+        copies = [Copy(root, Path(folder) / str(number)) for number in range(max(1, min(jobs, len(todo))))]
+        try:
+            with ThreadPoolExecutor(len(copies)) as pool:
+                try:
+                    _try_all(pool, copies, chosen, todo, told, say)
+                except BaseException:
+                    for one in copies:
+                        one.stop()
+                    pool.shutdown(cancel_futures=True)
+                    raise
+        finally:
+            for one in copies:
+                one.stop()
+
+
+def _try_all(
+    pool: ThreadPoolExecutor, copies: Sequence[Copy], chosen: Sequence[Suite], todo: Sequence[Mutation], told: Told,
+    say: Callable[[str], None],
+) -> None:  # fmt: skip
+    needed = [suite for suite in chosen if any(suites.suite_of(chosen, one.path) == suite for one in todo)]
+    seconds: dict[str, float] = {}
+    for suite in needed:
+        say(f"{suite.package}: its tests without a mutation")
+        seconds |= _sound(copies[0], suite)
+    free: SimpleQueue[Copy] = SimpleQueue()
+    for one in copies:
+        free.put(one)
+
+    def attempt(mutation: Mutation) -> Outcome:
+        copy = free.get()
+        try:
+            suite = suites.suite_of(chosen, mutation.path)
+            paths = suites.files(copy.root, suite)
+            return copy.trial(mutation, suites.ordered(paths, seconds, suite, mutation.path))
+        finally:
+            free.put(copy)
+
+    waiting: dict[Future[Outcome], Mutation] = {pool.submit(attempt, mutation): mutation for mutation in todo}
+    while waiting:
+        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            told(waiting.pop(future), future.result())
+
+
+def _sound(copy: Copy, suite: Suite) -> dict[str, float]:
+    """How long each file of tests takes. Raises Unsound where one fails as the code is."""
+    report = copy.root / "report.xml"
+    outcome = copy.tests([*suites.files(copy.root, suite), f"--junitxml={report}"], 4 * LIMIT)
+    if outcome.result != "survived":
+        raise Unsound(f"{suite.package}: {outcome.by or 'its tests'} fails, or ends too late, without any mutation")
+    return suites.seconds_of(report)
