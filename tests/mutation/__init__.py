@@ -1,1 +1,1 @@
-"""Small mistakes put into the code one at a time, to see which of them no test notices: `python -m tests.mutation`."""
+"""Small mistakes put into the code one at a time: which of them does no test notice? `python -m tests.mutation`."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tests.mutation.variants import Variant, variants
 
-# Of no consequence to what the program does, or not to be told from it: sizes of caches, types, what an error says.
+# Without consequence for the program: types and the text of errors. Decorators, with sizes of caches, are left out too.
 _LEFT_OUT: Final = (ast.JoinedStr, ast.Raise, ast.Assert)
 _TYPING: Final = ("cast", "TypeVar", "NewType")
 

@@ -1,4 +1,4 @@
-"""What came of each mutation, a line each, so that a run can go on where it stopped."""
+"""The outcome of each mutation, a line each, so that a run can go on where it stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.mutation.trial import Outcome
 
 
 class Record:
-    """Of one run. Raises OSError where the file cannot be read or written."""
+    """The outcomes of one run. Raises OSError where the file cannot be read or written."""
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,5 +32,5 @@ class Record:
 
 
 def name_of(mutation: Mutation, source: bytes) -> str:
-    """Of this mutation of this text: what is known of it holds as long as the file is the same."""
+    """A name for this mutation of this text: an outcome holds as long as the file is the same."""
     return hashlib.sha256(mutation.path.encode() + b"\0" + mutation.of(source)).hexdigest()[:32]

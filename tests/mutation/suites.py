@@ -1,4 +1,4 @@
-"""Which tests are run for a mutation, and in which order."""
+"""The tests that are run for a mutation, and their order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ordered(paths: Sequence[str], seconds: Mapping[str, float], suite: Suite, mu
 
 
 def seconds_of(report: Path) -> dict[str, float]:
-    """How long each file of tests took, out of the report that pytest writes."""
+    """The time that each file of tests took, out of the report that pytest writes."""
     found: dict[str, float] = {}
     for case in ET.parse(report).iter("testcase"):
         # The class name is that of the module, and perhaps of a class in it.
@@ -63,5 +63,5 @@ def seconds_of(report: Path) -> dict[str, float]:
 
 
 def _words(path: str) -> set[str]:
-    """Of a file's name, without a plural's s: `test_ranges.py` is about `ranges.py` and `range.py`."""
+    """The words of a file's name, without a plural's s: `test_ranges.py` is about `ranges.py` and `range.py`."""
     return {word.rstrip("s") for word in re.split(r"[_.]", Path(path).name)} - {"test", "py", "and", "to", "", "of"}

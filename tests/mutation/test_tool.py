@@ -23,7 +23,7 @@ CODE = '''"""Bounds."""
 
 
 def within(value: int, low: int, high: int) -> bool:
-    """Whether it is."""
+    """Tell if it is."""
     return low <= value and value < high
 '''
 TESTS = """from toy.bounds.within import within

@@ -105,7 +105,7 @@ class Copy:
         return running.returncode, text
 
     def _clean(self) -> None:
-        """What tests remember would make the next ones others."""
+        """Forget what tests remember: it would make the next ones others."""
         for folder in (self.root / ".hypothesis", self._temporary):
             shutil.rmtree(folder, ignore_errors=True)
         self._temporary.mkdir()

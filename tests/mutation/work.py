@@ -23,7 +23,7 @@ class Unsound(Exception):
 def run(
     root: Path, chosen: Sequence[Suite], todo: Sequence[Mutation], jobs: int, told: Told, say: Callable[[str], None]
 ) -> None:
-    """Try each mutation, and tell what came of it. Nothing is left behind, whatever ends it."""
+    """Try each mutation, and tell its outcome. Nothing is left behind, whatever ends it."""
     with tempfile.TemporaryDirectory(prefix="sdschat-mutation-") as folder:
         copies = [Copy(root, Path(folder) / str(number)) for number in range(max(1, min(jobs, len(todo))))]
         try:
@@ -70,7 +70,7 @@ def _try_all(
 
 
 def _sound(copy: Copy, suite: Suite) -> dict[str, float]:
-    """How long each file of tests takes. Raises Unsound where one fails as the code is."""
+    """The time that each file of tests takes. Raises Unsound where one fails as the code is."""
     report = copy.root / "report.xml"
     outcome = copy.tests([*suites.files(copy.root, suite), f"--junitxml={report}"], 4 * LIMIT)
     if outcome.result != "survived":

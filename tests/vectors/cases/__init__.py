@@ -1,1 +1,1 @@
-"""What the files of vectors hold: values, and the bytes that the plain code makes of them."""
+"""The contents of the files of vectors: values, and the bytes that the plain code makes of them."""

@@ -1,4 +1,4 @@
-"""What is signed, and the formats that bear a signature: chat content, presence, direct messages, Store letters."""
+"""The bytes that are signed, and what bears a signature: content, presence, direct messages, Store letters."""
 
 from __future__ import annotations
 
