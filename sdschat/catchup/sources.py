@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from sdschat.catchup.rests import Rests
+from sdschat.catchup.rests import REST_LONGEST, REST_OF_PEERS, Rests
 from sdschat.catchup.values import Key
 
 # Who comes when we are here asks first: that shows what both lack, and after it equal logs cost next to nothing.
@@ -82,7 +82,8 @@ class Sources:
         self.reach = low if self.reach is None else min(low, self.reach)
 
     def failed(self, name: str, mono: int, rest: int = 0) -> None:
-        self._rests.failed(name, mono, rest)
+        source = self._present.get(name)
+        self._rests.failed(name, mono, rest, REST_LONGEST if source is not None and source.store else REST_OF_PEERS)
 
     def gave(self, name: str) -> None:
         self._rests.forget(name)

@@ -40,6 +40,11 @@ SETTLE: Final = 300  # milliseconds after connecting, in which presences come in
 # comparing equal logs costs a packet each way.
 ABSENCE: Final = 5_000
 NUDGED_AGAIN: Final = 30_000
+# Own messages without acknowledgement: what is beyond them filters and mentions settle only slowly, and until then it is
+# all sent again. A comparison proves in a few packets who has it, be it a participant or a Store.
+BACKLOG: Final = 512
+BACKLOG_FIRST: Final = 2_000  # milliseconds until such a comparison; the newest messages are on their way until then
+BACKLOG_AGAIN: Final = 10_000
 TELL_EVERY: Final = 250
 _GROUP_TAG: Final = b"sdschat/history/v1\0"
 
@@ -70,6 +75,7 @@ class CatchUp:
         self._connected_at = 0  # by the wall clock
         self._away_since: int | None = -ABSENCE  # None: we are here
         self._nudged_at = -NUDGED_AGAIN
+        self._backlog_at = 0  # no comparison for the sake of acknowledgements before this time
         self._told: Progress | None = None
         self._told_at = 0
         log = ChannelLog(profile.store, room.name)
@@ -165,6 +171,7 @@ class CatchUp:
 
     def take(self, now: Now) -> tuple[list[Post], list[CatchingUp], Kept | None]:
         """What is to be sent, told and saved."""
+        self._compare_backlog(now)
         posts, self.exchange.posts = self.exchange.posts, []
         kept = self._kept if self._kept != self._saved else None
         self._saved = self._kept
@@ -218,6 +225,14 @@ class CatchUp:
         if self.seeker.state is State.DONE and self.seeker.begun and self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
             self._room.channel.lower_horizon(now, max(self._kept.since, self.seeker.reach.lamport))
+
+    def _compare_backlog(self, now: Now) -> None:
+        """Begin a comparison soon if much of our own is not acknowledged and there is somebody to compare with."""
+        if len(self._room.channel.state.outgoing.open) <= BACKLOG or not self._asks or self._away_since is not None:
+            return
+        if self._begin_at is None and self.seeker.begun and not self.seeker.active and self._room.presence.online:
+            self._begin_at = max(now.mono + BACKLOG_FIRST, self._backlog_at)
+            self._backlog_at = self._begin_at + BACKLOG_AGAIN
 
     def _tell(self, now: Now) -> list[CatchingUp]:
         progress = self.seeker.progress()

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sdschat.catchup.memory import MemoryLog
 from sdschat.node.part import Post
 from sdschat.node.presence import STORE
+from sdschat.node.store_standing import Standing
 from sdschat.sds.channel import Channel
 from sdschat.sds.ids import content_id
 from sdschat.sds.rows import Append
@@ -39,7 +40,7 @@ class _Side:
         plan = SimpleNamespace(name=name)
         self.node = SimpleNamespace(channel=channel, store=self.disk, boots=1, plan=plan, now=lambda _: world.now())
         self.keys = self.disk.index.keys
-        self.booth = Booth(self, self.person, Shelf(self) if store else None)  # type: ignore[arg-type]
+        self.booth = Booth(self, self.person, Standing(), Shelf(self) if store else None)  # type: ignore[arg-type]
 
     @property
     def channel(self) -> Channel:

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections import Counter
 from pathlib import Path
+from typing import IO
 
 from sdschat.catchup.values import Frame, Refused
 from sdschat.mvds.values import Refusal
@@ -98,10 +99,12 @@ def processor_time(process: subprocess.Popen[bytes]) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def start(home: Path, name: str, *more: str) -> subprocess.Popen[bytes]:
+def start(
+    home: Path, name: str, *more: str, out: int | IO[bytes] = subprocess.DEVNULL, into: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
     arguments = command("pipe", CHANNEL, "--name", name, "--linger", "forever", *more)
     return subprocess.Popen(
-        arguments, cwd=home, env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        arguments, cwd=home, env=environment(home), stdin=into, stdout=out,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
 

@@ -1,0 +1,45 @@
+"""Who wrote much more than filters and mentions acknowledge compares with somebody, and need not send it again."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from sdschat.node.facts import MessageDelivered
+from sdschat.sds.events import MessageResent
+from tests.node.catching import caught_up, start
+from tests.node.worlds import PATIENCE, Member, world
+
+# Sync messages come too late to acknowledge anything within this test.
+SLOW = {
+    "sds__sync_interval": 600_000,
+    "sds__resend_unacked": 30_000,
+    "sds__resend_possibly_acked": 30_000,
+    "sds__resend_max": 60_000,
+}
+COUNT = 1500
+
+
+async def _until_settled(member: Member, most: int) -> None:
+    state = member.node.rooms["lobby"].channel.state
+    async with asyncio.timeout(PATIENCE):
+        while len(state.outgoing.open) > most:
+            await asyncio.sleep(0.05)
+
+
+def test_a_long_feed_is_acknowledged_by_a_comparison_with_a_store(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            store = start(w, "store", store=True, **SLOW)
+            ann = start(w, "ann", **SLOW)
+            for member in (ann, store):
+                await caught_up(member)
+            for number in range(COUNT):
+                ann.node.send("lobby", f"number {number}")
+                if not number % 50:
+                    await asyncio.sleep(0)
+            await store.until(MessageDelivered, lambda told: told.said.opened.text == f"number {COUNT - 1}")
+            await _until_settled(ann, 0)
+            assert ann.of(MessageResent) == []
+
+    asyncio.run(story())
