@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from sdschat.mvds import limits
 from sdschat.mvds.config import Config
 from sdschat.mvds.dag import Heads, Waiting
+from sdschat.mvds.declined import Declined
 from sdschat.mvds.epochs import Backoff, EpochClock
 from sdschat.mvds.events import Event, Rejected
 from sdschat.mvds.peers import START, Peer
@@ -32,6 +33,7 @@ class Core:
         "backoff",
         "clock",
         "config",
+        "declined",
         "ephemeral_seen",
         "epoch",
         "events",
@@ -57,6 +59,7 @@ class Core:
         self.peers: dict[str, Peer] = {}
         self.groups: dict[bytes, GroupRow] = {}
         self.waiting = Waiting()
+        self.declined = Declined()
         self.heads = Heads()
         self.requested: defaultdict[bytes, set[str]] = defaultdict(set)  # message -> peers with a REQUEST record
         self.fresh: dict[bytes, Message] = {}  # kept, but not yet handed over to be written
@@ -105,6 +108,7 @@ class Core:
         record = peer.remove(message_id)
         if record is None:
             return
+        peer.expect_no_more(message_id)
         self._forget_request(message_id, peer.name)
         self.journal.drop(record)
 

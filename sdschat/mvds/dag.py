@@ -5,13 +5,18 @@ Pure bookkeeping. Whoever uses it writes the rows and tells the world.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
 from sdschat.mvds import limits
 from sdschat.mvds.rows import Head, WaitingRow
 from sdschat.mvds.values import Message
+
+
+def memory_cost(message: Message) -> int:
+    """Bytes that a message takes up while it waits."""
+    return limits.WAITING_ROW_BYTES + limits.WAITING_PARENT_BYTES * len(message.parents) + len(message.body)
 
 
 def _age(row: WaitingRow) -> tuple[int, bytes]:
@@ -21,24 +26,19 @@ def _age(row: WaitingRow) -> tuple[int, bytes]:
 class Waiting:
     """Messages that wait for parents, and which parent each waits for."""
 
-    __slots__ = ("_bytes", "_children", "_count", "_due", "rows", "total_bytes")
+    __slots__ = ("_bytes", "_children", "_due", "_total", "rows")
 
     def __init__(self) -> None:
         self.rows: dict[bytes, WaitingRow] = {}
         self._children: defaultdict[bytes, set[bytes]] = defaultdict(set)
         self._due: list[tuple[int, bytes]] = []
-        self._count: defaultdict[str, int] = defaultdict(int)
-        self._bytes: defaultdict[str, int] = defaultdict(int)
-        self.total_bytes = 0
+        self._bytes: Counter[str] = Counter()
+        self._total = 0
 
-    def room_for(self, peer: str, size: int) -> bool:
-        """Overflow hurts the peer that causes it: the total is only reached by many of them together."""
-        return (
-            self._count[peer] < limits.WAITING_PER_PEER
-            and self._bytes[peer] + size <= limits.WAITING_BYTES_PER_PEER
-            and len(self.rows) < limits.WAITING_TOTAL
-            and self.total_bytes + size <= limits.WAITING_BYTES_TOTAL
-        )
+    def room(self, peer: str) -> int:
+        """Bytes that are left for messages of a peer. Overflow hurts the peer that causes it: the total is only
+        reached by many of them together."""
+        return min(limits.WAITING_BYTES_PER_PEER - self._bytes[peer], limits.WAITING_BYTES_TOTAL - self._total)
 
     def add(self, row: WaitingRow) -> None:
         self.rows[row.message_id] = row
@@ -58,12 +58,15 @@ class Waiting:
         return row
 
     def _account(self, row: WaitingRow, sign: int) -> None:
-        size = sign * len(row.message.body)
-        self._count[row.peer] += sign
+        size = sign * memory_cost(row.message)
         self._bytes[row.peer] += size
-        self.total_bytes += size
-        if not self._count[row.peer]:
-            del self._count[row.peer], self._bytes[row.peer]
+        self._total += size
+        if not self._bytes[row.peer]:
+            del self._bytes[row.peer]
+
+    def of(self, parent: bytes) -> list[WaitingRow]:
+        """The messages that wait for this one, oldest first."""
+        return sorted((self.rows[one] for one in self._children.get(parent, ())), key=_age)
 
     def wanted(self, parent: bytes) -> bool:
         """Whether a message waits for this one."""
@@ -72,7 +75,7 @@ class Waiting:
     def settle(self, parent: bytes, *, lost: bool) -> list[WaitingRow]:
         """A parent came, or was given up: its children as they are now, oldest first. The caller writes them."""
         changed = []
-        for child in sorted((self.rows[one] for one in self._children.get(parent, ())), key=_age):
+        for child in self.of(parent):
             self.remove(child.message_id)
             missing = tuple(one for one in child.missing if one != parent)
             row = child._replace(missing=missing, gap=(*child.gap, parent) if lost else child.gap)

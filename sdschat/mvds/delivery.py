@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
+from sdschat.mvds.asking import to_be_asked, wait_anew
 from sdschat.mvds.core import Core
-from sdschat.mvds.dag import Release
+from sdschat.mvds.dag import Release, memory_cost
 from sdschat.mvds.events import Delivered, ParentsLost, ParentsMissing
 from sdschat.mvds.peers import Peer
 from sdschat.mvds.rows import MessageRow, RecordRow, RecordType, WaitingRow
@@ -17,14 +19,17 @@ def process_message(core: Core, peer: Peer, mid: bytes, message: Message) -> boo
 
     "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the messages
     straight away for eventual consistency." One that is buffered counts as received and processed: it is on disk, and
-    nothing that happens later takes it away.
+    nothing that happens later takes it away. One for which there is no room is not acknowledged, for an ACK says that
+    it is held. A message that names itself as its parent names nothing before it by that.
     """
-    missing = tuple(parent for parent in dict.fromkeys(message.parents) if not core.released(parent))
+    parents = dict.fromkeys(parent for parent in message.parents if parent != mid)
+    missing = tuple(parent for parent in parents if not core.released(parent))
     if not missing or core.config.ordering == "eventual":
         release(core, WaitingRow(mid, message, peer.name, (), missing, 0))
         return True
-    if not core.waiting.room_for(peer.name, len(message.body)):
+    if memory_cost(message) > core.waiting.room(peer.name):
         core.refuse(Reason.BUFFER_QUOTA)
+        core.declined.add(peer.name, mid, message.timestamp, missing)
         return False
     lost_after = core.config.epochs(core.config.lost_after)
     core.set_waiting(WaitingRow(mid, message, peer.name, missing, (), core.epoch + lost_after if lost_after else 0))
@@ -53,6 +58,8 @@ def _hand_over(core: Core, free: Release, row: WaitingRow) -> None:
 def _settle(core: Core, free: Release, parent: bytes, *, lost: bool) -> None:
     for still in free.add(core.waiting.settle(parent, lost=lost)):
         core.journal.put(still)
+    for name, timestamp, child in core.declined.settle(parent):
+        core.peers[name].ask_first(timestamp, child)
 
 
 def deliver(core: Core, mid: bytes, message: Message, peer: str, gap: tuple[bytes, ...]) -> None:
@@ -76,24 +83,40 @@ def _forward(core: Core, mid: bytes, message: Message, source: str) -> None:
 def give_up_parents(core: Core) -> None:
     """Hand over what has waited too long, with a gap: a parent that nobody has must not hold back a message for ever.
 
-    Parents that are neither here nor waiting are lost to all that wait for them. A message whose parents all wait
+    Parents that nobody was asked for yet, for want of room, are not given up. Those that are neither here nor waiting
+    are lost to all that wait for them. A message whose parents all wait
     themselves goes on with them, unless they are overdue too: then they wait for each other, and the oldest goes first.
     """
     overdue = core.waiting.overdue(core.epoch)
-    absent = [p for row in overdue for p in row.missing if p not in core.waiting.rows]
+    for row in overdue:
+        if any(to_be_asked(core, row, parent) for parent in row.missing if parent not in core.waiting.rows):
+            wait_anew(core, row)
+    absent = [p for row in _still_overdue(core, overdue) for p in row.missing if p not in core.waiting.rows]
     lose_parents(core, dict.fromkeys(absent))
+    _wait_with_parents(core, overdue)
     for late in overdue:
-        row = core.waiting.rows.get(late.message_id)
-        if row is None:
-            continue
-        parents = [core.waiting.rows[p].give_up_epoch for p in row.missing]
-        later = max(parents, default=0)
-        core.waiting.remove(row.message_id)
-        if later > core.epoch:
-            core.set_waiting(row._replace(give_up_epoch=later))
-        else:
+        for row in _still_overdue(core, (late,)):
+            core.waiting.remove(row.message_id)
             core.journal.drop(row)
             release(core, row._replace(missing=(), gap=(*row.gap, *row.missing)))
+
+
+def _still_overdue(core: Core, rows: Iterable[WaitingRow]) -> list[WaitingRow]:
+    """The rows that wait and are late, as they are now."""
+    now = (core.waiting.rows.get(row.message_id) for row in rows)
+    return [row for row in now if row is not None and row.give_up_epoch <= core.epoch]
+
+
+def _wait_with_parents(core: Core, overdue: Iterable[WaitingRow]) -> None:
+    """Have what is late wait as long as its parents do, and what waits for that likewise, in whatever order."""
+    left = deque(overdue)
+    while left:
+        for row in _still_overdue(core, (left.popleft(),)):
+            epoch = max((core.waiting.rows[parent].give_up_epoch for parent in row.missing), default=0)
+            if epoch > core.epoch:
+                core.waiting.remove(row.message_id)
+                core.set_waiting(row._replace(give_up_epoch=epoch))
+                left.extend(core.waiting.of(row.message_id))
 
 
 def lose_parents(core: Core, parents: Iterable[bytes]) -> None:

@@ -65,7 +65,7 @@ class Backoff:
     def plain(self, attempt: int) -> int:
         """The delay after the `attempt`-th sending, without jitter."""
         if attempt <= len(self._first):
-            return self._first[attempt - 1]
+            return self._first[max(0, attempt - 1)]
         return self._later[(attempt - 1 - len(self._first)) % len(self._later)]
 
     def delay(self, record: RecordRow) -> int:

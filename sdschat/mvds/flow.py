@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.mvds.asking import PROMPT, ask, may_ask
 from sdschat.mvds.core import Core
 from sdschat.mvds.events import BroughtForward, Expired, PayloadSent, RecordDropped
 from sdschat.mvds.packing import ID_COST, Packer, message_cost
@@ -20,7 +21,7 @@ def wake_epoch(core: Core, peer: Peer) -> int | None:
     if peer.row.cursor is not None:
         wanted.append(peer.row.forwarded_epoch + core.config.epochs(core.config.presence_interval))
     free = peer.row.last_epoch + 1
-    if peer.acks or peer.ephemeral:
+    if peer.acks or peer.ephemeral or may_ask(core, peer):
         wanted.append(free)
     due = peer.next_epoch()
     if due is not None:
@@ -31,6 +32,7 @@ def wake_epoch(core: Core, peer: Peer) -> int | None:
 def advance_peer(core: Core, peer: Peer) -> None:
     """Do for a peer what its time has come for."""
     reset_send_epochs(core, peer)
+    ask(core, peer)
     if peer.row.last_epoch < core.epoch:
         send_payload(core, peer)
 
@@ -133,6 +135,8 @@ def retransmit(core: Core, peer: Peer, record: RecordRow) -> None:
     reckoned from the current epoch and not from the old one, which could be long ago."""
     sent = record._replace(send_count=record.send_count + 1, attempt=record.attempt + 1)
     core.set_record(peer, sent._replace(send_epoch=core.epoch + core.backoff.delay(sent)))
+    if sent.attempt >= PROMPT:
+        peer.expect_no_more(sent.message_id)
 
 
 def expire(core: Core, peer: Peer, record: RecordRow) -> None:

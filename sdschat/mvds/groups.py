@@ -18,6 +18,7 @@ def set_members(core: Core, group: bytes, members: Iterable[str]) -> None:
         return
     core.groups[group] = row
     core.journal.put(row)
+    core.declined.groups_changed()
     for name in row.members:
         peer = core.peers.get(name) or _add_peer(core, name)
         peer.groups.add(group)
@@ -58,4 +59,5 @@ def _part(core: Core, peer: Peer, group: bytes) -> None:
     peer.ephemeral = [message for message in peer.ephemeral if message.group_id != group]
     if not peer.groups:
         core.journal.drop(peer.row)
+        core.declined.drop_peer(peer.name)
         del core.peers[peer.name]

@@ -6,11 +6,20 @@ from collections import Counter
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
 
-from sdschat.mvds.limits import ACKS_PER_PEER, EPHEMERAL_PER_PEER, OFFER_WINDOW
+from sdschat.mvds.limits import (
+    ACKS_PER_PEER,
+    EPHEMERAL_PER_PEER,
+    KIB,
+    OFFER_WINDOW,
+    OFFERS_PER_PEER,
+    PARENTS_PER_PEER,
+)
 from sdschat.mvds.rows import PeerRow, RecordRow, RecordType
 from sdschat.mvds.values import Message
 
 START = (-(2**63), b"")  # a cursor before every record
+_UNKNOWN_COST = 64 * KIB  # of a message of a peer that sent none yet: few are asked for until it is known
+_LATELY = 16  # messages after which most of what was before is forgotten
 
 
 class Lane(IntEnum):
@@ -39,7 +48,23 @@ class Peer:
     skipped when it comes up.
     """
 
-    __slots__ = ("_heaps", "acks", "counts", "ephemeral", "expired", "groups", "live", "records", "row")
+    __slots__ = (
+        "_heaps",
+        "_queue",
+        "acks",
+        "chased",
+        "counts",
+        "ephemeral",
+        "expected",
+        "expired",
+        "first",
+        "groups",
+        "live",
+        "offered",
+        "records",
+        "row",
+        "usual_cost",
+    )
 
     def __init__(self, row: PeerRow) -> None:
         self.row = row
@@ -50,6 +75,12 @@ class Peer:
         self.acks: dict[bytes, None] = {}  # for the next payload, then forgotten: never retransmitted
         self.ephemeral: list[Message] = []  # for the next payload, likewise
         self.live: Counter[Lane] = Counter()  # records that have not expired
+        self.offered: dict[bytes, None] = {}  # not asked for yet; only in memory, for offers are repeated
+        self.first: set[bytes] = set()  # to be asked for before that: parents, those of the oldest message first
+        self.expected: set[bytes] = set()  # asked for lately, so that it may come any time
+        self.chased: set[bytes] = set()  # of that, what was in `first`
+        self.usual_cost = _UNKNOWN_COST  # of its messages, lately
+        self._queue: list[tuple[int, bytes]] = []  # heap of `first`
         self._heaps: dict[Lane, list[tuple[int, int, bytes]]] = {lane: [] for lane in Lane}
 
     @property
@@ -103,7 +134,8 @@ class Peer:
     @property
     def idle(self) -> bool:
         """Nothing waits for it."""
-        return not self.records and not self.acks and not self.ephemeral and self.row.cursor is None
+        waits = self.records or self.acks or self.ephemeral or self.offered or self.first
+        return not waits and self.row.cursor is None
 
     def next_epoch(self) -> int | None:
         """The least Send Epoch of all records that can go."""
@@ -119,6 +151,40 @@ class Peer:
     def add_ack(self, message_id: bytes) -> None:
         if len(self.acks) < ACKS_PER_PEER:
             self.acks[message_id] = None
+
+    def remember_offer(self, message_id: bytes) -> bool:
+        """False if too many wait already."""
+        if message_id not in self.offered and len(self.offered) >= OFFERS_PER_PEER:
+            return False
+        self.offered[message_id] = None
+        return True
+
+    def ask_first(self, timestamp: int, message_id: bytes) -> bool:
+        """Have a message asked for before others; `timestamp` is that of what waits for it. False if too many are."""
+        if message_id not in self.first:
+            if len(self.first) >= PARENTS_PER_PEER:
+                return False
+            self.first.add(message_id)
+            heappush(self._queue, (timestamp, message_id))
+        return True
+
+    def next_first(self) -> bytes:
+        message_id = heappop(self._queue)[1]
+        self.first.discard(message_id)
+        return message_id
+
+    def expect(self, message_id: bytes, *, chased: bool = False) -> None:
+        self.expected.add(message_id)
+        if chased:
+            self.chased.add(message_id)
+
+    def expect_no_more(self, message_id: bytes) -> None:
+        self.expected.discard(message_id)
+        self.chased.discard(message_id)
+
+    def note_cost(self, cost: int) -> None:
+        """A message of so many bytes came."""
+        self.usual_cost += (cost - self.usual_cost) // _LATELY
 
     def add_ephemeral(self, message: Message) -> None:
         if len(self.ephemeral) < EPHEMERAL_PER_PEER:

@@ -1,8 +1,10 @@
 """From an engine to its rows and back. Nothing that decides what an engine does is anywhere else, except what by its
-nature must not outlive a stop: acknowledgements on their way and ephemeral messages."""
+nature must not outlive a stop (acknowledgements on their way, ephemeral messages), and what a peer repeats: offers that
+there was no room to take up, messages that were refused, and their usual size."""
 
 from __future__ import annotations
 
+from sdschat.mvds.asking import PROMPT, ask_for_parents
 from sdschat.mvds.core import Core
 from sdschat.mvds.peers import Peer
 from sdschat.mvds.rows import AheadRow, HeadsRow, RecordType, Snapshot
@@ -37,9 +39,14 @@ def load_snapshot(core: Core, snapshot: Snapshot) -> None:
         core.peers[record.peer].set(record._replace(send_epoch=min(record.send_epoch, latest)))
         if record.type is RecordType.REQUEST:
             core.requested[record.message_id].add(record.peer)
+            if record.attempt < PROMPT:
+                core.peers[record.peer].expect(record.message_id)
     for heads in snapshot.heads:
         core.heads.of[heads.group_id] = dict(heads.heads)
     core.heads.ahead.update(row.message_id for row in snapshot.ahead)
     longest = core.config.epochs(core.config.lost_after)
     for waiting in snapshot.waiting:
         core.waiting.add(waiting._replace(give_up_epoch=min(waiting.give_up_epoch, core.epoch + longest)))
+    for waiting in snapshot.waiting:
+        if waiting.peer in core.peers:
+            ask_for_parents(core, core.peers[waiting.peer], waiting.message.timestamp, waiting.missing)

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.mvds import limits
+from sdschat.mvds.asking import ask, ask_for_parents
 from sdschat.mvds.core import Core
+from sdschat.mvds.dag import memory_cost
 from sdschat.mvds.delivery import process_message
 from sdschat.mvds.events import Acknowledged, DuplicateReceived, EphemeralReceived
 from sdschat.mvds.ids import message_id
@@ -16,10 +18,12 @@ from sdschat.mvds.peers import Peer
 from sdschat.mvds.rows import RecordRow, RecordType
 from sdschat.mvds.values import Message, Mode, Payload, Reason
 
+_AGAIN = 3  # the step of the back-off at which a record is that the peer asks for, or offers, again
 
-def new_record(core: Core, peer: Peer, mid: bytes, kind: RecordType, message: Message | None) -> RecordRow:
+
+def new_record(core: Core, peer: Peer, mid: bytes, kind: RecordType, message: Message) -> RecordRow:
     """A record that goes into the next payload and stays in `state` until it is answered (spec: State)."""
-    group, timestamp = (message.group_id, message.timestamp) if message is not None else (b"", 0)
+    group, timestamp = message.group_id, message.timestamp
     return RecordRow(peer.name, mid, group, kind, timestamp, send_count=0, attempt=0, send_epoch=core.epoch)
 
 
@@ -27,6 +31,19 @@ def bring_forward(core: Core, peer: Peer, record: RecordRow) -> None:
     """Have a record sent in the next payload, and its back-off and expiry begin anew: the peer showed itself."""
     epoch = min(record.send_epoch, core.epoch)
     core.set_record(peer, record._replace(attempt=0, send_epoch=epoch, expired=False))
+
+
+def hasten(core: Core, peer: Peer, record: RecordRow) -> None:
+    """The peer repeats the OFFER of what was requested, or the REQUEST of what was sent: the record does not rest for
+    long. What was sent just now stays as it is, for it may be on its way, and the peer may repeat itself every epoch.
+    """
+    if not record.attempt:
+        return
+    sent = min(core.epoch, record.send_epoch - core.backoff.delay(record))
+    most = min(_AGAIN, core.config.expire_after - 1) if core.config.expire_after else _AGAIN
+    again = record._replace(attempt=min(record.attempt, most), expired=False)
+    epoch = min(record.send_epoch, sent + core.backoff.delay(again))
+    core.set_record(peer, again._replace(send_epoch=epoch))
 
 
 def send_message(core: Core, peer: Peer, mid: bytes, message: Message, mode: Mode) -> None:
@@ -52,6 +69,7 @@ def receive_payload(core: Core, peer: Peer, payload: Payload) -> None:
     for message in payload.messages:
         receive_message(core, peer, message)
     receive_offers(core, peer, payload.offers)
+    ask(core, peer)
     receive_requests(core, peer, payload.requests)
 
 
@@ -76,8 +94,9 @@ def settle(core: Core, peer: Peer, mid: bytes) -> None:
 def receive_offers(core: Core, peer: Peer, ids: Iterable[bytes]) -> None:
     """Spec: "When a node receives an OFFER, a REQUEST is added to the next payload and state for the given peer."
 
-    What is already here is acknowledged instead, or the offer would be repeated until it expires. An offer does not
-    tell its group; where we know it, from the message itself, the peer must be in it.
+    So it is once there is room for the message; see `asking`. What is already here is acknowledged instead, or the
+    offer would be repeated until it expires; what could not be taken is not asked for again. An offer does not tell
+    its group; where we know it, from the message itself, the peer must be in it.
     """
     for mid in dict.fromkeys(ids):
         present = core.find(mid)
@@ -87,21 +106,10 @@ def receive_offers(core: Core, peer: Peer, ids: Iterable[bytes]) -> None:
                 peer.add_ack(mid)
             else:
                 core.refuse(Reason.NOT_IN_GROUP, "offer")
-        elif not request(core, peer, mid):
+        elif (record := peer.records.get(mid)) is not None:
+            hasten(core, peer, record)
+        elif not core.declined.holds(peer.name, mid) and not peer.remember_offer(mid):
             core.refuse(Reason.REQUEST_QUOTA)
-
-
-def request(core: Core, peer: Peer, mid: bytes) -> bool:
-    """Add a REQUEST for a message that is not here, or bring the one there is forward: the offer was repeated, so the
-    last one was lost. False if too many are open with this peer."""
-    record = peer.records.get(mid)
-    if record is not None:
-        bring_forward(core, peer, record)
-        return True
-    if peer.counts[RecordType.REQUEST] >= limits.REQUESTS_PER_PEER:
-        return False
-    core.set_record(peer, new_record(core, peer, mid, RecordType.REQUEST, None))
-    return True
 
 
 def receive_requests(core: Core, peer: Peer, ids: Iterable[bytes]) -> None:
@@ -114,7 +122,7 @@ def receive_requests(core: Core, peer: Peer, ids: Iterable[bytes]) -> None:
     for mid in dict.fromkeys(ids):
         record = peer.records.get(mid)
         if record is not None and record.type is RecordType.MESSAGE:
-            bring_forward(core, peer, record)
+            hasten(core, peer, record)
             continue
         message = core.load(mid)
         if message is None:
@@ -130,20 +138,36 @@ def receive_requests(core: Core, peer: Peer, ids: Iterable[bytes]) -> None:
 def receive_message(core: Core, peer: Peer, message: Message) -> None:
     """Spec: "When a node receives a MESSAGE, the REQUEST is removed from the state and an ACK is added to the next
     payload for the given peer." A duplicate is acknowledged again: the last ACK may have been lost
-    (Retransmission, note)."""
+    (Retransmission, note).
+
+    The REQUEST is removed also where the message is refused, and is not made again while the reason lasts. Such a
+    message is not acknowledged: an ACK says that it is held, and the spec has no record for a refusal.
+    """
     mid = message_id(message)
     if message.group_id not in core.groups or message.group_id not in peer.groups:
         core.refuse(Reason.NOT_IN_GROUP, "message")
-    elif mid in message.parents:
-        core.refuse(Reason.SELF_PARENT)
+        core.declined.add(peer.name, mid, message.timestamp, ())
+        drop_request(core, peer, mid)
     elif core.holds(mid):
         core.events.append(DuplicateReceived(mid, peer.name))
         acknowledge(core, peer, mid)
     elif message.ephemeral:
         receive_ephemeral(core, peer, mid, message)
-    elif process_message(core, peer, mid, message):
-        acknowledge(core, peer, mid)
-        fetch_parents(core, peer, message)
+    else:
+        peer.note_cost(memory_cost(message))
+        again = core.declined.holds(peer.name, mid)
+        if process_message(core, peer, mid, message):
+            acknowledge(core, peer, mid)
+        else:
+            drop_request(core, peer, mid)
+        if not again:
+            ask_for_parents(core, peer, message.timestamp, message.parents)
+
+
+def drop_request(core: Core, peer: Peer, mid: bytes) -> None:
+    record = peer.records.get(mid)
+    if record is not None and record.type is RecordType.REQUEST:
+        core.drop_record(peer, mid)
 
 
 def receive_ephemeral(core: Core, peer: Peer, mid: bytes, message: Message) -> None:
@@ -167,11 +191,3 @@ def acknowledge(core: Core, peer: Peer, mid: bytes) -> None:
         other = core.peers[name]
         core.drop_record(other, mid)
         other.add_ack(mid)
-
-
-def fetch_parents(core: Core, peer: Peer, message: Message) -> None:
-    """Ask for the parents that are not here, of the peer that must hold them because it holds the child."""
-    if core.config.fetch_parents:
-        for parent in message.parents:
-            if not core.holds(parent) and not request(core, peer, parent):
-                core.refuse(Reason.REQUEST_QUOTA)

@@ -87,8 +87,7 @@ class Reason(StrEnum):
     UNKNOWN_FIELDS = "unknown_fields"  # more bytes of unknown fields than allowed
     NO_SHARED_GROUP = "no_shared_group"  # a peer that is in none of our groups
     NOT_IN_GROUP = "not_in_group"  # concerns a group that the peer is not in, or we are not
-    SELF_PARENT = "self_parent"
-    REQUEST_QUOTA = "request_quota"  # as many requests are open with this peer as may be
+    REQUEST_QUOTA = "request_quota"  # as many offers of this peer, or parents, wait to be asked for as may
     SERVE_QUOTA = "serve_quota"  # as many messages wait for this peer as it may ask for
     BUFFER_QUOTA = "buffer_quota"  # the peer's share of messages that wait for parents is used up
     UNKNOWN_MESSAGE = "unknown_message"  # asked for what is not here

@@ -92,8 +92,6 @@ def _fill(field: AnyMessage, message: Message) -> None:
 def _refuse(parsed: AnyPayload) -> Refusal | None:
     """What is out of bounds. A group id of another length is not: the engine knows no such group."""
     for name, ids in (("acks", parsed.acks), ("offers", parsed.offers), ("requests", parsed.requests)):
-        if len(ids) > limits.MAX_IDS:
-            return Refusal(Reason.TOO_MANY_ENTRIES, f"{len(ids)} {name}")
         if not _are_ids(ids):
             return Refusal(Reason.ID_LENGTH, name)
     if len(parsed.messages) > limits.MAX_MESSAGES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 from random import Random
@@ -10,11 +11,13 @@ import pytest
 
 from sdschat.mvds import limits
 from sdschat.mvds.config import Config
+from sdschat.mvds.dag import memory_cost
 from sdschat.mvds.engine import Engine
+from sdschat.mvds.events import Rejected
 from sdschat.mvds.ids import message_id
 from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.rows import RecordType
-from sdschat.mvds.values import Message, Metadata, Mode, Now, Payload
+from sdschat.mvds.values import Message, Metadata, Mode, Now, Payload, Reason
 from sdschat.wire.mvds_codec import MvdsCodec
 
 GROUP, OTHER = b"g" * 32, b"o" * 32
@@ -33,6 +36,7 @@ class _Node:
         self.engine = Engine(Config(), b"secret", self.store, Now(10**12, 0))
         self.engine.join(GROUP, PEERS)
         self.mono = 0
+        self.rejected: Counter[Reason] = Counter()
         self.take()
 
     def hear(self, peer: str, payload: Payload) -> None:
@@ -44,7 +48,11 @@ class _Node:
         self.take()
 
     def take(self) -> None:
-        self.store.apply(self.engine.take().writes)
+        ready = self.engine.take()
+        self.store.apply(ready.writes)
+        for event in ready.events:
+            if isinstance(event, Rejected):
+                self.rejected[event.reason] += event.times
 
 
 def _message(draw: Random, known: Sequence[bytes]) -> Message:
@@ -73,22 +81,23 @@ def test_any_mixture_of_records_is_borne_and_survives_a_restart(seed: int) -> No
 
 def test_a_flood_of_offers_and_requests_ends_at_what_one_peer_may_have_open() -> None:
     node = _Node()
-    for start in range(0, 40_000, limits.MAX_IDS):
-        ids = tuple(_id(number) for number in range(start, start + limits.MAX_IDS))
+    for start in range(0, 40_000, 4000):
+        ids = tuple(_id(number) for number in range(start, start + 4000))
         node.hear("ann", Payload(offers=ids, requests=ids, acks=ids))
     records = node.store.snapshot().records
-    assert len(records) == limits.REQUESTS_PER_PEER
+    assert 0 < len(records) <= limits.REQUESTS_PER_PEER
+    assert node.rejected[Reason.REQUEST_QUOTA] == 40_000 - limits.OFFERS_PER_PEER - len(records)
     assert {(record.peer, record.type) for record in records} == {("ann", RecordType.REQUEST)}
 
 
 def test_messages_with_parents_that_do_not_exist_end_at_the_share_of_their_sender() -> None:
     node = _Node()
-    for start in range(0, 3000, 100):
+    for start in range(0, 16_000, 100):
         parents = tuple(_id(number) for number in range(start, start + 2))
         many = [Message(GROUP, 5 + at, b"x", Metadata(parents)) for at in range(start, start + 100)]
         node.hear("ann", Payload(messages=tuple(many)))
     snapshot = node.store.snapshot()
-    assert len(snapshot.waiting) == limits.WAITING_PER_PEER
+    assert len(snapshot.waiting) == limits.WAITING_BYTES_PER_PEER // memory_cost(many[0])
     assert len(snapshot.records) <= limits.REQUESTS_PER_PEER
     bob = Message(GROUP, 9, b"of another", Metadata((_id(1),)))
     node.hear("bob", Payload(messages=(bob,)))
@@ -106,9 +115,10 @@ def test_roots_without_end_make_no_more_heads_than_allowed() -> None:
 def test_lists_that_are_too_long_or_of_other_lengths_change_nothing() -> None:
     node = _Node()
     before = node.store.snapshot()
-    many = tuple(_id(number) for number in range(limits.MAX_IDS + 1))
+    many = tuple(_id(number) for number in range(limits.MAX_PACKET_BYTES // 32))
     for payload in (
         Payload(offers=many),
+        Payload(messages=(Message(b"", 0, b""),) * (limits.MAX_MESSAGES + 1)),
         Payload(offers=(b"x",)),
         Payload(requests=(b"",)),
         Payload(acks=(bytes(33),)),

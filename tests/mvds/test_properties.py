@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from sdschat.mvds import Config, Message, Metadata, Mode, Payload, Reason, Refusal
 from sdschat.mvds.ids import message_id
+from sdschat.mvds.limits import MAX_MESSAGES
 from sdschat.mvds.packing import Packer, message_cost
 from sdschat.wire.mvds_codec import Dialect, MvdsCodec
 from tests.mvds.world import GROUP, OTHER_GROUP, Faults, Node, World, at
@@ -286,8 +287,9 @@ def test_decoder_bounds() -> None:
 
     assert reason(Payload(acks=(one[:31],))) is Reason.ID_LENGTH
     assert reason(Payload(messages=(five._replace(metadata=Metadata((b"",))),))) is Reason.ID_LENGTH
-    assert reason(Payload(offers=(one,) * 4097)) is Reason.TOO_MANY_ENTRIES
-    assert reason(Payload(messages=(five,) * 4097)) is Reason.TOO_MANY_ENTRIES
+    assert reason(Payload(offers=(one,) * 4097, acks=(one,) * 4097, requests=(one,) * 4097)) is None
+    assert reason(Payload(offers=(one,) * 40_000)) is Reason.TOO_LARGE
+    assert reason(Payload(messages=(five._replace(group_id=b""),) * (MAX_MESSAGES + 1))) is Reason.TOO_MANY_ENTRIES
     assert reason(Payload(messages=(five._replace(metadata=Metadata((one,) * 257)),))) is Reason.TOO_MANY_ENTRIES
     assert reason(Payload(messages=(five._replace(body=bytes(2**20)),))) is Reason.TOO_LARGE
     unknown = codec.encode(Payload(acks=(one,))) + b"\x7a\xff\x07" + bytes(1023)

@@ -9,7 +9,7 @@ import pytest
 
 from sdschat.mvds import Config, Message, Metadata, Mode, Payload, Reason
 from sdschat.mvds.events import Delivered, DuplicateReceived, EphemeralReceived, ParentsLost, ParentsMissing, Rejected
-from sdschat.mvds.limits import MAX_HEADS, WAITING_PER_PEER
+from sdschat.mvds.limits import MAX_HEADS, MIB, WAITING_BYTES_PER_PEER, WAITING_BYTES_TOTAL
 from sdschat.mvds.rows import RecordType
 from sdschat.wire import mvds_pb2
 from sdschat.wire.mvds_codec import MvdsCodec
@@ -146,20 +146,42 @@ def test_mm_03_messages_that_name_each_other_are_let_go() -> None:
         (*id_of(one), id_of(two)),
         (*id_of(two), ()),
     ]
+
+
+def test_mm_03_a_message_that_names_itself_as_its_parent_waits_for_nothing() -> None:
     own = message(b"own")
-    node.receive("bob", Payload(messages=(own._replace(metadata=Metadata(id_of(own))),)), 11_000)
-    assert node.told(Rejected)[-1].reason is Reason.SELF_PARENT
+    own = own._replace(metadata=Metadata(id_of(own)))
+    node = alice()
+    packets = node.receive("bob", Payload(messages=(own,)), 0)
+    assert [packet.payload for packet in packets] == [Payload(acks=id_of(own))]
+    assert node.told(Delivered) == [Delivered(id_of(own)[0], own, "bob", ())]
+
+
+def heavy(count: int, of: str) -> tuple[Message, ...]:
+    """Messages of a MiB each that wait for a parent which does not come."""
+    return tuple(message(f"{of}{number}".encode() + bytes(MIB), bytes(32)) for number in range(count))
 
 
 def test_mm_03_waiting_messages_are_bounded_for_each_peer() -> None:
     node = alice()
-    many = [message(b"%d" % number, bytes(32)) for number in range(WAITING_PER_PEER + 20)]
-    packets = node.receive("bob", Payload(messages=tuple(many)), 0)
+    fit = WAITING_BYTES_PER_PEER // MIB - 1
+    packets = node.receive("bob", Payload(messages=heavy(fit + 3, "bob")), 0)
     acked = [mid for packet in packets for mid in packet.payload.acks]
-    assert len(node.engine.snapshot().waiting) == len(acked) == WAITING_PER_PEER
-    assert node.told(Rejected)[0] == Rejected("bob", Reason.BUFFER_QUOTA, 20, "")
+    assert len(node.engine.snapshot().waiting) == len(acked) == fit
+    assert node.told(Rejected)[0] == Rejected("bob", Reason.BUFFER_QUOTA, 3, "")
     (packet,) = node.receive("carol", Payload(messages=(message(b"of carol", bytes(32)),)), 0)
     assert packet.payload.acks, "the other peer is not hurt"
+
+
+def test_mm_03_waiting_messages_are_bounded_for_all_peers_together() -> None:
+    peers = [f"peer {number}" for number in range(WAITING_BYTES_TOTAL // WAITING_BYTES_PER_PEER + 2)]
+    node = Node("alice", peers)
+    fit = WAITING_BYTES_PER_PEER // MIB - 1
+    for peer in peers:
+        node.receive(peer, Payload(messages=heavy(fit, peer)), 0)
+    held = sum(len(row.message.body) for row in node.engine.snapshot().waiting)
+    assert WAITING_BYTES_TOTAL - MIB - MIB // 8 < held < WAITING_BYTES_TOTAL
+    assert {event.peer for event in node.told(Rejected)} == set(peers[-1:]), "whoever comes when all is used up"
 
 
 def test_mm_04_parents_are_the_messages_without_children() -> None:

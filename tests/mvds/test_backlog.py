@@ -1,0 +1,102 @@
+"""A long conversation from a peer of another make that offers all of it at once (4/MVDS-META, parents)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Final
+
+import pytest
+
+from sdschat.mvds import Config, Message, Mode, Payload
+from sdschat.mvds.events import Delivered, Rejected
+from sdschat.wire.mvds_codec import Dialect
+from tests.mvds.foreign import Foreign, Link, chain, least_bytes
+from tests.mvds.world import GROUP, Node, at, id_of, message
+
+BACKLOG: Final = 5_000
+
+
+def _meet(made: list[Message], order: list[Message], mode: Mode = Mode.INTERACTIVE, *, epochs: int = 200) -> Link:
+    node = Node("alice", ["bob"], Config(lost_after=128_000))
+    link = Link(node, Foreign(mode, order, largest=2**19))
+    link.run(epochs, until=len(made))
+    link.run(6)
+    return link
+
+
+def _ordered(made: list[Message], how: str) -> list[Message]:
+    if how == "backwards":
+        return made[::-1]
+    return Random(how).sample(made, len(made)) if how != "forwards" else made
+
+
+def _assert_whole(link: Link, made: list[Message]) -> None:
+    assert link.node.delivered() == list(id_of(*made)), "all of them, parents first"
+    assert not any(event.gap for event in link.node.told(Delivered))
+    assert link.node.engine.snapshot().waiting == ()
+
+
+@pytest.mark.parametrize("how", ["forwards", "backwards", "shuffled"])
+@pytest.mark.parametrize("stamp", [None, 1_760_000_000])
+def test_a_chain_offered_all_at_once_comes_in_causal_order(how: str, stamp: int | None) -> None:
+    """Also where all have the same timestamp, as those of one second have in the Go implementation."""
+    made = chain(BACKLOG, stamp=stamp)
+    link = _meet(made, _ordered(made, how))
+    _assert_whole(link, made)
+    assert link.node.told(Rejected) == []
+    assert max(Counter(link.foreign.bodies).values()) == 1
+    assert link.bytes <= 1.2 * least_bytes(made)
+
+
+@pytest.mark.parametrize("how", ["forwards", "shuffled"])
+def test_a_chain_that_does_not_fit_into_the_buffer_comes_in_causal_order(how: str) -> None:
+    """Four times as many bytes as may wait."""
+    made = chain(4_000, body=8_000)
+    link = _meet(made, _ordered(made, how), epochs=600)
+    _assert_whole(link, made)
+    assert link.bytes <= 1.2 * least_bytes(made)
+
+
+def test_a_chain_that_is_sent_unasked_comes_in_causal_order() -> None:
+    made = chain(BACKLOG)
+    link = _meet(made, _ordered(made, "shuffled"), Mode.BATCH)
+    _assert_whole(link, made)
+    assert link.node.told(Rejected) == []
+    assert max(Counter(link.foreign.bodies).values()) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_waits_for_a_message_that_waits_is_given_up_no_sooner_than_that(seed: int) -> None:
+    """All dated alike, so that they are looked at in the order of their ids, which may be any."""
+    node = Node("alice", ["bob"], Config(lost_after=60_000))
+    first = message(b"%d first" % seed, b"lost".rjust(32))
+    second = message(b"%d second" % seed, *id_of(first))
+    third = message(b"%d third" % seed, *id_of(second))
+    node.receive("bob", Payload(messages=(second, third)), 0)
+    node.receive("bob", Payload(messages=(first,)), 30_000)
+    for late in range(31, 90):
+        node.step(late * 1000)
+    assert node.delivered() == []
+    node.step(90_000)
+    assert [(event.message_id, bool(event.gap)) for event in node.told(Delivered)] == [
+        (*id_of(first), True),
+        (*id_of(second), False),
+        (*id_of(third), False),
+    ]
+
+
+@pytest.mark.parametrize("mode", [*Mode])
+@pytest.mark.parametrize("own", [*Mode])
+@pytest.mark.parametrize("dialect", [*Dialect])
+def test_all_pairs_of_modes_with_losses_and_copies(mode: Mode, own: Mode, dialect: Dialect) -> None:
+    """30 % of the packets are lost, and as many come twice."""
+    made = chain(60)
+    node = Node("alice", ["bob"], Config(mode=own))
+    sent = [node.engine.send(GROUP, b"own %d" % number, at(0)) for number in range(60)]
+    link = Link(node, Foreign(mode, _ordered(made, "shuffled")), loss=0.3, dialect=dialect)
+    link.run(200)
+    assert [mid for mid in node.delivered() if mid not in sent] == list(id_of(*made))
+    assert not any(event.gap for event in node.told(Delivered))
+    assert set(sent) <= set(link.foreign.held)
+    assert node.engine.snapshot().records == ()

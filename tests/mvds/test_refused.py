@@ -1,0 +1,149 @@
+"""What is refused, or on its way, is not asked for or sent again at once (2/MVDS, Interactive Mode)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from sdschat.mvds import Config, Message, Mode, Payload, Reason
+from sdschat.mvds.events import Acknowledged, Delivered, Rejected
+from sdschat.mvds.limits import MIB, WAITING_BYTES_PER_PEER
+from sdschat.mvds.rows import RecordType
+from sdschat.wire.mvds_codec import MvdsCodec
+from tests.mvds.world import GROUP, OTHER_GROUP, Node, at, id_of, message
+
+
+def alice(**settings: object) -> Node:
+    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
+
+
+def requests(node: Node, peer: str, mid: bytes) -> int:
+    return sum(packet.payload.requests.count(mid) for packet in node.sent if packet.peer == peer)
+
+
+def bodies(node: Node, peer: str) -> Counter[bytes]:
+    return Counter(mid for packet in node.sent if packet.peer == peer for mid in id_of(*packet.payload.messages))
+
+
+def offer_every_epoch(node: Node, mid: bytes, start: int, end: int) -> None:
+    for second in range(start, end):
+        node.receive("bob", Payload(offers=(mid,)), second * 1000)
+
+
+def give_and_offer(node: Node, one: Message) -> None:
+    """As an interactive peer does that is asked, and whose message is refused: it offers it in every epoch."""
+    (mid,) = id_of(one)
+    node.receive("bob", Payload(offers=(mid,)), 0)
+    node.receive("bob", Payload(messages=(one,)), 1000)
+    offer_every_epoch(node, mid, 2, 400)
+
+
+def test_a_message_of_no_shared_group_is_asked_for_once() -> None:
+    node, foreign = alice(), message(b"x", group=OTHER_GROUP)
+    (mid,) = id_of(foreign)
+    give_and_offer(node, foreign)
+    assert node.types("bob") == []
+    assert requests(node, "bob", mid) == 1
+    assert not any(packet.payload.acks for packet in node.sent), "an ACK says that it is held"
+
+
+def test_a_message_is_asked_for_again_once_the_group_is_shared() -> None:
+    node, foreign = alice(), message(b"x", group=OTHER_GROUP)
+    (mid,) = id_of(foreign)
+    give_and_offer(node, foreign)
+    node.engine.join(OTHER_GROUP, ["bob"])
+    node.receive("bob", Payload(offers=(mid,)), 400_000)
+    assert requests(node, "bob", mid) == 2
+
+
+PARENT = message(b"parent")
+MANY = [message(b"%d" % number + bytes(MIB), *id_of(PARENT)) for number in range(WAITING_BYTES_PER_PEER // MIB)]
+
+
+def full() -> Node:
+    """A node that asked for the last of MANY while there was room, and has none when it comes."""
+    node = alice(lost_after=0)
+    node.receive("bob", Payload(offers=id_of(MANY[-1])), 0)
+    node.receive("bob", Payload(messages=tuple(MANY)), 500)
+    return node
+
+
+def test_a_message_without_room_is_asked_for_once() -> None:
+    node, (mid,) = full(), id_of(MANY[-1])
+    assert node.told(Rejected) == [Rejected("bob", Reason.BUFFER_QUOTA, 1, "")]
+    assert mid not in node.records("bob")
+    offer_every_epoch(node, mid, 1, 400)
+    assert requests(node, "bob", mid) == 1
+
+
+def test_a_message_without_room_is_asked_for_again_once_its_parents_are_here() -> None:
+    node, (mid,) = full(), id_of(MANY[-1])
+    node.receive("carol", Payload(messages=(PARENT,)), 400_000)
+    node.step(401_000)
+    assert requests(node, "bob", mid) == 2
+    node.receive("bob", Payload(messages=(MANY[-1],)), 402_000)
+    assert node.delivered()[-1] == mid
+    assert not any(event.gap for event in node.told(Delivered))
+
+
+def test_a_message_without_room_has_its_parents_asked_for_all_the_same() -> None:
+    """One after the other, for there may be one among them that sets the others free."""
+    node, lacking = full(), message(b"more" + bytes(MIB), b"p" * 32)
+    for second in range(1, 50):
+        node.receive("bob", Payload(messages=(lacking,)), second * 1000)
+    assert requests(node, "bob", b"p" * 32) >= 1
+
+
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_a_request_repeated_is_not_answered_while_the_answer_may_be_on_its_way(every: int) -> None:
+    """Two thousand messages became 25 times as many when the peer repeated itself until all had come."""
+    node = alice(mode=Mode.INTERACTIVE)
+    ids = tuple(node.engine.send(GROUP, b"%d" % number, at(0), to=["bob"]) for number in range(300))
+    for second in range(0, 40, every):
+        node.receive("bob", Payload(requests=ids), second * 1000)
+        for between in range(1, every):
+            node.step((second + between) * 1000)
+    sent = bodies(node, "bob")
+    assert set(sent) == set(ids)
+    assert max(sent.values()) <= 8
+    assert min(sent.values()) >= 4, "what may have been lost is sent again"
+
+
+def test_a_request_repeated_after_a_long_rest_is_answered_at_once() -> None:
+    node = alice(expire_after=0)
+    node.receive("bob", Payload(), 0)
+    mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
+    for second in range(1000):
+        node.step(second * 1000)
+    before = bodies(node, "bob")[mid]
+    (packet,) = [one for one in node.receive("bob", Payload(requests=(mid,)), 1_000_000) if one.peer == "bob"]
+    assert id_of(*packet.payload.messages) == (mid,)
+    node.receive("bob", Payload(requests=(mid,)), 1_001_000)
+    assert bodies(node, "bob")[mid] == before + 1
+
+
+def test_an_offer_repeated_is_not_answered_while_the_message_may_be_on_its_way() -> None:
+    node = alice()
+    offer_every_epoch(node, bytes(32), 0, 40)
+    assert 4 <= requests(node, "bob", bytes(32)) <= 8
+
+
+def test_a_request_repeated_resumes_what_had_expired() -> None:
+    node = alice(expire_after=2)
+    mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
+    for second in range(60):
+        node.step(second * 1000)
+    assert node.records("bob")[mid].expired
+    node.receive("bob", Payload(requests=(mid,)), 60_000)
+    assert bodies(node, "bob")[mid] == 3
+
+
+def test_thousands_of_acks_in_one_packet_are_taken() -> None:
+    """A peer of another make acknowledges in one payload whatever came in the epoch before."""
+    node = alice()
+    ids = tuple(node.engine.send(GROUP, b"%d" % number, at(0), mode=Mode.BATCH, to=["bob"]) for number in range(5000))
+    decoded = MvdsCodec().decode(MvdsCodec().encode(Payload(acks=ids)))
+    node.receive("bob", decoded, 0)
+    assert len(node.told(Acknowledged)) == 5000
+    assert RecordType.MESSAGE not in node.types("bob")
