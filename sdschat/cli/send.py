@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.options import channel_name, channel_options, standard_input
+from sdschat.cli.options import channel_name, channel_options, say, standard_input
 from sdschat.cli.problem import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.sources import Chosen
 from sdschat.cli.streams import bursts
-from sdschat.node.facts import Fact, HandedOver, NotPublished
+from sdschat.cli.text import safe
+from sdschat.node.facts import Fact, HandedOver, NotPublished, PresenceChanged
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
@@ -28,6 +30,8 @@ _WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.A
 _PART: Final = 40_000  # bytes of one message, so that it fits into a packet whatever filter goes with it
 _LOOKS: Final = 20  # times to look whether whom we want to write to is here,
 _LOOK: Final = 0.1  # after so many seconds
+_SETTLED: Final = 1.0  # seconds without news of participants, after which those who are here are known
+_LONGEST_NEWS: Final = 10.0
 _NOT_KEPT: Final = "The text was not kept: send it again."
 _FORBIDDEN: Final = "Not authorized"  # the name of MQTT's reason code 0x87
 _PAUSE: Final = 1.0  # seconds in which nothing comes end a message
@@ -96,6 +100,7 @@ class _Sending:
         self._sent = 0
         self._moved = asyncio.Event()
         self._refused = ""
+        self._news_at = 0.0  # of a participant that came or went, on the monotonic clock
 
     async def run(self) -> int:
         order = self._order
@@ -142,15 +147,24 @@ class _Sending:
                 yield text
 
     async def _find(self, name: str) -> None:
-        """Whom we are to write to may have to show up first."""
+        """Look once everybody who is here is known, or a second one of that nick would not be noticed."""
         people = self._direct().people
+        await self._everybody()
         for left in range(_LOOKS, -1, -1):
             try:
-                people.find(name)
+                person = people.find(name)
+                if not people.here(person.sender_id):
+                    say(f"{safe(person.nick or name)} ({person.sender_id}) is not here now; the message waits")
                 return
             except ValueError as error:
                 if not left:
                     raise Problem(str(error), WRONG_USE) from error
+            await asyncio.sleep(_LOOK)
+
+    async def _everybody(self) -> None:
+        ends = time.monotonic() + _LONGEST_NEWS
+        self._news_at = time.monotonic()
+        while time.monotonic() < min(ends, self._news_at + _SETTLED):
             await asyncio.sleep(_LOOK)
 
     def _direct(self) -> Direct:
@@ -175,6 +189,8 @@ class _Sending:
 
     def _hear(self, fact: Fact) -> None:
         what = fact.what
+        if isinstance(what, PresenceChanged):
+            self._news_at = time.monotonic()
         if isinstance(what, NotPublished) and what.message_id in self._open:
             if what.failure in ("too_large", "refused"):
                 self._refused = what.detail
@@ -202,4 +218,6 @@ class _Sending:
         which = "The message was" if self._sent == 1 else f"{len(self._open)} of {self._sent} messages were"
         state, ephemeral = self._order.wait.replace("-", " "), self._order.ephemeral
         kept = "What nobody keeps is gone." if ephemeral else "Saved, and sent again with the next join."
+        if self._order.to:
+            kept = f"Saved, and sent once {self._order.to} is here with the key that it is sealed for."
         return f"{which} not {state} within {self._order.patience:g} s. {kept}"

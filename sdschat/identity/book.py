@@ -95,6 +95,10 @@ class KeyBook:
         held = self._nicks.get(skeleton(nick))
         return None if held is None else sender_id_of(held.public_key)
 
+    def called(self, nick: str) -> list[str]:
+        """List the sender ids of all keys that last went by this nick."""
+        return [sender_id for sender_id, key in self._senders.items() if self._keys[key].nick == nick]
+
     def meet(self, opened: OpenedContent, now: int) -> Meeting:
         """Learn from an opened content, if it is proven: nobody can change the nick of another key."""
         if not opened.verdict.signed:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sdschat.identity.book import KeyRow, NickRow
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, problems_with
 from sdschat.identity.direct import check_link, open_direct, seal_direct, sign_link
+from sdschat.identity.harmless import harmless
 from sdschat.mvds import events as mvds
 from sdschat.mvds.config import Config
 from sdschat.mvds.engine import Engine
@@ -21,7 +22,7 @@ from sdschat.mvds.values import Mode, Packet, Payload, Refusal
 from sdschat.node.catchup_facts import DirectRefused, DirectSaid
 from sdschat.node.clock import Clock
 from sdschat.node.direct_people import People
-from sdschat.node.facts import What
+from sdschat.node.facts import TroubleMet, What
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.timers import to_wall
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from sdschat.node.room import Room
 
 MAX_TEXT: Final = 128 * KIB
-# A packet that is lost is rare, and a peer that is not here is sent what waits as soon as it is: no need to hurry.
+# A packet that is lost is rare, and a peer that is not here is sent what waits as soon as it is: no need to hurry. No
+# need to go on for ever either: what was sent eight times, in a quarter of an hour, rests until the peer shows itself.
+# The owner of a key that was lost never does.
 CONFIG: Final = Config(
-    epoch=250, mode=Mode.BATCH, backoff_first=12, backoff_max=4096, backoff_low=256, expire_after=0,
+    epoch=250, mode=Mode.BATCH, backoff_first=12, backoff_max=4096, backoff_low=256, expire_after=8,
     presence_interval=2000, packet_bytes=248 * KIB,
 )  # fmt: skip
 _GROUP_TAG: Final = b"sdschat/direct/v1\0"
@@ -141,6 +144,8 @@ class Direct:
                     self._read(mid.hex(), message.body, peer, now)
                 case mvds.Acknowledged(mid, peer):
                     self._acknowledged(mid.hex(), peer)
+                case mvds.Expired(mid, peer, _, sends) if self.messages.one(mid.hex()) is not None:
+                    self._told.append(TroubleMet(self._unanswered(peer, sends)))
                 case mvds.Rejected(peer, reason, _, detail):
                     text = f"direct message: {reason} {detail}".rstrip()
                     self._told.append(Rejected(Reason.UNREADABLE, peer, "", text))
@@ -191,6 +196,13 @@ class Direct:
                 opened.reply_to, str(opened.verdict),
             )
         )  # fmt: skip
+
+    def _unanswered(self, peer: str, sends: int) -> str:
+        name = harmless(self._desk.nick_of(peer)) or "a participant"
+        return (
+            f"{name} ({peer}) did not answer a direct message, which was sent {sends} times; it goes out again "
+            "when they are here with this key"
+        )
 
     def _acknowledged(self, found: str, peer: str) -> None:
         row = next((row for row in self._rows if row.message_id == found), None) or self.messages.one(found)

@@ -34,9 +34,10 @@ class People:
 
     def find(self, name: str) -> Person:
         """By nick, or by id or the beginning of one. Raises ValueError, in words for a person."""
-        found = self._by_nick(name) or self._by_id(name)
+        # An id comes first: anybody may take another's id for a nick.
+        found = [name] if self._is_id(name) else self._by_nick(name) or self._by_id(name)
         if len(found) > 1:
-            raise ValueError(f"More than one participant is called {name}: {_listed(found)}. Give the id instead.")
+            raise ValueError(f"More than one participant is called {name}: {self._listed(found)}. Give the id instead.")
         if not found and name == self._desk.nick:
             raise ValueError(_YOURSELF)
         if not found:
@@ -51,21 +52,30 @@ class People:
             raise ValueError(f"{name} signs nothing, so nothing can be sealed for {name} alone. Write to the channel.")
         return Person(sender_id, key, self._presence.online.get(sender_id) or self._desk.nick_of(sender_id))
 
+    def here(self, sender_id: str) -> bool:
+        """True if this participant is online."""
+        return sender_id in self._presence.online
+
     def _by_nick(self, name: str) -> list[str]:
-        here = sorted(sender_id for sender_id, nick in self._presence.online.items() if nick == name)
-        holder = self._desk.book.holder(name)
-        if holder is None or self._desk.nick_of(holder) != name:
-            return here
+        here = [sender_id for sender_id, nick in self._presence.online.items() if nick == name]
         # Who had a name first may be away. Another one of that name is not written to by mistake.
-        return sorted({*here, holder})
+        return sorted({*here, *self._desk.book.called(name)})
+
+    def _is_id(self, name: str) -> bool:
+        return name == self._desk.identity.sender_id or self.key_of(name) is not None
 
     def _by_id(self, name: str) -> list[str]:
-        if name == self._desk.identity.sender_id or self.key_of(name) is not None:
-            return [name]
         if len(name) < _SHORTEST_ID:
             return []
         return sorted(sender_id for sender_id in self._presence.online if sender_id.startswith(name))
 
+    def _listed(self, ids: list[str]) -> str:
+        """Each with what tells them apart; a key that was never met stands beside one that was."""
+        met = {sender_id for sender_id in ids if self._desk.book.row(sender_id) is not None}
+        return ", ".join(f"{sender_id} ({self._standing(sender_id, sender_id in met, bool(met))})" for sender_id in ids)
 
-def _listed(ids: list[str]) -> str:
-    return ", ".join(sender_id[:12] for sender_id in ids)
+    def _standing(self, sender_id: str, met: bool, others_met: bool) -> str:
+        where = "here" if self.here(sender_id) else "not here"
+        if met or not others_met:
+            return f"known, {where}" if met else where
+        return f"{where}, with a new key: the key changed, or somebody else took the nick"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.processes import run
+from tests.cli.processes import Pipe, run
 from tests.transport.worlds import Mosquitto, free_port
 
 
@@ -50,3 +52,49 @@ def test_a_data_dir_that_cannot_be_made_is_2_with_what_to_do(tmp_path: Path) -> 
     assert done.returncode == 2
     assert "cannot be made: Not a directory" in done.stderr
     assert "Choose another one with --data-dir" in done.stderr
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    broker = Mosquitto(tmp_path)
+    asyncio.run(broker.start())
+    yield broker.url
+    broker.stop()
+
+
+def here(home: Path, url: str, *names: str) -> Pipe:
+    """Somebody who is on the channel."""
+    pipe = Pipe(home, "lobby", *names, "--broker", url, "--linger", "forever")
+    pipe.until_event("connection", state="connected")
+    return pipe
+
+
+def own_id(pipe: Pipe) -> str:
+    return str(next(line["sender_id"] for line in pipe.lines if line["event"] == "joined"))
+
+
+def test_two_keys_under_one_nick_are_2_and_both_are_named(tmp_path: Path, url: str) -> None:
+    """The first is known from before, the second is only here: it was not looked for once one was known."""
+    first, ann = here(tmp_path, url, "--name", "bob"), here(tmp_path, url, "--name", "ann")
+    first.say("it is me")
+    ann.until_texts("it is me")
+    second = here(tmp_path, url, "--name", "bob", "--profile", "other")
+    ids = [own_id(first), own_id(second)]
+    assert ann.kill(signal.SIGTERM) == 143
+    try:
+        for gone in (False, True):
+            if gone:
+                first.kill(signal.SIGTERM)
+            done = run(tmp_path, "send", "lobby", "secret", "--to", "bob", "--name", "ann", "--broker", url)
+            assert done.returncode == 2
+            assert all(each in done.stderr for each in ids)
+            assert "with a new key: the key changed, or somebody else took the nick" in done.stderr
+        chosen = run(tmp_path, "send", "lobby", "psst", "--to", ids[1], "--name", "ann", "--broker", url)
+        assert chosen.returncode == 0
+        second.until_event("direct")
+        away = run(tmp_path, "send", "lobby", "later", "--to", ids[0], "--name", "ann", "--broker", url)
+        assert f"bob ({ids[0]}) is not here now; the message waits" in away.stderr
+    finally:
+        for pipe in (first, second, ann):
+            if pipe.process.poll() is None:
+                pipe.kill(signal.SIGKILL)

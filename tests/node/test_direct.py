@@ -11,10 +11,11 @@ import pytest
 from sdschat.mvds.values import Payload
 from sdschat.node.catchup_facts import DirectRefused, DirectSaid
 from sdschat.node.direct import Direct
-from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.facts import MessageDelivered, PresenceChanged, TroubleMet
 from sdschat.node.mvds import sync_part
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.rows import AckState
+from sdschat.sds.values import Now
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec
 from tests.node.catching import say, start, stop
 from tests.node.worlds import Member, World, world
@@ -196,5 +197,89 @@ def test_what_others_put_on_the_topic_is_refused_and_nothing_else_happens(tmp_pa
             assert [told.nick for told in bob.of(DirectSaid)] == ["eve"]
             assert {told.sender_id for told in bob.of(DirectRefused)} == {ann.node.sender_id}
             await forger.close()
+
+    asyncio.run(story())
+
+
+def test_a_second_known_key_of_the_same_name_is_noticed_while_both_are_away(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann"), start(w, "bob")
+            await say(bob, "it is me")
+            await ann.until_texts("it is me")
+            await stop(w, bob)
+            other = await _second_bob(w)
+            await say(other, "no, me")
+            await ann.until_texts("it is me", "no, me")
+            await other.node.close()
+            await ann.until(PresenceChanged, lambda told: told.sender_id == other.node.sender_id and not told.online)
+            with pytest.raises(ValueError, match="More than one participant is called bob") as raised:
+                direct(ann).send("bob", "secret")
+            assert all(f"{each.node.sender_id} (known, not here)" in str(raised.value) for each in (bob, other))
+            assert direct(ann).people.find(bob.node.sender_id).sender_id == bob.node.sender_id
+
+    asyncio.run(story())
+
+
+def test_a_changed_key_says_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann"), start(w, "bob")
+            await say(bob, "it is me")
+            await ann.until_texts("it is me")
+            await stop(w, bob)
+            other = await _second_bob(w)
+            await ann.until(PresenceChanged, lambda told: told.sender_id == other.node.sender_id)
+            with pytest.raises(
+                ValueError, match=f"{other.node.sender_id} \\(here, with a new key: the key changed, or"
+            ):
+                direct(ann).people.find("bob")
+
+    asyncio.run(story())
+
+
+def test_an_id_leads_to_its_owner_whoever_takes_it_for_a_nick(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann"), start(w, "bob")
+            await _met(ann, bob)
+            thief = start(w, bob.node.sender_id)
+            await ann.until(PresenceChanged, lambda told: told.sender_id == thief.node.sender_id)
+            assert direct(ann).people.find(bob.node.sender_id).nick == "bob"
+
+    asyncio.run(story())
+
+
+def _day_of(found: Direct, now: Now) -> tuple[Now, int, list[str]]:
+    """Let a day pass in one moment; gives its end, how many packets went out, and the troubles that were told."""
+    packets, troubles, ends = 0, [], now.mono + 24 * 3600 * 1000
+    while (due := found.next_wake()) is not None and due < ends:
+        now = Now(now.wall + max(0, due - now.mono), max(due, now.mono))
+        found.advance(now)
+        ready = found.take(now)
+        packets += len(ready.packets)
+        troubles += [told.detail for told in ready.told if isinstance(told, TroubleMet)]
+    return now, packets, troubles
+
+
+def test_what_is_sealed_for_a_key_that_is_gone_is_not_sent_for_ever(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann"), start(w, "bob")
+            await say(bob, "it is me")
+            await ann.until_texts("it is me")
+            await stop(w, bob)
+            await ann.until(PresenceChanged, lambda told: not told.online)
+            direct(ann).send("bob", "anybody?")
+            await ann.until(DirectSaid)
+            now, packets, troubles = _day_of(direct(ann), Now(*ann.node.clock.now()))
+            assert 6 <= packets <= 9
+            assert troubles == [
+                f"bob ({bob.node.sender_id}) did not answer a direct message, which was sent 8 times; it goes out "
+                "again when they are here with this key"
+            ]
+            direct(ann).presence_changed(bob.node.sender_id, True)
+            _, packets, _ = _day_of(direct(ann), now)
+            assert packets > 0
 
     asyncio.run(story())
