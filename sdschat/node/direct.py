@@ -27,7 +27,8 @@ from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import Now, Reason
-from sdschat.store.direct import DirectMessages, DirectRow
+from sdschat.store.direct import DirectMessages
+from sdschat.store.direct_rows import DirectRow
 from sdschat.store.mvds import MvdsStore
 from sdschat.store.transaction import Transaction
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec, split_signature, with_signature

@@ -12,7 +12,7 @@ from sdschat.sds.rows import AckState, Evidence
 
 if TYPE_CHECKING:
     from sdschat.node.direct import Direct
-    from sdschat.store.direct import DirectRow
+    from sdschat.store.direct_rows import DirectRow
 
 _AT_HAND: Final = 500  # messages read at first
 _NEWS: Final = 16

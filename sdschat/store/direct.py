@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from sdschat.store.direct_rows import COLUMNS, DirectRow, sound_row
 from sdschat.store.errors import told_plainly
 from sdschat.store.store import Store
 from sdschat.store.sums import row_sum
 from sdschat.store.transaction import Transaction
 
-_COLUMNS: Final = "channel, message_id, peer, own, nick, text, kind, sent_at, received_at, state, reply_to, verdict"
-_PUT: Final = f"INSERT OR REPLACE INTO direct ({_COLUMNS}, sum) VALUES ({', '.join('?' * 13)})"
-_WITH: Final = (
-    f"SELECT {_COLUMNS}, sum FROM direct WHERE channel = ? AND (? = '' OR peer = ?) ORDER BY place DESC LIMIT ?"
+# A message keeps its place when its state changes: places are the order in which messages came.
+_PUT: Final = (
+    f"INSERT INTO direct ({COLUMNS}, sum) VALUES ({', '.join('?' * 13)}) "
+    f"ON CONFLICT (channel, message_id) DO UPDATE SET sum = excluded.sum, "
+    + ", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", ")[2:])
 )
-_ONE: Final = f"SELECT {_COLUMNS}, sum FROM direct WHERE channel = ? AND message_id = ?"
-
-
-class DirectRow(NamedTuple):
-    """`peer` is the other one; `nick` is the author's. `state`: 0 not yet with the other, 2 with the other."""
-
-    message_id: str
-    peer: str
-    own: bool
-    nick: str
-    text: str
-    kind: int
-    sent_at: int
-    received_at: int
-    state: int
-    reply_to: str
-    verdict: str
+_WITH: Final = (
+    f"SELECT {COLUMNS}, sum FROM direct WHERE channel = ? AND (? = '' OR peer = ?) ORDER BY place DESC LIMIT ?"
+)
+_ONE: Final = f"SELECT {COLUMNS}, sum FROM direct WHERE channel = ? AND message_id = ?"
 
 
 class DirectMessages:
@@ -51,18 +40,13 @@ class DirectMessages:
     def newest(self, peer: str = "", limit: int = 100) -> list[DirectRow]:
         """The last ones with somebody, or with anybody; oldest first. Rows that the disk has altered are left out."""
         found = self._ask(_WITH, peer, peer, limit)
-        return [_row(values) for values in reversed(found) if row_sum(values[:-1]) == values[-1]]
+        return [row for values in reversed(found) if (row := sound_row(values)) is not None]
 
     def one(self, message_id: str) -> DirectRow | None:
         found = self._ask(_ONE, message_id)
-        return _row(found[0]) if found and row_sum(found[0][:-1]) == found[0][-1] else None
+        return sound_row(found[0]) if found else None
 
     def _ask(self, query: str, *values: str | int) -> list[Any]:
         number = self._store.number(self._channel)
         with told_plainly(self._store.path):
             return self._store.connection.execute(query, (number, *values)).fetchall()
-
-
-def _row(values: Any) -> DirectRow:
-    row = DirectRow(*values[1:-1])
-    return row._replace(own=bool(row.own))

@@ -14,6 +14,7 @@ from sdschat.sds.values import Codec
 from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.columns import SHAPES, Altered, load_ids
 from sdschat.store.connection import open_reader
+from sdschat.store.direct_rows import DirectRow, rows_after
 from sdschat.store.directory import Tally, load_tallies
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.history import first_place, last_place
@@ -191,6 +192,12 @@ class Reader(Local):
         loader = Loader(self._connection, self._codec, channel, tally.number)
         with told_plainly(self.path), self._altered_is_damaged(channel):
             return loader.load(), loader.losses
+
+    def direct(self, channel: str, after: int = 0) -> list[tuple[int, DirectRow]]:
+        """Direct messages of a channel in the order in which they came, each with its place, behind a place."""
+        tally = self._tally(channel)
+        with told_plainly(self.path):
+            return [] if tally is None else list(rows_after(self._connection, tally.number, after))
 
     def rejections(self, channel: str | None = None) -> dict[str, dict[str, int]]:
         """How many packets were refused since the profile exists, by channel and reason."""

@@ -16,6 +16,7 @@ from sdschat.node.mvds import sync_part
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import Now
+from sdschat.store.direct_rows import DirectRow
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec
 from tests.node.catching import say, start, stop
 from tests.node.worlds import Member, World, world
@@ -281,5 +282,20 @@ def test_what_is_sealed_for_a_key_that_is_gone_is_not_sent_for_ever(tmp_path: Pa
             direct(ann).presence_changed(bob.node.sender_id, True)
             _, packets, _ = _day_of(direct(ann), now)
             assert packets > 0
+
+    asyncio.run(story())
+
+
+def test_a_message_keeps_its_place_when_it_is_acknowledged(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = start(w, "ann")
+            await say(ann, "hello")
+            store, kept = ann.node.profile.store, direct(ann).messages
+            row = DirectRow("1", "bob", True, "ann", "first", 0, 1, 1, 0, "", "known")
+            for each in (row, row._replace(message_id="2", text="second"), row._replace(state=2)):
+                with store.transaction() as transaction:
+                    kept.put(transaction, each)
+            assert [(each.text, each.state) for each in kept.newest("bob")] == [("first", 2), ("second", 0)]
 
     asyncio.run(story())
