@@ -1,42 +1,86 @@
-"""`sdschat log`: the history, from the local database."""
+"""`sdschat log`: the history of a channel, or direct messages, from the local database."""
 
 from __future__ import annotations
 
-import json
+import functools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 import click
 
-from sdschat.cli.lines import described, state_name
+from sdschat.cli.follow import ChannelLog, follow
 from sdschat.cli.local import codec_of, open_reader, require_channel
+from sdschat.cli.log_direct import DirectLog, find_partner, own_id
+from sdschat.cli.log_formats import as_json, as_markdown, as_text, direct_as_json
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.parquet import write_journal, write_messages
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.progress import shown
 from sdschat.cli.sources import Chosen
-from sdschat.cli.text import moment, parse_moment, safe
-from sdschat.sds.rows import AckState
-from sdschat.sds.values import Codec, Message
+from sdschat.cli.text import parse_moment
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 from sdschat.store.shown import StoredMessage
 
-_FORMATS = ("text", "json", "md", "parquet")
+F = TypeVar("F", bound=Callable[..., Any])
+FORMATS: Final = ("text", "json", "md", "parquet")
+_WHICH: Final = (
+    click.option("--to", metavar="NICK", default="", help="Direct messages with this participant instead."),
+    click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 30m for half an hour ago."),
+    click.option("--until", metavar="TIME", help="Up to this moment."),
+    click.option("--search", metavar="WORDS", default="", help="Only messages with these words."),
+    click.option("--last", metavar="N", type=click.IntRange(1), help="Only the last so many."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The part of the history that was asked for. Times are epoch milliseconds."""
+
+    channel: str | None  # None: direct messages on every channel
+    to: str  # empty: the channel itself
+    since: int | None
+    until: int | None
+    search: str
+    last: int | None
+
+
+def which_options(command: F) -> F:
+    """For commands that print history. They get one argument `wanted` for these options and the channel."""
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        now = time.time_ns() // 1_000_000
+        channel, to = given.pop("channel"), given.pop("to")
+        try:
+            since, until = (parse_moment(text, now) if text else None for text in (given["since"], given["until"]))
+        except ValueError as error:
+            raise Problem(str(error), WRONG_USE) from error
+        if channel is None and not to:
+            raise click.UsageError("Name a channel, or somebody with --to.")
+        name = None if channel is None else channel_name(channel)
+        del given["since"], given["until"]
+        wanted = Wanted(name, to, since, until, given.pop("search"), given.pop("last"))
+        return command(wanted=wanted, **given)
+
+    decorated: Any = wrapped
+    for option in reversed(_WHICH):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
 
 
 @click.command("log")
-@click.argument("channel")
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="text", help="How to print it.")
-@click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 30m for half an hour ago.")
-@click.option("--until", metavar="TIME", help="Up to this moment.")
-@click.option("--search", metavar="WORDS", default="", help="Only messages with these words.")
-@click.option("--last", metavar="N", type=click.IntRange(1), help="Only the last so many.")
+@click.argument("channel", required=False)
+@click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print it.")
+@which_options
+@click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what comes, until it is interrupted.")
 @click.option("--journal", is_flag=True, help="The journal of events instead: JSON lines, or Parquet.")
 @local_options
-def command(chosen: Chosen, channel: str, as_json: bool, form: str, journal: bool, **which: Any) -> None:
+def command(chosen: Chosen, wanted: Wanted, is_json: bool, form: str, follows: bool, journal: bool) -> None:
     """Print the history of a channel, without a network.
 
     \b
@@ -44,43 +88,111 @@ def command(chosen: Chosen, channel: str, as_json: bool, form: str, journal: boo
       sdschat log lobby --name ann
       sdschat log lobby --since 2h --search "release" --json
       sdschat log lobby --format md > lobby.md
+      sdschat log lobby --to bob --name ann
+      sdschat log @bob --name ann
+      sdschat log lobby --follow --last 20
       sdschat log lobby --journal > events.jsonl
 
-    The order is that of all participants: Lamport time, then id.
+    The order is that of all participants: Lamport time, then id. Direct messages stand in the order in which they came:
+    with --to those of one channel, with @NICK those of all.
     """
-    name = channel_name(channel)
-    since, until = _moments(which["since"], which["until"])
-    form = "json" if as_json else form
+    form = "json" if is_json else form
     if journal:
-        _refuse_what_events_have_not(form, which)
+        _refuse_what_events_have_not(form, wanted, follows)
+    if follows and form == "parquet":
+        raise Problem("A Parquet file has an end. Leave out --follow, or choose --format json.", WRONG_USE)
     with open_reader(chosen) as reader:
-        require_channel(reader, chosen, name)
         if journal:
-            rows = _within(shown(reader.journal(name), "journal", None), since, until)
+            assert wanted.channel is not None
+            require_channel(reader, chosen, wanted.channel)
+            rows = _within(shown(reader.journal(wanted.channel), "journal", None), wanted)
             write_journal(rows) if form == "parquet" else _print(json_lines(rows))
-            return
-        found = reader.messages(
-            name, since=since, until=until, search=which["search"], limit=which["last"], with_raw=form == "json"
-        )
-        everything = not (since or until or which["search"])
-        total = which["last"] or (_messages_in(reader, name) if everything else None)
-        found = shown(found, name, total)
-        if form == "parquet":
-            write_messages(found)
         else:
-            show = {"text": _text, "json": _json(codec_of(chosen)), "md": _markdown}[form]
-            _print(map(show, found))
+            print_history(chosen, reader, wanted, form, follows=follows)
 
 
-def _refuse_what_events_have_not(form: str, which: Mapping[str, Any]) -> None:
-    for option, given in (("--search", which["search"]), ("--last", which["last"]), ("--format md", form == "md")):
+def print_history(chosen: Chosen, reader: Reader, wanted: Wanted, form: str, *, follows: bool = False) -> None:
+    """To standard output; with `follows`, until the program is interrupted."""
+    channel, to = _split(reader, wanted)
+    if to:
+        me, partner = own_id(chosen), find_partner(reader, to, channel)
+        source: DirectLog | ChannelLog = DirectLog(reader, partner, me)
+        everything = list(source.more())
+        if len(partner.channels) > 1:
+            everything.sort(key=lambda message: message.received_at)
+        found: Iterable[StoredMessage] = _chosen(everything, wanted)
+        to_json = direct_as_json(partner.sender_id, me)
+    else:
+        assert channel is not None
+        require_channel(reader, chosen, channel)
+        source = ChannelLog(reader, channel)
+        if follows:
+            source.start()
+        found = _channel(reader, channel, wanted, form)
+        to_json = as_json(codec_of(chosen))
+    if form == "parquet":
+        write_messages(found)
+        return
+    show = {"text": as_text, "json": to_json, "md": as_markdown}[form]
+    if not follows:
+        _print(map(show, found))
+        return
+    found = list(found)
+    _print(map(show, found))
+    printed = {message.message_id for message in found}  # one may have come since the source was asked first
+    news = lambda: (each for each in _matching(source.more(), wanted) if each.message_id not in printed)  # noqa: E731
+    follow(news, lambda message: click.echo(show(message)))
+
+
+def _split(reader: Reader, wanted: Wanted) -> tuple[str | None, str]:
+    """Channel and partner: @NICK names a partner, if there is no such channel."""
+    channel = wanted.channel
+    if wanted.to or channel is None or not channel.startswith("@"):
+        return channel, wanted.to.removeprefix("@")
+    if channel in [info.channel for info in reader.channels()]:
+        return channel, ""
+    return None, channel.removeprefix("@")
+
+
+def _channel(reader: Reader, channel: str, wanted: Wanted, form: str) -> Iterable[StoredMessage]:
+    found = reader.messages(
+        channel, since=wanted.since, until=wanted.until, search=wanted.search, limit=wanted.last,
+        with_raw=form == "json",
+    )  # fmt: skip
+    everything = not (wanted.since or wanted.until or wanted.search)
+    total = wanted.last or (_messages_in(reader, channel) if everything else None)
+    return shown(found, channel, total)
+
+
+def _chosen(messages: Iterable[StoredMessage], wanted: Wanted) -> Iterable[StoredMessage]:
+    found = _matching(messages, wanted)
+    return found if wanted.last is None else deque(found, wanted.last)
+
+
+def _matching(messages: Iterable[StoredMessage], wanted: Wanted) -> Iterator[StoredMessage]:
+    words = wanted.search.casefold().split()
+    for message in messages:
+        text = (message.text or "").casefold()
+        if _dated(message.lamport, wanted) and all(word in text for word in words):
+            yield message
+
+
+def _dated(moment: int, wanted: Wanted) -> bool:
+    return (wanted.since is None or moment >= wanted.since) and (wanted.until is None or moment <= wanted.until)
+
+
+def _refuse_what_events_have_not(form: str, wanted: Wanted, follows: bool) -> None:
+    for option, given in (
+        ("--search", wanted.search), ("--last", wanted.last), ("--to", wanted.to), ("--follow", follows),
+        ("--format md", form == "md"),
+    ):  # fmt: skip
         if given:
             raise Problem(f"{option} is for messages, not for --journal. --since and --until are for both.", WRONG_USE)
 
 
-def _within(rows: Iterable[JournalRow], since: int | None, until: int | None) -> Iterator[JournalRow]:
+def _within(rows: Iterable[JournalRow], wanted: Wanted) -> Iterator[JournalRow]:
     """All of them are looked at: where a clock was set back, times are not in order."""
-    return (row for row in rows if (since is None or row.ts_ms >= since) and (until is None or row.ts_ms <= until))
+    return (row for row in rows if _dated(row.ts_ms, wanted))
 
 
 def _messages_in(reader: Reader, channel: str) -> int:
@@ -90,66 +202,3 @@ def _messages_in(reader: Reader, channel: str) -> int:
 def _print(lines: Iterator[str]) -> None:
     for line in lines:
         click.echo(line)
-
-
-def _moments(since: str | None, until: str | None) -> tuple[int | None, int | None]:
-    now = time.time_ns() // 1_000_000
-    try:
-        return (parse_moment(since, now) if since else None), (parse_moment(until, now) if until else None)
-    except ValueError as error:
-        raise Problem(str(error), WRONG_USE) from error
-
-
-def who(message: StoredMessage) -> str:
-    """The nick where it is proven, else the id, so that nobody is shown under a name they only claim."""
-    return safe(message.nick) if message.nick else f"<{safe(message.sender_id[:8])}>"
-
-
-def _text(message: StoredMessage) -> str:
-    marks = "" if message.state is None else f" [{_fate(message.state, message.sends)}]"
-    if message.verdict in ("bad_signature", "mismatched"):
-        marks += f" [{message.verdict.replace('_', ' ')}]"
-    if message.damaged:
-        marks += f" [{message.damaged}]"
-    text = safe(message.text or "", lines=True).replace("\n", "\n    ")
-    return f"{moment(message.lamport)} {who(message)}: {text}{marks}"
-
-
-def _fate(state: AckState, sends: int) -> str:
-    """What the chat says too: unacked is what went out, queued what is nowhere but here."""
-    return "queued" if state is AckState.UNACKED and not sends else state_name(state)
-
-
-def _markdown(message: StoredMessage) -> str:
-    text = safe(message.text or "", lines=True)
-    for sign in "\\`*_{}[]<>#|":
-        text = text.replace(sign, f"\\{sign}")
-    quoted = text.replace("\n", "  \n")
-    return f"**{who(message).strip('<>')}** ({moment(message.lamport)}): {quoted}\n"
-
-
-def _json(codec: Codec) -> Callable[[StoredMessage], str]:
-    def show(message: StoredMessage) -> str:
-        text, content = message.text, b""
-        if not text and message.raw is not None:
-            packet = codec.decode(message.raw)
-            content = (packet.content or b"") if isinstance(packet, Message) else b""
-            text = text if message.verdict != "unsigned" else _utf8(content)
-        said = described(
-            message.message_id, message.sender_id, message.nick or "", message.lamport, text, content,
-            own=message.own, verdict=message.verdict or "",
-        )  # fmt: skip
-        line = {"event": "delivered", "channel": message.channel, "time": message.received_at, "message": said}
-        line["via"] = message.via
-        if message.state is not None:
-            line["state"], line["sends"] = state_name(message.state), message.sends
-        return json.dumps(line, separators=(",", ":"))
-
-    return show
-
-
-def _utf8(content: bytes) -> str | None:
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return None

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from sdschat.cli.lines import state_name
+from sdschat.cli.log_formats import DIRECT
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.store.journal import JournalRow
 from sdschat.store.shown import StoredMessage
@@ -39,7 +40,8 @@ def write_journal(rows: Iterable[JournalRow]) -> None:
 
 
 def _message(message: StoredMessage) -> dict[str, Any]:
-    return message._asdict() | {"state": None if message.state is None else state_name(message.state)}
+    found = message._asdict() | {"state": None if message.state is None else state_name(message.state)}
+    return found | {"lamport": None} if message.via == DIRECT else found
 
 
 def _write(columns: Mapping[str, str], rows: Iterator[Mapping[str, Any]]) -> None:

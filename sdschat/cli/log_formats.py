@@ -1,0 +1,89 @@
+"""Messages of a history as text, Markdown or JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from sdschat.cli.lines import described, state_name
+from sdschat.cli.text import moment, safe
+from sdschat.sds.rows import AckState
+from sdschat.sds.values import Codec, Message
+from sdschat.store.shown import StoredMessage
+
+DIRECT = "direct"  # the `via` of a message that is no part of the log
+
+
+def who(message: StoredMessage) -> str:
+    """The nick where it is proven, else the id, so that nobody is shown under a name they only claim."""
+    return safe(message.nick) if message.nick else f"<{safe(message.sender_id[:8])}>"
+
+
+def as_text(message: StoredMessage) -> str:
+    marks = "" if message.state is None else f" [{_fate(message.state, message.sends)}]"
+    if message.verdict in ("bad_signature", "mismatched"):
+        marks += f" [{message.verdict.replace('_', ' ')}]"
+    if message.damaged:
+        marks += f" [{message.damaged}]"
+    text = safe(message.text or "", lines=True).replace("\n", "\n    ")
+    return f"{moment(message.lamport)} {who(message)}: {text}{marks}"
+
+
+def _fate(state: AckState, sends: int) -> str:
+    """What the chat says too: unacked is what went out, queued what is nowhere but here."""
+    return "queued" if state is AckState.UNACKED and not sends else state_name(state)
+
+
+def as_markdown(message: StoredMessage) -> str:
+    text = safe(message.text or "", lines=True)
+    for sign in "\\`*_{}[]<>#|":
+        text = text.replace(sign, f"\\{sign}")
+    quoted = text.replace("\n", "  \n")
+    return f"**{who(message).strip('<>')}** ({moment(message.lamport)}): {quoted}\n"
+
+
+def as_json(codec: Codec) -> Callable[[StoredMessage], str]:
+    def show(message: StoredMessage) -> str:
+        text, content = message.text, b""
+        if not text and message.raw is not None:
+            packet = codec.decode(message.raw)
+            content = (packet.content or b"") if isinstance(packet, Message) else b""
+            text = text if message.verdict != "unsigned" else _utf8(content)
+        said = described(
+            message.message_id, message.sender_id, message.nick or "", message.lamport, text, content,
+            own=message.own, verdict=message.verdict or "",
+        )  # fmt: skip
+        line = {"event": "delivered", "channel": message.channel, "time": message.received_at, "message": said}
+        line["via"] = message.via
+        if message.state is not None:
+            line["state"], line["sends"] = state_name(message.state), message.sends
+        return json.dumps(line, separators=(",", ":"))
+
+    return show
+
+
+def direct_as_json(other: str, me: str) -> Callable[[StoredMessage], str]:
+    """As `pipe` prints direct messages: `to` is the reader, and there is no Lamport time."""
+
+    def show(message: StoredMessage) -> str:
+        said = described(
+            message.message_id, message.sender_id, message.nick or "", None, message.text, b"", own=message.own,
+            verdict=message.verdict or "",
+        )  # fmt: skip
+        line: dict[str, Any] = {
+            "event": DIRECT, "channel": message.channel, "time": message.received_at, "message": said,
+            "to": other if message.own else me,
+        }  # fmt: skip
+        if message.state is not None:
+            line["state"] = state_name(message.state)
+        return json.dumps(line, separators=(",", ":"))
+
+    return show
+
+
+def _utf8(content: bytes) -> str | None:
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return None
