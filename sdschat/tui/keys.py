@@ -11,7 +11,7 @@ from sdschat.tui.commands.registry import CommandError
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.items import first_line
 from sdschat.tui.screen_host import ScreenHost
-from sdschat.tui.terminal_keys import alt_and_digits
+from sdschat.tui.terminal_keys import install
 
 _QUIT_WITHIN: Final = 3.0  # seconds between the two presses that leave
 
@@ -46,7 +46,7 @@ class KeyedHost(ScreenHost):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        alt_and_digits()
+        install()
 
     async def action_command(self, line: str) -> None:
         """What a key and the command palette do: as if it had been typed."""
@@ -57,7 +57,7 @@ class KeyedHost(ScreenHost):
 
     def action_start(self, text: str) -> None:
         """Begin to write a command."""
-        self.composer.focus()
+        self.screen.set_focus(self.composer)
         self.composer.put(text)
 
     def action_lens(self) -> None:
@@ -78,7 +78,7 @@ class KeyedHost(ScreenHost):
         self.panes.fit()
 
     def action_focus_log(self) -> None:
-        (self.composer if self.log_view.has_focus else self.log_view).focus()
+        self.screen.set_focus(self.composer if self.log_view.has_focus else self.log_view)
 
     def action_swap(self) -> None:
         if self.desktop.beside:

@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from sdschat.node.input import lines
 from sdschat.node.node import Node
@@ -14,6 +14,8 @@ from sdschat.node.places import Places
 from sdschat.node.tasks import first
 from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
+
+_ESCAPE: Final = "\x1b"
 
 
 async def run_plain(
@@ -35,9 +37,13 @@ async def run_plain(
 
 
 async def _read(host: PlainHost, descriptor: int) -> None:
-    """Every line is a message or a command."""
+    """Every line is a message or a command; the next one belongs to it if it ends with the escape of Alt+Enter."""
+    begun = ""
     async for found in lines(descriptor):
         for line in found:
-            text = line.decode(errors="replace").rstrip("\r\n")
-            if text.strip() and await host.typist.submit(text) and host.ended.is_set():
+            text = begun + line.decode(errors="replace").rstrip("\r\n")
+            begun = f"{text[:-1]}\n" if text.endswith(_ESCAPE) else ""
+            if not begun and text.strip() and await host.typist.submit(text) and host.ended.is_set():
                 return
+    if begun.strip():
+        await host.typist.submit(begun.rstrip("\n"))

@@ -1,0 +1,164 @@
+"""The keys of the README, as the bytes that a terminal sends, through a real terminal into the program itself."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from textual import events
+
+from sdschat.tui.terminal_keys import KeyParser
+from tests.cli.processes import ROOT, command
+from tests.transport.worlds import free_port
+from tests.tui.terminal import Terminal
+
+ESC = "\x1b"
+CLEAR = "\x15"  # Ctrl+U
+CHOSEN = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
+CHANNELS = ("lobby", "dev", "c3", "c4", "c5", "c6", "c7", "c8", "c9")
+
+
+class Step(NamedTuple):
+    keys: str  # of the README; empty for what only leads to the next step
+    sent: str
+    shown: str  # on the screen afterwards: a pattern, where any white space is one space
+    gone: str = ""  # not on the screen afterwards
+
+
+# One after the other in one run, as xterm sends them. An escape alone comes last in its step, so that nothing follows.
+STEPS = (
+    Step("Alt+Enter", f"one https://a.example/{ESC}\rtwo", "> one https://a.example/ two"),
+    Step("Enter", "\r", "two ⇡ unacked", "> one"),
+    Step("Ctrl+J", "three\nfour", "> three four"),
+    Step("", "\r", "four ⇡ unacked", "> three"),
+    Step("Tab", "/leg\t", "> /legend"),
+    Step("", CLEAR, ">", "> /legend"),
+    Step("Up", f"{ESC}[A", "> three four"),
+    Step("Down", f"{ESC}[B", ">", "> three"),
+    Step("Ctrl+R", "\x12one", "search in what you wrote: one_"),
+    Step("Esc", ESC, ">", "search in what"),
+    Step("Alt+Up", f"{ESC}[1;3A{ESC}[1;3A", rf"{CHOSEN}\S+ ann one"),
+    Step("Alt+Down", f"{ESC}[1;3B", rf"{CHOSEN}\S+ ann three"),
+    Step("F5", f"{ESC}[15~", "about the message"),
+    Step("F6, r", f"{ESC}[17~r", "answering ann"),
+    Step("", ESC, ">", "answering ann"),
+    Step("y", f"{ESC}[17~y", "is copied to the clipboard", "> y"),
+    Step("i", "i", "about the message .* about the message"),
+    Step("o", f"{ESC}[1;3Ao", "would be opened in your browser"),
+    Step("", f"{ESC}[17~/search t\r", "hit 1 of 2"),
+    Step("n", f"{ESC}[17~n", "hit 2 of 2", "> n"),
+    Step("N", "N", "hit 1 of 2"),
+    Step("", ESC, ">", CHOSEN),
+    Step("F1", f"{ESC}OP", "/help NAME tells more"),
+    Step("PgUp", f"{ESC}[5~", ">", "/help NAME tells more"),
+    Step("PgDn", f"{ESC}[6~", "/help NAME tells more"),
+    Step("", f"{ESC}[5~", ">", "/help NAME tells more"),
+    Step("Alt+End", f"{ESC}[1;3F", "/help NAME tells more"),
+    Step("Alt+U", f"{ESC}u", "Everything in this channel is read"),
+    Step("Alt+L", f"{ESC}l", "No message came late"),
+    Step("Alt+A", f"{ESC}a", "Nothing is unread"),
+    *(Step(f"Alt+{number}", f"{ESC}{number}", f"^ {CHANNELS[number - 1]} ") for number in range(9, 0, -1)),
+    Step("F2", f"{ESC}OQ", "why repair packet"),
+    Step("Alt+Left", f"{ESC}[1;3D", ">", "what we miss"),
+    Step("Alt+Right", f"{ESC}[1;3C", "what we miss"),
+    Step("", f"{ESC}OQ", ">", "why repair packet"),
+    Step("F3", f"{ESC}OR", "^ 1 lobby 2 dev"),
+    Step("", f"{ESC}OR", "^ lobby"),
+    Step("F4", f"{ESC}OS", ">", "▪ ann"),
+    Step("", f"{ESC}OS", "▪ ann"),
+    Step("", "/split dev\r", "▏ dev"),
+    Step("F7", f"{ESC}[18~", "^ dev .* ▏ lobby"),
+    Step("Ctrl+F", "\x06", "> /search"),
+    Step("Ctrl+P", f"{CLEAR}\x10", "Search for commands"),
+    Step("", ESC, ">", "Search for commands"),
+    Step("Ctrl+C", "\x03", "Once more to leave"),
+)
+
+
+def join(*channels: str) -> list[str]:
+    return command("join", *channels, "--name", "ann", "--timing", "demo", "--set", f"embedded.port={free_port()}")
+
+
+def take(terminal: Terminal, step: Step) -> None:
+    terminal.press(step.sent)
+
+    def done() -> bool:
+        text = re.sub(r"\s+", " ", terminal.text())
+        return bool(re.search(step.shown, text)) and not (step.gone and step.gone in text)
+
+    terminal.until(done, f"{step}")
+
+
+def test_every_key_of_the_readme_works_as_the_bytes_that_a_terminal_sends(tmp_path: Path) -> None:
+    with Terminal(join(*CHANNELS), tmp_path, size=(120, 30)) as terminal:
+        terminal.until_text("hosting the broker")
+        for step in STEPS:
+            take(terminal, step)
+        terminal.press("\x03")
+        assert terminal.wait() == 0
+
+
+def test_no_key_of_the_readme_is_left_out() -> None:
+    table = (ROOT / "README.md").read_text().partition("### Keys")[2].partition("Every key is also")[0]
+    columns = [row.split("|")[1] for row in table.splitlines() if row.startswith("| ") and "| does" not in row]
+    named = {key for column in columns for key in re.findall(r"(?:\w+\+)?\w+", column)} - {"or", "then"}
+    assert len(named) >= 35
+    assert named - {key for step in STEPS for key in step.keys.split(", ")} == set()
+
+
+NEW_LINE = {
+    "Alt+Enter": "\x1b\r",
+    "Alt+Ctrl+J": "\x1b\n",
+    "Ctrl+J": "\n",
+    "Alt+Enter, kitty": "\x1b[13;3u",
+    "Shift+Enter, kitty": "\x1b[13;2u",
+    "Ctrl+J, kitty": "\x1b[106;5u",
+    "Alt+Enter, modifyOtherKeys": "\x1b[27;3;13~",
+    "Shift+Enter, modifyOtherKeys": "\x1b[27;2;13~",
+    "Ctrl+J, modifyOtherKeys": "\x1b[27;5;106~",
+}
+
+
+def test_however_a_terminal_says_new_line_nothing_is_sent(tmp_path: Path) -> None:
+    with Terminal(join("lobby"), tmp_path) as terminal:
+        terminal.until_text("hosting the broker")
+        for name, sent in NEW_LINE.items():
+            take(terminal, Step(name, f"half{sent}a message", "> half a message", "unacked"))
+            take(terminal, Step("", CLEAR * 3, ">", "half"))
+        terminal.press(f"half{ESC}")
+        time.sleep(0.02)  # the rest of the key comes in another read
+        take(terminal, Step("Alt+Enter, split", "\ra message", "> half a message", "unacked"))
+
+
+@pytest.mark.parametrize(
+    ("sent", "key"),
+    [("\x1b[27;3;49~", "alt+1"), ("\x1b[27;3;97~", "alt+a"), ("\x1b[27;4;65~", "alt+shift+a"), ("\x1b1", "alt+1")],
+)  # fmt: skip
+def test_alt_is_not_lost(sent: str, key: str) -> None:
+    (event,) = KeyParser().feed(sent)
+    assert isinstance(event, events.Key)
+    assert (event.key, event.character) == (key, None)
+
+
+def test_esc_alone_is_esc() -> None:
+    parser = KeyParser()
+    assert list(parser.feed(ESC)) == []
+    parser._timeout_time = 0.0  # it is over
+    (event,) = parser.tick()
+    assert isinstance(event, events.Key)
+    assert event.key == "escape"
+    (event,) = parser.feed("\r")
+    assert isinstance(event, events.Key)
+    assert event.key == "enter"
+
+
+def test_line_after_line_a_message_goes_on_in_the_next_line_after_alt_enter(tmp_path: Path) -> None:
+    with Terminal([*join("lobby"), "--plain"], tmp_path) as terminal:
+        terminal.until_text("/help lists the commands")
+        terminal.press(f"half{ESC}\ra message\rthe next\r")
+        terminal.until_text("(queued): half a message", "(queued): the next")
+        terminal.enter("/quit")
+        assert terminal.wait() == 0
