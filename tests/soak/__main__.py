@@ -2,15 +2,18 @@
 
     python -m tests.soak [--minutes 10] [--nodes 8] [--every 1] [--seed 1] [--keep DIR]
 
-Each node is a `sdschat pipe` with a profile of its own; the embedded broker moves as its hosts come and go. Half of
-the nodes are ended again and again (kill -9, TERM, INT), stay away for a while and come back; the other half runs all
-the time, and is where memory and descriptors are measured. In the end nobody speaks, all are there, and the logs on
-disk must become equal and hold every message that any node showed as its own.
+Each node is a `sdschat pipe` with a profile and settings of its own (`tests.soak.settings`); the embedded broker moves
+as its hosts come and go. Some nodes join while the others talk. Half of the nodes are ended again and again (kill -9,
+TERM, INT), stay away for a while and come back, with other settings; the other half runs all the time, and is where
+memory and descriptors are measured. In the end nobody speaks, all are there and without faults, the logs on disk must
+become equal and hold every message that any node showed as its own, every message must be acknowledged at its author,
+and after that the group is listened to for a while: nothing but sync messages may pass.
 
 Ends with 1, and says why, if logs differ or are not what was written (`tests.soak.account` has the rules), something
-that a node gave up never came, a process ended by itself or with a wrong code or told of trouble, or memory or
-descriptors of the nodes that ran all the time grew from the second quarter to the last. What was given up and came
-after all, and lines that nobody had read when their process was killed, are counted and printed.
+that a node gave up never came, a node has still something to do, or does it when all should be at rest
+(`tests.soak.liveness`), a process ended by itself or with a wrong code or told of trouble, or memory or descriptors of
+the nodes that ran all the time grew from the second quarter to the last. What was given up and came after all, and
+lines that nobody had read when their process was killed, are counted and printed.
 """
 
 from __future__ import annotations
@@ -24,13 +27,17 @@ from pathlib import Path
 from random import Random
 
 from tests.soak.account import Log, judge
+from tests.soak.liveness import Rest, judge_quiet, judge_rest, kinds, packets
 from tests.soak.member import Member, Use
+from tests.soak.settings import FAULTS, draw
+from tests.soak.tap import Tap
 from tests.transport.worlds import free_port
 
-FAULTS = ("fault.loss=0.1", "fault.duplicate=0.05", "fault.reorder=0.05", "fault.delay=100ms")
 RESTART_EVERY = 12.0  # seconds between two ends of some node
 AWAY = 10.0  # at most so many seconds
-SETTLE = 180.0  # seconds for the logs to become equal
+SETTLE = 180.0  # seconds for the logs to become equal and all to be acknowledged
+QUIET = 30.0  # seconds that a group at rest is listened to: five times what lies between two resends
+LAST_JOIN = 480.0  # seconds: less than `sds.max_skew`, so that whoever fetches no history gets all of it as well
 GROWTH, EXTRA_FILES = 1.15, 4  # of memory, and descriptors, beyond which it is not flat
 _TICK = 0.2
 
@@ -41,34 +48,46 @@ class Soak:
         self._random = Random(seed)
         self._length = minutes * 60
         self._every = every  # seconds between two messages of a node
-        options = ["--timing", "demo", "--set", f"embedded.port={free_port()}"]
-        for fault in FAULTS:
-            options += ["--set", fault]
-        self.members = [
-            Member(home, f"node{number}", [*options, "--set", f"fault.seed={number}"]) for number in range(nodes)
-        ]
+        self._port = free_port()
+        self.members = [Member(home, f"node{number}", []) for number in range(nodes)]
+        for member in self.members:
+            self._draw(member)
         self._steady, self._restless = self.members[nodes // 2 :], self.members[: nodes // 2]
-        self._back: dict[Member, float] = {}
+        self._back: dict[Member, float] = {}  # and when
         self._uses: list[tuple[float, list[Use]]] = []
 
     def run(self) -> list[str]:
         """Everything. Gives what was wrong."""
         print(f"{'minute':>6} {'said':>6} {'behind':>6} {'restarts':>8} {'MiB':>11} {'descriptors':>11} {'db MiB':>7}")
+        late = self._random.sample(self.members[1:], len(self.members) // 3)
         for member in self.members:
-            member.start()
+            if member not in late:
+                member.start()
         try:
-            self._talk()
+            self._talk({member: self._random.uniform(5, min(self._length / 4, LAST_JOIN)) for member in late})
             for member in self.members:
                 if not member.running:
                     member.start()
+            self._calm()
             wrong = self._judge(*self._settle())
+            wrong += judge_rest({member.name: member.rest() for member in self.members}) or self._listen()
         finally:
             for member in self.members:
                 member.end(signal.SIGTERM)
         return wrong + [problem for member in self.members for problem in member.problems] + self._growth()
 
-    def _talk(self) -> None:
+    def _draw(self, member: Member) -> None:
+        """Other settings for its next process."""
+        drawn = draw(self._random)
+        print(f"{member.name}: {' '.join(drawn)}")
+        member.options = ["--timing", "demo"]
+        for setting in (f"embedded.port={self._port}", f"fault.seed={self._random.randrange(1000)}", *FAULTS, *drawn):
+            member.options += ["--set", setting]
+
+    def _talk(self, late: dict[Member, float]) -> None:
+        """`late`: who joins later, and after so many seconds."""
         began = time.monotonic()
+        self._back = {member: began + after for member, after in late.items()}
         speak = {member: began + self._random.uniform(2, 2 + self._every) for member in self.members}
         restart, row = began + RESTART_EVERY, began + min(60.0, self._length / 10)
         while (now := time.monotonic()) < began + self._length:
@@ -81,7 +100,7 @@ class Soak:
                 self._end_one(now)
             for member in [each for each, due in self._back.items() if now >= due]:
                 del self._back[member]
-                member.restarts += 1
+                member.restarts += bool(member.account.runs)
                 member.start()
             if now >= row:
                 row += min(60.0, self._length / 10)
@@ -94,6 +113,7 @@ class Soak:
             member = self._random.choice(running)
             member.end(self._random.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
             self._back[member] = now + self._random.uniform(0, AWAY)
+            self._draw(member)
 
     def _print_row(self, elapsed: float) -> None:
         uses = [use for member in self._steady if (use := member.use()) is not None]
@@ -111,16 +131,38 @@ class Soak:
             flush=True,
         )
 
+    def _calm(self) -> None:
+        """The end of all faults, once all have joined."""
+        until = time.monotonic() + SETTLE
+        while not all(member.joined for member in self.members) and time.monotonic() < until:
+            time.sleep(_TICK)
+        for member in self.members:
+            member.calm()
+
     def _settle(self) -> tuple[float, list[Log]]:
-        """Nobody speaks: how long until all have read their lines and the logs are equal, or SETTLE is over."""
+        """Nobody speaks: how long until all have read their lines and are at rest, and the logs are equal, or SETTLE
+        is over."""
         began = time.monotonic()
         while True:
-            read = all(member.caught_up for member in self.members)
-            logs = [member.log() for member in self.members]
-            seconds = time.monotonic() - began
-            if (read and all(log == logs[0] for log in logs)) or seconds > SETTLE:
-                return seconds, logs
+            over = time.monotonic() - began > SETTLE
+            if over or all(member.caught_up and member.rest() == Rest() for member in self.members):
+                seconds = time.monotonic() - began
+                logs = [member.log() for member in self.members]
+                if over or all(log == logs[0] for log in logs):
+                    return seconds, logs
             time.sleep(1.0)
+
+    def _listen(self) -> list[str]:
+        """Judge what passes, and what the nodes tell, while nobody has anything to do."""
+        folder = self._home / "tap"
+        with Tap(self._home, folder, self._port):
+            before = {member: member.events.copy() for member in self.members}
+            time.sleep(QUIET)
+            told = {member.name: member.events - events for member, events in before.items()}
+        found = kinds(packets(folder))
+        passed = ", ".join(f"{count} {kind}" for kind, count in found.items())
+        print(f"at rest for {QUIET:.0f} s: {passed or 'nothing'} passed")
+        return judge_quiet(told, found)
 
     def _judge(self, seconds: float, logs: list[Log]) -> list[str]:
         accounts = [member.account for member in self.members]

@@ -7,13 +7,17 @@ import contextlib
 import json
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from sdschat.node.profile import database_path
 from tests.cli.processes import command, environment
 from tests.soak.account import Account, Entry, Log, Run
+from tests.soak.liveness import Rest, read_rest
 
+PROGRAM = [sys.executable, "-m", "tests.soak.program"]
 _EXPECTED = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
 _PATIENCE = 120.0  # seconds; the machine may be busy with other things
 _LONG_LOG = 600.0
@@ -38,7 +42,7 @@ class Member:
         self.events: collections.Counter[str] = collections.Counter()
         self.problems: list[str] = []
         self._home = home
-        self._options = options
+        self.options = options  # of the next process
         self._errors: collections.deque[str] = collections.deque(maxlen=_SAID_KEPT)
         self._threads: list[threading.Thread] = []
         self.process: subprocess.Popen[bytes] | None = None
@@ -60,7 +64,7 @@ class Member:
     def start(self) -> None:
         self.account.runs.append(Run())
         self.process = subprocess.Popen(
-            command("pipe", "soak", "--name", self.name, "--linger", "forever", *self._options), cwd=self._home,
+            [*PROGRAM, "pipe", "soak", "--name", self.name, "--linger", "forever", *self.options], cwd=self._home,
             env=environment(self._home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         self._threads = [
@@ -97,6 +101,15 @@ class Member:
             self.process.stdin.flush()
         except BrokenPipeError:
             self.problems.append(f"{self.name} ended by itself")
+
+    def calm(self) -> None:
+        """End its faults."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGUSR1)
+
+    def rest(self) -> Rest:
+        """By its database as it is on disk now."""
+        return read_rest(database_path(self._home / "data" / "sdschat", self.name), "soak")
 
     def use(self) -> Use | None:
         if self.process is None:

@@ -1,0 +1,23 @@
+"""The settings of a node of the soak: faults for all, and what may differ from node to node, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Final
+
+FAULTS: Final = ("fault.loss=0.1", "fault.duplicate=0.05", "fault.reorder=0.05", "fault.delay=100ms")
+# The value that stands first is drawn as often as all others together.
+DIFFERING: Final[Mapping[str, Sequence[object]]] = {
+    "history.on_join": ("all", "24h", "none"),
+    "bloom.capacity": (256, 16, 64, 1024),
+    "bloom.layout": ("auto", "compact", "waku"),
+    "repair.enabled": ("true", "false"),
+}
+
+
+def draw(random: Random) -> list[str]:
+    return [
+        f"{name}={values[0] if random.random() < 0.5 else random.choice(values[1:])}"
+        for name, values in DIFFERING.items()
+    ]
