@@ -1,4 +1,4 @@
-"""One process at a time where two would do the same work twice, and tidy away each other's files."""
+"""A lock for work that only one process may do at a time: two would repeat the work and remove each other's files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from sdschat.pipeline.problem import PipelineProblem
 
 @contextmanager
 def alone(file: Path, otherwise: str) -> Iterator[None]:
-    """Hold this file. Raises PipelineProblem, with this text, where somebody else does; a process that ends lets go."""
+    """Hold a lock on this file. Raises PipelineProblem with this text if another process holds it.
+
+    The lock of a process ends with the process.
+    """
     with file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

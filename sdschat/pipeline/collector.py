@@ -1,4 +1,4 @@
-"""Reading many rows without Python's collector of cycles."""
+"""Reading many rows without Python's cyclic garbage collector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Rows and columns of plain values hold no cycles; looking for some takes a fifth to a third of the time."""
+    """Switch the collector off. Plain rows and columns have no cycles, and the search takes 20 to 33 % of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

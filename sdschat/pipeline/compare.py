@@ -1,4 +1,4 @@
-"""A handful of databases, compared without Spark."""
+"""A comparison of a few databases without Spark."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sdschat.pipeline.schemas import FIELD, Log, Node, Quarantine
 from sdschat.pipeline.sources.databases import MAGIC, PacketMemory, Reading, read_database
 
 _WRONG_USE: Final = 2
-_PROCESSES: Final = 4  # what each found has to be brought together by one
-_ENOUGH: Final = 4 << 20  # bytes for which a process pays
+_PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
+_ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start
 
 
 class Comparison(NamedTuple):
@@ -31,12 +31,12 @@ class Comparison(NamedTuple):
     quarantine: list[Quarantine]
     log: list[Log]
     audit: Audit
-    paths: dict[str, Path]  # node: where its database is
-    unsearchable: list[Path]  # databases that could be read, but for what they are searched by
+    paths: dict[str, Path]  # node: the path of its database
+    unsearchable: list[Path]  # readable databases with a damaged search index
 
 
 def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
-    """Sound databases are taken by the column, and all others row by row."""
+    """Compare the databases. Sound databases are read by column, and all others row by row."""
     readings = _readings(paths, read_ms)
     sound, unsearchable = _sound(readings)
     rows = logs_that_count(_row_by_row(readings, sound))
@@ -49,7 +49,7 @@ def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
 
 
 def compare_rows(paths: Iterable[Path], read_ms: int, rules: Rules) -> tuple[Comparison, Silver]:
-    """The same with all rows, for whoever wants figures too."""
+    """Compare the databases and also return all rows, for a caller that needs figures too."""
     taken, readings = Taken(), _readings(paths, read_ms)
     for rows in logs_that_count({each: list(read_database(each)) for each in readings}).values():
         taken.take(rows)
@@ -64,7 +64,7 @@ def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
 
 
 def _sound(readings: list[Reading]) -> tuple[dict[Reading, Sound], list[Path]]:
-    """And which cannot be searched."""
+    """Read all databases. Return the sound ones, and the paths of those with a damaged search index."""
     portions = _portions(readings)
     found: dict[Reading, tuple[Sound | None, bool]] = {}
     for portion, answer in zip(portions, side_by_side(_look, portions), strict=True):
@@ -79,7 +79,7 @@ def _look(readings: Sequence[Reading]) -> list[tuple[Sound | None, bool]]:
 
 
 def _portions(readings: list[Reading]) -> list[list[Reading]]:
-    """About as many bytes in each; as many as there are processors, where there is enough to do for them."""
+    """Split the databases into groups of about equal size: one per processor, if there is enough work for that."""
     sizes = {each: _bytes(each.path) for each in readings}
     count = max(1, min(processors(), _PROCESSES, sum(sizes.values()) // _ENOUGH))
     found: list[list[Reading]] = [[] for _ in range(count)]
@@ -91,13 +91,16 @@ def _portions(readings: list[Reading]) -> list[list[Reading]]:
 def _bytes(path: Path) -> int:
     try:
         return path.stat().st_size
-    except OSError:  # its reader says so
+    except OSError:  # the reader of this database reports the error
         return 0
 
 
 def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Reading, list[Row]]:
-    """Rows of the databases that are not sound, and of all of a node that has several: then it takes all rows to say
-    which counts. These are taken out of `sound`."""
+    """Return the rows of every database that must be read row by row, and remove those databases from `sound`.
+
+    These are the databases that are not sound, and all databases of a node that has several: then only all rows show
+    which database counts.
+    """
     found: dict[Reading, list[Row]] = {each: list(read_database(each)) for each in readings if each not in sound}
     databases: dict[str, set[Reading]] = defaultdict(set)
     for each in readings:
@@ -138,7 +141,7 @@ def _judged(said: Testimony, taken: Taken, rules: Rules, unsearchable: list[Path
 
 
 def databases(sources: Iterable[Path]) -> list[Path]:
-    """Files as they are; of a folder all databases of profiles in it."""
+    """Return the databases: files as they are given, and from a folder all databases of profiles in it."""
     found: list[Path] = []
     for source in sources:
         if source.is_dir():

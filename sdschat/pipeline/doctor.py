@@ -1,4 +1,4 @@
-"""Whether Spark can run here: which Java and why, what is installed, and what would fail."""
+"""A check if Spark can run here: which Java and why, what is installed, and what would fail."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Finding(NamedTuple):
 
 
 def examine(where: Where) -> list[Finding]:
-    """Without starting anything: it takes no second."""
+    """Check without starting anything; this takes less than a second."""
     chosen = where.resolved()
     found = [_place(chosen), *_java(chosen), *_packages(chosen), *_folders(chosen)]
     return found
 
 
 def elsewhere(where: Where) -> bool:
-    """Whether Spark is somewhere that has to be asked."""
+    """True if Spark runs elsewhere and has to be asked: on a cluster or a Connect server."""
     return where.resolved().kind in (Kind.CLUSTER, Kind.CONNECT)
 
 
 def ask_there(where: Where, limit: float = LIMIT) -> list[Finding]:
-    """What Spark says where it is said to be; may take as long as `limit`."""
+    """Ask the remote Spark and return the findings. This takes at most `limit` seconds."""
     chosen = where.resolved()
     place = chosen.shown
     try:
@@ -62,12 +62,12 @@ def ask_there(where: Where, limit: float = LIMIT) -> list[Finding]:
 
 
 def _here(problem: str) -> str:
-    """Without advice to ask the doctor."""
+    """Return the problem without the advice to run the doctor."""
     return problem.partition("; `sdschat pipeline doctor")[0]
 
 
 def _of_other_version(answer: Answer) -> Iterator[Finding]:
-    """Both of these have to be alike up to the second number."""
+    """Compare the versions of Python and Spark there with those here: the first two numbers have to be equal."""
     here = ".".join(map(str, sys.version_info[:2]))
     if answer.python.split(".")[:2] != here.split("."):
         says = f"Python there is {answer.python}, here it is {here}: set PYSPARK_PYTHON to one that is {here} there"

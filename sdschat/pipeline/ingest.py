@@ -1,7 +1,8 @@
-"""Sources into bronze. A row that is there already is not added again, however often and in whatever copy it comes.
+"""Ingest of sources into bronze. A row that is in the lake already is not added again, from whatever copy it comes.
 
-A first look tells what could be there already. What cannot is written as it is read; only the rest is compared, row by
-row. Whoever is killed on the way and starts again has lost nothing and doubled nothing: the lake itself is asked.
+A first survey finds the files whose rows could be in the lake already. All others are written as they are read; only
+the rest is compared row by row. An ingest that was killed and is started again loses nothing and doubles nothing: it
+asks the lake itself.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _WITHIN: Final[dict[type, tuple[str, ...]]] = {Journal: ("node", "boot"), Packet
 
 
 class Added(NamedTuple):
-    """One table: how many rows came, and how many of them were new. Of `file`: how many of the files."""
+    """Counts of one table: rows read, and new rows added. For the table `file`: files instead of rows."""
 
     table: str
     read: int
@@ -38,7 +39,7 @@ class Added(NamedTuple):
 
 
 def ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> list[Added]:
-    """Take the files in. Raises PipelineProblem where somebody else does so at the moment."""
+    """Ingest the files. Raises PipelineProblem while another ingest runs."""
     with lake.alone():
         return _ingest(lake, paths, run_id, read_ms)
 
@@ -50,7 +51,7 @@ def _ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> lis
     taken = wholes(lake, run_id)
     seen = survey(lake.spark, map(str, paths), {whole.digest for whole in taken})
     bad = standing_files(lake, run_id)
-    # What was mended may be what was taken once, before it was damaged.
+    # A repaired file may equal the file that was ingested before the damage.
     known = taken_already(seen, taken) - maybe_mended(seen, bad)
     files = [file for file in seen if file.path not in known]
     again = [file for file in seen if file.path in known and any(stands_in_for(file, each) for each in bad)]
@@ -59,12 +60,12 @@ def _ingest(lake: Lake, paths: Sequence[Path], run_id: str, read_ms: int) -> lis
         _take_journals(intake, files)
         take_logs(intake, files)
         _remember(intake, [*files, *again])
-        refuse(intake, files)  # last: who comes damaged beside a sound copy counts
+        refuse(intake, files)  # last, because it matters if a damaged file came together with a sound copy
     return [Added("file", len(seen), len(files)), *intake.added()]
 
 
 def quarantined(lake: Lake, paths: Sequence[Path]) -> list[Quarantine]:
-    """What of these files could not be taken, now or earlier, and was not mended since."""
+    """Return the parts of these files that could not be read, now or earlier, and were not repaired since."""
     rows = standing(lake)
     if rows is None:
         return []
@@ -73,7 +74,7 @@ def quarantined(lake: Lake, paths: Sequence[Path]) -> list[Quarantine]:
 
 
 class Intake:
-    """One ingest: where it goes, what came of it, and which files have something in them that cannot be taken."""
+    """One ingest: its lake, its counts, and the files that contain something unreadable."""
 
     def __init__(self, lake: Lake, run_id: str, read_ms: int) -> None:
         self.lake = lake
@@ -95,7 +96,7 @@ class Intake:
         self._counts[table] = old._replace(read=old.read + read, added=old.added + added)
 
     def write(self, table: type, paths: Sequence[str], other: type | None = None) -> list[Note]:
-        """All that these files have of a table, as it is read, without asking what is there."""
+        """Write all rows of a table from these files as they are read, without a look at the lake."""
         from sdschat.pipeline.sources.straight import Wanted
 
         wanted = Wanted(paths, table, other, self.run_id, self.read_ms)
@@ -107,7 +108,7 @@ class Intake:
         return found
 
     def _by_tasks(self, wanted: Wanted, folder: Path) -> list[Note]:
-        """Each task writes what it reads, which takes half as long as handing every row to Spark."""
+        """Let each task write the rows that it reads. This takes half the time of passing every row to Spark."""
         from sdschat.pipeline.sources.straight import write_rows
 
         return write_rows(self.lake.spark, wanted, folder)
@@ -132,7 +133,7 @@ class Intake:
         self.count(table, read, seen.get["added"])
 
     def merge(self, paths: Sequence[str], tables: Sequence[type]) -> set[str]:
-        """What is in these files and not in the lake. Gives those that have something in them that cannot be taken."""
+        """Add the rows that the lake does not have. Return the files that contain something unreadable."""
         from pyspark import StorageLevel
 
         from sdschat.pipeline.sources.staged import of_table
@@ -152,7 +153,7 @@ class Intake:
             staged.unpersist()
 
     def _new(self, table: type, rows: DataFrame) -> DataFrame:
-        """Only keys that are near to those that come are compared with them."""
+        """Return the new rows. They are compared only with the keys of the same nodes and boots (or taps)."""
         from pyspark.sql import functions as F
 
         from sdschat.pipeline.transforms.readings import unknown
@@ -166,7 +167,7 @@ class Intake:
 
 
 def _take_journals(intake: Intake, files: Sequence[Seen]) -> None:
-    """Before the logs: who is read in between knows of no delivery that his log does not have."""
+    """Ingest the journals before the logs: a database read in between then has no delivery that is not in its log."""
     straight = sole(files, intake.lake, intake.run_id)
     if straight:
         intake.write(Journal, straight)
@@ -175,7 +176,7 @@ def _take_journals(intake: Intake, files: Sequence[Seen]) -> None:
 
 
 def sole(files: Iterable[Seen], lake: Lake, run_id: str) -> list[str]:
-    """Files whose events are in no other file that comes, and not in the lake."""
+    """Return the files whose events are in no other file of this ingest and not in the lake."""
     told = [file for file in files if file.stretches]
     times = Counter(stretch for file in told for stretch in file.stretches)
     known = known_stretches(lake, run_id, times)
@@ -183,7 +184,7 @@ def sole(files: Iterable[Seen], lake: Lake, run_id: str) -> list[str]:
 
 
 def _remember(intake: Intake, files: Sequence[Seen]) -> None:
-    """When all that is in them is in the lake, and only of files to which nobody has written meanwhile."""
+    """Record the files whose whole content is in the lake now. A file written to in the meantime is left out."""
     from sdschat.pipeline.sources.survey import stamps
 
     now = stamps(intake.lake.spark, [file.path for file in files])

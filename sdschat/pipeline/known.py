@@ -1,4 +1,4 @@
-"""What a lake has already, as far as it matters to files that come. Asked of narrow columns, and of no row twice."""
+"""The rows that a lake has already, as far as a new ingest needs them. Reads few columns, and no row twice."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sdschat.pipeline.sources.survey import Seen
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_NAMED: Final = 1_000  # values that a question names; of more of them all are asked for
+_NAMED: Final = 1_000  # values in one query; for more values the query has no condition on them
 
 
 def known_stretches(lake: Lake, run_id: str, stretches: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Which of these (node, boot) the lake has events of."""
+    """Return those of these (node, boot) pairs of which the lake has events."""
     there = lake.there(Journal)
     if there is None or not stretches:
         return set()
@@ -25,7 +25,7 @@ def known_stretches(lake: Lake, run_id: str, stretches: Collection[tuple[str, st
 
 
 def known_nodes(lake: Lake, run_id: str, nodes: Collection[str]) -> set[str]:
-    """Of which of these nodes the lake has messages."""
+    """Return those of these nodes of which the lake has messages."""
     there = lake.there(Message)
     if there is None or not nodes:
         return set()
@@ -39,8 +39,11 @@ def wholes(lake: Lake, run_id: str) -> list[Whole]:
 
 
 def taken_already(files: Iterable[Seen], taken: Iterable[Whole]) -> set[str]:
-    """Paths of files that would add nothing. Of events it does not matter in which order files come. Of logs the last
-    reading counts: a database is as good as read where it is older than that, or the very same."""
+    """Return the paths of files that would add nothing.
+
+    For events the order of files does not matter. For logs the last reading counts: a database adds nothing if it is
+    older than that reading, or is the very same file.
+    """
     last: dict[str, tuple[int, int]] = {}
     by_node: dict[str, set[Whole]] = {}
     for whole in taken:

@@ -1,5 +1,7 @@
-"""The lake: a directory of Parquet, or any place that Spark can write. Bronze is appended to, silver and gold are made
-anew. The only module that reads or writes tables."""
+"""The lake: a directory of Parquet, or any place that Spark can write. The only module that reads or writes tables.
+
+Bronze tables are appended to; silver and gold tables are written anew.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
 
-# Where each table is.
+# The folder of each table.
 PLACES: Final[dict[type, str]] = {
     schemas.Journal: f"{BRONZE}/journal",
     schemas.Message: f"{BRONZE}/messages",
@@ -54,14 +56,14 @@ _LOCK_FILE: Final = ".lock"
 _PATTERN: Final = re.compile(r"[\[\]{}*?\\]")
 _FILE: Final = re.compile("file:///(?!/)")
 UNLIKE: Final = ("raw", "digest", "place")
-# Files are put in place as each task ends. Otherwise those that somebody left who was killed in between would be put in
-# place with those of the next, who could not see them when he looked at what is there.
+# Files get their final place as each task ends. Otherwise the files of a killed writer would get their place with those
+# of the next writer, who could not see them when it looked at the lake.
 _AT_ONCE: Final = {"mapreduce.fileoutputcommitter.algorithm.version": "2"}
 
 
 class Lake:
     def __init__(self, spark: SparkSession, root: str) -> None:
-        """Raises PipelineProblem where there is a lake of a newer program."""
+        """Open a lake. Raises PipelineProblem if a newer program wrote it."""
         self.spark = spark
         self.folder = folder_of(root)
         self.root = root.rstrip("/") if "://" in root else str(self.folder)
@@ -71,38 +73,41 @@ class Lake:
         return f"{self.root}/{PLACES[table]}"
 
     def read(self, table: type) -> DataFrame:
-        """With the columns of this program: of an older one's files those that lack are null."""
+        """Return a table with the columns of this version. Columns that an older program did not write are null."""
         rows = self.there(table)
         return no_rows(self.spark, table) if rows is None else rows
 
     def there(self, table: type) -> DataFrame | None:
-        """As `read`; nothing where the table was never written."""
+        """Like `read`, but None if the table was never written."""
         return read_parquet(self.spark, self.path(table), ddl(table))
 
     def append(self, table: type, rows: DataFrame) -> None:
         chosen = rows.select(*table.__annotations__).write.mode("append")
-        # Looking for values that repeat where none does costs more than writing them.
+        # In these columns values do not repeat: a search for repeated values costs more than writing them.
         plain = {f"parquet.enable.dictionary#{name}": "false" for name in UNLIKE if name in table.__annotations__}
         chosen.options(**plain, **_AT_ONCE).parquet(self.path(table))
 
     def replace(self, table: type, rows: DataFrame) -> DataFrame:
-        """Write, and give what is there now, so that nobody computes it again."""
+        """Write the table and return it as read from the lake, so that nobody computes it again."""
         rows.select(*table.__annotations__).write.mode("overwrite").parquet(self.path(table))
         return self.read(table)
 
     def keep(self, table: type, rows: Iterable[Any]) -> DataFrame:
-        """As `replace`, of rows that are here."""
+        """Like `replace`, for rows in this process."""
         return self.replace(table, self.spark.createDataFrame(list(rows), ddl(table)))
 
     def folder_for_tasks(self, table: type) -> Path | None:
-        """Where tasks may write files of a table by themselves."""
+        """Return the folder to which tasks may write files of a table by themselves, or None."""
         folder = own_folder(self.spark, self.root)
         return None if folder is None else folder / PLACES[table]
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Two that take in at once would both find the same rows lacking, and Spark tidies away what others are
-        writing. Of a lake that is in no folder nobody here can tell. Raises PipelineProblem."""
+        """Lock the lake for one ingest. Raises PipelineProblem if another one runs.
+
+        Two ingests at once would both find the same rows missing, and Spark removes files that others are writing. A
+        lake that is not in a folder cannot be locked.
+        """
         if self.folder is None:
             yield
             return
@@ -112,7 +117,7 @@ class Lake:
 
     def _check_version(self) -> None:
         if self.folder is None:
-            return  # there, Parquet's own columns have to say it
+            return  # no version file there: the columns of the Parquet files have to show the version
         file = self.folder / VERSION_FILE
         if file.exists():
             found = json.loads(file.read_text())["version"]
@@ -129,15 +134,17 @@ class Lake:
 
 
 def folder_of(root: str) -> Path | None:
-    """Of a lake in a folder, which may be written as a URI too."""
+    """Return the folder of a lake, which may be given as a URI, or None if the lake is not in a folder."""
     if _FILE.match(root):
         return Path(root.removeprefix("file://"))
     return None if "://" in root else Path(root).absolute()
 
 
 def own_folder(spark: SparkSession, root: str) -> Path | None:
-    """Of a lake where all of Spark is on this machine, and takes the folder of the lake for the one that it is here.
-    Not every Spark looks for a path on the disk."""
+    """Return the folder of a lake, if all of Spark runs on this machine and sees the same folder; else None.
+
+    Not every Spark reads a plain path from the local disk, so this is tested with a folder made for it.
+    """
     folder = folder_of(root)
     if folder is None or not str(spark.conf.get("spark.master", "")).startswith("local") or not folder.is_dir():
         return None
@@ -147,12 +154,12 @@ def own_folder(spark: SparkSession, root: str) -> Path | None:
 
 
 def as_it_is(path: str) -> str:
-    """For whatever reads: brackets in the name of a folder are no pattern."""
+    """Return the path with escaped brackets: Spark's readers take brackets in a folder's name for a pattern."""
     return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def no_rows(spark: SparkSession, table: type) -> DataFrame:
-    """An empty table, without asking Spark anything: pipelines that are declared forbid it while they are built."""
+    """Return an empty table without a query: declarative pipelines forbid queries while they are built."""
     from pyspark.sql import functions as F
 
     nulls = [
@@ -162,7 +169,7 @@ def no_rows(spark: SparkSession, table: type) -> DataFrame:
 
 
 def read_parquet(spark: SparkSession, path: str, schema: str) -> DataFrame | None:
-    """Nothing where there is no such folder. A Connect session only looks for it when it is asked something."""
+    """Read Parquet files, or return None if there is no such folder. A Connect session looks only when it is asked."""
     try:
         rows = spark.read.schema(schema).parquet(as_it_is(path))
         rows.schema  # noqa: B018

@@ -1,4 +1,4 @@
-"""The logs of databases into bronze, and how they stand."""
+"""Ingest of the logs of databases, and of their state, into bronze."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def take_logs(intake: Intake, files: Sequence[Seen]) -> None:
-    """Of each node the furthest log; where that could not be read to its end, what an older copy has beside it."""
+    """Ingest the furthest log of each node. If its end cannot be read, also the rows of the next older copy."""
     newest = newest_of(files)
     if newest:
-        before, intake.odd = intake.odd, set()  # a journal with something odd in it breaks no log off
+        before, intake.odd = intake.odd, set()  # an unreadable entry in a journal does not make its log incomplete
         _take(intake, newest)
         broken = {file.node for file in newest if file.path in intake.odd}
         intake.odd |= before
@@ -29,8 +29,11 @@ def take_logs(intake: Intake, files: Sequence[Seen]) -> None:
 
 
 def _take(intake: Intake, newest: Sequence[Seen]) -> None:
-    """What a node says to lack is asked before its log: what comes in between is then no message that it lacks without
-    a word. The readings come last: who is killed before them reads the database as if for the first time."""
+    """Ingest the declared gaps, then the logs, then the readings.
+
+    Gaps are read before the log: so a message that arrives in between is not a missing message without a declared gap.
+    The readings come last: after a crash before them, the next ingest reads the database as if for the first time.
+    """
     from pyspark import StorageLevel
 
     known = known_nodes(intake.lake, intake.run_id, {file.node for file in newest})
@@ -48,8 +51,10 @@ def _take(intake: Intake, newest: Sequence[Seen]) -> None:
 
 
 def newest_of(files: Iterable[Seen]) -> list[Seen]:
-    """Of each node the database that is furthest, of equally far ones the first by path: what other copies say of a log
-    counts for nothing."""
+    """Return the furthest database of each node, of equally far ones the first by path.
+
+    A log in any other copy is ignored.
+    """
     found: dict[str, Seen] = {}
     for file in sorted(files):
         if file.node and (file.node not in found or file.as_of > found[file.node].as_of):
@@ -58,7 +63,7 @@ def newest_of(files: Iterable[Seen]) -> list[Seen]:
 
 
 def _declared(intake: Intake, paths: Sequence[str]) -> list[Declared]:
-    """Few: a node that lacks much of a log says so with one horizon."""
+    """Return the declared gaps. They are few: a node that lacks much of a log declares it with one horizon."""
     if not paths:
         return []
     staged = intake.load(paths, Declared, Quarantine)
@@ -68,14 +73,14 @@ def _declared(intake: Intake, paths: Sequence[str]) -> list[Declared]:
 
 
 def _first(intake: Intake, paths: Sequence[str]) -> list[Node]:
-    """Logs of nodes of which nothing is there, written as they are read."""
+    """Write the logs of nodes that the lake does not know, as they are read."""
     if not paths:
         return []
     return [Node(*row) for note in intake.write(Message, paths, Node) for row in note.others]
 
 
 def _compared(intake: Intake, staged: DataFrame) -> list[Node]:
-    """Logs of nodes of which the lake has something: what is not as it was there."""
+    """Add the changes in the logs of nodes that the lake knows."""
     from pyspark.sql import functions as F
 
     from sdschat.pipeline.sources.staged import of_table

@@ -1,4 +1,4 @@
-"""The same work on several processors, without starting a program anew for it."""
+"""Parallel work in copies of this process, without the start of a new program."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ class _Other(NamedTuple):
 
 
 def side_by_side(work: Callable[[Sequence[T]], R], portions: Sequence[Sequence[T]]) -> list[R]:
-    """`work` of each portion; of the first here, of each other in a copy of this process, as long as these can be made.
-    What a copy does not come to the end of, for whatever reason, is done here."""
+    """Return the result of `work` for each portion.
+
+    The first portion is done here, each other one in a copy of this process, if copies can be made. A portion that a
+    copy does not finish, for any reason, is done here.
+    """
     others = [_start(work, portion) for portion in portions[1:]]
     try:
         here = [work(portion) for portion in portions[:1]]
@@ -33,7 +36,7 @@ def side_by_side(work: Callable[[Sequence[T]], R], portions: Sequence[Sequence[T
 
 
 def processors() -> int:
-    """On which this process may run; one where processes cannot be copied safely."""
+    """Return the number of processors for this process; 1 where a process cannot be copied safely."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
@@ -54,7 +57,7 @@ def _start(work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> _Other | N
         with os.fdopen(writer, "wb") as answer:
             answer.write(done)
         code = 0
-    finally:  # whatever happened: nothing of what the first process has begun is to be ended twice
+    finally:  # in any case: a copy must not run the clean-up of the first process a second time
         os._exit(code)
 
 
@@ -66,7 +69,7 @@ def _answer(other: _Other | None) -> bytes:
 
 
 def _end(other: _Other) -> bool:
-    """Whether it did all of it. One that is still at work, because nobody wants the answer any more, is killed."""
+    """End a copy. True if it finished its work. A copy whose answer nobody wants any more is killed."""
     whole = other.answer.closed
     other.answer.close()
     if not whole:

@@ -1,4 +1,4 @@
-"""The quarantine: what of it counts, and what comes into it."""
+"""The quarantine: its new rows, and the rows that still count."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LATER: Final = "a part of it could not be read, and a moment later it could: ta
 
 
 def standing(lake: Lake) -> DataFrame | None:
-    """Rows of the quarantine that count: since then neither the same file was taken to its end, nor the database of
-    the same node, as far as that one had come. Nothing where there never were any.
+    """Return the rows of the quarantine that still count; None if there never were any.
 
-    Databases of several nodes may have come by the same path, as on a stick that is handed round: they do not mend each
-    other. Where it could not be read whose the damaged one was, the next that comes by its path is taken for it."""
+    A row counts until the same file, or a database of the same node that is at least as far, was ingested to its end.
+    Databases of several nodes may come from the same path, for example from a shared USB stick: one does not repair
+    another. If the node of a damaged database is unknown, the next database from its path counts as its repair."""
     from pyspark.sql import functions as F
 
     found, wholes = lake.there(Quarantine), lake.there(Whole)
@@ -39,7 +39,7 @@ def standing(lake: Lake) -> DataFrame | None:
 
 
 class Standing(NamedTuple):
-    """A file of which something counts as not taken."""
+    """A file with a part that still counts as unreadable."""
 
     source: str
     node: str | None
@@ -55,19 +55,22 @@ def standing_files(lake: Lake, run_id: str) -> list[Standing]:
 
 
 def maybe_mended(files: Iterable[Seen], bad: Iterable[Standing]) -> set[str]:
-    """Paths of files that may be damaged ones themselves, mended."""
+    """Return the paths of files that may be repaired versions of damaged files."""
     damaged = {(each.source, each.node or "") for each in bad}
     return {file.path for file in files if not damaged.isdisjoint({(file.path, ""), (file.path, file.node)})}
 
 
 def stands_in_for(file: Seen, bad: Standing) -> bool:
-    """Whether this sound database has all that the damaged one could have had."""
+    """True if this sound database has everything that the damaged one could have had."""
     return bool(file.node) and file.node == bad.node and bad.as_of is not None and file.as_of >= bad.as_of
 
 
 def refuse(intake: Intake, files: Iterable[Seen]) -> None:
-    """What cannot be taken, found by looking once more. Of a file that is still being written this look may find
-    nothing: that is told too, as what could not be taken before is not in the lake."""
+    """Add the unreadable parts of files to the quarantine. They are found by a second reading.
+
+    For a file that is still being written the second reading may find nothing. That is recorded too, because the part
+    that was unreadable before is not in the lake.
+    """
     from pyspark.sql import functions as F
 
     from sdschat.pipeline.sources.staged import of_table

@@ -1,4 +1,4 @@
-"""Tables of results, brought here to be shown. Only of what is shown: the first so many rows, in a settled order."""
+"""Tables of results, collected for display: only the shown part, the first rows in a fixed order."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 MOST: Final = 10_000
-_NAMING: Final = (Node, Journal)  # what tells of campaigns and channels; the small one first
+_NAMING: Final = (Node, Journal)  # the tables that name campaigns and channels; the small one first
 
 
 class Part(NamedTuple):
-    """What is asked for: of one campaign, of one channel, or of all."""
+    """The requested part of a lake: one campaign, one channel, or everything."""
 
     run_id: str | None = None
     channel: str | None = None
@@ -49,7 +49,7 @@ WHOLE: Final = Part()
 def bring(
     found: DataFrame, table: type[R], order: tuple[str, ...], most: int = MOST, before: Column | None = None
 ) -> list[R]:
-    """The first `most` of them in this order; those that are `before` the others first, where there are too many."""
+    """Collect the first `most` rows in this order. If there are more, rows with a true `before` are preferred."""
     lists = {name for name, (kind, _) in columns(table).items() if kind == Ids}
     if before is None:
         rows = found.orderBy(*order).limit(most).collect()
@@ -63,8 +63,10 @@ def bring(
 
 
 def audit_of(lake: Lake, part: Part = WHOLE, most: int = MOST) -> Audit:
-    """The verdict as the lake has it. Of very many rows only the first are here, and those that tell of a difference
-    before the others; the counts are whole."""
+    """Return the verdict stored in the lake.
+
+    Of very many rows only the first are collected, and rows about a difference are preferred. The counts are complete.
+    """
     from pyspark.sql import functions as F
 
     channel, place = ("run_id", "channel"), ("run_id", "channel", "position", "node")
@@ -85,12 +87,12 @@ def audit_of(lake: Lake, part: Part = WHOLE, most: int = MOST) -> Audit:
 
 
 def has(lake: Lake, part: Part) -> bool:
-    """Whether anything of it was taken in. Of however many campaigns only the one asked for is looked at."""
+    """True if the lake has anything of this part. Reads only the requested campaign, however many there are."""
     return any(_named(lake, table, part).limit(1).collect() for table in _NAMING)
 
 
 def names_in(lake: Lake, column: str, part: Part = WHOLE, most: int = MOST) -> list[str]:
-    """The first campaigns (`run_id`) or channels of what was taken in."""
+    """Return the first campaigns (`run_id`) or channels in the lake."""
     first, second = (_named(lake, table, part).select(column).distinct() for table in _NAMING)
     return [row[0] for row in first.union(second).distinct().orderBy(column).limit(most).collect()]
 
@@ -100,7 +102,7 @@ def _named(lake: Lake, table: type, part: Part) -> DataFrame:
 
 
 def places_in(lake: Lake, most: int = MOST) -> dict[tuple[str, str, str], str]:
-    """Run, channel and node: where the database is that tells of them."""
+    """Return the database of each run, channel and node."""
     from sdschat.pipeline.transforms.conform import latest_nodes
 
     rows = latest_nodes(lake.read(Node)).select("run_id", "channel", "node", "source").limit(most).collect()
@@ -108,7 +110,7 @@ def places_in(lake: Lake, most: int = MOST) -> dict[tuple[str, str, str], str]:
 
 
 class Refused(NamedTuple):
-    """What could not be taken in: of very much only the first rows are here, whole inputs before parts of others."""
+    """The unreadable inputs. Of very many only the first rows are here, whole inputs before parts of others."""
 
     inputs: int
     rows: list[Quarantine]

@@ -1,17 +1,17 @@
-"""What the audit takes for granted. Both engines, plain Python and Spark, go by these."""
+"""The assumptions of the audit, the same for both engines, plain Python and Spark."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-MAX_LAMPORT: Final = 2**43 - 1  # as the engine has it: values from 2**43 are refused
+MAX_LAMPORT: Final = 2**43 - 1  # as in the engine: values from 2**43 on are refused
 
 
 class Rules(NamedTuple):
-    """Times in milliseconds."""
+    """The limits of an audit. Times are in milliseconds."""
 
-    settle: int = 120_000  # a node that was seen for less than this after a message is lagging, not lacking
-    max_skew: int = 600_000  # `sds.max_skew` of the nodes: the join horizon, and how far ahead a date may lie
+    settle: int = 120_000  # a node seen for less than this time after a message is lagging, and does not lack it
+    max_skew: int = 600_000  # `sds.max_skew` of the nodes: for the join horizon, and for dates in the future
 
 
 DEFAULT: Final = Rules()
@@ -19,7 +19,7 @@ DEFAULT: Final = Rules()
 LOST, LAGGING, JOINED_LATER, RETENTION = "lost", "lagging", "joined_later", "retention"
 REASONS: Final = (LOST, LAGGING, JOINED_LATER, RETENTION)
 
-# Details, in the order in which they are looked for.
+# Details, in the order in which they are checked.
 OWN: Final = "its own message"
 WAS_SHOWN: Final = "it was delivered, and is not in the log any more"
 GIVEN_UP: Final = "the node gave it up"

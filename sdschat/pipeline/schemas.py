@@ -1,7 +1,7 @@
-"""The tables of the lake, one class each: what plain Python, Spark and pyarrow all take their columns from.
+"""The tables of the lake, one class each: the source of the columns for plain Python, Spark and pyarrow.
 
-Times are epoch milliseconds, ids are text as in the packets. `run_id` keeps apart what has nothing to do with each
-other: simulated runs, and campaigns in the field (`FIELD` where nothing else was said).
+Times are epoch milliseconds; ids are text as in the packets. `run_id` separates unrelated data: simulated runs, and
+campaigns with real nodes (`FIELD` by default).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FIELD: Final = "field"
 
 
 def columns(table: type) -> dict[str, tuple[type, bool]]:
-    """Name: its type (str, int, float, bool, Blob or Ids), and whether it may be absent."""
+    """Return for each column its type (str, int, float, bool, Blob or Ids), and True if it may be null."""
     found: dict[str, tuple[type, bool]] = {}
     for name, hint in get_type_hints(table).items():
         optional = typing.get_origin(hint) in (typing.Union, types.UnionType)
@@ -56,7 +56,7 @@ SPARK_TYPES: Final[Mapping[object, str]] = {
 
 
 def ddl(table: type) -> str:
-    """The columns in Spark's words. All may be null there: Parquet files do not promise otherwise."""
+    """Return the columns in Spark's DDL. All of them may be null there: Parquet files do not promise otherwise."""
     return ", ".join(f"{name} {SPARK_TYPES[kind]}" for name, (kind, _) in columns(table).items())
 
 

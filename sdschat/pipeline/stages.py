@@ -1,4 +1,4 @@
-"""The stages over a lake, one after the other. Each writes its tables, and the next one reads these."""
+"""The stages of a lake, one after the other. Each writes its tables, and the next one reads them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdschat.pipeline.transforms.silver import Silver
 
 
 def refine(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> Silver:
-    """Bronze to silver."""
+    """Make silver from bronze."""
     nodes = conform.latest_nodes(lake.read(tables.Node))
     events = lake.replace(tables.Event, conform.events(lake.read(tables.Journal)))
     held = conform.in_order(conform.copies(lake.read(tables.Message), events, nodes))
@@ -27,7 +27,7 @@ def refine(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> Silver:
 
 
 def silver(lake: Lake) -> Silver:
-    """As it was made last."""
+    """Return silver as it was made last."""
     nodes = conform.latest_nodes(lake.read(tables.Node))
     declared = conform.latest_declared(lake.read(tables.Declared), nodes)
     events, copies = lake.read(tables.Event), lake.read(tables.Copy)
@@ -35,13 +35,13 @@ def silver(lake: Lake) -> Silver:
 
 
 def consolidate(lake: Lake, k: int = K) -> None:
-    """Silver to the canonical log."""
+    """Make the canonical log from silver."""
     with keeping() as keep:
         lake.replace(tables.Log, canonical(lake.read(tables.Copy), k, keep))
 
 
 def audit(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> None:
-    """Silver and the canonical log to the tables of the verdict."""
+    """Make the tables of the verdict from silver and the canonical log."""
     found, log = silver(lake), lake.read(tables.Log)
     with keeping() as keep:
         wrong = judge.evidence(found, log, rules, keep, k)
@@ -53,7 +53,7 @@ def audit(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> None:
 
 
 def metrics(lake: Lake) -> None:
-    """Silver, and the packets in bronze, to the tables of figures."""
+    """Make the tables of figures from silver and the packets in bronze."""
     found = silver(lake)
     passed = latency.passages(found.events)
     pairs = lake.replace(tables.MetricsClock, latency.clocks(passed))

@@ -1,4 +1,4 @@
-"""What an audit comes to, in words."""
+"""The verdict of an audit, in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALONE = "nobody to compare with; what this one node has shows no fault"
 
 
 def sentence(channels: Sequence[AuditChannel]) -> str:
-    """The whole verdict in one sentence."""
+    """Return the whole verdict in one sentence."""
     if not channels:
         return "There is nothing to compare."
     if len(channels) == 1:
@@ -60,7 +60,7 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
-    """What is to be said of one node; `found` may be about others too."""
+    """Describe the result for one node; `found` may include findings of other nodes."""
     kinds = Counter(row.kind for row in found if row.node == node.node and row.channel == node.channel)
     words = []
     if node.missing:
@@ -74,6 +74,6 @@ def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
 
 
 def first_rows(lacking: Iterable[AuditMissing]) -> list[AuditMissing]:
-    """What is missing, faults before excuses, and each in the order of the log."""
+    """Return the missing messages: faults before excused ones, and each in the order of the log."""
     rank = {LOST: 0, LAGGING: 1}
     return sorted(lacking, key=lambda row: (rank.get(row.reason, 2), row.run_id, row.channel, row.position, row.node))

@@ -1,1 +1,1 @@
-"""The canonical log for reading: sorted by place and by id, answered from without a JVM."""
+"""The canonical log for reading: sorted by position and by id, read without a JVM."""

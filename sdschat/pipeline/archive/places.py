@@ -1,4 +1,4 @@
-"""Where the archive is in a lake."""
+"""The folders of the archive in a lake."""
 
 from __future__ import annotations
 

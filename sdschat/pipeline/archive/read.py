@@ -1,6 +1,6 @@
-"""Answers from the archive, with pyarrow alone: a Store node asks this, and `sdschat pipeline get`.
+"""Look-ups in the archive, with pyarrow alone, for a Store node and for `sdschat pipeline get`.
 
-The statistics of all row groups are read once; a look-up then reads the few groups that can have what it looks for.
+The statistics of all row groups are read once; a look-up then reads only the few groups that can hold its rows.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ MOST: Final = 1_000  # rows in one answer
 _ID: Final = ("message_id",)
 _PLACE: Final = ("run_id", "channel", "position", "lamport")
 _END: Final = 1 << 62
-_LAST_LETTER: Final = "\U0010ffff"  # no id goes on with it
+_LAST_LETTER: Final = "\U0010ffff"  # the greatest character: no id contains it
 
 Row = dict[str, Any]
-Bounds = Mapping[str, tuple[Any, Any]]  # column: the least and the greatest, both included
+Bounds = Mapping[str, tuple[Any, Any]]  # column: the least and the greatest value, both included
 
 
 class _Group(NamedTuple):
@@ -34,7 +34,7 @@ class _Group(NamedTuple):
     bounds: Bounds
 
     def may_have(self, wanted: Bounds) -> bool:
-        """Of columns that the files are not sorted by, nothing is known here."""
+        """True if the group may hold wanted rows. Columns outside the sort order have no bounds and are ignored."""
         return all(
             low <= wanted[name][1] and wanted[name][0] <= high
             for name, (low, high) in self.bounds.items()
@@ -50,10 +50,10 @@ class _Sorted:
         self._groups = [group for number, file in enumerate(self._files) for group in _groups(file, number, by)]
 
     def find(self, wanted: Bounds, most: int | None = MOST) -> Iterator[Row]:
-        """In order; of each row group no more than `most`, where that is all that is asked for."""
+        """Yield the wanted rows in order. `most` limits the rows of each row group, if the caller needs no more."""
         for group in self._groups:
             if group.may_have(wanted):
-                # One thread: for so few rows, waking others takes longer than the work.
+                # One thread: for so few rows, starting other threads takes longer than the work.
                 table = self._files[group.file].read_row_group(group.at, use_threads=False)
                 yield from table.filter(_within(table, wanted)).slice(0, most).to_pylist()
 
@@ -84,10 +84,10 @@ def _groups(file: pq.ParquetFile, number: int, by: Sequence[str]) -> Iterator[_G
 
 
 class Archive:
-    """Open it once and keep it: reading the statistics, at the first question, takes longer than a look-up."""
+    """The archive of a lake. Open it once: the first look-up also reads the statistics, which takes longer."""
 
     def __init__(self, lake: Path) -> None:
-        """Raises PipelineProblem where there is no archive."""
+        """Raise PipelineProblem if the lake has no archive."""
         for folder in (lake / BY_ID, lake / BY_PLACE):
             if not any(folder.glob("*.parquet")):
                 raise PipelineProblem(f"There is no archive in {lake}: `sdschat pipeline archive` makes it.", 2)
@@ -107,11 +107,11 @@ class Archive:
         return self._opened[-1]
 
     def get(self, message_id: str) -> list[Row]:
-        """The message with this id, in every channel and run that has one."""
+        """Return the message with this id, from every channel and run that has it."""
         return list(self._by_id.find({"message_id": (message_id, message_id)}))
 
     def beginning(self, start: str, run_id: str | None = None, most: int = 1) -> dict[str, list[Row]]:
-        """Messages whose ids begin so, by id, the first `most` of them. An id in full is that message alone."""
+        """Return the first `most` messages whose ids begin with `start`, by id. A full id gives that message alone."""
         found: dict[str, list[Row]] = {}
         wanted: dict[str, tuple[Any, Any]] = {"message_id": (start, start + _LAST_LETTER)}
         if run_id is not None:
@@ -124,12 +124,12 @@ class Archive:
         return found
 
     def positions(self, channel: str, first: int, last: int, run_id: str = FIELD) -> Iterator[Row]:
-        """Messages of a channel by position, both ends included: all of them, read as they are asked for."""
+        """Yield the messages of a channel by position, both ends included, without a limit. Rows are read on demand."""
         place = {"run_id": (run_id, run_id), "channel": (channel, channel), "position": (first, min(last, _END))}
         return self._by_place.find(place, None) if first <= _END else iter(())
 
     def dated(self, channel: str, first: int, last: int = _END, run_id: str = FIELD, count: int = MOST) -> list[Row]:
-        """Messages of a channel by Lamport time, both ends included, the first `count` of them."""
+        """Return the first `count` messages of a channel by Lamport time, both ends included."""
         return self._range(channel, run_id, {"lamport": (first, last)}, min(count, MOST))
 
     def _range(self, channel: str, run_id: str, wanted: Bounds, count: int) -> list[Row]:

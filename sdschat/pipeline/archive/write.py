@@ -1,4 +1,4 @@
-"""Making the archive from the canonical log: two copies of it, in two orders."""
+"""Writing the archive from the canonical log: two copies of it, in two orders."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from sdschat.pipeline.schemas import Log
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ROWS_A_GROUP: Final = 5_000  # what a look-up reads: with packets of 400 bytes, two megabytes
+ROWS_A_GROUP: Final = 5_000  # a look-up reads one group: two megabytes with packets of 400 bytes
 ROWS_A_FILE: Final = 2_000_000
 _COLUMNS: Final = (*Log._fields, "raw")
 
 
 def write_archive(log: DataFrame, raw: DataFrame, lake: str) -> int:
-    """Log, and (run_id, channel, message_id, raw) of the packets where they are known -> both orders. Gives how many
-    messages there are. Files are cut by size and row groups are small, so that a look-up reads one of them."""
+    """Write the log in both orders, joined with the packets. Return the number of messages.
+
+    `raw` has the columns run_id, channel, message_id and raw, for messages with a known packet. Files have a limited
+    size and row groups are small, so that a look-up reads one of them.
+    """
     from pyspark.sql import functions as F
 
     whole = log.join(raw, ["run_id", "channel", "message_id"], "left").select(*_COLUMNS).persist()
@@ -34,7 +37,7 @@ def write_archive(log: DataFrame, raw: DataFrame, lake: str) -> int:
 
 
 def _write(rows: DataFrame, path: str) -> None:
-    """Small row groups, and no page index to be read through: the statistics of the groups are enough."""
+    """Write small row groups. The look-up needs no page index: the statistics of the groups are enough."""
     options = {
         "parquet.block.row.count.limit": str(ROWS_A_GROUP), "parquet.bloom.filter.enabled#message_id": "false",
     }  # fmt: skip

@@ -1,1 +1,1 @@
-"""Simulated groups in numbers: settings times seeds, on the production engine or on the vectorised model of it."""
+"""Figures of simulated groups: settings times seeds, on the production engine or on the vectorised model of it."""

@@ -1,8 +1,8 @@
-"""Whether the model says what the engine says. The production engine decides; where they differ the model is wrong.
+"""A comparison of the model with the production engine. Where they differ the model is wrong.
 
-For each setting both are run over seeds of their own, and every figure is compared by the interval of the difference
-of its means, wide enough that with a model that is right, all comparisons of all settings together pass with the
-chance of 99 %. A figure that hardly varies between seeds also passes within half a per cent: times are quantised.
+For each setting both run over their own seeds. For every figure the interval of the difference of the two means is
+computed. The interval is wide enough that a correct model passes all comparisons of all settings together with a
+probability of 99 %. A figure that hardly varies between seeds also passes within half a per cent: times are quantised.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from sdschat.pipeline.grid.stats import Difference, difference
 from sdschat.pipeline.verdict import counted
 
 CHANCE: Final = 0.01
-LARGE: Final = 1_000  # from here on an engine run is a minute, and repair is over sooner
+LARGE: Final = 1_000  # from this size on an engine run takes a minute, and repair ends sooner
 QUANTUM: Final = 0.005
-HARDLY: Final = 0.25  # where only greater differences are noticed, little can be said
-_SEEDS: Final = {10: 300, 100: 40, 1000: 6}  # of the engine, for groups of up to so many
-_MODEL_SEEDS: Final = 1_000_000  # of other seeds than the engine's
+HARDLY: Final = 0.25  # if only greater differences can be detected, the comparison says little
+_SEEDS: Final = {10: 300, 100: 40, 1000: 6}  # participants up to: seeds of the engine
+_MODEL_SEEDS: Final = 1_000_000  # the model's first seed: never one of the engine's
 
 
 class Case(NamedTuple):
@@ -50,7 +50,7 @@ class Compared(NamedTuple):
 
     @property
     def noticed_from(self) -> float:
-        """The share of the engine's mean from which on a difference is more likely noticed than not."""
+        """The smallest difference, as a share of the engine's mean, that is more likely detected than not."""
         return max(QUANTUM, self.found.margin / abs(self.found.one)) if self.found.one else 0.0
 
 
@@ -64,7 +64,7 @@ def verdict_on(wanted: Sequence[Case], found: Sequence[Compared]) -> str:
 
 
 def could_have_found(found: Sequence[Compared]) -> str:
-    """So that nobody takes wide error bars for agreement."""
+    """Say how small a difference could have been detected, so that wide error bars are not taken for agreement."""
     shares = sorted((item.noticed_from, item.figure) for item in found if item.found.one)
     if not shares:
         return "There was nothing in which a difference could have been noticed."
@@ -83,7 +83,7 @@ def _percent(share: float) -> str:
 
 
 def cases(participants: Sequence[int], seeds: int | None = None, base: Setting | None = None) -> list[Case]:
-    """With anti-entropy and without, at each size. The model is run oftener, since it is cheap."""
+    """Return the cases: each size with and without anti-entropy. The model gets more seeds, since it is cheap."""
     found = []
     for count in participants:
         of = seeds or next((of for size, of in sorted(_SEEDS.items()) if count <= size), 3)
@@ -94,7 +94,7 @@ def cases(participants: Sequence[int], seeds: int | None = None, base: Setting |
 
 
 def usual(count: int) -> Setting:
-    """What is compared unless somebody says otherwise."""
+    """Return the default setting of a comparison."""
     return Setting(loss=0.1, tail=60_000 if count >= LARGE else 120_000)
 
 
@@ -111,7 +111,7 @@ def model_runs(wanted: Sequence[Case]) -> list[Run]:
 
 
 def compared(wanted: Sequence[Case], rows: Iterable[SimRun]) -> list[Compared]:
-    """Of the runs above, none of which has failed."""
+    """Compare the results of the runs above. None of them may have failed."""
     done: dict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
     for row in rows:
         done[row.by, row.setting_id].append(row.numbers)

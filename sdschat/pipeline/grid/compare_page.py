@@ -1,4 +1,4 @@
-"""Engine and model side by side, as a page that needs nothing else and a picture of its own."""
+"""The comparison of engine and model as a self-contained page and as a picture of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sdschat.pipeline.verdict import counted
 
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _WIDTH, _LEFT, _PANEL, _GAP, _TOP, _ROW, _LANE = 900, 136, 362, 26, 76, 30, 8
-_EDGE: Final = 0.5  # what differs by more than half is drawn at the edge
+_EDGE: Final = 0.5  # a difference of more than half is drawn at the edge
 
 
 def write_comparison(wanted: Sequence[Case], found: Sequence[Compared], folder: Path) -> list[Path]:
@@ -74,7 +74,7 @@ def _table(found: Sequence[Compared]) -> str:
 
 
 def forest(found: Sequence[Compared], style: bool) -> str:
-    """The model's difference from the engine in per cent of the engine's mean, with its error bars."""
+    """Draw the model's difference from the engine in per cent of the engine's mean, with its error bars."""
     sizes = list(dict.fromkeys(item.setting.participants for item in found))
     names = [figure.name for figure in FIGURES if any(item.figure == figure.name for item in found)]
     floor = _TOP + _ROW * len(names)

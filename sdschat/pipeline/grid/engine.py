@@ -1,6 +1,6 @@
-"""A group of production engines, packet by packet, without invariants: as many participants as one core can step.
+"""A group of production engines, packet by packet, without invariants. One core steps all participants.
 
-Time and loss are as in `sdschat.sim`: the fate of a packet follows from the seed, the packet and its receiver.
+Time and loss are as in `sdschat.sim`: the loss of a packet follows from the seed, the packet and its receiver.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from sdschat.sim.world import SharedCodec
 from sdschat.store.journal import JournalRow, journal_of
 
 _BOOT, _SEND, _WAKE, _ARRIVAL = range(4)
-_Sent = tuple[int, int, bytes, Message, int, str]  # number, sender, raw, message, which of ours, kind
+_Sent = tuple[int, int, bytes, Message, int, str]  # packet number, sender, raw, message, our message number, kind
 
 
 def _name(seed: int, at: int) -> str:
-    """As long as a participant's id is, and as random: timers are made of it."""
+    """Return a name as long and as random as a participant's id, because timers are derived from it."""
     return sha256(b"%d %d" % (seed, at)).hexdigest()[:32]
 
 
@@ -100,7 +100,7 @@ class EngineGroup:
         self._settle(node)
 
     def _settle(self, node: Node) -> None:
-        """After every verb: write down what happened, send what is ready, and know when to come back."""
+        """Do the follow-up of every call: record its events, send its packets, and schedule the next wake-up."""
         channel = node.channel
         assert channel is not None
         state = channel.state
@@ -128,7 +128,7 @@ class EngineGroup:
             self.journal.append(row._replace(node=node.plan.name, boot="1", seq=self._seqs[node.index]))
 
     def check_logs(self) -> None:
-        """What was shown is what is in the log, and equal sets are equal logs. Raises Violation."""
+        """Check that each log holds exactly the shown messages, and equal sets in equal order. Raises Violation."""
         order = sorted(self.numbers, key=lambda key: (self.lamports[key], key))
         for node in self.nodes:
             channel = node.channel

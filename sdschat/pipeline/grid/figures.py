@@ -1,4 +1,4 @@
-"""The figures of a run. What does not apply to it (time to notice where nothing was missed) is not a number."""
+"""The figures of a run. A figure that does not apply (time to notice if nothing was missed) is not a number."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def figures_of(record: Record) -> dict[str, float]:
 
 
 def _seconds(record: Record, times: npt.NDArray[np.float32]) -> Numbers:
-    """In seconds; what never happened counts as long as the message was watched."""
+    """Return the times in seconds. An event that never happened gets the time for which the message was watched."""
     s = record.setting
     watched = np.array([[s.until - s.sent_at(at)] for at in range(s.messages)], dtype=np.float64)
     bounded: Numbers = np.minimum(times.astype(np.float64), watched) / 1000

@@ -1,4 +1,4 @@
-"""What a grid says: which settings to simulate, how often, and what of it is drawn. `reading.py` reads them."""
+"""A grid: the settings to simulate, the number of seeds, and the figures to draw. `reading.py` reads grid files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sdschat.pipeline.grid.setting import WRONG_USE, Setting
 from sdschat.pipeline.problem import PipelineProblem
 
 MOST_RUNS: Final = 1_000_000
-EACH: Final = 2_048  # the model knows up to so many participants one by one
+EACH: Final = 2_048  # up to this size the model simulates each participant by itself
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Settings that differ in few things. `axis` goes along a plot; `lines` are what its lines differ in."""
+    """Settings that differ in a few values. `axis` is the x axis of a plot; its lines differ in `lines`."""
 
     name: str
     says: str
@@ -34,7 +34,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. Sweeps may have some in common."""
+    """One run. Several sweeps may share it."""
 
     setting: Setting
     seed: int
@@ -45,7 +45,7 @@ class Run:
 
 
 def runs_of(grid: Grid) -> list[Run]:
-    """Every run once."""
+    """Return the runs of a grid, every run once."""
     count = sum(len(sweep.settings) * sweep.seeds for sweep in grid.sweeps)
     if count > MOST_RUNS:
         raise PipelineProblem(
@@ -57,7 +57,7 @@ def runs_of(grid: Grid) -> list[Run]:
 
 
 def cost(setting: Setting) -> float:
-    """Seconds on one core, roughly: for the order of runs, and for estimates while they go on."""
+    """Estimate the seconds on one core: for the order of runs, and for the remaining time."""
     count, minutes = setting.participants, setting.until / 60_000
     if setting.by == "engine":
         return 0.02 + (2.9e-5 if setting.push else 1.4e-5) * count**2 * minutes

@@ -1,4 +1,4 @@
-"""Journals of simulated nodes, as the lake has them of real ones: audit, metrics and report tell no difference."""
+"""Journals of simulated nodes in the form of the lake: audit, metrics and report treat them like real ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in columns(Journal)
 
 
 def write_journal(rows: list[JournalRow], run_id: str, lake: Path) -> None:
-    """One file a run, under a name that the same run gives again."""
+    """Write one file for the run. Its name follows from the run, so a repeated run replaces it."""
     folder = lake / PLACE
     folder.mkdir(parents=True, exist_ok=True)
     names = [name for name in SCHEMA.names if name in JournalRow._fields]

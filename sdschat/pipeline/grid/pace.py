@@ -1,4 +1,4 @@
-"""How long runs take here: as long as those like them took, in this grid or an earlier one, as far as there are any."""
+"""Expected run times, from similar runs in this grid or an earlier one, as far as there are any."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sdschat.pipeline.grid.runs import SimRun
 from sdschat.pipeline.grid.setting import Setting, setting_of
 from sdschat.pipeline.problem import PipelineProblem
 
-_ALIKE: Final = 3.0  # a run of half or twice the size counts for 2**-3 of one of the same
+_ALIKE: Final = 3.0  # a run of half or twice the size has 2**-3 of the weight of a run of the same size
 
 
 class _Kind(NamedTuple):
-    """What is done in another way takes another time."""
+    """The kind of a run. Runs of different kinds use different algorithms, so their times differ."""
 
     by: str
     one_by_one: bool
@@ -27,7 +27,7 @@ class _Kind(NamedTuple):
 
 @dataclass(slots=True)
 class _Measured:
-    """Runs of one setting: seconds of one core, and what they were expected to be."""
+    """The runs of one setting: their measured and their expected seconds on one core."""
 
     participants: int
     seconds: float = 0.0
@@ -38,7 +38,7 @@ class _Measured:
 @dataclass(slots=True)
 class Pace:
     _measured: dict[_Kind, dict[Setting, _Measured]] = field(default_factory=lambda: defaultdict(dict))
-    _known: dict[Setting, float] = field(default_factory=dict)  # until more is measured
+    _known: dict[Setting, float] = field(default_factory=dict)  # cache of `seconds`, cleared by new measurements
     _least: dict[_Kind, float] = field(default_factory=dict)
 
     @classmethod
@@ -58,25 +58,27 @@ class Pace:
         found.seconds += seconds
         found.expected += cost(setting)
         found.count += 1
-        self._least.pop(_kind(setting), None)  # now it is known
+        self._least.pop(_kind(setting), None)  # a measurement replaces the lower bound
         self._known.clear()
 
     def takes_longer_than(self, setting: Setting, seconds: float) -> None:
-        """It goes on: those like it will not take less either."""
+        """Record that a run of this setting still goes on: runs of its kind will not take less either."""
         kind, least = _kind(setting), seconds / cost(setting)
         if least > self._least.get(kind, 0.0):
             self._least[kind] = least
             self._known.clear()
 
     def seconds(self, setting: Setting) -> float:
-        """Expected, of one core."""
+        """Return the expected seconds on one core."""
         if setting not in self._known:
             self._known[setting] = cost(setting) * self._factor(setting)
         return self._known[setting]
 
     def _factor(self, setting: Setting) -> float:
-        """What runs took for each second that they were expected to take: those of the same setting, else of the same
-        kind and about as large, else any."""
+        """Return the ratio of measured to expected seconds.
+
+        It comes from runs of the same setting, else of the same kind weighted by similar size, else of any kind.
+        """
         kind = _kind(setting)
         of_kind = self._measured.get(kind, {})
         same = of_kind.get(setting)
@@ -98,7 +100,7 @@ def _kind(setting: Setting) -> _Kind:
 
 
 def _setting(row: SimRun) -> Setting | None:
-    """Nothing for one that an older program knew, and this one does not."""
+    """Return the setting of a run, or None for a setting this version no longer has."""
     try:
         return setting_of(json.loads(row.setting))
     except (PipelineProblem, ValueError):

@@ -1,4 +1,4 @@
-"""The results of a grid as a page that needs nothing else, and its plots as pictures of their own."""
+"""The results of a grid as a self-contained page, and each plot also as a picture of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sdschat.pipeline.verdict import counted
 
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
-_TIMES: Final = ("t_min", "t_max", "interval", "latency", "sync_interval", "warm_up", "tail")  # kept in milliseconds
+_TIMES: Final = ("t_min", "t_max", "interval", "latency", "sync_interval", "warm_up", "tail")  # in milliseconds
 _LOG_FIGURES: Final = ("copy_bytes", "answers", "requests", "duplicates_per_loss", "sync_bytes", "message_bytes")
 CSS: Final = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#222;--faint:#777}
@@ -34,7 +34,7 @@ td.l{text-align:left}.faint,summary{color:var(--faint)}
 
 
 def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:
-    """What was written: the page, and a picture for each figure of each sweep."""
+    """Write the page, and a picture for each figure of each sweep. Return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     body = [f"<h1>{escape(grid.title)}</h1>", f'<p class="faint">{_provenance(runs)}</p>']
     written: list[Path] = []
@@ -58,7 +58,7 @@ def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:
 
 
 def _plain(name: str) -> str:
-    """As part of the name of a file."""
+    """Return the name in a form that can be a part of a file name."""
     return re.sub(r"[^\w.-]+", "-", name)
 
 

@@ -1,4 +1,4 @@
-"""How far a grid is, and how long the rest will take."""
+"""The progress of a grid, and an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from sdschat.pipeline.grid.setting import Setting
 
 
 class Progress:
-    """Runs are begun in their order, `jobs` at a time. `in_waves`: of many at once it is only known when all are done.
+    """The progress of runs that begin in their order, `jobs` at a time.
 
-    It may be asked at any time, also while nothing ends: what goes on has been going on for a while."""
+    `in_waves`: the results of many runs come only when all are done. The estimate can be asked for at any time, also
+    while no run ends: it counts how long the current runs have lasted."""
 
     def __init__(
         self, total: int, missing: Sequence[Run], pace: Pace, jobs: int = 1, in_waves: bool = False,
@@ -29,10 +30,10 @@ class Progress:
         self._pace, self._jobs, self._in_waves, self._clock = pace, max(1, jobs), in_waves, clock
         self._lock = threading.Lock()
         self._next = iter(missing)
-        self._waiting = Counter(run.setting for run in missing)  # how many of each
-        self._going: dict[str, tuple[Setting, float]] = {}  # since when
-        self._early: set[str] = set()  # ended before they were thought to have begun
-        self._heard = clock()  # when the last one ended
+        self._waiting = Counter(run.setting for run in missing)  # number of runs of each setting
+        self._going: dict[str, tuple[Setting, float]] = {}  # run: its setting and when it began
+        self._early: set[str] = set()  # runs that ended before we assumed them to begin
+        self._heard = clock()  # when the last result came
         self._begin()
 
     def did(self, run: Run, row: SimRun) -> None:
@@ -48,7 +49,7 @@ class Progress:
             self._begin()
 
     def line(self) -> str:
-        """May be asked from another thread."""
+        """Return the progress as one line. Any thread may call this."""
         with self._lock:
             return self._line()
 
@@ -71,13 +72,13 @@ class Progress:
             self._going[run.key] = run.setting, self._clock()
 
     def _in_a_wave(self) -> tuple[float, bool]:
-        """Seconds; and whether it may as well be less."""
+        """Return the remaining seconds, and True if that is an estimate rather than a lower bound."""
         left = self._waiting_work() + sum(self._pace.seconds(setting) for setting, _ in self._going.values())
         done = (self._clock() - self._heard) * self._jobs
         return max(0.0, left - done) / self._jobs, done < left
 
     def _one_by_one(self) -> tuple[float, bool]:
-        """As above. It ends neither before all cores have done their part, nor before the longest of what is left."""
+        """Like `_in_a_wave`. The rest takes at least its work divided by the cores, and at least its longest run."""
         now, sure, going = self._clock(), True, list(self._going.values())
         for setting, began in going:
             if now - began > self._pace.seconds(setting):

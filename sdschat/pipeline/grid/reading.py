@@ -1,4 +1,4 @@
-"""Grid files: TOML, as the shipped ones in `files/`. What is wrong in one is said with its name and place."""
+"""Grid files: TOML, like the shipped ones in `files/`. An error names the file and the place in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _USUAL_FIGURES: Final = ("healed_p50", "duplicates_per_loss", "copy_bytes")
 
 
 def find_grid(name: str) -> Path:
-    """A file, or a shipped grid by its name. Raises PipelineProblem."""
+    """Return the path of a grid: a file, or a shipped grid by its name. Raises PipelineProblem."""
     path = Path(name)
     if path.is_file():
         return path
@@ -35,8 +35,10 @@ def find_grid(name: str) -> Path:
 
 
 def read_grid(path: Path, seeds: int | None = None) -> Grid:
-    """`seeds`: so many of each setting, whatever the file says. Raises PipelineProblem, in words that name the file
-    and what is wrong in it."""
+    """Read a grid file. `seeds` replaces the number of seeds that the file gives for each setting.
+
+    Raises PipelineProblem, in words that name the file and its error.
+    """
     try:
         return _grid(path, tomllib.loads(path.read_text(encoding="utf-8")), seeds)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -109,7 +111,7 @@ def _text(data: Mapping[str, Any], key: str, usual: str) -> str:
 
 
 def _texts(data: Mapping[str, Any], key: str) -> list[str]:
-    """One text, or a list of them."""
+    """Return the texts under this key: one text, or a list of them."""
     value = data.get(key, [])
     found = value if isinstance(value, list) else [value]
     if not all(isinstance(one, str) for one in found):

@@ -1,4 +1,4 @@
-"""What is written down of a run, by the engine and by the model alike, for the figures to be made of."""
+"""The record of a run, the source of its figures: the same for the engine and the model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ NEVER = np.float32(np.inf)
 
 @dataclass(slots=True)
 class Record:
-    """Arrays are messages by participants; times are milliseconds since the message was sent, NEVER where it was not.
+    """The record of one run. Arrays are messages by participants.
 
-    `missed`: the first sending did not reach this participant. `noticed`: that it learnt so, or got it before.
+    Times are milliseconds since the message was sent, NEVER if the event did not happen. `missed`: the first sending
+    did not reach this participant. `noticed`: the participant learnt that it lacks the message, or got it before that.
     """
 
     setting: Setting
@@ -31,8 +32,8 @@ class Record:
     possibly_acked: Times
     acked: Times
     requests: npt.NDArray[np.int64]
-    copies: dict[str, npt.NDArray[np.int64]]  # by kind: how often each message was sent again
-    duplicates: npt.NDArray[np.int64]  # copies heard by those that had the message
+    copies: dict[str, npt.NDArray[np.int64]]  # by kind: number of times each message was sent again
+    duplicates: npt.NDArray[np.int64]  # copies received by participants that had the message already
     packets: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
 

@@ -1,4 +1,4 @@
-"""Doing one run, and the row of the table `sim_runs` that comes of it."""
+"""Execution of one run, and the resulting row of the table `sim_runs`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACE: Final = "gold/sim_runs"
 
 
 class SimRun(NamedTuple):
-    """The key is `run_id`. `figures` is JSON: name to number, absent where it does not apply."""
+    """A row of `sim_runs`; the key is `run_id`. `figures` is JSON: name to number, if the figure applies."""
 
     run_id: str
     setting_id: str
@@ -28,8 +28,8 @@ class SimRun(NamedTuple):
     participants: int
     loss: float
     messages: int
-    setting: str  # JSON: what differs from the defaults
-    failed: str  # what went wrong; empty where nothing did
+    setting: str  # JSON: the values that differ from the defaults
+    failed: str  # the error; empty for a good run
     figures: str
     wall_s: float
     version: str
@@ -40,17 +40,17 @@ class SimRun(NamedTuple):
         return found
 
 
-_REVISION: Final = {"model": 2}  # raised where the same setting and seed come to other figures than before
+_REVISION: Final = {"model": 2}  # raise it when the same setting and seed give other figures than before
 
 
 def made_by(by: str) -> str:
-    """Which version a run must say it was done by, to be as one that is done now."""
+    """Return the version that today's program writes into a run. A run with another version is outdated."""
     revision = _REVISION.get(by, 1)
     return sdschat.__version__ + (f" {by} {revision}" if revision > 1 else "")
 
 
 def do_run(run: Run, journal: Path | None = None) -> SimRun:
-    """Never raises: what goes wrong is in the row. `journal`: the folder for journal rows, where they are wanted."""
+    """Do a run. Never raises: the row holds the error. `journal`: the folder for journal rows, if they are wanted."""
     began = time.perf_counter()
     failed, figures = "", {}
     try:
@@ -67,7 +67,7 @@ def do_run(run: Run, journal: Path | None = None) -> SimRun:
 
 
 def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
-    """Raises whatever goes wrong."""
+    """Do a run and return its figures. Raises every error of the run."""
     from sdschat.pipeline.grid.figures import figures_of
 
     if run.setting.by == "model":
@@ -87,7 +87,7 @@ def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
 
 
 def text_of(run: Run) -> str:
-    """A run as it travels to a worker."""
+    """Return a run as text, for a worker."""
     return json.dumps([dataclasses.asdict(run.setting), run.seed])
 
 
@@ -97,7 +97,7 @@ def run_from(text: str) -> Run:
 
 
 def command_of(run: SimRun) -> str:
-    """The command that does this run again, alone."""
+    """Return the command that repeats this run alone."""
     return _command(json.loads(run.setting), run.seed)
 
 
@@ -112,7 +112,7 @@ def _command(changed: dict[str, Any], seed: int) -> str:
 
 
 def setting_from(pairs: tuple[str, ...]) -> Setting:
-    """From `--with name=value`, the value as in TOML."""
+    """Return the setting given by `--with name=value` options, with values as in TOML."""
     import tomllib
 
     from sdschat.pipeline.grid.setting import WRONG_USE

@@ -1,4 +1,4 @@
-"""What one simulated group is like. A run follows from a setting and a seed, and from nothing else."""
+"""The setting of a simulated group. A run follows from a setting and a seed, and from nothing else."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ MOST_MESSAGES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`messages` are sent one every `interval` by participants drawn at random; then the group is watched for `tail`.
+    """The values of one group: `messages` are sent, one every `interval`; then the group is watched for `tail`.
 
-    Times are in milliseconds. `groups` 0 means what the spec says: one response group for every 128 participants.
-    `rules` other than ours are those of other implementations, see `model/rules.py`; only the model knows them.
+    Senders are drawn at random. Times are in milliseconds. `groups` 0 means the spec's value: one response group for
+    every 128 participants. `rules` other than ours are those of other implementations, see `model/rules.py`; only the
+    model knows them.
     """
 
     by: str = "model"  # engine or model
@@ -34,7 +35,7 @@ class Setting:
     messages: int = 6
     interval: int = 5_000
     latency: int = 100
-    warm_up: int = 60_000  # everybody comes within it
+    warm_up: int = 60_000  # all participants join within this time
     tail: int = 180_000
     content_bytes: int = 100
     rules: str = "sdschat"
@@ -57,7 +58,7 @@ class Setting:
         return self.groups or response_groups(self.participants)
 
     def config(self) -> Config:
-        """What the production engine is told."""
+        """Return the configuration of the production engine."""
         return Config(
             causal_history=self.causal_history, t_min=self.t_min, t_max=self.t_max, sync_interval=self.sync_interval,
             num_response_groups=self.response_groups, push_enabled=self.push, repair_enabled=self.repair,
@@ -68,12 +69,12 @@ class Setting:
         return self.warm_up + self.interval * message
 
     def key(self) -> str:
-        """A name for all runs of this setting."""
+        """Return a name shared by all runs of this setting."""
         text = json.dumps(dataclasses.asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def changed(self) -> dict[str, Any]:
-        """What differs from the defaults, as in a grid file."""
+        """Return the values that differ from the defaults, as in a grid file."""
         return {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -86,7 +87,7 @@ _KINDS: Final = {int: "a whole number", float: "a number", str: "a text in quote
 
 
 def setting_of(values: Mapping[str, Any]) -> Setting:
-    """Raises PipelineProblem in words that name the value and what would do."""
+    """Return a setting. Raises PipelineProblem, in words that name the wrong value and a right one."""
     taken: dict[str, Any] = {}
     for name, value in values.items():
         if name not in SETTINGS:
@@ -104,7 +105,7 @@ def setting_of(values: Mapping[str, Any]) -> Setting:
 
 
 def instead_of(name: str, there_are: Iterable[str]) -> str:
-    """The end of a sentence that says that there is no such name."""
+    """Return the end of an error about an unknown name: a similar name, or all names."""
     names = sorted(there_are)
     near = difflib.get_close_matches(name, names, 1)
     return f"; {near[0]} is one" if near else f"; there are {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""Many runs from beginning to end: what is there already is not done again."""
+"""Many runs from beginning to end. Runs that are already in the lake are not repeated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SAVE_EVERY: Final = 2.0  # seconds
 
 @dataclass(slots=True)
 class Result:
-    """`outdated`: how many of the runs from before another version had done, so that they were done again."""
+    """The result of many runs. `outdated`: number of stored runs done by another version, and so repeated."""
 
     runs: list[SimRun]
     before: int
@@ -55,8 +55,10 @@ def simulate(
     wanted: Sequence[Run], lake: Path | None, work: Work, told: Told = lambda progress, row: None, jobs: int = 1,
     in_waves: bool = False,
 ) -> Result:  # fmt: skip
-    """Do what is missing, the longest first, so that the last ones are short. Results are saved as they come, so that
-    whoever is interrupted can go on. Without a lake nothing is kept."""
+    """Do the missing runs, the longest first, so that the last ones are short.
+
+    Results are saved as they come, so that an interrupted command can be continued. Without a lake nothing is saved.
+    """
     began = time.monotonic()
     with ExitStack() as stack:
         table = RunTable(lake) if lake else None

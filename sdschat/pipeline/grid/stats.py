@@ -1,5 +1,7 @@
-"""Estimates with their uncertainty. Seeds are independent, and nothing else is assumed of how figures are distributed
-but for the mean, whose interval is Student's."""
+"""Estimates with their uncertainty.
+
+Seeds are independent. No distribution of the figures is assumed, except for the mean, which has Student's interval.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +15,22 @@ LEVEL = 0.95
 
 
 class Estimate(NamedTuple):
-    """`low` and `high` bound the median with at least the chance `LEVEL`, from six seeds on; with fewer they are the
-    least and the greatest seen."""
+    """An estimate from several seeds.
+
+    From six seeds on, `low` and `high` bound the median with at least the probability `LEVEL`; with fewer seeds they
+    are the least and the greatest value.
+    """
 
     n: int
     median: float
     low: float
     high: float
     mean: float
-    margin: float  # of the mean, either way; not a number for a single seed
+    margin: float  # of the mean, in both directions; not a number for a single seed
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
-    """Nothing where there is no value at all."""
+    """Return the estimate, or None if there is no value at all."""
     known = sorted(value for value in values if not math.isnan(value))
     if not known:
         return None
@@ -38,7 +43,7 @@ def estimate(values: Sequence[float]) -> Estimate | None:
 
 
 def median_rank(n: int) -> int:
-    """How many values at either end can be left out for the rest to bound the median with the chance `LEVEL`."""
+    """Return how many values at each end can be left out so that the rest bounds the median (probability `LEVEL`)."""
     below = 0.0
     for rank in range(n // 2):
         below += math.comb(n, rank) / 2**n
@@ -49,7 +54,7 @@ def median_rank(n: int) -> int:
 
 @lru_cache(maxsize=1024)
 def student(freedom: float, at: float) -> float:
-    """The quantile of Student's distribution, also far out and with few degrees of freedom, where it matters most."""
+    """Return the quantile of Student's distribution. It is exact also far out and for few degrees of freedom."""
     if at < 0.5:
         return -student(freedom, 1 - at)
     low, high = 0.0, 1.0
@@ -62,12 +67,12 @@ def student(freedom: float, at: float) -> float:
 
 
 def _student_beyond(freedom: float, t: float) -> float:
-    """The chance of more than `t`, from 0 on."""
+    """Return the probability of a value above `t`, for `t` from 0 on."""
     return _beta_below(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
 
 
 def _beta_below(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction (Lentz)."""
+    """Return the regularised incomplete beta function, by its continued fraction (Lentz)."""
     if x >= 1:
         return 1.0
     if x > (a + 1) / (a + b + 2):
@@ -88,7 +93,7 @@ def _beta_below(a: float, b: float, x: float) -> float:
 
 
 class Difference(NamedTuple):
-    """Between the means of two samples. They agree where the difference is within `margin`."""
+    """The difference of the means of two samples. They agree if the difference is within `margin`."""
 
     one: float
     other: float
@@ -100,9 +105,12 @@ class Difference(NamedTuple):
 
 
 def difference(one: Sequence[float], other: Sequence[float], chance: float) -> Difference | None:
-    """Student's interval: of two samples of the same, the means differ by more than the margin with this chance. What
-    is the same also scatters alike, so the spread is that of both together, and few of the one will do: even a single
-    one, which is then compared with how the other scatters."""
+    """Compare two samples by Student's interval.
+
+    For two samples of one distribution, the means differ by more than the margin with the probability `chance`.
+    Samples of one distribution also have the same variance, so the variance comes from both together. So one sample may
+    be small: even a single value can be compared with the variance of the other sample.
+    """
     a = [value for value in one if not math.isnan(value)]
     b = [value for value in other if not math.isnan(value)]
     freedom = len(a) + len(b) - 2

@@ -1,4 +1,4 @@
-"""From runs to estimates: one for each setting of a sweep and each figure."""
+"""Estimates from runs: one for each setting of a sweep and each figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdschat.pipeline.grid.stats import Estimate, estimate
 
 
 class Point(NamedTuple):
-    """One setting of a sweep. `at`: its place on the axis; `line`: which line of the plot it is on."""
+    """One setting of a sweep. `at`: its value on the axis; `line`: the line of the plot that it belongs to."""
 
     setting: Setting
     at: Any
@@ -55,7 +55,7 @@ def _spoken(name: str, value: Any) -> str:
 
 
 def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
-    """What a terminal shows: medians, and the interval they are in."""
+    """Return the lines for a terminal: medians, and the interval of each."""
     said: list[str] = []
     for sweep in grid.sweeps:
         points = points_of(sweep, runs)
@@ -77,7 +77,7 @@ def _cell(found: Estimate | None) -> str:
 
 
 def short(value: float) -> str:
-    """Three digits are what the seeds bear."""
+    """Return the number with three digits: the seeds allow no greater accuracy."""
     if value == 0:
         return "0"
     if abs(value) >= 1000:

@@ -1,6 +1,6 @@
-"""Line plots as SVG, without a library: light and dark by the reader's preference, and legible in print.
+"""Line plots as SVG, without a library: light or dark by the reader's preference, and readable in print.
 
-Every point has its error bar. Axes may be logarithmic; zero then stands at the left end, marked as such.
+Every point has its error bar. Axes may be logarithmic; zero is then at the left end, marked as zero.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ WIDTH: Final = 520
 HEIGHT: Final = 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 24, 58, 44
 _PAD: Final = 8  # between an axis and the first point
-_APART: Final = 34  # between what is written below an axis
+_APART: Final = 34  # between labels below an axis
 _ASIDE: Final = 4
 _MUCH: Final = 20
 _COLOURS: Final = ("#0b6bcb", "#c2571a", "#1a7f52", "#8a3ab9", "#b0273b", "#6b7280")
@@ -49,7 +49,7 @@ class Axis(NamedTuple):
 
 
 def plot(name: str, says: str, x: Axis, y: Axis, lines: Sequence[Line], style: bool = True) -> str:
-    """`style` for a picture that stands alone; a page has `STYLE` once."""
+    """Draw a plot. `style`: include the styles, for a picture that stands alone; a page has `STYLE` once."""
     dots = [dot for line in lines for dot in line.dots]
     if not dots:
         return ""
@@ -79,9 +79,9 @@ class _Scale(NamedTuple):
 
 
 def _across(values: Sequence[float], log: bool) -> _Scale:
-    """Where there are few places, and they are far enough apart to be written, these are what is written."""
+    """Return the x scale. Its ticks are the values themselves, if these are far enough apart for their labels."""
     places = sorted(set(values))
-    if len(places) == 1:  # it says nothing of how far away others would be
+    if len(places) == 1:  # a single value gives no distance to other values
         return _Scale(lambda value: (_LEFT + WIDTH - _RIGHT) / 2, places)
     scale = _scale(values, log, _LEFT + _PAD, WIDTH - _RIGHT)
     apart = [scale.place(right) - scale.place(left) for left, right in itertools.pairwise(places)]
@@ -89,7 +89,7 @@ def _across(values: Sequence[float], log: bool) -> _Scale:
 
 
 def _up(values: Sequence[float], log: bool) -> _Scale:
-    """Logarithmic only where values differ by much; else from zero on, so that little looks like little."""
+    """Return the y scale: logarithmic if values differ much; else from zero on, so that small values look small."""
     positive = [value for value in values if value > 0]
     log = log and bool(positive) and max(positive) > _MUCH * min(positive)
     return _scale(values, log, HEIGHT - _BOTTOM - (_PAD if log else 0), _TOP, not log)
@@ -168,7 +168,7 @@ def _ticks(across: _Scale, up: _Scale, x: Axis, y: Axis) -> list[str]:
 
 
 def _line(at: int, line: Line, across: _Scale, up: _Scale, aside: float) -> list[str]:
-    """A little aside of the others, so that none hides another's error bars."""
+    """Draw a line, moved a little to the side, so that no line hides another one's error bars."""
     dots = sorted(line.dots)
     path = " ".join(f"{across.place(dot.x) + aside:.1f},{up.place(dot.y):.1f}" for dot in dots)
     parts = [f'<polyline class="c{at}" fill="none" stroke-width="1.8" points="{path}"/>']

@@ -1,4 +1,4 @@
-"""The table `sim_runs` on disk: Parquet files that only ever appear whole."""
+"""The table `sim_runs` on disk: Parquet files that appear only when they are complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind in get_type_hints(SimRun
 
 class RunTable:
     def __init__(self, lake: Path) -> None:
-        """Raises PipelineProblem where nothing can be written."""
+        """Make the folder. Raises PipelineProblem if it cannot be written."""
         self.folder = lake / PLACE
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -32,15 +32,15 @@ class RunTable:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Two that do the same runs would do them twice, and tidy away each other's files."""
+        """Lock the table: two commands with the same runs would repeat them, and remove each other's files."""
         busy = f"another `sdschat simulate` is writing to {self.folder}; wait for it, or name another --lake."
         with alone(self.folder / ".lock", busy):
-            for left in self.folder.glob(".*.parquet.*"):  # by whoever was killed while writing
+            for left in self.folder.glob(".*.parquet.*"):  # left by a process that was killed while writing
                 left.unlink(missing_ok=True)
             yield
 
     def read(self) -> dict[str, SimRun]:
-        """Every run once, the newest row of it. Raises PipelineProblem where a file is damaged."""
+        """Return the newest row of every run. Raises PipelineProblem if a file is damaged."""
         found: dict[str, SimRun] = {}
         for file in sorted(self.folder.glob("*.parquet")):
             try:
@@ -58,7 +58,7 @@ class RunTable:
             self._write(f"part-{time.time_ns()}-{os.getpid()}-{self._parts}.parquet", rows)
 
     def compact(self) -> None:
-        """Many small files into one."""
+        """Merge many small files into one."""
         files = sorted(self.folder.glob("*.parquet"))
         if len(files) > 1:
             rows = list(self.read().values())
@@ -72,7 +72,7 @@ class RunTable:
 
 
 def write_whole(table: Any, path: Path, **options: Any) -> None:
-    """So that nobody ever sees a part of it; names that begin with a dot are looked at by no reader of Parquet."""
+    """Write a file so that nobody sees it incomplete: readers of Parquet ignore names that begin with a dot."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     pq.write_table(table, fresh, compression="zstd", **options)
     fresh.replace(path)

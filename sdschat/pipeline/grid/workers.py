@@ -1,4 +1,4 @@
-"""Many runs on several processes, or on Spark. Results come as they are done, in no order."""
+"""Many runs on several processes, or on Spark. Results come when they are done, in no fixed order."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Work = Callable[[Sequence[Run]], Iterator[SimRun]]
-_WAVE: Final = 15.0  # seconds of work for each core after which results are safe
-WAVES: Final = "waves"  # the threads that wait for them are called
-_AT_ONCE: Final = 2  # waves, so that no core waits for the last run of one
+_WAVE: Final = 15.0  # seconds of work for each core, after which results are saved
+WAVES: Final = "waves"  # the name of the threads that wait for waves
+_AT_ONCE: Final = 2  # waves, so that no core is idle while the last run of a wave goes on
 
 
 def _do(text: str, journal: Path | None) -> SimRun:
@@ -39,7 +39,7 @@ def _do(text: str, journal: Path | None) -> SimRun:
 
 
 def on_processes(jobs: int, journal: Path | None) -> Work:
-    """`jobs` processes of this machine."""
+    """Return the worker function for `jobs` processes of this machine."""
 
     def work(runs: Sequence[Run]) -> Iterator[SimRun]:
         if jobs == 1 or len(runs) < 2:
@@ -49,7 +49,7 @@ def on_processes(jobs: int, journal: Path | None) -> Work:
         with ProcessPoolExecutor(min(jobs, len(runs)), get_context("spawn"), _follow_the_parent) as pool:
             try:
                 yield from _each_done(pool, runs, functools.partial(_do, journal=journal), 2 * jobs)
-            except BaseException:  # what is not done is not wanted any more
+            except BaseException:  # the remaining results are not wanted any more
                 for process in set(active_children()) - others:
                     process.terminate()
                 raise
@@ -58,8 +58,10 @@ def on_processes(jobs: int, journal: Path | None) -> Work:
 
 
 def _follow_the_parent() -> None:
-    """Ctrl-C goes to all processes of a terminal, and one answer to it is enough. With the parent killed, nobody
-    would tell its processes to end."""
+    """Ignore Ctrl-C in this process, and end it when the parent ends.
+
+    Ctrl-C goes to all processes of a terminal, and the parent's answer is enough. A killed parent cannot end them.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:
@@ -74,7 +76,7 @@ def _end_after(parent: Any) -> None:
 def _each_done(
     pool: ProcessPoolExecutor, runs: Sequence[Run], do: Callable[[str], SimRun], most: int
 ) -> Iterator[SimRun]:
-    """With few given out at a time, it is known what was being done when a process dies. Raises PipelineProblem."""
+    """Yield results as they come. Few runs are given out at a time: if a process dies, PipelineProblem names them."""
     waiting = iter(runs)
     given: dict[Future[SimRun], Run] = {}
     while True:
@@ -100,7 +102,10 @@ def _died(runs: Sequence[Run]) -> PipelineProblem:
 
 
 def on_spark(session: SparkSession, journal: Path | None, cores: int | None = None) -> Work:
-    """One task a run: a range of n rows in n partitions is the only thing that Spark never spreads unevenly."""
+    """Return the worker function for Spark: one task per run, by a range of n rows in n partitions.
+
+    Spark distributes nothing else evenly.
+    """
 
     @functools.cache
     def at_once() -> int:
@@ -112,7 +117,7 @@ def on_spark(session: SparkSession, journal: Path | None, cores: int | None = No
         try:
             for wave in as_completed(waves):
                 yield from wave.result()
-        except BaseException:  # what is not done is not wanted any more, and nobody waits for it
+        except BaseException:  # the remaining results are not wanted any more, and nobody waits for them
             threads.shutdown(wait=False, cancel_futures=True)
             session.interruptAll()
             raise
@@ -122,7 +127,7 @@ def on_spark(session: SparkSession, journal: Path | None, cores: int | None = No
 
 
 def cores_of(session: SparkSession) -> int:
-    """How many tasks are done at once: into so many parts Spark divides what it makes itself."""
+    """Return the number of tasks that run at once: Spark splits its own ranges into as many partitions."""
     from pyspark.sql import functions as F
 
     parts = session.range(1_000_000).select(F.spark_partition_id().alias("part")).distinct()
@@ -155,7 +160,7 @@ _SQL: Final = {str: "STRING", int: "BIGINT", float: "DOUBLE"}
 
 
 def _task(batches: Iterator[Any], texts: list[str], journal: Path | None) -> Iterator[Any]:
-    """On a worker of Spark."""
+    """Do the runs of some rows, on a worker of Spark."""
     import pyarrow as pa
 
     from sdschat.pipeline.grid.table import SCHEMA

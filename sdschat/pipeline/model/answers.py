@@ -1,4 +1,4 @@
-"""SDS-R, the answering side (as `sdschat.sds.steps.answers`)."""
+"""SDS-R, the responding side (like `sdschat.sds.steps.answers`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ASKED_TWICE = 2
 
 
 def consider(g: Group, message: int, who: Indices) -> None:
-    """These hold a message that is asked for: may they answer, and when? However many ask at once count as one."""
+    """Decide if and when these holders of a requested message respond. Requests at the same time count as one."""
     pending = g.answer_due[message, who] < NEVER
     if not g.rules.first_due_stands:
         pending[:] = False
@@ -35,7 +35,7 @@ def consider(g: Group, message: int, who: Indices) -> None:
 
 
 def determine_t_resp(g: Group, message: int, who: Indices) -> Array:
-    """Determine T_resp: distance times hash modulo T_max. The factors are reduced first, which changes nothing."""
+    """Determine T_resp: distance times hash modulo T_max. The factors are reduced first; the result is the same."""
     distance = g.hash[who] ^ g.hash[g.authors[message]]
     t_max = np.uint64(g.t_max)
     product = (distance % t_max) * (g.message_hash[message] % t_max) % t_max
@@ -44,7 +44,7 @@ def determine_t_resp(g: Group, message: int, who: Indices) -> Array:
 
 
 def in_response_group(g: Group, message: int, who: Indices) -> Flags:
-    """Determine response group."""
+    """Determine the response group: True for participants in the group of the message's author."""
     if g.groups == 1:
         return np.ones(len(who), dtype=np.bool_)
     hashes = g.pair_hash[message]
@@ -53,21 +53,21 @@ def in_response_group(g: Group, message: int, who: Indices) -> Flags:
 
 
 def due_answers(g: Group, message: int, who: Indices) -> Indices:
-    """Who answers now."""
+    """Return the participants that respond now."""
     who = who[g.answer_due[message, who] == _rounded(g, message, who)]
     settle(g, message, who)
     return who
 
 
 def _rounded(g: Group, message: int, who: Indices) -> Array:
-    """Its time, if that is what the wheel came round for."""
+    """Return the time of each due response, or -1 if the current step is not its time."""
     due = g.answer_due[message, who]
     step = g.wheel.step
     return np.where((due <= g.now) & (due > g.now - step), due, -1)
 
 
 def answered_by_other(g: Group, message: int, who: Indices) -> None:
-    """Entries matching a received message leave the buffer."""
+    """Remove the entries for a received message from the incoming repair buffer."""
     settle(g, message, who[g.asked_at[message, who] >= 0])
 
 

@@ -1,4 +1,4 @@
-"""Numbers drawn once for each participant and step, and only for those of whom they are asked."""
+"""Random numbers, drawn once per participant and step, and only for the participants that are asked for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OncePerStep:
         self._step = 0
 
     def anew(self) -> OncePerStep:
-        """What was drawn before is forgotten."""
+        """Begin a new step: forget all earlier draws."""
         self._step += 1
         return self
 

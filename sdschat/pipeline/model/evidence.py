@@ -1,4 +1,4 @@
-"""Acknowledgement: what the author of a message learns from others' packets (as `sdschat.sds.steps.acks`)."""
+"""Acknowledgement: the evidence in others' packets for the author of a message (like `sdschat.sds.steps.acks`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _review(g: Group, step: Step, number: int) -> None:
 
 
 def _equal(g: Group, high: int, of: int, number: int) -> bool:
-    """Whether a fingerprint equals that of the author's log, and covers the message. Its join horizon is left out."""
+    """True if a fingerprint equals that of the author's log and covers the message. Its join horizon is ignored."""
     if high < number or not g.rules.ranges:
         return False
     return int(g.shown[g.authors[number]]) & ((2 << high) - 1) == of

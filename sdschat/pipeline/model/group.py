@@ -1,4 +1,4 @@
-"""A group as arrays over its participants: what `ChannelState` is for one of them."""
+"""A group as arrays over its participants: the counterpart of `ChannelState` for all of them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sdschat.sds.limits import MAX_PEERS
 Array = npt.NDArray[np.int64]
 Times = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
-WHO_IS_WHO: Final = 2_048  # up to so many participants it is known who heard whom, and who lacks what of whom
-COARSE: Final = 3_000  # with more, the times of sync messages are rounded to half the latency
-BUSY: Final = 300  # with so many, something is heard in every half sync interval
+WHO_IS_WHO: Final = 2_048  # up to this size the model knows who heard whom, and who lacks which messages of whom
+COARSE: Final = 3_000  # above this size the times of sync messages are rounded to half the latency
+BUSY: Final = 300  # from this size on, every participant hears something in every half sync interval
 
 
 def times(shape: tuple[int, ...], value: int) -> Times:
@@ -31,7 +31,7 @@ def times(shape: tuple[int, ...], value: int) -> Times:
 
 
 class Group:
-    """Two-dimensional arrays are messages by participants."""
+    """The state of a simulated group. Two-dimensional arrays are messages by participants."""
 
     def __init__(self, setting: Setting, seed: int) -> None:
         self.setting = setting
@@ -57,40 +57,40 @@ class Group:
         self.hash = draw.integers(0, 2**64, count, dtype=np.uint64)
         self.have: Masks = np.zeros(count, dtype=np.uint16)
         self.shown: Masks = np.zeros(count, dtype=np.uint16)
-        self.waived: Masks = np.zeros(count, dtype=np.uint16)  # missing, and not waited for
-        self.missing: Masks = np.zeros(count, dtype=np.uint16)  # noticed and not here
+        self.waived: Masks = np.zeros(count, dtype=np.uint16)  # missing, but delivery does not wait for them
+        self.missing: Masks = np.zeros(count, dtype=np.uint16)  # known to the participant as missing
         self.spoke: Array = np.full(count, -NEVER)
         self.due: Array = self.boot + draw.integers(0, self.config.push_delay_max + 1, count)
         self.latest: Array = self.due.copy()
-        self.woken: Array = np.full(count, NEVER)  # when the wheel comes round to this participant
-        self.wanted_high: Array = np.full(count, -1)  # a range whose filter is owed: up to this message,
+        self.woken: Array = np.full(count, NEVER)  # time of the participant's next sync item on the wheel
+        self.wanted_high: Array = np.full(count, -1)  # the range whose filter is due to be sent: up to this message,
         self.wanted_low: Array = np.full(count, -1)  # from this join horizon on
         self.answered_at: Array = np.full(count, -NEVER)
-        self.free = Ready(count, -NEVER)  # from when on to owe one again
+        self.free = Ready(count, -NEVER)  # time from which the participant may answer with such a filter again
         self.busy = count >= BUSY
         small = count <= WHO_IS_WHO
         self.heard: Flags | None = np.zeros((count, count), dtype=np.bool_) if small else None
         self.wanted: Masks | None = np.zeros((count, count), dtype=np.uint16) if small else None
-        self.behind: Masks = np.zeros((count, count) if small else 0, dtype=np.uint16)  # as of `Peer` in the engine
+        self.behind: Masks = np.zeros((count, count) if small else 0, dtype=np.uint16)  # like `Peer` in the engine
         self.told: Masks = np.zeros_like(self.behind)
         self.behind_since = np.full(self.behind.shape, -1, dtype=np.int32)
         self.peers: Array = np.zeros(count, dtype=np.int64)
 
     def _messages(self, setting: Setting) -> None:
         shape = (setting.messages, setting.participants)
-        self.sent = 0  # how many so far
+        self.sent = 0  # number of messages sent so far
         self.sent_mask = 0
-        self._settled = 0  # as many were sent when everybody was found to have them
+        self._settled = 0  # value of `sent` when all participants last had all messages
         self._unaware: tuple[int, Indices] = (0, self.everyone)
         causal = min(self.rules.causal or self.config.causal_history, setting.messages)
         self.logs = Logs(setting.messages, causal)
         self.authors: list[int] = []
-        self.filters: list[int] = []  # what the filter in each message claims
-        self.author_heard = times(shape, -NEVER)  # when its author was last heard speaking of the present
+        self.filters: list[int] = []  # the messages in the filter of each message
+        self.author_heard = times(shape, -NEVER)  # when a live packet of its author was last heard
         self.message_hash = self.random.integers(0, 2**64, setting.messages, dtype=np.uint64)
         self.pair_hash = self.random.integers(0, 2**62, shape)
         self.held_at = times(shape, NEVER)
-        self.newest_at = [-NEVER] * setting.messages  # when somebody got it last
+        self.newest_at = [-NEVER] * setting.messages  # when a participant last received it
         self.t_req = times(shape, NEVER)
         self.attempts = np.zeros(shape, dtype=np.int8)
         self.suppressed = np.zeros(shape, dtype=np.bool_)
@@ -98,7 +98,7 @@ class Group:
         self.asked = np.zeros(shape, dtype=np.int16)
         self.asked_at = times(shape, -NEVER)
         self.push_due = times(shape, NEVER)
-        self.pushable = [Ready(setting.participants) for _ in range(setting.messages)]  # from when on to want a push
+        self.pushable = [Ready(setting.participants) for _ in range(setting.messages)]  # when each may plan a push
         self.pushes = np.zeros(shape, dtype=np.int8)
         self.not_before = times(shape, -NEVER)
         self.witnesses = [0] * setting.messages
@@ -106,7 +106,7 @@ class Group:
         self.resend_due = [NEVER] * setting.messages
         self.sends = [0] * setting.messages
 
-    # Questions.
+    # Queries.
 
     def bit(self, message: int) -> np.uint16:
         return np.uint16(1 << message)
@@ -116,20 +116,20 @@ class Group:
         return found
 
     def here(self, who: Any = slice(None)) -> Flags:
-        """Of these, or of everybody."""
+        """Return True for each of these participants (all by default) that has joined."""
         there: Flags = self.boot[who] <= self.now
         return there
 
     @property
     def settled(self) -> bool:
-        """Whether everybody has everything that was sent, so that one packet tells nobody anything new."""
+        """True if all participants have all sent messages: then no packet tells anybody anything new."""
         if self._settled < self.sent and bool((self.shown == np.uint16(self.sent_mask)).all()):
             self._settled = self.sent
         return self._settled == self.sent
 
     @property
     def unaware(self) -> Indices:
-        """Who lacks something without knowing. Until something is sent again, they only become fewer."""
+        """Return the participants that lack a message without knowing it. Only a repeated sending can add to them."""
         sent, who = self._unaware
         if sent < self.sent:
             who = self.everyone
@@ -138,7 +138,7 @@ class Group:
         return lacking
 
     def _still(self, what: str, message: int, who: Indices, at: Array) -> Flags:
-        """For whom something that was put on the wheel is due at that time, as it looks now."""
+        """Return True for the participants whose item on the wheel is still due at that time."""
         due: Any = {"sync": self.woken, "request": self.t_req, "push": self.push_due, "answer": self.answer_due}[what]
         due = due[who] if due.ndim == 1 else due[message, who]
         over: Flags = due <= at
@@ -152,7 +152,7 @@ class Group:
         return self.now - self.setting.sent_at(message)
 
     def fresh(self, message: int, who: Indices) -> Flags:
-        """Came so lately that it may still be on its way to others."""
+        """Return True where the message came so recently that it may still be on its way to others."""
         if self.now - self.newest_at[message] >= self.config.push_grace:
             return np.zeros(len(who), dtype=np.bool_)
         recent: Flags = self.now - self.held_at[message, who] < self.config.push_grace
@@ -177,12 +177,12 @@ class Group:
         self.watch(soon)
 
     def traffic_sent(self, who: Indices) -> None:
-        """One draw for both, as in the engine: whoever may speak soon must also speak sooner."""
+        """Set both sync timers by one draw, as in the engine: an early chance to speak also means an early deadline."""
         soon = self.now + self.jitter(len(who))
         self.spoke[who] = self.now
         self.latest[who] = soon + self.config.sync_interval
         self.due[who] = self.latest[who] if self.busy else soon
-        if self.rules.again:  # who lacks something says so sooner, and nobody's traffic puts that off
+        if self.rules.again:  # a participant that lacks a message sends its sync sooner, whatever it hears from others
             lacking = who[self.missing[who] != 0]
             interval = self.config.sync_interval
             turn = interval // 2 + self.random.integers(0, max(1, interval // 4), len(lacking))
@@ -204,7 +204,7 @@ class Group:
         self.watch(who)
 
     def watch(self, who: Indices) -> None:
-        """See to it that the wheel comes round when a sync is due. It may come early, and is then sent on."""
+        """Put the next sync of each participant on the wheel. It may come early, and is then put on again."""
         if not self.rules.syncs:
             return
         early = who[self.due[who] < self.woken[who]]

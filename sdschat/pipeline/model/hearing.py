@@ -1,4 +1,4 @@
-"""What comes of the packets that arrive together (as `sdschat.sds.steps.receive` and its reviews)."""
+"""Reception of the packets that arrive together (like `sdschat.sds.steps.receive` and its reviews)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REBROADCAST = ("answer", "push", "resend")
 
 
 def hear(g: Group, step: Step) -> None:
-    """One step's packets, in the order: what they bear, what they name, what they ask for, what they lack."""
+    """Process the packets of one step, in this order: contents, names, repair requests, filters and ranges."""
     review_evidence(g, step)
     if _tells_nothing(g, step):
         return
@@ -46,8 +46,11 @@ def hear(g: Group, step: Step) -> None:
 
 
 def _tells_nothing(g: Group, step: Step) -> bool:
-    """Whether no timer moves and nobody learns anything: in a busy group, of sync messages that ask for nothing, once
-    everybody has everything, or, without anti-entropy, knows at least what is missing."""
+    """True if no timer changes and nobody learns anything.
+
+    That holds in a busy group for sync messages without repair requests, if all participants have all messages, or,
+    without anti-entropy, know at least what they lack.
+    """
     if not g.busy or any(packet.kind != "sync" or packet.requested for packet in step.sent):
         return False
     if g.config.push_enabled:
@@ -100,7 +103,7 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
 
 
 def _count_duplicates(g: Group, number: int, senders: Indices, knew: int) -> None:
-    """Copies that came to those who had one: of a single packet they are counted, of several drawn."""
+    """Count the copies received by participants that had the message: exactly for one packet, by a draw for several."""
     count = len(senders)
     if count == 1:
         g.record.duplicates[number] += knew
@@ -117,7 +120,7 @@ def _take(g: Group, number: int, new: Indices) -> None:
     g.record.noticed[number, new] = np.minimum(g.record.noticed[number, new], since)
     received(g, number, new)
     before = g.shown[new]
-    if g.config.push_enabled:  # the first message of a log does not wait, since anti-entropy looks for what is lost
+    if g.config.push_enabled:  # the first message of a log is delivered at once: anti-entropy looks for what is lost
         first = new[(before == 0) & (g.have[new] == g.bit(number))]
         g.waived[first] = g.logs.dependencies[number]
     g.shown[new] = g.logs.delivered_of(g.have[new], g.waived[new])
@@ -134,7 +137,7 @@ def _traffic(g: Group, heard_anything: Flags) -> None:
 
 
 def _hear_names(g: Group, live: Step, ears: Ears) -> None:
-    """What others name and we lack is missing."""
+    """Mark as missing the messages that a participant lacks and others name."""
     unaware = g.unaware
     if not len(unaware):
         return

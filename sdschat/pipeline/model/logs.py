@@ -1,4 +1,4 @@
-"""What follows from which messages a participant holds: which of them it delivers, and which it names."""
+"""Tables of delivery: for a set of held messages, the messages delivered and the messages named in a new one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Masks = npt.NDArray[np.uint16]
 
 
 class Logs:
-    """Tables over all sets of messages, as bits; made anew with each message, whose dependencies are known then."""
+    """Tables over all sets of messages, as bit masks. Each new message gives its dependencies and renews the tables."""
 
     def __init__(self, messages: int, causal: int) -> None:
         self.causal = causal
@@ -27,7 +27,7 @@ class Logs:
         self.delivered = self._closure(self._all, np.zeros_like(self._all))
 
     def _closure(self, held: Masks, waived: Masks) -> Masks:
-        """In log order, what is held and has its dependencies delivered, or is not made to wait for them."""
+        """Return the delivered messages, in log order: held, and all dependencies delivered or waived."""
         done = np.zeros_like(held)
         for at, needs in enumerate(self.dependencies):
             met = ((held >> at) & 1 == 1) & ((done | waived) & needs == needs)
@@ -35,7 +35,7 @@ class Logs:
         return done
 
     def delivered_of(self, held: Masks, waived: Masks) -> Masks:
-        """What participants that hold these messages deliver, where they do not wait for those waived."""
+        """Return the messages that participants with these messages deliver, without waiting for the waived ones."""
         found = self.delivered[held]
         some = waived != 0
         if some.any():
@@ -43,7 +43,7 @@ class Logs:
         return found
 
     def _name(self) -> None:
-        """The newest heads of a set of delivered messages, then the newest of the rest."""
+        """Set the causal history of each set of delivered messages: its newest heads, then the newest of the rest."""
         covered = np.zeros_like(self._all)
         for at, needs in enumerate(self.dependencies):
             covered[(self._all >> at) & 1 == 1] |= np.uint16(needs)

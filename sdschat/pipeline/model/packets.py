@@ -1,4 +1,4 @@
-"""Packets on their way, and who hears them."""
+"""Packets on their way, and their receivers."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from sdschat.pipeline.model.group import Array, Flags, Group
 from sdschat.pipeline.model.wheel import Indices
 
 LIVE: Final = ("message", "sync")
-_COUNTED: Final = 4_096  # that so many packets are all lost is rarer than any draw can tell
+_COUNTED: Final = 4_096  # the loss of so many packets together is too rare for any random draw
 _NOBODY: Final = np.zeros(0, dtype=np.int64)
-_FEW: Final = 64  # senders; among more, that one of them does not hear itself makes no difference
+_FEW: Final = 64  # senders; with more it makes no difference that a sender does not receive its own packet
 
 
 class Packet(NamedTuple):
-    """What packets of one step that say the same have in common."""
+    """The common content of all equal packets of one step."""
 
     kind: str  # message, sync, answer, push, resend
-    number: int  # which message it bears; -1 for none
-    held: int  # what its filter claims
+    number: int  # the message it carries; -1 for none
+    held: int  # the messages in its filter
     named: int
     requested: int
-    range_high: int  # -1: it says nothing of a range
-    range_of: int  # what its sender holds of that
-    range_filter: bool  # all of it, rather than a fingerprint
+    range_high: int  # the last message of its range; -1: the packet has no range
+    range_of: int  # the messages of the range that its sender holds
+    range_filter: bool  # True: a filter of the whole range; False: a fingerprint
 
 
 class Step:
-    """All packets that are sent in one step, those that say the same together."""
+    """All packets sent in one step, equal ones together."""
 
     __slots__ = ("low", "sent")
 
     def __init__(self) -> None:
         self.sent: dict[Packet, Indices] = {}
-        self.low: dict[Packet, Array] = {}  # the join horizon that each sender's range goes down to
+        self.low: dict[Packet, Array] = {}  # the join horizon of each sender, at which its range begins
 
     def add(self, packet: Packet, senders: Indices, low: Array | None = None) -> None:
         if packet in self.sent:
@@ -50,23 +50,23 @@ class Step:
             self.low[packet] = low
 
     def live(self) -> Step:
-        """Those that speak of the present: no rebroadcasts."""
+        """Return the step without rebroadcasts: only packets about the present."""
         found = Step()
         found.sent = {packet: senders for packet, senders in self.sent.items() if packet.kind in LIVE}
         found.low = self.low
         return found
 
     def senders(self, which: Callable[[Packet], object]) -> Indices:
-        """Of all packets for which this holds."""
+        """Return the senders of all packets for which `which` is true."""
         found = [senders for packet, senders in self.sent.items() if which(packet)]
         return np.concatenate(found) if found else _NOBODY
 
 
 class Ears:
-    """Who hears which of the packets of a step: one draw each, so that who hears the rarer also hears the commoner.
+    """The receivers of a step's packets. One draw each: who hears a rarer packet also hears a more common one.
 
-    With a single packet in a step, which is the rule in small groups, that is exact. In large groups it is drawn only
-    for those of whom it is asked.
+    With a single packet in a step, which is the usual case in small groups, that is exact. In large groups it is drawn
+    only for the participants that are asked for.
     """
 
     __slots__ = ("_drawn", "_everyone", "_group", "_loss", "loss")
@@ -81,7 +81,7 @@ class Ears:
             self._of_everyone()
 
     def any_of(self, senders: Indices) -> Flags:
-        """Who hears at least one of the packets of these senders."""
+        """Return True for each participant that hears at least one packet of these senders."""
         draw = self._of_everyone()
         heard: Flags = draw >= self._loss ** len(senders)
         if self._group.now < self._group.setting.warm_up:
@@ -91,7 +91,7 @@ class Ears:
         return heard
 
     def who_of(self, who: Indices, senders: Indices) -> Indices:
-        """As `any_of`, of these alone."""
+        """Like `any_of`, but only for these participants; return those that hear one."""
         draw = self._of(who)
         heard: Flags = draw >= self._loss ** len(senders)
         if self._group.now < self._group.setting.warm_up:
@@ -102,13 +102,13 @@ class Ears:
         return who[heard]
 
     def any_counted(self, counts: Array, who: Indices) -> Flags:
-        """As `any_of`, for these alone, where the number of packets that count differs from one to the other."""
+        """Like `any_of`, but only for these participants, each with its own number of packets."""
         lost = _all_lost(self.loss)[np.minimum(counts, _COUNTED)]
         heard: Flags = (self._of(who) >= lost) & self._group.here(who) & (counts > 0)
         return heard
 
     def _of_others(self, count: int) -> np.float32:
-        """The chance that all the packets of others are lost, for one of so many senders; nobody hears their own."""
+        """Return the probability that a sender loses all packets of the other senders; nobody hears its own packet."""
         return self._loss ** (count - 1) if count > 1 else np.float32(2)
 
     def _of_everyone(self) -> Draws:
@@ -122,5 +122,5 @@ class Ears:
 
 @lru_cache(maxsize=16)
 def _all_lost(loss: float) -> npt.NDArray[np.float32]:
-    """The chance that all of 0, 1, 2, … packets are lost."""
+    """Return the probability that all of 0, 1, 2, … packets are lost."""
     return np.float32(loss) ** np.arange(_COUNTED + 1, dtype=np.float32)

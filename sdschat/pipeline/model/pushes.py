@@ -1,4 +1,4 @@
-"""Anti-entropy: sending again what a filter lacks (as `sdschat.sds.steps.pushes`)."""
+"""Anti-entropy: sending messages again that a filter lacks (like `sdschat.sds.steps.pushes`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdschat.sds.steps.pushes import CROWD
 
 
 def want_push(g: Group, message: int, who: Indices) -> None:
-    """These hold a message that somebody's filter lacks: send it after a random delay, the author's the shortest."""
+    """Plan a push of a message that a received filter lacks, after a random delay; the author's is the shortest."""
     who = who[(g.push_due[message, who] == NEVER) & (g.now >= g.not_before[message, who])]
     if not len(who):
         return
@@ -34,7 +34,7 @@ def due_pushes(g: Group, message: int, who: Indices) -> Indices:
 
 
 def heard_again(g: Group, message: int, who: Indices) -> None:
-    """Somebody else has sent it again."""
+    """Cancel the planned pushes of a message that another participant has sent again."""
     meant = who[g.push_due[message, who] < NEVER]
     if len(meant):
         _settle(g, message, meant)
@@ -52,13 +52,13 @@ def _settle(g: Group, message: int, who: Indices) -> None:
 
 
 def may_want_push(g: Group, message: int, who: Indices) -> None:
-    """These hold a message, and do not mean to send it again: from when on they may want to."""
+    """Set the time from which these holders of a message, who plan no push of it, may plan one."""
     arrived = g.held_at[message, who] + g.config.push_grace
     g.pushable[message].put(who, np.maximum(arrived, g.not_before[message, who]))
 
 
 def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:
-    """Write down for whom it is to be sent; who knew that already does nothing new."""
+    """Record that the sender lacks the message. Return the participants for which this is new."""
     if g.wanted is None:
         return who
     bit = g.bit(message)
@@ -68,7 +68,7 @@ def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:
 
 
 def call_off(g: Group, sender: int, held: int, who: Indices) -> None:
-    """The newer filter of a participant has what an older one lacked."""
+    """Cancel the pushes of messages that a newer filter of this sender has."""
     if g.wanted is None:
         return
     had = g.wanted[who, sender] & np.uint16(held)
@@ -84,8 +84,11 @@ def call_off(g: Group, sender: int, held: int, who: Indices) -> None:
 
 
 def note_behind(g: Group, sender: int, held: int, who: Indices) -> None:
-    """The same message that only its filter has, over longer than a message is on its way: we say soon that we lack it,
-    once. Who joined later is not complete where its filter begins, and does not compare."""
+    """Note the messages that only the sender's filter has.
+
+    If one of them stays missing for longer than a message is on its way, the participant soon says once that it lacks
+    it. A participant that joined after the sender is not complete at the beginning of the filter, and does not compare.
+    """
     behind, since, told = g.behind, g.behind_since, g.told
     who = who[g.boot[who] <= g.boot[sender]]
     theirs = np.uint16(held) & ~g.have[who]

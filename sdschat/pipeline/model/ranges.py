@@ -1,4 +1,4 @@
-"""What filters and ranges tell of who lacks what (as `review_lacks` and `review_range` of the engine)."""
+"""Filters and ranges as evidence of missing messages (like `review_lacks` and `review_range` of the engine)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MANY = 5_000  # participants
 
 
 def review_filters(g: Group, live: Step, ears: Ears) -> None:
-    """What a filter lacks of what we hold, and did not get just now, is to be pushed."""
+    """Plan pushes of the messages that a filter lacks and the receiver holds, except those it got just now."""
     if g.wanted is not None:
         for packet, all_of in live.sent.items():
             for sender in all_of.tolist():
@@ -36,8 +36,10 @@ def review_filters(g: Group, live: Step, ears: Ears) -> None:
 
 
 def review_old_filter(g: Group, number: int, new: Indices) -> None:
-    """A message that comes late brings the filter of its time. Who has heard nothing of its author since cannot know
-    that it is old, and means to send what it lacks."""
+    """Review the filter in a late message. It is as old as the message.
+
+    A participant that has heard nothing of the author since then cannot know that, and plans pushes for it.
+    """
     author = g.authors[number]
     who = new[g.author_heard[number, new] < g.setting.sent_at(number)]
     claimed = g.filters[number]
@@ -56,8 +58,11 @@ def _push_to_each(g: Group, number: int, who: Indices, senders: Indices, ears: E
 
 
 def review_ranges(g: Group, live: Step, ears: Ears) -> None:
-    """Fingerprints and filters of ranges. Who joined later than their sender is not complete there, and does not
-    compare: so it counts how many of the senders joined no earlier."""
+    """Review fingerprints and filters of ranges.
+
+    A participant that joined after a sender is not complete in the sender's range, and does not compare. So the number
+    of senders that joined no earlier than the participant matters.
+    """
     alike: dict[tuple[int, int, bool], list[Packet]] = defaultdict(list)
     for packet in live.sent:
         if packet.range_high >= 0:
@@ -74,19 +79,19 @@ def review_ranges(g: Group, live: Step, ears: Ears) -> None:
 
 
 def _differs(g: Group, high: int, of: int, whole: bool) -> Flags:
-    """Who lacks something of what a filter over a range has, or is not as a fingerprint of it says."""
+    """Return True where a participant lacks a message of a range filter, or differs from a fingerprint of a range."""
     below = np.uint16((2 << high) - 1)
     found: Flags = np.uint16(of) & ~g.have & below != 0 if whole else (g.shown & below) != np.uint16(of)
     return found
 
 
 def _who_compare(g: Group, who: Indices, senders: Indices, boots: Array, ears: Ears) -> Indices:
-    """Who of these hears one of the senders that joined no earlier."""
+    """Return those of these participants that hear a sender that joined no earlier than they."""
     if len(senders) == 1:
         who = who[who != senders[0]]
     if len(who) < _MANY:
         later = len(boots) - np.searchsorted(boots, g.boot[who], side="left")
-    else:  # the same, but what it costs does not grow with the number of senders
+    else:  # the same result, at a cost that does not grow with the number of senders
         later = np.cumsum(np.bincount(boots, minlength=g.setting.warm_up + 1)[::-1])[::-1][g.boot[who]]
     return who[ears.any_counted(later, who)]
 
@@ -105,7 +110,7 @@ def _push_what_it_lacks(g: Group, high: int, of: int, senders: Indices, ears: Ea
 
 
 def _need_not_say_it(g: Group, high: int, of: int, senders: Indices, boots: Array, ears: Ears) -> None:
-    """Who owes the filter of the same range, and has the same in it, need not send it."""
+    """Release participants that planned to send the filter of the same range and hold the same messages in it."""
     who = np.flatnonzero(g.wanted_high == high)
     who = who[(g.have[who] & np.uint16((2 << high) - 1)) == np.uint16(of)]
     who = ears.who_of(who[np.isin(g.wanted_low[who], boots)], senders)
@@ -119,7 +124,7 @@ def no_longer_owed(g: Group, who: Indices) -> None:
 
 
 def _owe(g: Group, who: Indices, high: int, boots: Array) -> None:
-    """Our own filter over this range with the next sync message, and that soon; not too often."""
+    """Plan the participant's own filter of this range for its next sync message, and that soon; not too often."""
     if not len(who):
         return
     g.wanted_high[who] = high

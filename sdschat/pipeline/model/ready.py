@@ -1,4 +1,4 @@
-"""From when on each participant may do something, where most of the time hardly anybody may."""
+"""The times from which each participant may do something, for cases where hardly anybody may."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdschat.pipeline.model.wheel import Flags, Indices
 
 
 class Ready:
-    """Everybody is looked at only when somebody can have become ready."""
+    """One time per participant. All of them are searched only when at least one can have come."""
 
     __slots__ = ("_first", "_times")
 
@@ -22,12 +22,12 @@ class Ready:
         self._first = since  # nobody is ready earlier
 
     def put(self, who: Any, times: Any) -> None:
-        """From these times on; NEVER: until told otherwise."""
+        """Set the times of these participants; NEVER: not until it is set again."""
         self._times[who] = times
         self._first = min(self._first, int(np.min(times, initial=NEVER)))
 
     def by(self, now: int, which: Callable[[], Flags] | None = None) -> Indices:
-        """All that are ready, and of this kind, in order."""
+        """Return all participants that are ready and for which `which` is true, in order."""
         if self._first > now:
             return _NOBODY
         ready: Flags = self._times <= now

@@ -1,4 +1,4 @@
-"""SDS-R, the asking side (as `sdschat.sds.steps.requests`)."""
+"""SDS-R, the requesting side (like `sdschat.sds.steps.requests`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdschat.pipeline.model.wheel import Indices
 
 
 def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:
-    """These participants learn of messages that they lack: each gets an entry and its T_req."""
+    """Tell these participants of messages that they lack: each gets a repair entry with its T_req."""
     unknown = messages & ~g.have[who] & ~g.missing[who]
     for message in range(g.sent):
         new = who[(unknown >> np.uint16(message)) & np.uint16(1) == 1]
@@ -25,7 +25,7 @@ def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:
 
 
 def arm(g: Group, message: int, who: Indices, since: Array) -> None:
-    """Determine T_req."""
+    """Determine T_req of these participants for a message."""
     spread = g.t_max - g.config.t_min
     due = since + g.pair_hash[message, who] % spread + g.config.t_min
     g.t_req[message, who] = np.minimum(due, NEVER - 1)
@@ -33,7 +33,7 @@ def arm(g: Group, message: int, who: Indices, since: Array) -> None:
 
 
 def eligible(g: Group, who: Indices) -> Array:
-    """Which requests are due, the lowest T_req first, up to the maximum, as bits."""
+    """Return the due requests of each participant as bits: those with the lowest T_req, up to the maximum."""
     found = np.zeros(len(who), dtype=np.int64)
     if not g.sent:
         return found
@@ -49,7 +49,7 @@ def eligible(g: Group, who: Indices) -> Array:
 
 
 def mark_requested(g: Group, who: Indices, requested: Array) -> None:
-    """If nothing comes of it, ask again T_max later, after three times twice as long each, where the rules say so."""
+    """Schedule the next request: T_max later, with a doubled wait after the third one, if the rules repeat requests."""
     if not requested.any():
         return
     for message in range(g.sent):
@@ -66,10 +66,10 @@ def mark_requested(g: Group, who: Indices, requested: Array) -> None:
 
 
 def due_requests(g: Group, message: int, who: Indices) -> Indices:
-    """Whose request goes out now, in a sync message of its own, whatever others have sent."""
+    """Return the participants whose request is sent now in its own sync message, whatever others have sent."""
     who = who[g.t_req[message, who] <= g.now]
     if not g.rules.syncs:
-        return who[:0]  # it waits for a message of one's own
+        return who[:0]  # the request waits for the participant's next message
     ready = g.spoke[who] + g.config.sweep_interval <= g.now
     waiting = who[~ready]
     g.wheel.put_each(g.spoke[waiting] + g.config.sweep_interval, "request", message, waiting)
@@ -77,7 +77,7 @@ def due_requests(g: Group, message: int, who: Indices) -> Indices:
 
 
 def requested_by_other(g: Group, message: int, who: Indices) -> None:
-    """Entries that another participant requests leave the buffer; with our rules they come back T_max later."""
+    """Remove the entries that another participant requests; with our rules they come back T_max later."""
     if g.rules.again:
         who = who[(g.t_req[message, who] < NEVER) & ~g.suppressed[message, who]]
         g.suppressed[message, who] = True

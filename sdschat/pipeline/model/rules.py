@@ -1,4 +1,4 @@
-"""Rules of SDS-R as this program has them, and as others have them (by reading their code; see the README)."""
+"""The rules of SDS-R in this program and in other implementations (from reading their code; see the README)."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Final
 
 from sdschat.pipeline.grid.setting import Setting
 
-NEVER: Final = 1 << 30  # milliseconds; no run is as long, and a time takes four bytes
+NEVER: Final = 1 << 30  # milliseconds; longer than any run, and it fits into four bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    pushes: bool = True  # anti-entropy, where the setting has it
-    again: bool = True  # what was requested in vain, by us or by another, is requested again
-    syncs: bool = True  # periodic sync messages; without them, requests wait for a message of one's own
+    pushes: bool = True  # anti-entropy, if the setting has it
+    again: bool = True  # an unanswered request, ours or another's, is repeated
+    syncs: bool = True  # periodic sync messages; without them requests wait for the participant's next message
     resends: bool = True
     ranges: bool = True  # fingerprints over ranges of the log (ours, with anti-entropy)
-    first_due_stands: bool = True  # a repeated request does not put an answer off
-    rests: bool = True  # what was answered just now is not answered again at once
-    widens: bool = True  # a request heard twice in vain is for everybody, not for the response group alone
-    witnesses: int = 2  # participants whose filters acknowledge
-    tick: int = 0  # answers are looked for this often; 0: at their time
-    causal: int = 0  # 0: as the setting says
+    first_due_stands: bool = True  # a repeated request does not delay a planned response
+    rests: bool = True  # a message that was just sent in response is not sent again at once
+    widens: bool = True  # a request heard twice without a response is for everybody, not only for the response group
+    witnesses: int = 2  # number of participants whose filters acknowledge a message
+    tick: int = 0  # milliseconds between checks for due responses; 0: each at its own time
+    causal: int = 0  # length of the causal history; 0: as in the setting
     t_max: int = 0
     one_group: bool = False
     wide_filter: bool = False  # 18,752 bytes

@@ -1,4 +1,4 @@
-"""One run of the model: what is due is sent, and heard a moment later."""
+"""One run of the model: due packets are sent, and heard a latency later."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run_model(setting: Setting, seed: int) -> Record:
 
 
 def _merged(items: list[Item]) -> Iterator[Item]:
-    """What has arrived is heard before anything is sent; and what participants do alike, they do at once."""
+    """Merge the items of one time: receptions first, then sends, then equal items of all participants together."""
     together: dict[tuple[str, int], list[Indices]] = {}
     for what, message, content in items:
         if what == "hear":

@@ -1,4 +1,4 @@
-"""What a participant sends, and what it puts into the packet."""
+"""Sending: the packets of a participant and their content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "0123456789abcdef" * 2  # as long as a participant's id
 
 
 def send_message(g: Group, step: Step, author: int) -> None:
-    """A new message. Its dependencies are what its author names."""
+    """Send a new message. Its dependencies are the messages that its author names."""
     number = g.sent
     who = np.array([author])
     shown, held = int(g.shown[author]), int(g.have[author])
@@ -65,7 +65,7 @@ def rearm_resend(g: Group, number: int) -> None:
 
 
 def send_copy(g: Group, step: Step, kind: str, number: int, who: Indices) -> None:
-    """The original bytes once more: what they claim is as old as the message."""
+    """Send the original bytes again: their filter is as old as the message."""
     named = g.logs.dependencies[number]
     g.record.copies[kind][number] += len(who)
     packet = Packet(kind, number, 0, named, 0, -1, 0, False)
@@ -74,7 +74,7 @@ def send_copy(g: Group, step: Step, kind: str, number: int, who: Indices) -> Non
 
 
 def send_syncs(g: Group, step: Step, who: Indices) -> None:
-    """One sync message from each: its filter, what it names, its due requests, and a range of its log."""
+    """Send one sync message from each: its filter, its causal history, its due requests, and a range of its log."""
     if not len(who):
         return
     requested = eligible(g, who)
@@ -94,7 +94,7 @@ def send_syncs(g: Group, step: Step, who: Indices) -> None:
         _emit(g, step, Packet("sync", -1, held, names, asks, above - 1, holds, bool(whole)), who[alike], low[alike])
 
 
-_BITS = (12, 12, 12, 4, 12, 1)  # of the parts of a key; there are at most twelve messages
+_BITS = (12, 12, 12, 4, 12, 1)  # lengths of a key's parts; there are at most twelve messages
 
 
 def _joined(*parts: npt.NDArray[Any]) -> Array:
@@ -118,8 +118,11 @@ def _note_quiet(g: Group, count: int) -> None:
 
 
 def _ranges(g: Group, who: Indices) -> tuple[Array, Array, Array]:
-    """As `sdschat.sds.steps.ranges`: the filter of a range where that is owed, else the fingerprint of the newest one
-    that is not still on its way to others."""
+    """Return the ranges of sync messages, like `sdschat.sds.steps.ranges`.
+
+    That is the filter of a range if it is due to be sent, else the fingerprint of the newest range that is not still on
+    its way to others.
+    """
     high = np.full(len(who), -1)
     of = np.zeros(len(who), dtype=np.int64)
     owed = g.wanted_high[who] >= 0
@@ -152,7 +155,7 @@ def _emit(g: Group, step: Step, packet: Packet, senders: Indices, low: Array | N
 
 
 def wake(g: Group, step: Step, who: Indices) -> None:
-    """The wheel came round to these: send what is due, and come back later for the rest."""
+    """Send the sync messages of these participants that are due now, and put the others on the wheel again."""
     who = who[g.woken[who] <= g.now]
     ready = who[g.due[who] <= g.now]
     later = who[g.due[who] > g.now]

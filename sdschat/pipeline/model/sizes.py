@@ -1,4 +1,4 @@
-"""How many bytes a packet has: asked of the production codec and filters, not estimated."""
+"""Packet sizes in bytes: from the production codec and filters, not estimated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _id(at: int) -> str:
 def packet_bytes(
     name: str, content: int, held: int, named: int, requested: int, layout: str = "compact", section: str = ""
 ) -> int:
-    """`section`: print, or range with the number of ids behind it, as in `range 5`."""
+    """Return the size of a packet. `section`: "print", or "range" with its number of ids, like "range 5"."""
     own = OwnFilter(layout, _CAPACITY, _ERROR, START)
     for at in range(held):
         own.add(_id(at), START)

@@ -1,4 +1,4 @@
-"""What is due when: a queue that takes and gives participants by the thousand."""
+"""A queue of timers that adds and returns thousands of participants at once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-Item = tuple[str, int, Any]  # what, which message, for whom or what
+Item = tuple[str, int, Any]  # kind, message, and the participants or another content
 Still = Callable[[str, int, Indices, npt.NDArray[np.int64]], Flags]
-_WIDE: Final = 256  # steps in a stretch
+_WIDE: Final = 256  # number of steps in a stretch
 
 
 class _Put(NamedTuple):
-    """Participants of one stretch, and in which step each is due. `number`: how many were put before."""
+    """Participants of one stretch and the step of each. `number`: the number of earlier calls of `put`."""
 
     number: int
     slots: npt.NDArray[np.int64]
@@ -26,11 +26,11 @@ class _Put(NamedTuple):
 
 
 class Wheel:
-    """Time goes in steps of `step` milliseconds; what is due within one is taken together.
+    """A timer queue with steps of `step` milliseconds. All items of one step are returned together.
 
-    Participants that are put far ahead are sorted only by the stretch of steps that they are due in; by the step once
-    that stretch has come. By then most of what was put there is often settled: `still` says of participants and times
-    for whom there will be something to do.
+    Participants with a time far ahead are sorted only by stretch, which is a group of steps; when their stretch begins
+    they are sorted by step. By then most of these items often have no effect any more: `still` tells for which
+    participants and times there is still something to do.
     """
 
     __slots__ = ("_far", "_heap", "_near", "_opened", "_puts", "_still", "_stretches", "step")
@@ -39,18 +39,18 @@ class Wheel:
         self.step = step
         self._still = still
         self._puts = 0
-        self._near: dict[int, list[tuple[int, Item]]] = {}  # by step
+        self._near: dict[int, list[tuple[int, Item]]] = {}  # items by step
         self._heap: list[int] = []
-        self._far: dict[int, dict[tuple[str, int], list[_Put]]] = {}  # by stretch
+        self._far: dict[int, dict[tuple[str, int], list[_Put]]] = {}  # items by stretch
         self._stretches: list[int] = []
-        self._opened = -1  # the last stretch that has come
+        self._opened = -1  # the last stretch that has begun
 
     def put(self, at: int, what: str, message: int, content: Any) -> None:
         self._puts += 1
         self._put_near(-(-at // self.step), self._puts, (what, message, content))
 
     def put_each(self, times: npt.NDArray[np.int64], what: str, message: int, who: Indices) -> None:
-        """One entry for each participant, at a time of its own."""
+        """Add one item for each participant, each with its own time."""
         if not len(who):
             return
         self._puts += 1
@@ -83,7 +83,7 @@ class Wheel:
                 self._put_near(slot, int(numbers[part[0]]), (what, message, who[part]))
 
     def next(self, until: int) -> tuple[int, list[Item]] | None:
-        """The next time at which something is due, and what; nothing if that is after `until`."""
+        """Return the next time with due items, and the items; None if that time is after `until`."""
         while self._stretches and (not self._heap or self._stretches[0] * _WIDE <= self._heap[0]):
             if self._stretches[0] * _WIDE * self.step > until:
                 break
@@ -94,7 +94,7 @@ class Wheel:
         return slot * self.step, self._items(slot)
 
     def more(self, at: int) -> list[Item]:
-        """What was put into the present since it was taken."""
+        """Return the items added to the present step since it was returned."""
         slot = at // self.step
         if self._heap and self._heap[0] == slot:
             heappop(self._heap)
@@ -102,17 +102,17 @@ class Wheel:
         return []
 
     def _items(self, slot: int) -> list[Item]:
-        """In the order in which they were put."""
+        """Return the items of a step in the order in which they were added."""
         return [item for _, item in sorted(self._near.pop(slot), key=lambda each: each[0])]
 
 
 def _parts(keys: npt.NDArray[np.int64]) -> list[tuple[int, Indices]]:
-    """Each key, and where it stands, in order."""
+    """Return each key and the indices of its values, in order of the keys."""
     if not len(keys):
         return []
     first = int(keys.min())
     narrow = keys - first
-    # Two bytes are sorted in no time.
+    # Keys of two bytes are sorted much faster.
     order = np.argsort(narrow.astype(np.uint16) if narrow.max() < 1 << 16 else narrow, kind="stable")
     found = keys[order]
     ends = [*np.flatnonzero(found[1:] != found[:-1]) + 1, len(found)]

@@ -1,1 +1,1 @@
-"""Consolidation, audit and figures in plain Python: what `sdschat audit` runs, and what Spark's answers are held to."""
+"""Consolidation, audit and figures in plain Python: for `sdschat audit`, and as the reference for Spark's results."""

@@ -1,4 +1,4 @@
-"""Whether everybody has everything that they should have, in the same order."""
+"""The audit: a check that everybody has everything that they should have, in the same order."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _nodes(
 def _first_places(
     lacking: list[AuditMissing], found: list[AuditFinding]
 ) -> dict[tuple[str, str, str], tuple[int, int, str]]:
-    """Where each node first differs from the canonical log."""
+    """Return the first position at which each node differs from the canonical log."""
     first: dict[tuple[str, str, str], tuple[int, int, str]] = {}
 
     def note(row: AuditMissing | AuditFinding) -> None:

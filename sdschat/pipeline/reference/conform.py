@@ -1,5 +1,8 @@
-"""Bronze to silver: each event once, of several readings of a database the latest, a copy for each message a node
-has, and since when and until when each node was there."""
+"""From bronze to silver.
+
+Silver has each event once, only the latest of several readings of a database, one copy for each message of a node, and
+for each node the first and last time at which it was seen.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ DELIVERED: Final = "delivered"
 
 @dataclass(slots=True)
 class Silver:
-    journal: list[Journal]  # of each node in the order in which it was written
-    messages: list[Message]  # of the latest readings
+    journal: list[Journal]  # per node, in the order of writing
+    messages: list[Message]  # of the latest readings only
     copies: list[Copy]
     presences: list[Presence]
     declared: list[Declared]
@@ -40,7 +43,7 @@ def conform(taken: Taken, rules: Rules = DEFAULT) -> Silver:
 
 
 def in_order(rows: Iterable[Journal]) -> list[Journal]:
-    """Each event once, the boots of a node one after the other by when they began."""
+    """Return each event once. The boots of a node follow each other by their beginning."""
     once: dict[tuple[str, str, str, int], Journal] = {}
     began: dict[tuple[str, str, str], int] = {}
     for row in rows:
@@ -72,7 +75,7 @@ def _latest(rows: Iterable[R], key: Callable[[R], Any]) -> list[R]:
 
 
 def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[Member]) -> list[Copy]:
-    logged = set(with_log)  # a log of which no reading came to its end is none: the journal tells
+    logged = set(with_log)  # a log that was never read to its end does not count: then the journal is used
     found = [
         Copy(
             row.run_id, row.channel, row.node, row.message_id, row.lamport, row.sender, row.deps, row.digest, row.own,
@@ -96,7 +99,7 @@ def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[
 
 
 def presences(nodes: list[Node], journal: list[Journal], copies: list[Copy], rules: Rules) -> list[Presence]:
-    """A node is in a channel that its database or its journal names."""
+    """Return the presences: a node is in a channel if its database or its journal names the channel."""
     seen: dict[Member, tuple[int, int]] = {}
     for member, at in [
         *((member_of(row), row.ts_ms) for row in journal if row.channel),
@@ -116,6 +119,6 @@ def presences(nodes: list[Node], journal: list[Journal], copies: list[Copy], rul
             found.append(Presence(*member, node.nick, "log", node.horizon, 0, first, last))
         else:
             start = starts[member[0], member[2]]
-            cut = start.ts_ms if start.seq > 1 else 0  # the journal begins later than the node did
+            cut = start.ts_ms if start.seq > 1 else 0  # the beginning of this journal is missing
             found.append(Presence(*member, None, "journal", first - rules.max_skew, cut, first, last))
     return found

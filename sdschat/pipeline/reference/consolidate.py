@@ -1,4 +1,4 @@
-"""Silver to the canonical log of each channel."""
+"""From silver to the canonical log of each channel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdschat.pipeline.sources.taken_apart import Version
 
 
 def consolidate(copies: Iterable[Copy]) -> list[Log]:
-    """Every message once, by (Lamport, bytes of the id)."""
+    """Return the canonical logs: every message once, in the order of (Lamport, bytes of the id)."""
     held: dict[Channel, list[Held]] = defaultdict(list)
     for member, each in holdings(copies).items():
         held[member[:2]].append(each)
@@ -42,7 +42,7 @@ def _channel(channel: Channel, held: Sequence[Held]) -> Iterator[Log]:
 
 
 def agreed_on(held: Sequence[Held]) -> dict[str, Version]:
-    """Of each message the version that counts. Nearly always there is only one."""
+    """Return the version of each message that counts. Nearly always there is only one."""
     found: dict[str, Version] = {}
     several: set[str] = set()
     for each in held:
@@ -56,7 +56,7 @@ def agreed_on(held: Sequence[Held]) -> dict[str, Version]:
 
 
 def _preferred(name: str, held: Sequence[Held]) -> Version:
-    """Of sound copies with a known content, that of the most nodes."""
+    """Return the version that most nodes have, among sound copies with a known content."""
     counts: Counter[tuple[bool, bool, Version]] = Counter()
     for each in held:
         version = each.versions.get(name)
@@ -66,7 +66,7 @@ def _preferred(name: str, held: Sequence[Held]) -> Version:
 
 
 def _span(held: Iterable[Held]) -> tuple[dict[str, int], dict[str, int]]:
-    """When the first node had each message, and the last."""
+    """Return the times at which the first and the last node received each message."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for each in held:
@@ -79,5 +79,5 @@ def _span(held: Iterable[Held]) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def place_hash(lamport: int, message_id: str) -> int:
-    """The first 128 bits of SHA-256 over `lamport:id`."""
+    """Return the first 128 bits of SHA-256 over `lamport:id`."""
     return int(hashlib.sha256(f"{lamport}:{message_id}".encode()).hexdigest()[:32], 16)

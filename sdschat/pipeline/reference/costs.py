@@ -1,4 +1,4 @@
-"""What it took: acknowledgements, repair, traffic, refusals."""
+"""The costs: acknowledgements, repair, traffic, rejections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdschat.pipeline.schemas import (
     Packet,
 )
 
-First = dict[str, tuple[int, int]]  # id: where in the journal, and when
+First = dict[str, tuple[int, int]]  # id: index in the journal, and time
 
 
 def by_member(journal: Iterable[Journal]) -> dict[Member, list[Journal]]:
@@ -30,7 +30,7 @@ def by_member(journal: Iterable[Journal]) -> dict[Member, list[Journal]]:
 
 
 def first(rows: list[Journal], event: str, cause: str | None = None) -> First:
-    """When something was first said of each message."""
+    """Return the first event of this kind for each message."""
     found: First = {}
     for at, row in enumerate(rows):
         if row.event == event and row.message_id is not None and cause in (None, row.cause):
@@ -39,7 +39,7 @@ def first(rows: list[Journal], event: str, cause: str | None = None) -> First:
 
 
 def after(start: First, end: First) -> list[int]:
-    """From the one to the other, where the other came later in the journal."""
+    """Return the times between the two events of a message, if the second comes later in the journal."""
     return [end[name][1] - when for name, (at, when) in start.items() if name in end and end[name][0] > at]
 
 
@@ -101,7 +101,7 @@ def rejections(journal: Iterable[Journal]) -> list[MetricsRejected]:
 
 
 def parts(messages: Iterable[Message], packets: Iterable[Packet]) -> list[MetricsParts]:
-    """Of each message of the logs one packet, of those recorded all; both each once."""
+    """Return the sizes of packet parts: of one packet per message of the logs, and of each recorded packet once."""
     largest: dict[tuple[str, str, str], tuple[int, ...]] = {}
     for row in messages:
         if row.bytes is not None and not row.gone:

@@ -1,7 +1,7 @@
-"""What filters claimed, against the truth.
+"""A comparison of filters with the true logs.
 
-A node puts a message into its filter as soon as it has saved it, even if the message has to wait for others. When that
-was is in its log, by its own clock.
+A node puts a message into its filter as soon as it has saved it, even if the message has to wait for others. The time
+of that is in the node's log, by the node's own clock.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sdschat.pipeline.reference.latency import Offsets
 from sdschat.pipeline.schemas import Copy, Journal, Message, MetricsFilter
 from sdschat.pipeline.sources.filters import LATER, Trial, tried
 
-Had = Mapping[Member, Mapping[str, int]]  # node: message, and since when
+Had = Mapping[Member, Mapping[str, int]]  # node: message and time of its reception
 
 
 def filters(
     journal: Iterable[Journal], messages: Iterable[Message], copies: Iterable[Copy], known: Offsets
 ) -> list[MetricsFilter]:
-    """`messages` of the latest readings."""
+    """Return the filter figures of each node. `messages`: of the latest readings."""
     had: dict[Member, dict[str, int]] = defaultdict(dict)
     for copy in copies:
         had[copy.run_id, copy.channel, copy.node][copy.message_id] = copy.received_ms
@@ -65,7 +65,7 @@ def _claims(journal: Iterable[Journal], had: Had, known: Offsets) -> dict[Member
 
 
 def _judged(lead: int, offset: tuple[float, float] | None) -> str:
-    """`lead`: how long after the claim the peer had the message, by two clocks."""
+    """Judge a filter's claim. `lead`: time from the claim until the peer had the message, by two clocks."""
     if offset is None:
         return "undecided" if lead > 0 else "right"
     late = lead - offset[0]

@@ -1,4 +1,4 @@
-"""What else is not as it was promised: contents, order, counts, causes, clocks."""
+"""All other findings of an audit: contents, order, counts, causes, clocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdschat.pipeline.rules import MAX_LAMPORT, Rules
 from sdschat.pipeline.schemas import AuditFinding, Declared, Log, Node
 from sdschat.pipeline.sources.taken_apart import Version
 
-_FAR: Final = 1 << 80  # later than any moment
+_FAR: Final = 1 << 80  # later than any time
 
 
 class Canon(NamedTuple):
@@ -38,7 +38,7 @@ def of_message(row: Log, node: str, kind: str, other: str | None, detail: str) -
 
 
 def contents(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> Iterator[AuditFinding]:
-    """Rows that are not as they were written, and ids with two contents."""
+    """Find altered rows, and ids with two contents."""
     for channel, witnesses in there.items():
         canon = canonical[channel]
         for witness in witnesses:
@@ -51,7 +51,7 @@ def contents(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> It
 
 
 def other_versions(held: Held, canon: Canon) -> list[str]:
-    """Ids of which a node has something else than the canonical log."""
+    """Return the ids whose version in this node differs from the canonical log."""
     known = canon.versions
     return [name for name, version in held.versions.items() if version != known[name]]
 
@@ -70,7 +70,7 @@ def differing(ours: Version, theirs: Version) -> str:
 
 
 def orders(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> Iterator[AuditFinding]:
-    """The first place at which a node's log has another message than the canonical log, of those it has."""
+    """Find the first position at which a log has its messages in another order than the canonical log."""
     for channel, witnesses in there.items():
         canon = canonical[channel]
         for witness in witnesses:
@@ -108,7 +108,7 @@ def gaps(declared: Iterable[Declared], canonical: Canonical) -> Iterator[AuditFi
 
 
 def causes(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> Iterator[AuditFinding]:
-    """Messages that were shown before one that they depend on, without the node having said that it is missing."""
+    """Find messages shown before one of their dependencies, although the node did not declare that one missing."""
     for channel, witnesses in there.items():
         rows = canonical[channel].rows
         needs = [
@@ -150,7 +150,7 @@ def clocks(
 
 
 def _early(held: Held, max_skew: int) -> list[str]:
-    """What a node took from others though it was dated too far ahead."""
+    """Return the messages that a node accepted from others although their Lamport time was too far in the future."""
     versions, own, damage = held.versions, held.own, held.damage
     ahead = [name for name, at in held.received.items() if versions[name].lamport > at + max_skew]
     return [name for name in ahead if name not in own and name not in damage]

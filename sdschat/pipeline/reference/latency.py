@@ -1,4 +1,4 @@
-"""How long messages took, and how far the clocks are apart that say so."""
+"""Delivery times, and the offsets between the clocks that measured them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Offsets = dict[tuple[Channel, str, str], tuple[float, float]]  # channel, node, 
 
 
 class Passage(NamedTuple):
-    """A message on its way from its sender to one other node."""
+    """The delivery of a message from its sender to one other node."""
 
     channel: Channel
     message_id: str
@@ -31,7 +31,7 @@ class Passage(NamedTuple):
 
 
 def passages(journal: Iterable[Journal]) -> list[Passage]:
-    """Of every delivery whose sender's journal says when it was sent; `journal` in order."""
+    """Return every delivery for which the sender's journal has the time of sending. `journal` must be in order."""
     sent: dict[tuple[Member, str], int] = {}
     delivered: dict[tuple[Member, str], Journal] = {}
     for row in journal:

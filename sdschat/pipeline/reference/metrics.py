@@ -1,4 +1,4 @@
-"""All figures."""
+"""All figures of a lake or of databases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who does not have what, and whether that is a fault."""
+"""Missing messages: which node lacks which message, and the reason that makes it a fault or not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from sdschat.pipeline.schemas import AuditMissing, Log
 
 
 def extras(log: Iterable[Log], there: Mapping[Channel, list[Witness]], rules: Rules) -> set[tuple[Channel, str, str]]:
-    """(channel, message, node): messages that only one node has, and of which their sender, who is here as well and was
-    seen for long enough, knows nothing."""
+    """Return (channel, message, node) of messages that only one node has and their own sender does not know.
+
+    The sender must be in the audit and must have been seen for long enough.
+    """
     found = set()
     for message in log:
         channel = (message.run_id, message.channel)

@@ -1,5 +1,7 @@
-"""Whether the full-text index of a database is as it was written. No message depends on it, and no audit reads it: but
-who searches there would be told less than there is."""
+"""A check of a database's full-text index.
+
+No message depends on the index, and no audit reads it; but with a damaged index a search finds too little.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +12,23 @@ from typing import Any, Final
 from sdschat.store.connection import open_reader
 from sdschat.store.errors import StoreDamaged, StoreError, told_plainly
 
-# The tables that SQLite keeps the index in; `data` has the words, and in its first row how many there are.
+# The tables of SQLite's index; `data` has the words, and in its first row their number.
 _TABLES: Final = ("data", "idx", "docsize", "config")
 _TOTALS: Final = "SELECT block FROM search_data WHERE id = 1"
-# Parts of the index to which no search finds its way.
+# Parts of the index that no search can reach.
 _LOST: Final = "SELECT EXISTS (SELECT id >> 37 FROM search_data WHERE id > 10 EXCEPT SELECT segid FROM search_idx)"
-_LAST: Final = 9  # bytes in the longest number
+_LAST: Final = 9  # bytes of the longest number
 
 
 def search_is_damaged(path: Path) -> bool:
-    """Looks at the pages of the index, and counts the words in it. That finds what disks do, which is to lose or alter
-    whole pages; a single letter altered in a word only its node finds, which compares the index with the texts."""
+    """True if the index is damaged, judged by its pages and by a count of its words.
+
+    That finds damage by disks, which lose or alter whole pages. A single altered letter in a word is found only by the
+    node itself, which compares the index with the texts.
+    """
     try:
         connection = open_reader(path)
-    except StoreError:  # whoever reads it says so
+    except StoreError:  # the reader of this database reports the error
         return False
     with closing(connection):
         try:
@@ -34,7 +39,7 @@ def search_is_damaged(path: Path) -> bool:
 
 
 def _is_whole(connection: Any) -> bool:
-    connection.execute("BEGIN")  # its node may be writing
+    connection.execute("BEGIN")  # the node may be writing
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'").fetchone():
         return True
     for table in _TABLES:
@@ -46,8 +51,8 @@ def _is_whole(connection: Any) -> bool:
 
 
 def _counted(connection: Any) -> tuple[int, int]:
-    """Texts, and words in all of them, by reading all of the index."""
-    # A table in memory, as all that it can be here: the file was opened for reading.
+    """Return the number of texts, and of words in all texts, by reading all of the index."""
+    # The table is in memory: the file was opened for reading only.
     connection.execute("PRAGMA query_only = OFF")
     connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, search, row)")
     (words,) = connection.execute("SELECT coalesce(sum(cnt), 0) FROM temp.words").fetchone()
@@ -56,7 +61,7 @@ def _counted(connection: Any) -> tuple[int, int]:
 
 
 def _claimed(connection: Any) -> tuple[int, int] | None:
-    """The same, as the index has it written down, if it is anything that it could have written."""
+    """Return the same two numbers as the index itself records them; None if the record is unreadable."""
     found = connection.execute(_TOTALS).fetchone()
     block = found[0] if found else b""
     if not isinstance(block, bytes):
@@ -66,7 +71,7 @@ def _claimed(connection: Any) -> tuple[int, int] | None:
 
 
 def _number(block: bytes) -> tuple[int, bytes]:
-    """The first number in SQLite's variable length, and what comes after it; zero where there is nothing."""
+    """Return the first number in SQLite's variable length, and the rest of the block; zero for an empty block."""
     value = 0
     for at, byte in enumerate(block[:_LAST]):
         if at == _LAST - 1:

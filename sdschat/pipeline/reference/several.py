@@ -1,4 +1,4 @@
-"""Several databases of one node: copies of different ages, or two that somebody made different."""
+"""Several databases of one node: copies of different ages, or copies that somebody altered."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from sdschat.pipeline.sources.databases import Reading
 
 
 def logs_that_count(rows: Mapping[Reading, list[Row]]) -> dict[Reading, list[Row]]:
-    """Of each node and channel one log: the furthest, of equally far ones the first by path, as when they are taken
-    into a lake. One that breaks off is none; the quarantine says which database that is. Events count from all."""
+    """Keep one log for each node and channel: the furthest one, of equally far ones the first by path, as in an ingest.
+
+    A log that could not be read to its end does not count; the quarantine names its database. Events count from all
+    databases.
+    """
     furthest: dict[tuple[str, str], tuple[int, Reading]] = {}
     for each in sorted(rows, key=lambda each: str(each.path.resolve())):
         for row in rows[each]:

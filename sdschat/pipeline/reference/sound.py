@@ -1,8 +1,7 @@
-"""A sound database in few strokes: what an audit asks of it, without an object for each row.
+"""Fast reading of a sound database: the data that an audit needs, without an object for each row.
 
-It is read by the column, as when it is taken into a lake. A database in which anything is not as it was written, or
-that is out of the ordinary, gives nothing here: `sdschat.pipeline.sources.databases` takes it row by row, and has the
-words for what is wrong.
+The database is read by column, as in an ingest. A damaged or unusual database gives no result here:
+`sdschat.pipeline.sources.databases` reads it row by row, and describes what is wrong.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from sdschat.store.journal import fingerprint_text
 
 
 class Sound(NamedTuple):
-    """A database of one node. `nodes` and `witnesses`: one for each channel."""
+    """The content of one node's database. `nodes` and `witnesses` have one entry for each channel."""
 
     whose: str
     nodes: list[Node]
@@ -34,7 +33,7 @@ class Sound(NamedTuple):
 
 
 class Memory:
-    """What the databases of a group have in common."""
+    """Decoded packets and id lists, shared by all databases of a group."""
 
     def __init__(self) -> None:
         self.packets = Packets()
@@ -42,11 +41,11 @@ class Memory:
 
 
 class _Unlike(Exception):
-    """It is not sound, or not of the kind that is read here."""
+    """The database is not sound, or not of the kind that this module reads."""
 
 
 class _Log(NamedTuple):
-    """Of one channel."""
+    """The log of one channel."""
 
     held: Held
     nick: str | None
@@ -92,7 +91,7 @@ def _journals(columns: Columnar, memory: Memory) -> Journals:
 
 
 def _summaries(reading: Reading, whose: str, columns: Columnar, journals: Journals) -> list[AuditJournal]:
-    """One for each boot, which have to follow each other by the clock as they do in the file."""
+    """Return one summary for each boot. The boots must be in the same order by the clock and in the file."""
     boots = columns.boots()
     numbers = {span.boot for span in journals.spans}
     names = {number: boots[number][1] for number in numbers & boots.keys()}
@@ -113,7 +112,7 @@ def _log(columns: Columnar, number: int, packets: Packets) -> _Log:
         known = None if log is None else packets.known(log)
         if log is None or known is None:
             raise _Unlike
-        ids = [each.message_id for each in known]  # the same strings for all nodes
+        ids = [each.message_id for each in known]  # the same string objects for all nodes
         held.versions.update(zip(ids, [each.version for each in known], strict=True))
         held.received.update(zip(ids, log.received, strict=True))
         held.own.update(compress(ids, log.own))

@@ -1,4 +1,4 @@
-"""Percentiles as Spark's `percentile` has them: between two values, in proportion."""
+"""Percentiles as in Spark's `percentile`: interpolated between two values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def percentile(ordered: Sequence[float], share: float) -> float | None:
 
 
 def within(ordered: Sequence[float], share: float) -> float:
-    """The first value with which as large a share of the values is reached, as sketches have it."""
+    """Return the first value that covers this share of the values, as sketches compute it."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def three(values: Sequence[float]) -> Three:
-    """Half, 95 and 99 of a hundred."""
+    """Return the 50th, 95th and 99th percentile."""
     ordered = sorted(values)
     return percentile(ordered, 0.5), percentile(ordered, 0.95), percentile(ordered, 0.99)

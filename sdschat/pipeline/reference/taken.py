@@ -1,4 +1,4 @@
-"""Everything that was read from the sources, by table."""
+"""All rows read from the sources, by table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Row = Journal | Message | Node | Declared | Quarantine
 
 @dataclass(slots=True)
 class Taken:
-    """Bronze. Rows may be there twice, and in several readings."""
+    """The bronze tables. A row may occur twice, and in several readings of a database."""
 
     journal: list[Journal] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The journal of a node, read by the column: how much of it is there, and what an audit asks of it."""
+"""The journal of a node, read by column: its completeness, and the facts that an audit needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GAPS: Final = frozenset((LOST, GAP_CLOSED))
 
 
 class Span(NamedTuple):
-    """A part of the journal: of one boot and one channel."""
+    """A part of the journal: the rows of one boot and one channel."""
 
     boot: int
     channel: int | None
@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
 
 class Journals:
-    """Batches of a journal as they come. Channels and boots are numbers here."""
+    """A journal, read in batches. Channels and boots are numbers here."""
 
     def __init__(self, lists: IdLists) -> None:
         self.spans: list[Span] = []
@@ -42,7 +42,7 @@ class Journals:
         self._gaps: list[tuple[int | None, int, str, str | None, tuple[str, ...]]] = []
 
     def take(self, found: Columns) -> None:
-        """Raises ValueError, TypeError or RecursionError where dependencies are no list of ids."""
+        """Add a batch. Raises ValueError, TypeError or RecursionError if dependencies are not a list of ids."""
         values = dict(zip(_NAMES, found, strict=True))
         deps = list(map(self._lists.__getitem__, values["deps"]))
         self.spans += _spans(values)
@@ -58,17 +58,17 @@ class Journals:
             self._gaps += [(*row[:4], row[4] or ()) for row in rows if row[2] in _GAPS]
 
     def told(self) -> dict[int | None, Told]:
-        """By channel."""
+        """Return the facts of each channel."""
         found: dict[int | None, Told] = defaultdict(lambda: Told({}, {}))
         for channel, parts in self._delivered.items():
-            for ids, places in reversed(parts):  # the first delivery counts, so it is put in last
+            for ids, places in reversed(parts):  # the first delivery counts, so it is added last
                 found[channel].shown.update(zip(reversed(ids), reversed(places), strict=True))
         for channel, place, event, message_id, deps in self._gaps:
             note(found[channel], place, event, message_id, deps)
         return found
 
     def summaries(self, run_id: str, whose: str, names: Mapping[int, str]) -> list[AuditJournal]:
-        """One for each boot, in the order of the file. `names`: of boots."""
+        """Return one summary for each boot, in the order of the file. `names`: boot number -> name."""
         boots: dict[int, list[Span]] = defaultdict(list)
         for span in self.spans:
             boots[span.boot].append(span)

@@ -1,4 +1,4 @@
-"""What each node has and says, brought to what an audit asks for: the same from rows of the lake and from databases."""
+"""The evidence of each node for an audit: its log and its journal, the same from a lake and from databases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdschat.pipeline.sources.taken_apart import Version
 
 LOST: Final = "lost"
 GAP_CLOSED: Final = "gap_closed"
-MOMENTS: Final = (DELIVERED, LOST, GAP_CLOSED)  # the events of which the order tells something
+MOMENTS: Final = (DELIVERED, LOST, GAP_CLOSED)  # the events whose order matters
 _SAID_TO_BE: Final = (("missing", words.LOOKED_FOR), ("held", words.WAITING))
 
 
@@ -24,14 +24,14 @@ class Held(NamedTuple):
     versions: dict[str, Version]
     received: dict[str, int]
     own: set[str]
-    damage: dict[str, str]  # what of a message is not as it was written; it has a version all the same
+    damage: dict[str, str]  # id: description of the damage; a damaged message has a version too
 
 
 class Told(NamedTuple):
-    """What the journal of a node says of one channel. Moments grow in the order in which it was written."""
+    """The journal of a node for one channel. Times are indices that grow in the order of writing."""
 
     shown: dict[str, int]  # id: when it was first delivered, or sent
-    excused: dict[str, int]  # id: from when on it need not be waited for
+    excused: dict[str, int]  # id: from when on delivery need not wait for it
 
 
 _NOTHING_HELD: Final = Held({}, {}, set(), {})
@@ -39,16 +39,16 @@ _NOTHING_TOLD: Final = Told({}, {})
 
 
 class Witness(NamedTuple):
-    """What a node has and says, in one channel."""
+    """The evidence of one node in one channel."""
 
     presence: Presence
     held: Held
     told: Told
     declared: Mapping[str, frozenset[str]]  # kind: ids
-    newest: tuple[int, str]  # key of the last message of its log
+    newest: tuple[int, str]  # (Lamport, id) of the last message of its log
 
     def lacks(self, message: Log, rules: Rules) -> tuple[str, str]:
-        """Why it does not have a message: the reason, and what is known of it."""
+        """Return why the node lacks this message: the reason, and the known details."""
         message_id, there = message.message_id, self.presence
         if there.origin == "log" and message_id in self.told.shown:
             return words.LOST, words.WAS_SHOWN
@@ -69,19 +69,22 @@ class Witness(NamedTuple):
         return words.LOST, words.UNHEARD
 
     def ended_before(self, message: Log, rules: Rules) -> bool:
-        """Whether what is here of its sender ends before it was written: by its own clock, behind which no Lamport time
-        is, and for those who got it."""
+        """True if our copy of the node's log ends before this message was written.
+
+        That is judged by the sender's clock, because a Lamport time is never behind it, and by when others received the
+        message.
+        """
         return self.presence.last_ms < message.lamport and self.ended(message, rules)
 
     def ended(self, message: Log, rules: Rules) -> bool:
-        """It was not seen for long enough after the message."""
+        """True if the node was not seen for long enough after the message."""
         return self.presence.last_ms < message.first_ms + rules.settle
 
 
 class Testimony(NamedTuple):
-    """All that an audit hears."""
+    """All evidence for an audit."""
 
-    there: dict[Channel, list[Witness]]  # in the order of their names
+    there: dict[Channel, list[Witness]]  # in the order of node ids
     nodes: list[Node]
     declared: list[Declared]
     journals: list[AuditJournal]
@@ -116,7 +119,7 @@ def holdings(copies: Iterable[Copy]) -> dict[Member, Held]:
 
 
 def journals_say(journal: Iterable[Journal]) -> dict[Member, Told]:
-    """`journal`: of each node in the order in which it was written."""
+    """Return the journal facts of each node and channel. `journal`: per node in the order of writing."""
     found: dict[Member, Told] = {}
     for at, row in enumerate(journal):
         if row.event in MOMENTS:
@@ -132,11 +135,11 @@ def note(told: Told, at: int, event: str, message_id: str | None, deps: Iterable
         for name in deps:
             told.excused.setdefault(name, at)
     if event == GAP_CLOSED and message_id is not None:
-        told.excused[message_id] = -1  # that there was a gap was said when it came about
+        told.excused[message_id] = -1  # the gap was declared when it began
 
 
 def says_of(declared: Iterable[Declared]) -> dict[Member, dict[str, frozenset[str]]]:
-    """What each node says that it does not have: kind, and ids."""
+    """Return the messages that each node declares missing: kind, and ids."""
     ids: dict[Member, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row in declared:
         ids[member_of(row)][row.kind].add(row.message_id)
@@ -144,7 +147,7 @@ def says_of(declared: Iterable[Declared]) -> dict[Member, dict[str, frozenset[st
 
 
 def journals(journal: Iterable[Journal]) -> list[AuditJournal]:
-    """How much of each journal is there. A row that is not there is a lost journal, not a lost message."""
+    """Return how complete each journal is. A missing row is a lost part of a journal, not a lost message."""
     boots: dict[tuple[str, str, str], list[Journal]] = defaultdict(list)
     for row in journal:
         boots[row.run_id, row.node, row.boot].append(row)

@@ -1,1 +1,1 @@
-"""One self-contained HTML file: the verdict, pictures, figures, and where they come from."""
+"""The report, one self-contained HTML file: the verdict, pictures, figures, and their sources."""

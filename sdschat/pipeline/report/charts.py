@@ -1,4 +1,4 @@
-"""The pictures of a report, each from rows to SVG."""
+"""The pictures of a report: SVG made from rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABELLED: Final = 16
 def convergence(
     nodes: Sequence[AuditNode], messages: int, cells: Sequence[Cell], faults: Sequence[AuditFinding], named: Named
 ) -> str:
-    """Nodes by stretches of the canonical log, the worst first."""
+    """Draw nodes by stretches of the canonical log, the worst nodes first."""
     worst = sorted(nodes, key=lambda node: (node.agrees, -node.missing, named(node.node)))[:_MOST_NODES]
     columns = max(1, min(COLUMNS, messages))
     step, high = (WIDE - _LEFT) / columns, 22
@@ -61,7 +61,7 @@ def _shade(cell: Cell | None, held: float, name: str) -> tuple[str, str]:
 
 
 def latency(curves: Sequence[Curve]) -> str:
-    """How many of a hundred deliveries had arrived after how long."""
+    """Draw the percentage of deliveries over time."""
     top, bottom, left, right = 16, 270, 60, WIDE - 110
     times = [time for curve in curves for time in curve.times]
     scale = LogScale(min((time for time in times if time >= 1), default=1), max(times, default=10), left, right)
@@ -89,7 +89,7 @@ def latency(curves: Sequence[Curve]) -> str:
 
 
 def acknowledged(rows: Sequence[MetricsAck], named: Named) -> str:
-    """From half to 95 and 99 of a hundred, by node."""
+    """Draw the 50th, 95th and 99th percentile of each node."""
     found = [row for row in rows if row.acked_p50 is not None or row.possibly_p50 is not None][:_LABELLED]
     high, left, right = 30, _LEFT, WIDE - 60
     values = [value for row in found for value in (row.acked_p99, row.possibly_p50, row.acked_p50) if value]
@@ -117,7 +117,7 @@ def acknowledged(rows: Sequence[MetricsAck], named: Named) -> str:
 
 
 def bars(rows: Sequence[tuple[str, float, str]], shown: Callable[[float], str], label: str) -> str:
-    """Name, value, colour."""
+    """Draw one bar for each row of name, value and colour."""
     most = max((value for _, value, _ in rows), default=0) or 1
     left, right, high = 230, WIDE - 110, 30
     parts = []
@@ -130,7 +130,7 @@ def bars(rows: Sequence[tuple[str, float, str]], shown: Callable[[float], str], 
 
 
 def bandwidth(rows: Sequence[MetricsParts]) -> str:
-    """What a packet is made of on average, by kind."""
+    """Draw the parts of an average packet, by kind."""
     found = [row for row in rows if row.packets and row.content_bytes + row.filter_bytes + row.history_bytes][:6]
     most = max((row.bytes / row.packets for row in found), default=1)
     left, right, high = 230, WIDE - 110, 40
@@ -156,7 +156,7 @@ def bandwidth(rows: Sequence[MetricsParts]) -> str:
 
 
 def filters(rows: Sequence[MetricsFilter], named: Named) -> str:
-    """False positives found, against those that theory expects; whiskers span what chance allows (95 %)."""
+    """Draw the found false positives against the expected ones; whiskers show the range of chance (95 %)."""
     found = [row for row in rows if row.checks][:_LABELLED]
     high, left, right = 28, _LEFT, WIDE - 150
     limits = [_span(row.expected) for row in found]
@@ -185,6 +185,6 @@ def filters(rows: Sequence[MetricsFilter], named: Named) -> str:
 
 
 def _span(expected: float) -> tuple[float, float]:
-    """About 95 % of what a Poisson distribution gives."""
+    """Return the range with about 95 % of a Poisson distribution."""
     low = max(0.0, math.floor(expected - 1.96 * math.sqrt(expected)))
     return low, max(1.0, math.ceil(expected + 1.96 * math.sqrt(expected) + 0.5))

@@ -1,4 +1,4 @@
-"""How a person looks at one message in one database."""
+"""Commands that show one message of one database to the user."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-_SHOWN = 12  # digits of an id
-_SAFE = " @+"  # as in the names of folders of profiles
+_SHOWN = 12  # digits of an id that are shown
+_SAFE = " @+"  # not escaped in the names of profile folders
 
 
 class Look(NamedTuple):
     text: str
-    runs: bool  # it is a command; otherwise it is a place, in words
+    runs: bool  # True: the text is a command; False: it describes the position of the message
 
 
 def look(source: str, channel: str, message_id: str) -> Look:
-    """`inspect` finds profiles, where sdschat keeps them, and cannot be pointed at any other file."""
+    """Return the command or text for a message. `inspect` finds only profiles in the folders of sdschat."""
     short, path = message_id[:_SHOWN], Path(source)
     profile = unquote(path.parent.name)
     kept = path.name == "sdschat.db" and path.parent.parent.name == "profiles"
-    # A folder that stands for no profile's name would be looked for under another one.
+    # A folder whose name is not the escaped form of a profile's name would be searched under another name.
     if not kept or not profile.strip() or quote(profile, safe=_SAFE) != path.parent.name:
         return Look(f"message {short} of {channel} in {source}", False)
     options = ("--profile", profile, "--data-dir", str(path.parent.parent.parent))

@@ -1,4 +1,4 @@
-"""What a report shows. The same from a lake and from a handful of databases."""
+"""The data of a report, the same from a lake and from a few databases."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sdschat.pipeline.rules import LOST
 from sdschat.pipeline.schemas import AuditMissing, Node
 
 Channel = tuple[str, str]
-COLUMNS: Final = 60  # of the convergence map
-SHARES: Final = tuple(step / 40 for step in range(41))  # points of a curve
+COLUMNS: Final = 60  # columns of the convergence map
+SHARES: Final = tuple(step / 40 for step in range(41))  # the shares of deliveries at the points of a curve
 
 
 class Cell(NamedTuple):
-    """A stretch of the canonical log, at one node."""
+    """A stretch of the canonical log at one node."""
 
     channel: Channel
     node: str
@@ -29,13 +29,13 @@ class Cell(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """How long deliveries took: within `times` so many of them as `SHARES` says had arrived."""
+    """Delivery times: a share `SHARES[i]` of the deliveries took at most `times[i]`."""
 
     channel: Channel
     via: str
     n: int
     times: tuple[float, ...]
-    error: float = 0.0  # the share of deliveries by which the places of `times` may be off
+    error: float = 0.0  # greatest error of the shares, as a share of the deliveries
 
 
 class ReportData(NamedTuple):
@@ -44,7 +44,7 @@ class ReportData(NamedTuple):
     cells: list[Cell]
     curves: list[Curve]
     provenance: Mapping[str, str]
-    sources: Mapping[tuple[str, str, str], str]  # run, channel and node: the file that this was read from
+    sources: Mapping[tuple[str, str, str], str]  # run, channel and node: the file that they were read from
 
 
 def sources_of(nodes: Iterable[Node]) -> dict[tuple[str, str, str], str]:

@@ -1,4 +1,4 @@
-"""The report of a handful of databases, without Spark."""
+"""The report of a few databases, without Spark."""
 
 from __future__ import annotations
 

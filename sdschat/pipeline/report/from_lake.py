@@ -1,4 +1,4 @@
-"""The report of a lake: only sums and the first rows of lists come here, however much lies there."""
+"""The report of a lake. Only sums and the first rows of lists are collected, however large the lake is."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def metrics_of(lake: Lake) -> Metrics:
 
 
 def cells(missing: DataFrame, channels: DataFrame) -> list[Cell]:
-    """AuditMissing, AuditChannel -> the cells of the convergence map that are not whole."""
+    """AuditMissing, AuditChannel -> the incomplete cells of the convergence map."""
     sizes = channels.select(*_CHANNEL, "messages")
     wide = F.least(F.lit(COLUMNS), F.col("messages"))
     column = F.floor((F.col("position") - 1) * wide / F.col("messages")).alias("column")
@@ -65,7 +65,7 @@ def cells(missing: DataFrame, channels: DataFrame) -> list[Cell]:
 
 
 def curves(deliveries: DataFrame) -> list[Curve]:
-    """MetricsDelivery -> a curve for each way: the sketches of all hours merged."""
+    """MetricsDelivery -> one curve for each kind of delivery: the merged sketches of all hours."""
     merged = deliveries.groupBy(*_CHANNEL, "via").agg(F.kll_merge_agg_double("sketch").alias("sketch"))
     counted = merged.withColumn("n", F.kll_sketch_get_n_double("sketch")).where(F.col("n") > 0)
     shares = F.array(*map(F.lit, SHARES))

@@ -1,4 +1,4 @@
-"""The page: verdict first, then what it rests on, channel by channel."""
+"""The page of a report: first the verdict, then its evidence, channel by channel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_CHANNELS: Final = 12
 
 
 def page(data: ReportData) -> str:
-    """One file that needs nothing else."""
+    """Return the page as one self-contained file."""
     audit = data.audit
     bad = "" if audit.agreed else " bad"
     worst = sorted(audit.channels, key=lambda row: (row.converged, -row.missing - row.faults, row.run_id, row.channel))

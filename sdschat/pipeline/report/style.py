@@ -1,4 +1,4 @@
-"""How a report looks: light, dark, and on paper."""
+"""The styles of a report: light, dark, and print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes. Colours are classes, so that the page decides them for light, dark and paper."""
+"""Shapes in SVG. Colours are CSS classes, so that the page sets them for light, dark and print."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NOTHING: Final = "\u2013"
 
 
 def tag(name: str, inner: str = "", **attributes: object) -> str:
-    """`klass` is class, and _ in a name is -."""
+    """Return an element. `klass` gives the attribute class, and _ in a name becomes -."""
     said = "".join(
         f' {key.replace("klass", "class").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()
@@ -21,7 +21,7 @@ def tag(name: str, inner: str = "", **attributes: object) -> str:
 
 
 def picture(width: int, height: int, parts: Iterable[str], label: str) -> str:
-    """It scales with the page; `label` says to those who cannot see it what it shows."""
+    """Return a picture that scales with the page. `label` describes it for readers who cannot see it."""
     inner = tag("title", escape(label)) + "".join(parts)
     return tag("svg", inner, viewBox=f"0 0 {width} {height}", role="img", aria_label=label)
 
@@ -52,7 +52,7 @@ def num(value: float) -> str:
 
 
 class LogScale:
-    """Durations: from milliseconds to hours on one axis."""
+    """A logarithmic scale for durations: from milliseconds to hours on one axis."""
 
     def __init__(self, low: float, high: float, start: float, end: float) -> None:
         self.low = 10 ** math.floor(math.log10(max(1.0, low)))

@@ -1,4 +1,4 @@
-"""Lists and sentences of a report."""
+"""Tables and sentences of a report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def naming(data: ReportData) -> Named:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Iterable[int] = ()) -> str:
-    """Cells are HTML already; columns in `numbers` are set to the right."""
+    """Return a table. Cells are HTML already; columns in `numbers` are aligned to the right."""
     if not rows:
         return ""
     right = set(numbers)
@@ -78,7 +78,7 @@ def moment(ms: int | None) -> str:
 
 
 def look_at(data: ReportData, row: AuditMissing | AuditFinding, holders: Iterable[str]) -> str:
-    """How the message is shown at the first of these nodes whose database is known, rather by a command."""
+    """Describe how to see the message at the first of these nodes with a known database, preferably by a command."""
     if row.message_id is None:
         return ""
     sources = [data.sources.get((row.run_id, row.channel, node)) for node in holders]
@@ -101,7 +101,7 @@ def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str
 
 
 def _holders(data: ReportData, row: AuditMissing, lacking: set[tuple[str, str, str, str]]) -> list[str]:
-    """Who has the message that this one lacks: its sender, then those that agree with the log, then others."""
+    """Return the nodes that have the missing message: its sender, then nodes that agree with the log, then others."""
     key = (row.run_id, row.channel)
     there = [node for node in data.audit.nodes if (node.run_id, node.channel) == key]
     there.sort(key=lambda node: (node.node != row.sender, not node.agrees))
@@ -161,13 +161,13 @@ def latency_note(rows: Sequence[MetricsDelivery]) -> str:
 
 
 def curve_note(curves: Sequence[Curve]) -> str:
-    """Where they are made of sketches that do not hold every time."""
+    """Return a note about the error of the curves, if they come from sketches that do not hold every time."""
     error = max((curve.error for curve in curves), default=0.0)
     return f" Times of the curves are estimates, off by at most {error:.2%} of the deliveries." if error else ""
 
 
 def repair_note(rows: Sequence[MetricsRepair]) -> str:
-    """What nobody asked for nobody can answer, and what nobody wanted needs no time to come."""
+    """Describe the repair. Without requests there is no response; without missing messages, no healing time."""
     useful, answered = sum(row.useful for row in rows), sum(row.answered for row in rows)
     wanted, requested = sum(row.wanted for row in rows), sum(row.requested for row in rows)
     slow = [row.heal_p95 for row in rows if row.heal_p95 is not None]

@@ -1,4 +1,4 @@
-"""A project for Spark Declarative Pipelines over the same functions, for whoever schedules with them."""
+"""A project for Spark Declarative Pipelines with the same functions, for users who schedule with these pipelines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TEMPLATES: Final = Path(__file__).parent / "template"
 
 
 def init_sdp(folder: Path, lake: str) -> list[Path]:
-    """Write the project. Raises PipelineProblem where a file of it is there already."""
+    """Write the project. Raises PipelineProblem if one of its files exists already."""
     written: list[Path] = []
     plan = [(source, folder / source.relative_to(_TEMPLATES)) for source in sorted(_TEMPLATES.rglob("*.tmpl"))]
     targets = [(source, target.with_suffix("")) for source, target in plan]
@@ -34,12 +34,12 @@ def init_sdp(folder: Path, lake: str) -> list[Path]:
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    """Values stand in quotes, as Python and YAML both read them, whatever is in them."""
+    """Insert the values in quotes that Python and YAML both can read, whatever the values contain."""
     for name, value in values.items():
         text = text.replace(name, json.dumps(value))
     return text
 
 
 def journal(spark: SparkSession, lake: str) -> DataFrame:
-    """All events in a lake, without asking Spark anything: declared pipelines forbid it while they are built."""
+    """Return all events of a lake, without a query: declarative pipelines forbid queries while they are built."""
     return spark.read.schema(ddl(Journal)).parquet(as_it_is(f"{lake}/{PLACES[Journal]}"))

@@ -1,4 +1,4 @@
-"""Getting a Spark session, wherever Spark is. The only place in the project that builds one."""
+"""Spark sessions, wherever Spark runs. Only this package builds a session."""
 
 from sdschat.pipeline.session.start import spark
 from sdschat.pipeline.session.where import Where

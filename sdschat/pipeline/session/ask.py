@@ -1,4 +1,4 @@
-"""Asking a place of Spark for a sign of life, in a process of its own: what hangs there hangs nobody here."""
+"""A test question to a Spark address, in a process of its own: if that process hangs, we do not."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from sdschat.pipeline.session.where import Kind, Where
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LIMIT: Final = 60.0  # seconds: Java, and executors, may take half of that to start
+LIMIT: Final = 60.0  # seconds: the start of Java and of executors may take half of it
 
 
 class Answer(NamedTuple):
-    """What is empty was not to be had; `problem` says why."""
+    """The facts that Spark told us. An unknown fact is empty, and `problem` has the reason."""
 
     spark: str = ""
-    python: str = ""  # where tasks run
-    executed_by: str = ""  # the version of Spark there
+    python: str = ""  # the version of Python on the executors
+    executed_by: str = ""  # the version of Spark on the executors
     problem: str = ""
 
 
 def ask(where: Where, limit: float = LIMIT) -> Answer:
-    """What Spark says there; within `limit`, or that it does not."""
+    """Ask Spark. Return its answer within `limit` seconds, or the problem."""
     with _asking(where) as process:
         try:
             said, wrong = process.communicate(timeout=limit)
@@ -50,8 +50,10 @@ def ask(where: Where, limit: float = LIMIT) -> Answer:
 
 @contextmanager
 def _asking(where: Where) -> Iterator[subprocess.Popen[str]]:
-    """In a session of its own, so that it can be ended with all that it started. It is not there for longer than we
-    are: it watches its standard input, the other end of which is closed with us, however we end."""
+    """Run the asking process in a session of its own, so that it can be ended together with all that it started.
+
+    It never lives longer than we do: it watches its standard input, whose other end is closed when we end in any way.
+    """
     asked = json.dumps([where.master, where.remote, where.conf, str(where.cache or ""), str(where.log or "")])
     watched, held = os.pipe()
     try:
@@ -61,7 +63,7 @@ def _asking(where: Where) -> Iterator[subprocess.Popen[str]]:
         )  # fmt: skip
         try:
             yield process
-        except BaseException:  # Ctrl+C above all: nobody waits for an answer any more
+        except BaseException:  # mostly Ctrl+C: nobody waits for an answer any more
             _ended(process)
             raise
     finally:
@@ -70,14 +72,14 @@ def _asking(where: Where) -> Iterator[subprocess.Popen[str]]:
 
 
 def _ended(process: subprocess.Popen[str]) -> str:
-    """What it had said until then."""
+    """Kill the process, and return what it had printed."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     return process.communicate()[0]
 
 
 def _end_with_the_parent() -> None:
-    """Java too, which is of the same group."""
+    """End with the parent, together with Java, which is in the same process group."""
     while os.read(sys.stdin.fileno(), 1):
         pass
     os.killpg(0, signal.SIGKILL)
@@ -104,7 +106,7 @@ def _told(said: str) -> Answer:
 
 
 def _of_task(batches: Iterator[Any]) -> Iterator[Any]:
-    """Runs where tasks run."""
+    """Return the versions on the executor that runs this task."""
     import platform
 
     import pyarrow

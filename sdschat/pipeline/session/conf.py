@@ -1,4 +1,4 @@
-"""What Spark is told: the same meaning everywhere, and no more start-up than needed on one machine."""
+"""The configuration of Spark: the same behaviour everywhere, and the least start-up work on one machine."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 
 from sdschat.pipeline.session.where import Kind, Where
 
-# True wherever it runs, and settable in a session that somebody else has started.
+# The same everywhere, and can be set in a session that somebody else has started.
 MEANING: Final = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.python.filterPushdown.enabled": "true",  # a data source that offers it fails where this is off
+    "spark.sql.python.filterPushdown.enabled": "true",  # without it a data source that offers filters fails
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -24,14 +24,14 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.adaptive.enabled": "true",
-    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # on one machine, listing files is no job
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",  # on one machine, list files without a job
     "spark.io.compression.codec": "lz4",
 }
 _MOST_PARTITIONS: Final = 8
 
 
 def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
-    """`flags` for the driver's Java. What the person gave comes last, and wins."""
+    """Return the configuration. `flags` are for the driver's Java. The user's settings come last and win."""
     conf = dict(MEANING)
     if where.kind is not Kind.CONNECT:
         conf["spark.driver.extraJavaOptions"] = flags
@@ -52,7 +52,7 @@ def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
 
 
 def python_there(master: str) -> str:
-    """The Python of the executors: the one asked for, ours on this machine, else one of the same version by name."""
+    """Return the Python of the executors: PYSPARK_PYTHON, else ours on this machine, else the same version by name."""
     asked = os.environ.get("PYSPARK_PYTHON")
     if asked or _on_this_machine(master):
         return asked or sys.executable
@@ -71,7 +71,7 @@ def cores(master: str) -> int:
 
 
 def memory_gib() -> int:
-    """Half of the machine's, from 1 to 8 GiB: audits stream, so more buys little."""
+    """Return half of the machine's memory, from 1 to 8 GiB: audits stream their rows, so more memory helps little."""
     try:
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Ctrl+C while Spark runs: as in any other program, and without what its client has to say about it."""
+"""Ctrl+C while Spark runs: as in any other program, and without the messages of Spark's client about it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from types import FrameType
 
 @contextlib.contextmanager
 def interrupts_kept() -> Iterator[None]:
-    """Spark's client puts a handler of its own in place, which talks to Java in the midst of whatever was being said
-    to it, and so breaks the connection. Whoever is interrupted ends, and Spark with it."""
+    """Keep our handler of Ctrl+C.
+
+    Spark's client installs a handler that talks to Java in the middle of another conversation, and so breaks the
+    connection. With ours, Ctrl+C ends this process, and Spark with it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -27,7 +30,7 @@ def interrupts_kept() -> Iterator[None]:
 
 @contextlib.contextmanager
 def python_logs_to(log: Path) -> Iterator[None]:
-    """What Spark's client logs in this process, tracebacks of broken connections above all, is for the file too."""
+    """Write to the file what Spark's client logs in this process, mostly tracebacks of broken connections."""
     handler = logging.FileHandler(log, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
@@ -41,7 +44,7 @@ def python_logs_to(log: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def asked_to_end() -> Iterator[threading.Event]:
-    """For what runs until somebody has seen enough: Ctrl+C is not raised wherever we are, but noted. Twice is meant."""
+    """Record Ctrl+C instead of raising it, for work that runs until the user ends it. A second Ctrl+C is raised."""
     asked = threading.Event()
 
     def note(_number: int, _frame: FrameType | None) -> None:

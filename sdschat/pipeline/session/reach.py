@@ -1,4 +1,4 @@
-"""Whether somebody is where Spark is said to be. Spark itself would try for minutes, without a word."""
+"""A check that a Spark address answers. Spark itself would try for minutes without a message."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 LIMIT: Final = 5.0  # seconds for each address
 _CONNECT_LIMIT: Final = 20.0  # seconds for a Connect server to greet us
 _PORTS: Final = {"spark": 7077, "sc": 15002, "https": 443, "http": 80}
-PANDAS: Final = "PySpark does not yet fully support pandas"  # which we do not use
-TRIES: Final = 5  # within some twenty seconds, for each of the few things that are then tried
+PANDAS: Final = "PySpark does not yet fully support pandas"  # a warning; we do not use pandas
+TRIES: Final = 5  # attempts of each request, within about twenty seconds; few requests are made then
 _PROXIES: Final = ("grpc_proxy", "https_proxy", "http_proxy")
 
 
@@ -33,7 +33,7 @@ class Address(NamedTuple):
 
 
 def must_answer(where: Where, limit: float = LIMIT) -> None:
-    """Raises PipelineProblem where nobody listens there. Of yarn only its own configuration knows where it is."""
+    """Raise PipelineProblem if nothing listens at the address. For yarn only its own configuration knows it."""
     reasons = []
     for address in addresses(where):
         reason = why_not(address, limit)
@@ -48,12 +48,12 @@ def must_answer(where: Where, limit: float = LIMIT) -> None:
 
 
 def addresses(where: Where) -> Iterator[Address]:
-    """Of a cluster with several masters there are several. Raises PipelineProblem for what is no address."""
+    """Yield the addresses, one for each master of a cluster. Raises PipelineProblem for an invalid address."""
     if where.master.startswith("spark://"):
         for each in where.master.removeprefix("spark://").split(","):
             yield _address(where.master, "spark", each)
     elif any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
-        return  # they may see what we do not
+        return  # a proxy may reach addresses that we cannot reach
     elif where.kind is Kind.CONNECT:
         yield _address(where.remote, "sc", where.remote.removeprefix("sc://").partition("/")[0])
     elif where.master.startswith("k8s://"):
@@ -71,7 +71,7 @@ def _address(whole: str, scheme: str, place: str) -> Address:
 
 
 def why_not(address: Address, limit: float = LIMIT) -> str:
-    """Nothing, where somebody listens."""
+    """Return the reason why the address cannot be reached; empty if something listens there."""
     try:
         socket.create_connection(address, limit).close()
     except socket.gaierror:
@@ -86,7 +86,7 @@ def why_not(address: Address, limit: float = LIMIT) -> str:
 
 
 def _must_greet(where: Where) -> None:
-    """Whatever listens on the port has to be a server of the kind; with its encryption and through its proxy too."""
+    """Raise PipelineProblem unless a Connect server answers on the port, with its encryption and through its proxy."""
     import grpc  # type: ignore[import-untyped]
 
     with _channel(where.remote) as channel:
@@ -101,7 +101,7 @@ def _must_greet(where: Where) -> None:
 
 
 def _channel(remote: str) -> Any:
-    """Raises PipelineProblem where Spark would not have the address. It looks at some parts only while it connects."""
+    """Return a channel to the server. Raises PipelineProblem for an address that Spark would refuse, now or later."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", PANDAS, FutureWarning)
         from pyspark.errors import PySparkException
@@ -120,16 +120,16 @@ def _channel(remote: str) -> Any:
 
 
 def try_again(session: SparkSession, times: int) -> None:
-    """How often a client asks a Connect server that does not answer. By itself it does so for ten minutes."""
+    """Set the number of attempts for a Connect server that does not answer. The default takes ten minutes."""
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
-    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # which is then raised
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")  # the same is raised as an error
     client: Any = session.client
     client.set_retry_policies([DefaultPolicy(max_retries=times)])
 
 
 def gone_since(where: Where) -> str:
-    """Why nobody can be reached any more where Spark was; nothing where somebody can, and something else went wrong."""
+    """Return why Spark cannot be reached any more; empty if it can, and the error has another cause."""
     try:
         reasons = [why_not(address, LIMIT) for address in addresses(where)]
     except PipelineProblem:
@@ -143,7 +143,7 @@ def gone_since(where: Where) -> str:
 
 
 def _unreached(where: Where, reason: str) -> str:
-    """What, why, what to do."""
+    """Return the error message: what happened, why, and what to do."""
     option = f"--{'remote' if where.kind is Kind.CONNECT else 'master'} {where.shown}"
     what = "the Connect server" if where.kind is Kind.CONNECT else "the cluster"
     return (

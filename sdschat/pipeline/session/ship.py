@@ -1,4 +1,4 @@
-"""The package takes itself along to where it is to run."""
+"""The package as a zip, sent to the machines on which it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 import sdschat
 
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # equal contents are an equal file
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # one fixed date, so that equal contents give an equal file
 _LEFT_OUT: Final = ("__pycache__", ".pyc")
 
 
@@ -25,7 +25,7 @@ def package_files() -> list[tuple[str, Path]]:
 
 
 def package_zip(folder: Path) -> Path:
-    """A zip of the package under a name that says what is in it; made where it is not there yet."""
+    """Return a zip of the package, made if it does not exist. Its name contains a hash of its content."""
     files = [(name, path.read_bytes()) for name, path in package_files()]
     digest = hashlib.sha256()
     for name, body in files:
@@ -44,5 +44,5 @@ def package_zip(folder: Path) -> Path:
 
 
 def package_root() -> Path:
-    """The folder to import the package from, for workers on this machine."""
+    """Return the folder to import the package from, for workers on this machine."""
     return Path(sdschat.__file__).parent.parent

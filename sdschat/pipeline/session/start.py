@@ -1,4 +1,4 @@
-"""Start Spark, or reach one that runs already."""
+"""The start of Spark, or the connection to a running one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MISSING = "The data pipeline needs {what}, which is not installed: pip install 
 
 @contextlib.contextmanager
 def spark(where: Where | None = None) -> Iterator[SparkSession]:
-    """A session as `where` asks for it, stopped at the end unless it was given to us. Raises PipelineProblem."""
+    """Open the session that `where` asks for. Stop it at the end, unless it was given to us. Raises PipelineProblem."""
     chosen = (where or Where()).resolved()
     if problem := chosen.problem():
         raise PipelineProblem(problem, 2)
@@ -57,7 +57,7 @@ def spark(where: Where | None = None) -> Iterator[SparkSession]:
 
 
 def _told(error: Exception, where: Where, log: Path) -> PipelineProblem:
-    """Whatever Spark raises is pages long: a person is told the reason, and the log has the rest."""
+    """Return a short error for the user. Spark's own errors are pages long, and go to the log."""
     logging.getLogger(__name__).error("Spark failed", exc_info=error)
     if gone := gone_since(where):
         return PipelineProblem(gone, NO_SPARK)
@@ -69,7 +69,7 @@ def _open(where: Where, folder: Path, log: Path) -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise PipelineProblem(_MISSING.format(what=error.name or "pyspark"), NO_SPARK) from error
-    # Spark insists on pandas wherever Arrow is meant, and complains of its newer versions. We use none of it.
+    # Spark needs pandas for everything with Arrow, and warns about its newer versions. We use no pandas.
     warnings.filterwarnings("ignore", PANDAS, FutureWarning)
     must_answer(where)
     if where.kind is Kind.CONNECT:
@@ -89,7 +89,7 @@ def _open(where: Where, folder: Path, log: Path) -> SparkSession:
 
 
 def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | None]]:
-    """Flags of the driver's Java, and variables for the time of its start."""
+    """Return the flags of the driver's Java, and the environment variables for its start."""
     variables: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": None, "SPARK_REMOTE": None}
     if where.kind is Kind.GIVEN:
         return "", variables
@@ -98,7 +98,7 @@ def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | N
         raise PipelineProblem(f"Spark needs Java {OLDEST} or later, and there is none here. {ADVICE}", NO_SPARK)
     home = usable_home(java, folder)
     variables["JAVA_HOME"] = str(home)
-    # Spark asks its context in Python for this, which does not look into the configuration.
+    # Spark's Python context reads this variable, and not the configuration.
     variables["PYSPARK_PYTHON"] = sys.executable if where.kind is Kind.LOCAL else python_there(where.master)
     variables["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if where.kind is Kind.LOCAL:
@@ -126,7 +126,7 @@ def _reach(where: Where, log: Path) -> SparkSession:
 
 @contextlib.contextmanager
 def _environment(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Set only for the processes started meanwhile: nothing else on this machine shall change its Java."""
+    """Set these variables only while processes are started: no other program's Java shall change."""
     before = {name: os.environ.get(name) for name in variables}
     try:
         _set(variables)
@@ -144,18 +144,18 @@ def _set(variables: Mapping[str, str | None]) -> None:
 
 
 def _why(where: Where, error: Exception, log: Path, said: str = "") -> str:
-    """One line: what failed, the reason in Spark's words, and where the rest is."""
+    """Return one line: what failed, the reason in Spark's words, and the place of the details."""
     why = reason(str(error)) or type(error).__name__
     if "JAVA_GATEWAY_EXITED" in why:
         why = last_words(said) or why
-    if "stopped SparkContext" in why:  # what Spark says when it has given up
+    if "stopped SparkContext" in why:  # Spark's message after it has given up
         why = "what listens there does not answer as a master of this version of Spark does"
     what = f"Spark at {where.shown} " if where.remote or where.kind is Kind.CLUSTER else "Spark "
     return f"{what}could not be started or reached: {why}. Its log is {log}; `sdschat pipeline doctor` looks closer."
 
 
 def _stop(session: SparkSession, where: Where) -> None:
-    """A session that is gone already, its server with it, is stopped well enough."""
+    """Stop the session. Errors are ignored: a session that is gone with its server needs no stop."""
     with contextlib.suppress(Exception):
         if where.kind is Kind.CONNECT:
             try_again(session, 0)

@@ -1,4 +1,4 @@
-"""The command that runs the same thing by spark-submit, for whoever wants to see it or has to schedule it."""
+"""The spark-submit command for the same work, for users who want to see or schedule it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdschat.pipeline.session.where import Where
 
 
 def submit_command(where: Where, arguments: Sequence[str], folder: Path) -> str:
-    """`arguments` as they stand behind `sdschat pipeline`."""
+    """Return the spark-submit command. `arguments` are those after `sdschat pipeline`."""
     master = where.master or "local[*]"
     parts = ["spark-submit", "--master", master]
     if not master.startswith("local"):
@@ -28,13 +28,13 @@ def submit_command(where: Where, arguments: Sequence[str], folder: Path) -> str:
 
 
 def connect_command(where: Where, arguments: Sequence[str]) -> str:
-    """A Connect client is started as any program is."""
+    """Return the command of a Connect client, which is started like any program."""
     pairs = [part for key, value in where.conf for part in ("--conf", f"{key}={value}")]
     return shlex.join(["sdschat", "pipeline", *arguments, "--remote", where.remote, *pairs])
 
 
 def entry_point(folder: Path) -> Path:
-    """spark-submit runs a file. This one only calls the program, which comes along in the zip."""
+    """Write the file that spark-submit runs. It only calls the program, which is in the zip."""
     path = folder / "sdschat_pipeline.py"
     text = 'import sys\n\nfrom sdschat.cli.program import run\n\nsys.exit(run(["pipeline", *sys.argv[1:]]))\n'
     if not path.exists() or path.read_text(encoding="utf-8") != text:

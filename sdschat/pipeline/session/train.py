@@ -1,4 +1,4 @@
-"""A training run: everything that the pipeline does, on hardly any rows, so that its classes are in the archive."""
+"""A training run: all work of the pipeline on very few rows, so that its classes get into the class archive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IDS: Final = ("first", "second", "third")  # bob does not have the last one
 
 
 def work(session: SparkSession, folder: Path) -> None:
-    """Leaves a lake behind, whose verdict is that a message is missing."""
+    """Make a lake, whose verdict is that a message is missing."""
     from sdschat.pipeline import stages
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
@@ -45,7 +45,7 @@ def _copies() -> list[tuple[str, int]]:
 
 
 def _export(folder: Path, node: str) -> Path:
-    """The journal of a node, as `sdschat log --journal` writes it."""
+    """Write the journal of a node in the format of `sdschat log --journal`."""
     from sdschat.store.journal import JournalRow, json_lines
 
     told = [

@@ -1,4 +1,4 @@
-"""What Spark raises, in a line. It tells of everything with the traces of two languages, each within the other."""
+"""Spark's errors as one line. Spark mixes the tracebacks of two languages."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def is_of_spark(error: BaseException) -> bool:
 
 
 def reason(told: str) -> str:
-    """What was raised last."""
+    """Return the last error in the text, in one line."""
     return _in_a_line(raised(told) or told.split("Traceback")[0])
 
 
 def raised(told: str) -> str:
-    """As above, with its name; nothing where nothing was raised."""
+    """Return the last error with its name, as it stands in the text; empty if there is none."""
     found = [match[1] for match in map(_RAISED.match, told.splitlines()) if match]
     return found[-1] if found else ""
 
 
 def last_words(told: str) -> str:
-    """Of a program that ended: what was raised, else its last lines."""
+    """Return the last error in the output of a program that has ended, else its last lines."""
     lines = [line.strip() for line in told.splitlines() if line.strip()]
     return _in_a_line(raised(told) or " | ".join(lines[-_LINES:]))
 

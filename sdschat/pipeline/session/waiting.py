@@ -1,4 +1,4 @@
-"""A cluster that gives us no executor yet: Spark waits for one, however long it takes, and says nothing of it."""
+"""The wait for an executor of a cluster: Spark waits for one without limit and without a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdschat.pipeline.session.where import Kind, Where
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE: Final = 15.0  # seconds, after which whoever waits is told what for
+PATIENCE: Final = 15.0  # seconds, after which the user is told the reason for the wait
 
 NO_ROOM: Final = (
     "others may be using it, or its workers have less memory or fewer cores than spark.executor.memory and "
@@ -24,7 +24,7 @@ Told = Callable[[str], None]
 
 @contextmanager
 def told_what_for(text: str, told: Told, after: float = PATIENCE) -> Iterator[None]:
-    """Only where it takes longer than usual."""
+    """Tell the user this text if the work takes longer than usual."""
     timer = threading.Timer(after, told, (text,))
     timer.daemon = True
     timer.start()
@@ -35,7 +35,7 @@ def told_what_for(text: str, told: Told, after: float = PATIENCE) -> Iterator[No
 
 
 def until_it_works(session: SparkSession, where: Where, told: Told) -> None:
-    """A first, small piece of work on a cluster, whose workers may all be busy, or too small for what was asked."""
+    """Do a first small task on a cluster: its workers may all be busy, or too small for the configuration."""
     if where.kind is Kind.CLUSTER:
         text = f"{where.master} has no executor for us yet: {NO_ROOM}. Ctrl+C ends this."
         with told_what_for(text, told):

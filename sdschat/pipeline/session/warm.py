@@ -1,6 +1,6 @@
-"""Start-up: an archive of Spark's classes, as the JVM would have them after loading, halves it.
+"""An archive of Spark's loaded classes for the JVM. It halves the start-up time.
 
-Made once for each Java and version of Spark by a training run. One that does not fit is ignored by the JVM.
+A training run makes it once for each version of Java and Spark. The JVM ignores an archive that does not fit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def archive_path(folder: Path, java: Java) -> Path:
 
 
 def spark_version() -> str:
-    """Without importing it, which takes a second."""
+    """Return the version of Spark without importing Spark, which takes a second."""
     from importlib.metadata import PackageNotFoundError, version
 
     for name in ("pyspark", "pyspark-client"):
@@ -47,7 +47,7 @@ def spark_version() -> str:
 
 
 def archive_flags(folder: Path, java: Java) -> list[str]:
-    """Flags that use the archive where there is one, or make it in a training run."""
+    """Return the flags that use the archive if it exists, or make it in a training run."""
     training = os.environ.get(_TRAINING)
     base = _base(folder, java)
     before = [f"-XX:SharedArchiveFile={base}"] if base.exists() else []
@@ -61,7 +61,7 @@ def archive_flags(folder: Path, java: Java) -> list[str]:
 
 
 def _base(folder: Path, java: Java) -> Path:
-    """Runtimes cut down for size come without the archive that all others start from."""
+    """Return the path of the base archive. Small runtimes lack the one that all others start from."""
     return folder / f"base-java{java.version}.jsa"
 
 
@@ -98,6 +98,6 @@ def _train(folder: Path, fresh: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise PipelineProblem(f"the class archive was not made within {_LONGEST // 60} minutes.", NO_SPARK) from error
     if done.returncode or not fresh.exists():
-        fresh.unlink(missing_ok=True)  # of half a run it would lack what came after
+        fresh.unlink(missing_ok=True)  # an archive of half a run would lack the rest
         said = " ".join((done.stderr or done.stdout).split())[-200:]
         raise PipelineProblem(f"the class archive was not made: {said or 'the training run left none'}.", NO_SPARK)

@@ -1,4 +1,4 @@
-"""Where Spark is to run, as a person asked for it."""
+"""The place to run Spark, as the user chose it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _TOKEN: Final = re.compile(r"(;token=)[^;]*")
 
 
 class Kind(StrEnum):
-    LOCAL = "local"  # in this machine's processes
+    LOCAL = "local"  # in processes of this machine
     CLUSTER = "cluster"  # a driver here, executors elsewhere
-    CONNECT = "connect"  # everything elsewhere, a thin client here
-    GIVEN = "given"  # spark-submit started us, and has decided already
+    CONNECT = "connect"  # all of Spark elsewhere, a thin client here
+    GIVEN = "given"  # spark-submit started us, and has already decided the place
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """`cache` keeps what is worth keeping between runs: the class archive, the Java shim, the package as a zip.
+    """The place to run Spark. `cache` is a folder for the class archive, the Java front, and the package as a zip.
 
-    `log` is the file for everything that Spark says. Without either, a temporary folder is used.
+    `log` is the file for all output of Spark. Without either, a temporary folder is used.
     """
 
     master: str = ""  # local[*], spark://, yarn, k8s://
@@ -35,7 +35,7 @@ class Where:
     app: str = "sdschat pipeline"
 
     def resolved(self, environ: Mapping[str, str] = os.environ) -> Where:
-        """With master or remote filled in: what was asked for, then the environment, then this machine."""
+        """Return the place with its master or remote set: from the options, else the environment, else this machine."""
         if self.remote or self.master:
             return self
         remote, master = environ.get("SPARK_REMOTE", ""), environ.get("MASTER", "")
@@ -58,7 +58,7 @@ class Where:
         return without_token(self.remote or self.master)
 
     def problem(self) -> str:
-        """What is wrong with what was asked for, or nothing."""
+        """Return the problem with the user's choice, or ""."""
         if self.remote and self.master:
             return "--master and --remote exclude each other: a Connect server has its own master. Give one of them."
         if self.remote and not self.remote.startswith("sc://"):
@@ -70,5 +70,5 @@ class Where:
 
 
 def without_token(address: str) -> str:
-    """An address of a Connect server may bear a secret, which is in no message and no log."""
+    """Return the address without its token, which is a secret and must not be in any message or log."""
     return _TOKEN.sub(r"\1…", address)

@@ -1,2 +1,4 @@
-"""Where rows come from: profile databases, exported journals, recorded packets. Plain Python, so that the comparison
-without Spark and Spark's own readers say the same."""
+"""The sources of rows: profile databases, exported journals, recorded packets.
+
+They are read by plain Python, so that the comparison without Spark and Spark's readers give the same rows.
+"""

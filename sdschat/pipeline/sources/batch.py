@@ -1,4 +1,4 @@
-"""Rows of one table as columns of Arrow."""
+"""Rows of one table as Arrow columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARROW: Final = {
 
 
 class Batch(NamedTuple):
-    """Columns that are not named are null."""
+    """Rows of one table. Columns that are not in `columns` are null."""
 
     table: type
     size: int
@@ -26,7 +26,7 @@ class Batch(NamedTuple):
 
 
 def batch_of(table: type, count: int, **values: Any) -> Batch:
-    """A sequence, an array of Arrow, or one value for all rows, a column each."""
+    """Make a batch. Each column is given as a sequence, an Arrow array, or one value for all rows."""
     kinds = columns(table)
     return Batch(table, count, {name: _array(value, ARROW[kinds[name][0]], count) for name, value in values.items()})
 
@@ -36,14 +36,14 @@ def _array(value: Any, kind: pyarrow.DataType, count: int) -> pyarrow.Array:
         return value
     if not isinstance(value, list | tuple):
         return pyarrow.repeat(pyarrow.scalar(value, kind), count)
-    # Many columns of a journal are empty from end to end.
+    # Many columns of a journal are empty in all rows.
     if count and value[0] is None and value.count(None) == count:
         return pyarrow.nulls(count, kind)
     return pyarrow.array(value, kind)
 
 
 def in_batches(rows: Iterable[Any]) -> Iterator[Batch]:
-    """Rows of any tables, those of one table together."""
+    """Group rows of any tables into batches of one table each."""
     waiting: dict[type, list[Any]] = {}
     size = 0
     for row in rows:
@@ -69,7 +69,7 @@ def arrow_schema(table: type) -> pyarrow.Schema:
 
 
 def rows_of(batch: Batch) -> pyarrow.RecordBatch:
-    """With all columns of its table."""
+    """Return the batch with all columns of its table."""
     schema = arrow_schema(batch.table)
     arrays = [
         batch.columns[field.name] if field.name in batch.columns else pyarrow.nulls(batch.size, field.type)
@@ -79,7 +79,7 @@ def rows_of(batch: Batch) -> pyarrow.RecordBatch:
 
 
 def table_of(table: type, rows: Sequence[Any]) -> pyarrow.Table:
-    """Rows of one table, which may be none."""
+    """Return rows of one table as an Arrow table; there may be no rows."""
     values = list(zip(*rows, strict=True)) or [()] * len(columns(table))
     schema = arrow_schema(table)
     arrays = [pyarrow.array(each, field.type) for each, field in zip(values, schema, strict=True)]
@@ -87,7 +87,7 @@ def table_of(table: type, rows: Sequence[Any]) -> pyarrow.Table:
 
 
 class Shape:
-    """The columns of several tables side by side, and before them which table a row belongs to."""
+    """The columns of several tables side by side, after a first column with the name of a row's table."""
 
     def __init__(self, tables: Sequence[type]) -> None:
         self.kinds: dict[str, Any] = {"table": str}

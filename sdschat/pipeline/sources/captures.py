@@ -1,4 +1,4 @@
-"""What a tap recorded, in the columns of the lake."""
+"""Recorded packets of a tap as rows of the lake."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BETWEEN: Final = SyncCodec(LARGEST)
 
 
 def other_kind(topic: str, raw: bytes) -> str:
-    """Of a packet that is not on the topic of messages. A prefix has any number of levels, so it is told by the end."""
+    """Return the kind of a packet outside the topic of messages, by the end of its topic: a prefix has any length."""
     for kind, end in _TOPICS.items():
         if end.search(topic):
             return kind
@@ -38,7 +38,7 @@ Head = tuple[str, str, int, int, str, str]  # run_id, tap, seq, ts_ms, topic, ch
 
 
 def packet_row(head: Head, raw: bytes, open_packet: Callable[[bytes], Opened] = opened) -> Packet:
-    """Only the topic of messages carries SDS; of the rest there are the kind and the bytes."""
+    """Return the row of a packet. Only the topic of messages carries SDS; other packets have only kind and bytes."""
     if not head[4].endswith("/msg"):
         return Packet(*head, other_kind(head[4], raw), None, None, None, None, (), (), len(raw), 0, 0, 0, 0, raw)
     known = open_packet(raw)

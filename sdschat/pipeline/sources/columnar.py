@@ -1,7 +1,7 @@
-"""A database many rows at a time: what `Evidence` says of a sound one, in a fraction of the time.
+"""Fast reading of a database, many rows at a time: the same content as `Evidence` gives, if the database is sound.
 
-Everything is checked that is checked there, for a whole batch at once. Nothing here says what is wrong with a row: who
-finds one goes on with `Evidence`, from that batch on.
+The same checks are done, for a whole batch at once. But this module does not say what is wrong with a row: after a
+bad batch the caller continues with `Evidence`, from that batch on.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ _Bodies = tuple[Sequence[bytes | None], Sequence[int | None]]
 
 
 class Logged(NamedTuple):
-    """Rows of the log as columns, each as long as the others; `None` where a message has no text, no state, or no
-    packet any more. Whether packets are as they were written is for `taken_apart.Packets` to say."""
+    """Rows of the log as columns of equal length.
+
+    `None` stands for a missing text, state or packet. `taken_apart.Packets` checks the packets.
+    """
 
     places: Sequence[int]
     lamports: Sequence[int]
@@ -55,7 +57,7 @@ class Logged(NamedTuple):
     via: Sequence[str]
     received: Sequence[int]
     raw: Sequence[bytes | None]
-    sums: Sequence[int | None]  # of the packets
+    sums: Sequence[int | None]  # checksums of the packets
     nicks: Sequence[str | None]
     texts: Sequence[str | None]
     sent: Sequence[int | None]
@@ -63,17 +65,17 @@ class Logged(NamedTuple):
 
 
 class Columnar(Telling):
-    """Of every generator: `None` for a batch in which something is not as it was written, and then nothing more."""
+    """The reader of one database. Each generator yields `None` for a batch with altered data, and then ends."""
 
     def __enter__(self) -> Columnar:
         return self
 
     def boots(self) -> dict[int, tuple[str, str]]:
-        """Number: node and boot."""
+        """Return node and boot name for each boot number."""
         return self._boots
 
     def boots_told_of(self) -> list[int]:
-        """Numbers of the boots that have events, found by one step for each."""
+        """Return the numbers of the boots that have events, by one query for each."""
         found: list[int] = []
         after = 0
         with told_plainly(self.path):
@@ -86,19 +88,21 @@ class Columnar(Telling):
         return {tally.number: name for name, tally in sorted(self._tallies.items())}
 
     def counted(self, number: int) -> int:
-        """As `mark_of`, of what SQLite counts as a log: by what rows say, whatever their places say, and by an index,
-        which may be damaged alone."""
+        """Return the mark (see `mark_of`) of the rows that SQLite counts as this log.
+
+        SQLite goes by the channel in the rows, whatever their places say, and by an index, which alone may be damaged.
+        """
         with told_plainly(self.path):
             return sum(map(hash, self._connection.execute(_COUNTED, (number,))))
 
     def claims(self, number: int) -> tuple[int, int, int]:
-        """Horizon, and how many messages with what fingerprint there are by the channel's own count."""
+        """Return the horizon, and the message count and fingerprint that the channel itself recorded."""
         tally = self._tallies[self.channels()[number]]
         with told_plainly(self.path):
             return self._horizon(number), tally.messages, tally.fingerprint
 
     def journal_columns(self) -> Iterator[Columns | None]:
-        """In the order of `JOURNAL_COLUMNS`."""
+        """Yield the journal in batches, with columns in the order of `JOURNAL_COLUMNS`."""
         with told_plainly(self.path):
             cursor = self._connection.execute(_JOURNAL)
             while rows := cursor.fetchmany(ROWS):
@@ -118,7 +122,7 @@ class Columnar(Telling):
                         return
 
     def _portions(self, rows: list[Any]) -> Iterator[list[Any]]:
-        """Where packets are large, so many that they are little in memory."""
+        """Split the rows into parts, so that large packets do not use much memory."""
         size = self._connection.execute(_SIZE, (rows[0][0], rows[-1][0])).fetchone()[0] or 0
         count = max(1, len(rows) * BYTES // max(size, BYTES))
         for start in range(0, len(rows), count):
@@ -132,7 +136,7 @@ class Columnar(Telling):
         states = self._states(bounds) if any(own) else {}
         if texts is None or states is None or None in states.values():
             return None
-        if channels.count(number) < len(places):  # the place says one channel and the row another
+        if channels.count(number) < len(places):  # place and row name different channels
             return None
         if None in raw and not self._let_go(number, raw, own, lamports):
             return None
@@ -146,17 +150,17 @@ class Columnar(Telling):
         )  # fmt: skip
 
     def _bodies(self, bounds: tuple[int, int], places: Sequence[int]) -> _Bodies:
-        """Packets, and their checksums."""
+        """Return the packets and their checksums."""
         rows = self._connection.execute(_BODY, bounds).fetchall()
         there, raw, sums = zip(*rows, strict=True) if rows else ((), (), ())
         if there == places:
             return raw, sums
-        held = {row[0]: row[1:] for row in rows}  # also what was left behind by rows that somebody deleted
+        held = {row[0]: row[1:] for row in rows}  # includes bodies whose log rows somebody deleted
         found = [held.get(place, _NO_BODY) for place in places]
         return tuple([each[0] for each in found]), tuple([each[1] for each in found])
 
     def _let_go(self, number: int, raw: Sequence[bytes | None], own: Sequence[int], lamports: Sequence[int]) -> bool:
-        """Whether packets lack only where a Store lets go of them."""
+        """True if packets are missing only where a Store removes them."""
         kept_from = self._kept_from(number)
         return all(
             packet is not None or not (mine or lamport >= kept_from)
@@ -181,19 +185,22 @@ _NO_BODY: Final = (None, None)
 
 
 def mark_of(log: Logged) -> int:
-    """Of its messages, in whatever order; of several logs the sum. Means nothing in another process."""
+    """Return a checksum of the messages in any order. Those of several logs can be added, in this process only."""
     return sum(map(hash, zip(log.lamports, log.ids, strict=True)))
 
 
 def last_nick(log: Logged) -> str | None:
-    """Whose log it is, by the name on what they wrote last."""
+    """Return the nick on the last own message that has one."""
     if not any(log.own):
         return None
     return next((nick for own, nick in zip(reversed(log.own), reversed(log.nicks), strict=True) if own and nick), None)
 
 
 def _sound(rows: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether every row matches its last column, as by `row_sum`. Bytes are not what a sound row would have here:
-    written out they match nothing. The last column is given no room instead of being cut off, which takes longer."""
+    """True if every row matches the checksum in its last column, like `row_sum`.
+
+    A sound row has no bytes here: formatted as text they match no checksum. The last column is formatted with no width,
+    because cutting it off takes longer.
+    """
     form = "\x1f".join(["%s"] * (len(rows[0]) - 1)) + "%.0s"
     return [crc32((form % row).encode()) for row in rows] == [row[-1] for row in rows]

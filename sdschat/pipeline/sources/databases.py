@@ -1,4 +1,4 @@
-"""A profile's database as rows of the lake. It is only read, and its node may be writing to it."""
+"""The rows of a profile's database. It is only read, and its node may be writing to it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Open = Callable[[bytes], Opened]
 MAGIC: Final = b"SQLite format 3\0"
 NOBODYS: Final = "nothing in it says whose it is: it was never used"
 EMPTY: Final = "it is empty, and no database of sdschat"
-REMEMBERED: Final = 200_000  # packets that are not taken apart again for the next database
-ROWS: Final = 10_000  # a batch, where many are taken at a time
-BYTES: Final = 64 << 20  # of packets in a batch
+REMEMBERED: Final = 200_000  # decoded packets kept for the next database
+ROWS: Final = 10_000  # rows of a batch
+BYTES: Final = 64 << 20  # bytes of packets in a batch
 
-Sizes = tuple[int | None, int | None, int | None, int | None, int | None]  # of a packet, and of its parts
+Sizes = tuple[int | None, int | None, int | None, int | None, int | None]  # bytes of a packet and of its parts
 NO_SIZES: Final[Sizes] = (None, None, None, None, None)
 
 
 class Reading(NamedTuple):
-    """One look at one database."""
+    """One reading of one file."""
 
     run_id: str
     path: Path
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
 
 
 class PacketMemory:
-    """Most nodes hold the same packets, so each is taken apart once."""
+    """A cache of decoded packets. Most nodes hold the same packets, so each is decoded once."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Opened] = {}
@@ -53,7 +53,7 @@ class PacketMemory:
 
 
 def encodable(text: str) -> bool:
-    """JSON can escape half of a surrogate pair, which no table takes."""
+    """True if the text can be encoded. JSON can escape half of a surrogate pair, and no table accepts that."""
     return text.isascii() or text == text.encode("utf-8", "replace").decode()
 
 
@@ -63,7 +63,7 @@ def are_ids(values: Sequence[object]) -> bool:
 
 @contextmanager
 def damage_told(path: Path) -> Iterator[None]:
-    """One database that was tampered with shall not keep all others from being read."""
+    """Raise StoreDamaged for an unreadable value, so that one altered database does not stop the reading of others."""
     try:
         yield
     except UNREADABLE as error:
@@ -71,7 +71,7 @@ def damage_told(path: Path) -> Iterator[None]:
 
 
 def read_database(reading: Reading) -> Iterator[Row]:
-    """Everything in it. What cannot be read is a row of the quarantine, never an error."""
+    """Yield all rows of a database. An unreadable part is a row of the quarantine, never an error."""
     try:
         with damage_told(reading.path), Telling(reading.path) as evidence:
             node = evidence.node()
@@ -87,7 +87,7 @@ def read_database(reading: Reading) -> Iterator[Row]:
 
 
 def why_unread(error: StoreError) -> str:
-    """An empty file counts as the oldest schema of all, for whoever is about to write to it."""
+    """Return the reason in words. An empty file, which a writer takes for the oldest schema, has its own text."""
     return EMPTY if isinstance(error, SchemaOlder) and not error.found else str(error)
 
 
@@ -123,7 +123,7 @@ def message_row(reading: Reading, node: str, channel: str, found: Found, as_of: 
         damage = known.contradicts(found.message_id, found.lamport, found.sender_id, found.dependencies)
         if not damage and known.text is not None and found.text is not None and known.text != found.text:
             damage = "its text is not that of its packet"
-    deps = found.dependencies if are_ids(found.dependencies) else ()  # where they are not, there is damage
+    deps = found.dependencies if are_ids(found.dependencies) else ()  # if they are not ids, there is damage too
     sizes: Sizes = NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
     return Message(
         reading.run_id, node, channel, found.message_id, found.lamport, found.sender_id, deps,

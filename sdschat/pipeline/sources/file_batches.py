@@ -1,4 +1,4 @@
-"""Any file as batches of columns; the same rows as `files.read_file`, of the tables that are asked for."""
+"""Any file as batches of columns: the same rows as `files.read_file`, of the wanted tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOG: Final[frozenset[type]] = frozenset({Message, Node})
 
 
 class Memory:
-    """What was taken apart already, by row and by column."""
+    """Caches of decoded packets and lists, for reading by row and by column."""
 
     _here: ClassVar[Memory | None] = None
 
@@ -32,7 +32,7 @@ class Memory:
 
     @classmethod
     def of_process(cls) -> Memory:
-        """Spark has one process for many tasks, one after the other, and the files of each hold the same packets."""
+        """Return the cache of this process. Spark runs many tasks in it, and their files hold the same packets."""
         if cls._here is None or cls._here.packets.full:
             cls._here = cls()
         return cls._here
@@ -65,7 +65,7 @@ def _database(reading: Reading, tables: Collection[type], memory: Memory) -> Ite
             if not node:
                 yield from in_batches([refused(reading, "", NOBODYS)])
                 return
-            # What cannot be taken may turn up anywhere.
+            # Unreadable data may be anywhere.
             everything = set(tables) == {Quarantine}
             if everything or not _LOG.isdisjoint(tables):
                 yield from log_batches(reading, evidence, node, memory.packets)

@@ -1,5 +1,7 @@
-"""What a file is, and the rows in it: databases, exported journals, recorded packets. Never an error: what cannot be
-taken is a row of the quarantine."""
+"""The kind of a file, and its rows: databases, exported journals, recorded packets.
+
+Never raises for a bad file: an unreadable part is a row of the quarantine.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ _TYPES: Final[Mapping[Any, Callable[[Any], bool]]] = {
     int: lambda value: isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63,
     Ids: lambda value: isinstance(value, list | tuple) and are_ids(value),
 }
-_MAY_LACK: Final = frozenset({"channel", "mono_us", "extra"})  # exports of other makes need not have these
+_MAY_LACK: Final = frozenset({"channel", "mono_us", "extra"})  # exports of other programs may lack these
 
 
 class Kind(StrEnum):
@@ -38,7 +40,7 @@ class Kind(StrEnum):
 
 
 def kind_of(path: Path) -> Kind:
-    """By its first bytes; by its name only where these say nothing."""
+    """Return the kind of a file by its first bytes, or by its name if these are not enough."""
     with open(path, "rb") as file:
         start = file.read(len(MAGIC))
     if start == MAGIC:
@@ -112,7 +114,7 @@ def _parquet(reading: Reading) -> Iterator[Row]:
 
 
 def journal_row(run_id: str, found: Mapping[str, Any]) -> Journal:
-    """Raises ValueError for what is no event of a journal."""
+    """Return the row of an event. Raises ValueError if `found` is not an event of a journal."""
     values: dict[str, Any] = {}
     for name, (kind, optional) in _JOURNAL.items():
         value = found.get(name)
@@ -134,7 +136,7 @@ def journal_row(run_id: str, found: Mapping[str, Any]) -> Journal:
 
 
 def _packet(reading: Reading, found: Mapping[str, Any]) -> Packet:
-    """A line of a segment that `sdschat tap` wrote."""
+    """Return the row of a line in a segment written by `sdschat tap`."""
     for name, kind in (("tap", str), ("seq", int), ("ts_ms", int), ("topic", str), ("channel", str), ("raw", str)):
         if not _TYPES[kind](found.get(name)):
             raise ValueError(f"{name} is {str(found.get(name))[:_SAMPLE]!r}" if name in found else f"has no {name}")

@@ -1,4 +1,4 @@
-"""Filters as they were sent, asked for what their senders cannot have had."""
+"""Sent filters, tested with ids that their senders cannot have had."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.bloom.waku import HASHES
 from sdschat.sds.values import Message
 
-LATER: Final = 50  # so many of what its sender delivered next are asked of each filter
+LATER: Final = 50  # ids tested against each filter: the ones that its sender delivered next
 
 
 class Trial(NamedTuple):
@@ -22,7 +22,7 @@ class Trial(NamedTuple):
 
 
 def tried(packets: Iterable[tuple[bytes, Sequence[str]]]) -> Trial:
-    """Packets with ids that are not in their filters, but for chance."""
+    """Test the filters of packets with ids that they contain only by chance."""
     filters = checks = hits = 0
     expected = 0.0
     for raw, ids in packets:

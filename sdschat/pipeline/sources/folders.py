@@ -1,4 +1,4 @@
-"""Which files a person meant, and what of their folders is passed over."""
+"""The files that the user named, and the files in folders that are skipped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_PROFILES: Final = frozenset({"identity.key"})
 
 
 class Found(NamedTuple):
-    """`skipped`: why, and what. `empty`: folders without anything to take in."""
+    """The found files. `skipped`: reason and paths. `empty`: folders without anything to read."""
 
     files: list[Path]
     skipped: dict[str, list[Path]]
@@ -29,9 +29,11 @@ class Found(NamedTuple):
 
 
 def find(sources: Iterable[Path]) -> Found:
-    """Files as they are; of a folder everything in it that looks like a source. What has a name that begins with a dot
-    or _ is still being written, and what belongs to a database or a profile is none of our business: of these nothing
-    is said. Raises FileNotFoundError."""
+    """Return the named files, and every file in the named folders that looks like a source.
+
+    A file whose name begins with a dot or _ is still being written, and a file that belongs to a database or a profile
+    is no source: these are skipped without a message. Raises FileNotFoundError.
+    """
     found: dict[Path, None] = {}
     skipped: dict[str, list[Path]] = defaultdict(list)
     empty: list[Path] = []
@@ -54,7 +56,7 @@ def find(sources: Iterable[Path]) -> Found:
 
 
 def _within(folder: Path) -> Iterator[tuple[str | None, Path]]:
-    """Each file in order, and why it is passed over, if it is."""
+    """Yield each file in order, with the reason if it is skipped."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -72,7 +74,7 @@ def _within(folder: Path) -> Iterator[tuple[str | None, Path]]:
 
 
 def _belongs(name: str, names: set[str]) -> bool:
-    """To a database beside it, or to a profile."""
+    """True if the file belongs to a database beside it, or to a profile."""
     return name in _OF_PROFILES or any(
         name.endswith(end) and name.removesuffix(end).endswith(".db") and name.removesuffix(end) in names
         for end in _BESIDE_DATABASE
@@ -83,7 +85,7 @@ def _why_not(path: Path) -> str | None:
     try:
         mode = path.stat().st_mode
     except OSError:
-        return DANGLING if path.is_symlink() else None  # its reader says what is wrong with it
+        return DANGLING if path.is_symlink() else None  # the reader of this file reports the error
     if stat.S_ISDIR(mode):
         return LINKED_FOLDER
     if not stat.S_ISREG(mode):

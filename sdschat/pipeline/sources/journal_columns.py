@@ -1,4 +1,4 @@
-"""The journal in a database as batches; the same rows as `databases.read_journal`."""
+"""The journal of a database as batches: the same rows as `databases.journal_rows`."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns, li
 
 
 def _each(numbers: Sequence[Any], name: Any) -> Any:
-    """Names of numbers, of which there are few."""
+    """Return the name of each number. There are few different numbers, so each name is looked up once."""
     names = {number: name(number) for number in set(numbers)}
     return next(iter(names.values())) if len(names) == 1 else [names[number] for number in numbers]

@@ -1,6 +1,6 @@
-"""Exported journals, block by block; the same rows as `files.line_rows`.
+"""Exported journals, block by block: the same rows as `files.line_rows`.
 
-A block of nothing but sound events is read as columns. Anything else in it, and it is read line by line.
+A block that holds only sound events is read as columns; any other block is read line by line.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sdschat.pipeline.sources.files import line_rows
 _BLOCK: Final = 4 << 20
 _SCHEMA: Final = pyarrow.schema([(name, ARROW[kind]) for name, (kind, _) in columns(Journal).items()])
 _NEEDED: Final = ("v", "node", "boot", "seq", "ts_ms", "event")
-_PAIRS: Final = 20  # in one block
+_PAIRS: Final = 20  # most pairs of node and boot in one block
 
 
 def line_batches(reading: Reading) -> Iterator[Batch]:
@@ -38,8 +38,8 @@ def line_batches(reading: Reading) -> Iterator[Batch]:
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Whole lines, but for a last one that has no end."""
-    begun: list[bytes] = []  # of a line that may be longer than a block
+    """Yield blocks of whole lines. Only the last line may lack its end."""
+    begun: list[bytes] = []  # the beginning of a line, which may be longer than a block
     while chunk := file.read(_BLOCK):
         whole, end, rest = chunk.rpartition(b"\n")
         if end:
@@ -51,8 +51,10 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def sound_events(block: bytes) -> pyarrow.Table | None:
-    """One event a line. Arrow takes objects as they follow one another, wherever lines end, and text as it is: so
-    these are looked at first."""
+    """Return the events of a block with one event per line, else None.
+
+    Arrow accepts objects without regard to the ends of lines, and any text, so both are checked first.
+    """
     lines = block.count(b"\n")
     if not (block.startswith(b"{") and block.endswith(b"}\n") and block.count(b"}\n{") == lines - 1):
         return None
@@ -83,7 +85,7 @@ def _one(column: pyarrow.ChunkedArray) -> pyarrow.Array:
 
 
 def stretches(path: Path) -> set[tuple[str, str]] | None:
-    """Whose journals are in a file, (node, boot); nothing where an event may be in it twice, or not be sound."""
+    """Return the (node, boot) pairs in a file. None if an event may be in it twice or may not be sound."""
     last: dict[tuple[str, str], int] = {}
     with open(path, "rb") as file:
         for block in blocks(file):
@@ -94,7 +96,7 @@ def stretches(path: Path) -> set[tuple[str, str]] | None:
 
 
 def _follows(events: pyarrow.Table, last: dict[tuple[str, str], int]) -> bool:
-    """Whether each event of a boot comes after those before."""
+    """True if each event of a boot comes after the earlier ones."""
     pairs = events.select(["node", "boot"]).group_by(["node", "boot"]).aggregate([])
     if pairs.num_rows > _PAIRS or events["run_id"].null_count != events.num_rows:
         return False

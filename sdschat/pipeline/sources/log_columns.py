@@ -1,4 +1,4 @@
-"""The logs in a database, and how they stand, as batches; the same rows as `databases.log_rows`."""
+"""The logs of a database and their state as batches: the same rows as `databases.read_database`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def declared_batches(reading: Reading, evidence: Columnar, node: str) -> Iterato
 
 
 class _Channel:
-    """One log, and what was seen of it on the way."""
+    """One log, with the counts made while it was read."""
 
     def __init__(self, reading: Reading, evidence: Columnar, node: str, channel: str, number: int, as_of: int) -> None:
         self._reading = reading

@@ -1,4 +1,4 @@
-"""What a packet of a message says."""
+"""The content of a message packet."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from sdschat.wire.parts import Parts, parts
 from sdschat.wire.sds_codec import SdsCodec
 
 DIGEST_DIGITS: Final = 16
-LARGEST: Final = 16 * 1024 * 1024  # whatever limit a node had: what it took is to be read here
+LARGEST: Final = 16 * 1024 * 1024  # above the limit of any node: every packet that a node accepted can be read
 CODEC: Final = SdsCodec(LARGEST)
 
 
 class Opened(NamedTuple):
-    """A packet of a message, taken apart."""
+    """A decoded message packet."""
 
     message: Message | Refusal
     parts: Parts
     digest: str  # of the content
-    text: str | None  # where the content is of our make
+    text: str | None  # None if the content is not of our own format
 
     def contradicts(self, message_id: str, lamport: int, sender: str, deps: tuple[str, ...]) -> str:
-        """What the packet says otherwise than a row that is meant to be about it."""
+        """Return the differences between the packet and its row, in words; empty if there are none."""
         message = self.message
         if isinstance(message, Refusal):
             return f"its packet cannot be read: {message.detail}"
@@ -42,7 +42,7 @@ class Opened(NamedTuple):
 
 
 def opened(raw: bytes) -> Opened:
-    """Total: what is no packet is a refusal."""
+    """Decode a packet. Never raises: bytes that are not a packet give a refusal."""
     message = CODEC.decode(raw)
     content = b"" if isinstance(message, Refusal) else message.content or b""
     envelope = decode_envelope(content)

@@ -1,4 +1,4 @@
-"""A file of Parquet that appears whole, in a folder to which Spark writes too."""
+"""A Parquet file that appears only when it is complete, in a folder to which Spark writes too."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ import pyarrow.parquet
 from sdschat.pipeline.lake import UNLIKE
 
 _OF_SPARK: Final = "_temporary"
-_GROUP: Final = 64 << 20  # bytes in memory of the rows that are written together
+_GROUP: Final = 64 << 20  # bytes in memory of one row group
 
 
 class Part:
-    """Batches that come one after the other. Where there are none, there is no file; nor where whoever wanted it of a
-    task is gone, as then somebody else may have begun to take in the same. `outlives`: written by who is no task, and
-    goes on when the shell that started it has ended."""
+    """A file written batch by batch. Without batches there is no file.
+
+    Nor is there a file if the process that started this task has ended: somebody else may have begun the same ingest.
+    `outlives` is for a writer that is not a task, and goes on when the shell that started it has ended.
+    """
 
     def __init__(self, path: Path, outlives: bool = False) -> None:
         self._path = path
-        self._fresh = path.with_name(f".{path.name}.{os.getpid()}.new")  # of such a name nobody reads it
+        self._fresh = path.with_name(f".{path.name}.{os.getpid()}.new")  # no reader reads a file with such a name
         self._outlives = outlives
         self._parent = os.getppid()
         self._writer: pyarrow.parquet.ParquetWriter | None = None
@@ -67,7 +69,7 @@ class Part:
 
 
 def tidy(folder: Path) -> None:
-    """What Spark, or one of its tasks, left when it was killed while writing. For whoever writes there alone."""
+    """Remove the files of killed writers, Spark's or ours. Call this only while nobody else writes there."""
     shutil.rmtree(folder / _OF_SPARK, ignore_errors=True)
     for left in folder.glob(".part-*.new"):
         left.unlink(missing_ok=True)

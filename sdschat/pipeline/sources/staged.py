@@ -1,7 +1,7 @@
-"""Sources as one table for Spark: `sdschat` is a Python data source.
+"""The sources as one table for Spark: `sdschat` is a Python data source.
 
-Every row says which table of the lake it belongs to; columns of other tables are null in it. What is of a database's
-log comes from one look at it, and so is of one moment.
+Every row names its table of the lake; columns of other tables are null. The log of a database is read at once, so all
+its rows are of one moment.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 TABLES: Final[tuple[type, ...]] = (Journal, Message, Node, Declared, Packet, Quarantine)
 NAME: Final = "sdschat"
-_PART: Final = 8 << 20  # bytes of files that one task reads
+_PART: Final = 8 << 20  # bytes of files for one task
 
 
 class SomeFiles(InputPartition):
-    """Paths. A task costs more than a small file, so small files are read by one task together."""
+    """The files of one task. A task costs more than a small file, so one task reads several small files."""
 
 
 def in_parts(paths: Sequence[str]) -> list[list[str]]:
-    """Paths -> for each task its own. Large files stand alone."""
+    """Split the paths into one list for each task. A large file has a task of its own."""
     found: list[list[str]] = []
     room = 0
     for size, path in sorted(((_size(path), path) for path in paths), reverse=True):
@@ -47,12 +47,12 @@ def in_parts(paths: Sequence[str]) -> list[list[str]]:
 def _size(path: str) -> int:
     try:
         return Path(path).stat().st_size
-    except OSError:  # only its reader may see it, or it is not there, which is for the reader to say
+    except OSError:  # it is missing, which its reader reports, or only the machine of its reader can see it
         return _PART
 
 
 class Sources(DataSource):
-    """Options: `paths` and `tables`, JSON lists; `run_id`; `read_ms`, the moment of the reading."""
+    """The data source. Options: `paths` and `tables`, JSON lists; `run_id`; `read_ms`, the time of the reading."""
 
     @classmethod
     def name(cls) -> str:
@@ -71,7 +71,7 @@ def tables_of(options: dict[str, str]) -> list[type]:
 
 
 class FilesReader(DataSourceReader):
-    """What both sources do with their options: the files, a part of them for each task."""
+    """The common options of both data sources. Each task gets a part of the files."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self.paths: list[str] = json.loads(options["paths"])
@@ -94,7 +94,7 @@ class SourcesReader(FilesReader):
 def load(
     spark: SparkSession, paths: Iterable[str], tables: Iterable[type], run_id: str, read_ms: int
 ) -> DataFrame:  # fmt: skip
-    """What is in these files for these tables."""
+    """Return the rows in these files for these tables."""
     spark.dataSource.register(Sources)
     options = {
         "paths": json.dumps(list(paths)), "tables": json.dumps([table.__name__ for table in tables]),
@@ -104,5 +104,5 @@ def load(
 
 
 def of_table(staged: DataFrame, table: type) -> DataFrame:
-    """Staged rows -> those of one table, in its columns."""
+    """Staged rows -> the rows of one table, in its columns."""
     return staged.where(staged["table"] == table.__name__).select(*table.__annotations__)

@@ -1,6 +1,8 @@
-"""Rows of one table as they stand in the files, for writing them down as they are read. `sdschat_rows` is a Python data
-source of the table's columns and `note`: after the rows of each file comes one that has nothing but a note about it.
-Given a folder, its tasks write the rows there themselves, and there are notes alone."""
+"""Rows of one table, for writing them as they are read.
+
+`sdschat_rows` is a Python data source with the columns of the table and `note`. After the rows of each file comes one
+row with only a note about the file. If a folder is given, its tasks write the rows there, and return only notes.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,12 @@ _NAME: Final = "sdschat_rows"
 class Note(NamedTuple):
     source: str
     rows: int
-    odd: bool  # there is something in the file that cannot be taken
-    others: list[list[Any]]  # rows of the other table that was asked for, which has few
+    odd: bool  # the file contains something unreadable
+    others: list[list[Any]]  # rows of the other requested table, which has few
 
 
 class Wanted(NamedTuple):
-    """What is to be read: a table, of some files, and another one of which there are few rows."""
+    """The request: a table of some files, and another table with few rows."""
 
     paths: Sequence[str]
     table: type
@@ -49,7 +51,7 @@ def rows_of(spark: SparkSession, wanted: Wanted) -> DataFrame:
 
 
 def write_rows(spark: SparkSession, wanted: Wanted, folder: Path) -> list[Note]:
-    """Into a folder that all tasks see as the same. What others left there half-written is tidied away."""
+    """Write the rows to a folder that all tasks see as the same one. First remove incomplete files of others."""
     tidy(folder)
     options = {"into": str(folder), "token": uuid.uuid4().hex}
     return notes(row["note"] for row in _load(spark, wanted, options).collect())
@@ -112,7 +114,7 @@ class WritingReader(RowsReader):
         self.token = options["token"]
 
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
-        """A task that is done again writes the same file again."""
+        """Write the rows and yield the notes. A repeated task writes the same file again."""
         name = f"part-{self.token}-{blake2b(json.dumps(partition.value).encode(), digest_size=8).hexdigest()}"
         told = []
         with Part(self.folder / f"{name}.zstd.parquet") as part:

@@ -1,5 +1,7 @@
-"""A first look at files, before anything is read: whose they are, what could be in them twice, and whether they are
-byte for byte what was taken already."""
+"""A survey of files before anything is read: their node, their boots, and if they are equal to ingested files.
+
+Boots show which events could be in two files.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +27,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NAME: Final = "sdschat_files"
-_BESIDE: Final = ("", "-wal")  # what a database has written lately is in a file of its own
+_BESIDE: Final = ("", "-wal")  # the latest writes of a database are in a second file
 
 
 class Seen(NamedTuple):
-    """One file. Only of a database that can be read there is a node."""
+    """One file. `node` is empty unless the file is a readable database."""
 
     path: str
-    stamp: str  # sizes and times: what changes when somebody writes
-    digest: str  # of everything in it; empty where nobody asked, or it cannot be read
+    stamp: str  # sizes and times, which change when somebody writes
+    digest: str  # of the whole content; empty if not requested or not readable
     node: str
     as_of: int
-    declared: int  # how many it says to lack; 1 where that cannot be read
-    boots: Ids  # of its journal, node and boot one after the other; none where an event may be in it twice
+    declared: int  # number of declared gaps; 1 if they cannot be read
+    boots: Ids  # pairs of node and boot in its journal, flattened; empty if an event may be in it twice
 
     @property
     def stretches(self) -> set[tuple[str, str]]:
@@ -45,12 +47,12 @@ class Seen(NamedTuple):
 
 
 def survey(spark: SparkSession, paths: Iterable[str], known: Iterable[str] = ()) -> list[Seen]:
-    """`known`: digests of files that are not looked into."""
+    """Survey the files. `known`: digests of files whose content need not be read."""
     return _ask(spark, paths, {"known": json.dumps(sorted(known))})
 
 
 def stamps(spark: SparkSession, paths: Iterable[str]) -> dict[str, str]:
-    """As they are now, of each path."""
+    """Return the present stamp of each path."""
     return {seen.path: seen.stamp for seen in _ask(spark, paths, {})}
 
 
@@ -81,7 +83,7 @@ def _of_database(seen: Seen, path: Path) -> Seen:
     with Columnar(path) as evidence:
         node = evidence.node()
         seen = seen._replace(node=node, as_of=evidence.as_of(), declared=1)
-        # Whoever reads that will come upon what is broken there, and tell.
+        # The reader of the damaged part finds the damage and reports it.
         with suppress(StoreError):
             declared = sum(len(list(evidence.declared(number))) for number in evidence.channels())
             seen = seen._replace(declared=declared)
@@ -91,7 +93,7 @@ def _of_database(seen: Seen, path: Path) -> Seen:
 
 
 def _boots(evidence: Columnar, node: str) -> set[tuple[str, str]]:
-    """None where the name of one was altered: events of several could then have the same."""
+    """Return the boots with events. Empty if a name was altered: events of several boots could then be equal."""
     names, told = evidence.boots(), evidence.boots_told_of()
     found = {(names[number][0] or node, names[number][1]) for number in told if number in names}
     return found if len(found) == len(told) else set()

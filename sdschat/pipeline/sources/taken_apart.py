@@ -1,4 +1,4 @@
-"""What several databases have in common is looked at once: packets, and lists of ids."""
+"""Caches of the common content of several databases: packets and lists of ids."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _LISTS: Final = 100_000
 
 
 class Version(NamedTuple):
-    """What nodes must agree on about a message. Versions compare as they are preferred, all else being equal."""
+    """The content of a message on which nodes must agree. If all else is equal, a smaller version is preferred."""
 
     lamport: int
     sender: str
     deps: tuple[str, ...]
-    digest: str  # of the content; empty where nobody has it
+    digest: str  # of the content; empty if nobody has the content
 
 
 class Known(NamedTuple):
-    """Everything that follows from a packet alone."""
+    """All values that follow from a packet alone."""
 
     message_id: str
     lamport: int
@@ -36,14 +36,17 @@ class Known(NamedTuple):
     dependencies: str  # JSON
     version: Version
     text: str | None
-    sum: int | None  # the checksum that the packet should have
+    sum: int | None  # the expected checksum of the packet
     fingerprint: int
     sizes: Sizes
 
 
 class Packets:
-    """Most nodes hold the same packets, so each is taken apart once. No packet is forgotten for another one: whoever
-    reads more of them than there is room for, from one database after the other, would never find one again."""
+    """A cache of decoded packets. Most nodes hold the same packets, so each is decoded once.
+
+    A full cache keeps its packets: with replacement, a reader of one database after the other would never find a packet
+    again, if a database has more packets than the cache.
+    """
 
     def __init__(self, most: int | None = None, sizes: Callable[[bytes], Sizes] = lambda raw: NO_SIZES) -> None:
         self._known: dict[bytes | None, Known] = {}
@@ -55,7 +58,7 @@ class Packets:
         return self._most is not None and len(self._known) >= self._most
 
     def known(self, log: Logged) -> list[Known] | None:
-        """Of each row; nothing where one is not what its packet says, or has none that can be read."""
+        """Return the values of each row. None if a row differs from its packet, or its packet cannot be read."""
         found = list(map(self._known.get, log.raw))
         if None in found:
             for at in compress(range(len(found)), [each is None for each in found]):
@@ -67,7 +70,7 @@ class Packets:
         raw = log.raw[at]
         if raw is None:
             return _without_packet(log, at)
-        known = self._known.get(raw) or self._opened(raw)  # one batch may have it twice
+        known = self._known.get(raw) or self._opened(raw)  # one batch may hold the packet twice
         if known is not None and not self.full:
             self._known[raw] = known
         return known
@@ -88,7 +91,7 @@ class Packets:
 
 
 def _without_packet(log: Logged, at: int) -> Known | None:
-    """A Store lets go of old packets: there is the row alone."""
+    """Return the values of a row alone: a Store removes old packets."""
     name, lamport, sender, listed = log.ids[at], log.lamports[at], log.senders[at], log.dependencies[at]
     deps = load_ids(listed)
     if not are_ids(deps):
@@ -108,7 +111,7 @@ def _agree(log: Logged, known: Sequence[Known]) -> bool:
 
 
 class IdLists(dict[str | None, tuple[str, ...] | None]):
-    """Lists of ids as they stand in a database. Raises ValueError, or what JSON raises, for what is none."""
+    """A cache of id lists as stored in a database. Raises ValueError, or JSON's errors, for any other text."""
 
     def __init__(self) -> None:
         super().__init__({None: None})

@@ -1,4 +1,4 @@
-"""`Evidence` that says of which message or event a value is that no row can have."""
+"""A variant of `Evidence` that names the message or event with an unreadable value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdschat.store.journal import JournalRow
 from sdschat.store.schema import PLACE_BITS
 
 T = TypeVar("T")
-# What is raised by values that no program of ours writes, under a checksum that fits or before it is looked at.
+# The errors of values that our program never writes, with a right checksum or before the checksum is checked.
 UNREADABLE: Final = (ValueError, TypeError, KeyError, OverflowError, RecursionError)
 SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 _MESSAGE: Final = "SELECT message_id FROM log WHERE place BETWEEN ? AND ? ORDER BY place LIMIT 1 OFFSET ?"
@@ -21,7 +21,7 @@ _EVENT: Final = "SELECT place FROM journal ORDER BY place LIMIT 1 OFFSET ?"
 
 
 class Telling(Evidence):
-    """Raises ValueError with a name in it where `Evidence` raises one of UNREADABLE."""
+    """The evidence of a database. Raises ValueError with the row's name where `Evidence` raises one of UNREADABLE."""
 
     def __enter__(self) -> Telling:
         return self
@@ -40,7 +40,7 @@ class Telling(Evidence):
             raise ValueError(f"{self._message(_UNCOUNTABLE)}: {error}") from error
 
     def _named(self, rows: Iterator[T], name: Callable[[int], str]) -> Iterator[T]:
-        """`name`: of the row with that many before it."""
+        """Yield the rows. `name` gives the name of a row by the number of rows before it."""
         count = 0
         try:
             for row in rows:

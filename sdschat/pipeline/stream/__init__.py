@@ -1,1 +1,1 @@
-"""Segments that arrive, into tables that are always as if everything had been taken in at once."""
+"""Streaming of arriving segments. The tables are always as if all segments had been ingested at once."""

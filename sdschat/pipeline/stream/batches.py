@@ -1,4 +1,4 @@
-"""One batch of segments, by the shortest way."""
+"""One batch of segments, by the faster of two ways."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ if TYPE_CHECKING:
 
 
 def do_batch(files: DataFrame, batch: int, lake: str, run_id: str) -> None:
-    """Called by Spark for every batch, and again for one that was not finished. Segments that are gone are read too, so
-    that it is written down that they could not be."""
+    """Process one batch. Spark calls this for every batch, and again for an unfinished one.
+
+    Segments that do not exist any more are read too, so that this failure is recorded.
+    """
     paths = sorted({*(local_path(row.path) for row in files.select("path").collect()), *gone(lake, batch)})
     if paths:
         take_in(files.sparkSession, paths, batch, lake, run_id)
 
 
 def local_path(uri: str) -> str:
-    """Spark writes names as they are: `#`, `?` and `%` stand for themselves."""
+    """Return the path of a URI. Spark does not escape names: `#`, `?` and `%` stand for themselves."""
     return f"/{uri.removeprefix('file:').lstrip('/')}" if uri.startswith("file:") else uri
 
 
 def take_in(spark: SparkSession, paths: list[str], batch: int, lake: str, run_id: str) -> None:
-    """Segments -> the parts of one batch. Both ways come to the same, also where each does a part of it."""
+    """Make the parts of one batch from its segments. Both ways give the same result, also if batches mix them."""
     from sdschat.pipeline.stream import by_spark, here
     from sdschat.pipeline.stream.parts_here import PartsHere
 
@@ -39,7 +41,7 @@ def take_in(spark: SparkSession, paths: list[str], batch: int, lake: str, run_id
 
 
 def at_once(spark: SparkSession, paths: list[str], run_id: str) -> dict[type, DataFrame]:
-    """The same tables of all segments in one go: what the stream has to come to."""
+    """Return the same tables from all segments at once: the result that the stream must have."""
     from sdschat.pipeline.sources.staged import load, of_table
     from sdschat.pipeline.stream.tables import KEYS_OF_ROWS, Activity, Traffic, activity, copies_of, prints, traffic
 

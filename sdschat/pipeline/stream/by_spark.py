@@ -1,4 +1,4 @@
-"""A batch of any size, wherever the lake is: every step is a job of Spark, done by as many tasks as there are."""
+"""A batch of any size, for a lake at any place. Every step is a Spark job with all available tasks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from sdschat.pipeline.transforms.kept import Keep
 
-_FEW: Final = 100_000  # rows that go to every task
+_FEW: Final = 100_000  # rows that are few enough to be sent to every task
 
 
 def take_in(parts: Parts, paths: Sequence[str], batch: int, run_id: str) -> None:
-    """What a batch has nothing of is not written: every table is a job."""
+    """Process a batch. A table without new rows is not written, because every table costs a job."""
     from sdschat.pipeline.sources.staged import load, of_table
     from sdschat.pipeline.transforms.kept import keeping
 
@@ -67,8 +67,10 @@ def _take_journal(parts: Parts, batch: int, journal: DataFrame, few: bool, keep:
 
 
 def _uncounted(parts: Parts, batch: int, copies: DataFrame, few: bool) -> DataFrame:
-    """Copies that no batch before has. What was streamed before is much, and what came is little: that is looked for
-    there, without moving it about."""
+    """Return the copies that are in no earlier batch.
+
+    The earlier rows are many and the new ones few. So the new keys are sent to the earlier rows, which do not move.
+    """
     from pyspark.sql import functions as F
 
     keys = list(Held._fields)
@@ -91,7 +93,7 @@ def _keys(rows: DataFrame) -> DataFrame:
 
 
 def _new(rows: DataFrame, of: type, came: Spans, known: Spans) -> DataFrame:
-    """Rows that no batch before has, each once."""
+    """Return the rows that are in no earlier batch, each once."""
     from sdschat.pipeline.sources.staged import of_table
 
     again = [

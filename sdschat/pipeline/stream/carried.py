@@ -1,7 +1,7 @@
-"""What a Connect server calls for every batch.
+"""The function that a Connect server calls for every batch.
 
-Its process for that has pyspark and no artifacts of the session, so not this package either. `carried` is therefore
-pickled with its code (it may use nothing of this module), and brings the package along as the bytes of a zip.
+The server's process for it has pyspark, but no artifacts of the session, and so not this package. So `carried` is
+pickled with its code (it may use nothing of this module), and takes the package as the bytes of a zip.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def carried(files: DataFrame, batch: int, package: bytes, **more: Any) -> None:
         place = os.path.join(folder, "sdschat-carried.zip")
         with open(place, "wb") as file:
             file.write(package)
-        sys.path.insert(0, place)  # before one that is installed there, which may be of another version
+        sys.path.insert(0, place)  # before an installed package, which may have another version
     importlib.import_module("sdschat.pipeline.stream.batches").do_batch(files, batch, **more)
 
 

@@ -1,4 +1,4 @@
-"""Segments that were written down for a batch, and are not there any more: Spark says nothing of them."""
+"""Segments that were recorded for a batch but do not exist any more: Spark does not report them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ _HERE: Final = "file:/"
 
 
 def gone(lake: str, batch: int) -> list[str]:
-    """Of a checkpoint in a folder here, and of segments here. Whoever tidied them away, or did before a batch that was
-    broken off was done again, is to be told of it."""
+    """Return the missing segments, if checkpoint and segments are on this machine.
+
+    The user must be told if somebody removed segments, also before an interrupted batch was repeated.
+    """
     folder = folder_of(lake)
     if folder is None:
         return []
     try:
         return [path for path in _of_batch(folder / CHECKPOINT, batch) if not Path(path).exists()]
     except (OSError, ValueError, LookupError, TypeError):
-        return []  # Spark writes these files for itself, and of what it has not put there nothing is known
+        return []  # these files are internal to Spark; without them nothing is known
 
 
 def _of_batch(checkpoint: Path, batch: int) -> Iterator[str]:
-    """Spark numbers what its source found by itself, and writes every tenth together with all before."""
+    """Yield the segments of a batch. Spark numbers them separately, and merges every tenth file with all before."""
     at = json.loads((checkpoint / "offsets" / str(batch)).read_text().splitlines()[-1])["logOffset"]
     plain = checkpoint / "sources" / "0" / str(at)
     with (plain if plain.exists() else plain.with_name(f"{at}.compact")).open() as lines:

@@ -1,5 +1,8 @@
-"""A small batch, of a lake on this machine's disk. What is in it is read, told from what is known, and written here.
-What it comes to is asked of Spark, in one task. So somebody who waits for it waits for few jobs."""
+"""A small batch for a lake on this machine's disk.
+
+Its rows are read, compared with the known ones, and written in this process. Only its figures are computed by Spark, in
+one task. So a user who waits for the batch waits for few jobs.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,17 @@ from sdschat.pipeline.stream.seen import Span, Spans, Whose, together, unseen_at
 from sdschat.pipeline.stream.tables import KEYS_OF_ROWS, Activity, Traffic, activity, prints, traffic
 
 _TABLES: Final = (Journal, Packet, Quarantine)
-_MOST: Final = 16 << 20  # bytes of lines
-_PACKED: Final = 8  # times: so much smaller they are in Parquet
+_MOST: Final = 16 << 20  # bytes of JSON lines
+_PACKED: Final = 8  # Parquet files are smaller by this factor
 
 
 def is_little(paths: Sequence[str]) -> bool:
-    """Of files that are here: so little that it is done before Spark has planned how, and has room in memory."""
+    """True if the files are on this machine and small enough: for memory, and to be done before Spark has planned."""
     return all(path.startswith("/") for path in paths) and sum(map(_size, paths)) <= _MOST
 
 
 def _size(path: str) -> int:
-    """Of one that is not there its reader tells."""
+    """Return the size of a file as lines; 0 for a missing file, which its reader reports."""
     file = Path(path)
     try:
         size = file.stat().st_size
@@ -67,7 +70,7 @@ def _read(paths: Iterable[str], run_id: str) -> dict[type, pyarrow.Table]:
 
 
 def _new(rows: pyarrow.Table, of: type, known: Spans) -> tuple[pyarrow.Table, Spans]:
-    """Rows that no batch before has, each once; and the stretches of all that came."""
+    """Return the rows that are in no earlier batch, each once, and the spans of all rows."""
     *whose, seqs = (rows[name].to_pylist() for name in KEYS_OF_ROWS[of])
     boots = whose[2] if len(whose) > 2 else [""] * rows.num_rows
     keys: Iterable[Whose] = zip([of.__name__] * rows.num_rows, whose[0], whose[1], boots, strict=True)
@@ -87,6 +90,6 @@ def _count_journal(parts: PartsHere, batch: int, journal: pyarrow.Table) -> None
 
 
 def _copies(journal: pyarrow.Table) -> list[Copy]:
-    """As `copies_of`, which takes Spark longer to plan than all else of a batch."""
+    """Return the copies like `copies_of`. For that one Spark's planning takes longer than the whole batch."""
     columns = (journal[name].to_pylist() for name in Journal.__annotations__)
     return conform(Taken(list(map(Journal._make, zip(*columns, strict=True))))).copies

@@ -1,4 +1,4 @@
-"""The streaming query: segments in a folder, in the order in which they came."""
+"""The streaming query: segments of a folder in the order of their arrival."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ def start(
     spark: SparkSession, segments: str, lake: str, run_id: str, every: str = "2 seconds", once: bool = False,
     most: int = 200,
 ) -> Any:  # fmt: skip
-    """The query. Which files belong to which batch is written down before the batch is begun, so that a batch that is
-    done again has the same files. `once`: take in what is there, and end. Only names are read here."""
+    """Start the query. `once`: process the present files, then end. Only the names of files are read here.
+
+    Spark records the files of a batch before it begins the batch, so that a repeated batch has the same files.
+    """
     from pyspark.sql import is_remote
 
     files = (

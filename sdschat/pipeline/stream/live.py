@@ -1,4 +1,4 @@
-"""What the stream has come to, for a terminal."""
+"""The totals of the stream, for a terminal."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ class ChannelNow(NamedTuple):
     packets: int
     bytes: int
     nodes: int
-    fewest: int  # messages that the node with the fewest has
+    fewest: int  # number of messages of the node with the fewest
     most: int
-    alike: bool  # as far as fingerprints tell
+    alike: bool  # True if all fingerprints are equal
 
 
 class Totals:
-    """Channels as of the batches so far. What came before is read once; then each batch is added."""
+    """The totals of all batches so far. Earlier batches are read once; then each new batch is added."""
 
     def __init__(self, spark: SparkSession, lake: str) -> None:
         self._parts = Parts(spark, lake)
         self._traffic: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
         self._logs: dict[tuple[str, str], tuple[int, int, int]] = defaultdict(lambda: (0, 0, 0))
-        self._batches: int | None = None  # that are in it
+        self._batches: int | None = None  # number of the last batch in the totals
 
     def counted(self, batch: int) -> Counted | None:
-        """What came with it; nothing where it is not whole."""
+        """Return the counts of a batch, or None if the batch is not complete."""
         found: list[Counted] = self._parts.rows(Counted, batch)
         return found[0] if found else None
 
     def up_to(self, batch: int) -> list[ChannelNow]:
-        """This one too. The batches after it may come while this is asked."""
+        """Return the totals up to and including this batch. Later batches may arrive meanwhile."""
         from sdschat.pipeline.stream.tables import Traffic
 
         for of, add in ((Traffic, self._add_traffic), (Fingerprint, self._add_logs)):
@@ -82,7 +82,7 @@ def _now(channel: str, traffic: tuple[int, int], logs: list[tuple[int, int, int]
     return ChannelNow(channel, *traffic, len(logs), fewest, most, len(set(logs)) == 1)
 
 
-_ALL = 1 << 62  # batches
+_ALL = 1 << 62  # a batch number above all others
 
 
 def channels_now(spark: SparkSession, lake: str) -> list[ChannelNow]:

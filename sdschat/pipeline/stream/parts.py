@@ -1,8 +1,8 @@
-"""The tables of the stream in a lake: a folder for each batch in each.
+"""The tables of the stream in a lake: each table has one folder for each batch.
 
-Everything that a batch writes goes into folders of its own and replaces what is there, and what is new in it is told
-by the batches before it alone. So a batch that was killed half-way, and is done again, comes to the same. It counts
-from the moment at which its row in `Counted` is there, which is written last: until then nobody sees half of it.
+A batch writes only to folders of its own and replaces their content, and only the earlier batches decide which of its
+rows are new. So a batch that was killed and is repeated gives the same result. A batch counts as soon as its row in
+`Counted` exists. That row is written last: until then nobody sees a part of the batch.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "stream"
 _BATCH: Final = re.compile(r"/batch=(\d+)/[^/]*$")
-_begun: Final[dict[str, int]] = {}  # the last batch that this process began, of each stream
+_begun: Final[dict[str, int]] = {}  # stream: the last batch that this process began
 
 
 class Held(NamedTuple):
-    """Copies that have been counted. A part has those of earlier batches as well: `seen.parts_before`."""
+    """Counted copies. A part also holds copies of earlier batches: see `seen.parts_before`."""
 
     run_id: str
     channel: str
@@ -35,13 +35,13 @@ class Held(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A batch that was taken in to its end, and what of it was new."""
+    """A complete batch, with the numbers of its new rows."""
 
     segments: int
     events: int
     packets: int
     refused: int
-    at_ms: int  # when that was
+    at_ms: int  # time of completion
     took_ms: int
 
 
@@ -50,14 +50,14 @@ def now_ms() -> int:
 
 
 class Parts:
-    """Through Spark, wherever the lake is."""
+    """The tables, read and written by Spark, for a lake at any place."""
 
     def __init__(self, spark: SparkSession, lake: str) -> None:
         self.spark = spark
         self.root = f"{lake.rstrip('/')}/{FOLDER}"
 
     def all(self, of: type, before: int | None = None) -> DataFrame:
-        """What all batches have that were taken in to their end; those before this one, where one is named."""
+        """Return the rows of all complete batches, or of those before this one, if one is given."""
         from pyspark.sql import functions as F
 
         rows = read_parquet(self.spark, self._path(of), f"{ddl(of)}, batch BIGINT")
@@ -68,8 +68,10 @@ class Parts:
         return rows.join(F.broadcast(numbers), "batch", "left_semi").drop("batch")
 
     def there(self, of: type, batch: int) -> bool:
-        """Only for batches before the one that is being done, which are whole. Spark is asked: a path need not be on
-        the disk here. Of a part that was taken away its folder is left."""
+        """True if the part of a complete earlier batch exists.
+
+        Spark is asked, because a path need not be on the local disk. A removed part leaves its folder behind.
+        """
         rows = read_parquet(self.spark, self._part(of, batch), ddl(of))
         return rows is not None and bool(rows.inputFiles())
 
@@ -78,33 +80,36 @@ class Parts:
         return self.spark.read.schema(ddl(of)).parquet(*paths)
 
     def held_before(self, batch: int) -> list[int]:
-        """The parts that together have all copies that earlier batches counted."""
+        """Return the parts that together hold all copies counted by earlier batches."""
         return list(parts_before(batch, lambda part: self.there(Held, part)))
 
     def held_to_take_over(self, batch: int) -> list[int]:
-        """Those of them that the part of this batch is to have in it as well."""
+        """Return those of these parts that the part of this batch must include."""
         return list(parts_to_take_over(batch, lambda part: self.there(Held, part)))
 
     def rows(self, of: type, batch: int) -> list[Any]:
-        """Of a table that has few."""
+        """Return the rows of a small table."""
         return [of(*row) for row in self.of_batches(of, [batch]).collect()] if self.there(of, batch) else []
 
     def put(self, of: type, batch: int, rows: DataFrame, files: int = 2) -> None:
         rows.select(*of.__annotations__).coalesce(files).write.mode("overwrite").parquet(self._part(of, batch))
 
     def keep(self, of: type, batch: int, rows: Sequence[Any]) -> None:
-        """As `put`, of rows that are here."""
+        """Like `put`, for rows in this process."""
         self.put(of, batch, self.spark.createDataFrame(list(rows), ddl(of)), 1)
 
     def begin(self, batch: int) -> None:
-        """Whatever was done of it before, or of later ones, is taken away: it was not written down as done, or that
-        was lost, and all is taken in anew. After the first batch of a process there is no more of that."""
+        """Begin a batch: remove all parts of it and of later batches.
+
+        These were not recorded as done, or the record was lost, and everything is ingested again. After the first
+        batch of a process no such parts are left.
+        """
         if batch <= _begun.get(self.root, batch):
             self._take_away(batch)
         _begun[self.root] = batch
 
     def _take_away(self, since: int) -> None:
-        """Parts of this batch and of later ones: first that they count."""
+        """Remove the parts of this batch and of later ones, beginning with the rows that make them count."""
         from sdschat.pipeline.stream.tables import Activity, Traffic
 
         for of in (Counted, Span, Held, Journal, Packet, Quarantine, Traffic, Activity, Fingerprint):
@@ -117,12 +122,12 @@ class Parts:
                 self._empty(path)
 
     def _empty(self, path: str) -> None:
-        """Spark writes a file of no rows for no rows, unless they are to be in folders by their values."""
+        """Remove all files of a folder. Without partitions Spark would write a file even for no rows."""
         nothing = self.spark.range(0).selectExpr("id", "id AS value").write.mode("overwrite")
         nothing.option("partitionOverwriteMode", "static").partitionBy("value").parquet(path)
 
     def count(self, batch: int, began_ms: int, segments: int, events: int, packets: int, refused: int) -> None:
-        """From now on it counts."""
+        """Record that the batch is complete: from now on it counts."""
         now = now_ms()
         self.keep(Counted, batch, [Counted(segments, events, packets, refused, now, now - began_ms)])
 
@@ -134,7 +139,7 @@ class Parts:
 
 
 def spans_before(parts: Parts, batch: int) -> Spans:
-    """Each batch wrote down those of all before it too."""
+    """Return the spans of all earlier batches: each batch records those of all before it too."""
     for earlier in range(batch - 1, -1, -1):
         if parts.there(Counted, earlier):
             return by_whose(parts.rows(Span, earlier))

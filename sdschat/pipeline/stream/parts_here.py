@@ -1,4 +1,4 @@
-"""The same parts in a folder of this machine: what is little is read and written without a job of Spark."""
+"""The same parts in a folder of this machine: small ones are read and written without a Spark job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME: Final = "part-0.zstd.parquet"
 
 
 class PartsHere(Parts):
-    """A part that has no rows is not there."""
+    """The tables of the stream on this machine's disk. A part without rows has no file."""
 
     def __init__(self, spark: SparkSession, lake: str, folder: Path) -> None:
         super().__init__(spark, lake)
@@ -43,7 +43,7 @@ class PartsHere(Parts):
         self.write(of, batch, table_of(of, rows).to_batches())
 
     def _take_away(self, since: int) -> None:
-        """What was done here or by Spark."""
+        """Remove the parts of this batch and of later ones, whether written here or by Spark."""
         tables = self._folder.glob("*/") if self._folder.is_dir() else ()
         for table in sorted(tables, key=lambda path: path.name != Counted.__name__.lower()):
             for part in table.glob("batch=*/"):
@@ -58,11 +58,11 @@ class PartsHere(Parts):
                         part.write(each)
 
     def hold(self, batch: int, new: Collection[Held], earlier: Sequence[int]) -> None:
-        """Copies that have been counted, and with them what earlier parts have of these."""
+        """Write the counted copies of this batch, together with those in these earlier parts."""
         self.write(Held, batch, table_of(Held, list(new)).to_batches(), self._dataset(Held, earlier).to_batches())
 
     def held(self, batches: Sequence[int], sought: Collection[Held]) -> set[Held]:
-        """Which of these copies earlier batches have counted. That is read piece by piece, however much it is."""
+        """Return those of these copies that earlier batches have counted. Reads piece by piece to limit the memory."""
         ids = pyarrow.array(sorted({copy.message_id for copy in sought}), pyarrow.string())
         found = self._dataset(Held, batches).to_table(filter=pyarrow.compute.field("message_id").isin(ids))
         rows = zip(*(column.to_pylist() for column in found.columns), strict=True)

@@ -1,5 +1,8 @@
-"""What earlier batches have, so that what comes again is told from what is new. How much is read for that does not grow
-with the rows that were streamed; but for ids of messages, which are in no order, and of which few files are read."""
+"""The rows of earlier batches, to find the new rows of a batch.
+
+The amount read for this does not grow with the number of streamed rows. The exception are message ids, which have no
+order, but few files of them are read.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Rows of one journal or tap that came, without a gap."""
+    """Rows of one journal or tap, with all numbers from first to last."""
 
     of: str  # the table
     run_id: str
@@ -30,7 +33,7 @@ Spans = dict[Whose, list[tuple[int, int]]]
 
 
 def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those that touch or overlap are one."""
+    """Merge spans that touch or overlap."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if found and first <= found[-1][1] + 1:
@@ -56,7 +59,7 @@ def together(known: Mapping[Whose, list[tuple[int, int]]], new: Mapping[Whose, l
 
 
 def numbers_in(spans: Mapping[Whose, list[tuple[int, int]]], of: type) -> int:
-    """How many rows of a table they are."""
+    """Return the number of rows of a table in these spans."""
     return sum(
         last - first + 1 for whose, its in spans.items() if whose[0] == of.__name__ for first, last in joined(its)
     )
@@ -65,7 +68,7 @@ def numbers_in(spans: Mapping[Whose, list[tuple[int, int]]], of: type) -> int:
 def unseen_at(
     keys: Iterable[tuple[Whose, int]], known: Mapping[Whose, list[tuple[int, int]]]
 ) -> tuple[list[int], Spans]:
-    """Which of these rows are in none of the known stretches, the first of each; and the stretches of all of them."""
+    """Return the indices of the rows in no known span, each key once; and the spans of all rows."""
     came: dict[Whose, set[int]] = defaultdict(set)
     before = {whose: joined(spans) for whose, spans in known.items()}
     new = []
@@ -79,13 +82,13 @@ def unseen_at(
 
 
 def _within(spans: Sequence[tuple[int, int]], seq: int) -> bool:
-    """Of stretches in their order, none of which touch."""
+    """True if `seq` is in one of these spans, which are sorted and do not touch."""
     at = bisect_right(spans, seq, key=lambda span: span[0]) - 1
     return at >= 0 and seq <= spans[at][1]
 
 
 def spans_of(keys: DataFrame) -> Iterator[Span]:
-    """Columns of, run_id, whose, boot, seq -> Span. Asks Spark: one row for each stretch without a gap comes here."""
+    """Columns of, run_id, whose, boot, seq -> Span. Asks Spark, and collects one row for each span without a gap."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -99,7 +102,7 @@ def spans_of(keys: DataFrame) -> Iterator[Span]:
 
 
 def unseen(rows: DataFrame, keys: Sequence[str], spans: Iterable[Span]) -> DataFrame:
-    """Rows that are in none of these spans, each once. `keys`: run_id, whose, the boot if there are any, seq."""
+    """Return the rows in none of these spans, each once. `keys`: run_id, whose, the boot if there is one, seq."""
     from pyspark.sql import functions as F
 
     once, there = rows.dropDuplicates(list(keys)), list(spans)
@@ -113,9 +116,12 @@ def unseen(rows: DataFrame, keys: Sequence[str], spans: Iterable[Span]) -> DataF
 
 
 def parts_before(count: int, there: Callable[[int], bool]) -> Iterator[int]:
-    """Which of the first so many batches have, together, what all of these have. The part of each has what came since
-    the last one whose number, from 1, is a multiple of a higher power of two: so there are no more than that number has
-    binary digits, however many batches there were. Batches without a part are stepped over."""
+    """Yield the batches whose parts together cover the first `count` batches: a Fenwick tree, so O(log count) of them.
+
+    Batches are numbered from 1 here. The part of a batch covers all batches since the last one whose number is a
+    multiple of a higher power of two. So there are no more parts than `count` has binary digits. Batches without a part
+    are skipped.
+    """
     at = count
     while at > 0:
         if there(at - 1):
@@ -126,7 +132,7 @@ def parts_before(count: int, there: Callable[[int], bool]) -> Iterator[int]:
 
 
 def parts_to_take_over(batch: int, there: Callable[[int], bool]) -> Iterator[int]:
-    """The earlier parts that the part of this batch has in it as well."""
+    """Yield the earlier parts that the part of this batch must include."""
     number = batch + 1
     since = number - (number & -number)
     for part in parts_before(batch, there):

@@ -1,4 +1,4 @@
-"""What the stream keeps. Every table is a sum over disjoint parts, so that a batch adds a part and changes none."""
+"""The tables of the stream. Every table is a sum over disjoint parts: a batch adds a part and changes no other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdschat.pipeline.transforms.fingerprint import fingerprints
 
 
 class Traffic(NamedTuple):
-    """Packets of a channel in one minute, by kind."""
+    """The packets of one kind in a channel in one minute."""
 
     run_id: str
     channel: str
@@ -31,7 +31,7 @@ class Traffic(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """Events of one kind in the journal of a node."""
+    """The events of one kind in a node's journal."""
 
     run_id: str
     channel: str
@@ -76,19 +76,19 @@ def activity(journal: DataFrame) -> DataFrame:
 
 
 def copies_of(spark: SparkSession, journal: DataFrame) -> DataFrame:
-    """Journal -> Copy, of deliveries alone."""
-    # Of what is nothing by a limit, Spark knows so before it does anything.
+    """Journal -> Copy, from deliveries alone."""
+    # With a limit of 0 Spark knows before it does anything that these tables are empty.
     logged, nodes = no_rows(spark, Message).limit(0), no_rows(spark, Node).limit(0)
     return table(copies(logged, events(journal), nodes), Copy)
 
 
 def prints(copies: DataFrame) -> DataFrame:
-    """Copy -> Fingerprint, of copies that no other batch has."""
+    """Copy -> Fingerprint, from copies that are in no other batch."""
     return fingerprints(copies)
 
 
 def merged(parts: DataFrame, of: type) -> DataFrame:
-    """The parts of all batches -> one row a key."""
+    """The parts of all batches -> one row for each key."""
     keys = KEYS[of]
     sums = [name for name in of.__annotations__ if name not in keys]
     found = parts.groupBy(*keys).agg(*(_merge(name).alias(name) for name in sums))

@@ -1,1 +1,1 @@
-"""The tables of the lake, by how far they are from what nodes wrote. `sdschat.pipeline.schemas` has them all."""
+"""The tables of the lake, in layers from raw to refined. `sdschat.pipeline.schemas` has them all."""

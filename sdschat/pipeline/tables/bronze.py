@@ -1,4 +1,4 @@
-"""Bronze: what was taken in, as it came."""
+"""Bronze: the ingested rows, unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sdschat.pipeline.tables.kinds import Blob, Ids
 
 
 class Journal(NamedTuple):
-    """One event in the journal of a node, as `sdschat.store.journal` has it. The key is (run_id, node, boot, seq)."""
+    """One event in a node's journal, as in `sdschat.store.journal`. The key is (run_id, node, boot, seq)."""
 
     run_id: str
     v: int
@@ -35,8 +35,10 @@ class Journal(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A message in the log of a node. The key is (run_id, node, channel, message_id); of several rows of a key the
-    one counts that is of the latest reading (`as_of`, then `read_ms`)."""
+    """A message in a node's log. The key is (run_id, node, channel, message_id).
+
+    Of several rows with one key, the row of the latest reading counts (by `as_of`, then `read_ms`).
+    """
 
     run_id: str
     node: str
@@ -52,21 +54,21 @@ class Message(NamedTuple):
     text: str | None
     sent_ms: int | None  # by the author's clock
     state: str | None  # of own messages: unacked, possibly_acked, acked
-    digest: str  # of everything that all nodes must agree on: Lamport time, sender, dependencies, content
+    digest: str  # of all that nodes must agree on: Lamport time, sender, dependencies, content
     bytes: int | None
     content_bytes: int | None
     filter_bytes: int | None
     history_bytes: int | None
     request_bytes: int | None
     raw: Blob | None  # the packet
-    damage: str | None  # what of it is not as it was written
-    gone: bool  # it was in an earlier reading, and is not in this one
-    as_of: int  # how far the journal of the database had come
+    damage: str | None  # description of an alteration of the row
+    gone: bool  # True: the message was in an earlier reading, and is not in this one
+    as_of: int  # position in the journal that the database had reached
     read_ms: int
 
 
 class Node(NamedTuple):
-    """What the database of a node says of a channel. The key is (run_id, node, channel, as_of, read_ms)."""
+    """The state of a channel in a node's database. The key is (run_id, node, channel, as_of, read_ms)."""
 
     run_id: str
     node: str
@@ -74,16 +76,16 @@ class Node(NamedTuple):
     as_of: int
     read_ms: int
     nick: str | None
-    horizon: int  # what is dated earlier is not owed; 0: unknown, everything is
-    claimed: int  # messages, by its own count
+    horizon: int  # join horizon: the node is not owed earlier messages; 0: unknown, so all messages are owed
+    claimed: int  # number of messages, by the channel's own record
     claimed_fingerprint: str
-    counted: int  # messages, by looking
+    counted: int  # number of messages, by counting
     counted_fingerprint: str
     source: str  # file
 
 
 class Declared(NamedTuple):
-    """A message that a node knows not to have, or not to show yet: `kind` is lost, before_join, missing or held."""
+    """A message that a node declares missing or not yet shown: `kind` is lost, before_join, missing or held."""
 
     run_id: str
     node: str
@@ -96,7 +98,7 @@ class Declared(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """A packet that a tap recorded. The key is (run_id, tap, seq)."""
+    """A packet recorded by a tap. The key is (run_id, tap, seq)."""
 
     run_id: str
     tap: str
@@ -105,9 +107,9 @@ class Packet(NamedTuple):
     topic: str
     channel: str
     # On the topic of messages: message, sync, ephemeral or refused. Elsewhere: presence, store_query, store_answer,
-    # comparison, page (of catching up), direct (messages to one participant), or other.
+    # comparison, page (of history), direct (a message to one participant), or other.
     kind: str
-    reason: str | None  # of the refusal
+    reason: str | None  # of a refused packet
     message_id: str | None
     sender: str | None
     lamport: int | None
@@ -122,25 +124,27 @@ class Packet(NamedTuple):
 
 
 class Quarantine(NamedTuple):
-    """Input that could not be taken, with the reason. The key is (run_id, source, node, place, reason). It counts until
-    the same file, or the database of the same node, was taken to its end: see `Whole`."""
+    """An unreadable input, with the reason. The key is (run_id, source, node, place, reason).
+
+    It counts until the same file, or the database of the same node, was read to its end: see `Whole`.
+    """
 
     run_id: str
     source: str
-    place: str  # line, row or segment in the source; empty: all of it
+    place: str  # line, row or segment in the source; empty: the whole source
     reason: str
-    sample: str  # the beginning of it, for a person
+    sample: str  # its beginning, for the user
     read_ms: int
-    node: str | None = None  # whose database it is, as far as that could be read
+    node: str | None = None  # the node of the database, if it could be read
     as_of: int | None = None
 
 
 class Whole(NamedTuple):
-    """A file that was taken to its end, by what was in it: brought again, it need not be read."""
+    """A file that was read to its end, identified by its content: an equal file need not be read again."""
 
     run_id: str
     digest: str
-    node: str  # whose database it is; empty for other files
+    node: str  # the node of the database; empty for other files
     as_of: int
     read_ms: int
     source: str | None = None  # file

@@ -9,7 +9,7 @@ from sdschat.pipeline.tables.kinds import Ids
 
 
 class Log(NamedTuple):
-    """The canonical log: every message once, by (Lamport, bytes of the id)."""
+    """A message of the canonical log, which has every message once, in the order of (Lamport, bytes of the id)."""
 
     run_id: str
     channel: str
@@ -19,9 +19,9 @@ class Log(NamedTuple):
     sender: str
     deps: Ids
     digest: str
-    running: str  # of this message and all before it: equal for equal beginnings of logs
+    running: str  # hash of this message and all before it: equal for equal beginnings of logs
     copies: int
-    first_ms: int  # when the first node had it, and the last
+    first_ms: int  # when the first node received it; `last_ms`: the last node
     last_ms: int
 
 
@@ -31,11 +31,11 @@ class AuditChannel(NamedTuple):
     nodes: int
     messages: int
     converged: bool  # no fault of any kind
-    missing: int  # lost, where they were owed
+    missing: int  # owed messages that are lost
     excused: int  # lagging, joined later, retention
     faults: int  # findings that break a promise
     checked_to: int  # Lamport time
-    running: str  # of the whole canonical log
+    running: str  # hash of the whole canonical log
 
 
 class AuditNode(NamedTuple):
@@ -51,14 +51,14 @@ class AuditNode(NamedTuple):
     faults: int
     first_ms: int
     last_ms: int
-    first_position: int | None  # where it first differs from the canonical log
+    first_position: int | None  # first difference from the canonical log
     first_lamport: int | None
     first_id: str | None
     agrees: bool
 
 
 class AuditMissing(NamedTuple):
-    """A message that a node does not have. `reason`: lost, lagging, joined_later or retention."""
+    """A message that a node lacks. `reason`: lost, lagging, joined_later or retention."""
 
     run_id: str
     channel: str
@@ -72,7 +72,7 @@ class AuditMissing(NamedTuple):
 
 
 class AuditFinding(NamedTuple):
-    """Anything else. `kind` is one of `FINDINGS`; `other` is another message or version it has to do with."""
+    """Any other finding. `kind` is one of `FINDINGS`; `other` is another message or version that it refers to."""
 
     run_id: str
     channel: str
@@ -86,7 +86,7 @@ class AuditFinding(NamedTuple):
 
 
 class AuditJournal(NamedTuple):
-    """How complete the journal of one run of a node is. A gap is a lost journal, not a lost message."""
+    """The completeness of the journal of one run of a node. A gap is a lost journal, not a lost message."""
 
     run_id: str
     node: str

@@ -1,4 +1,4 @@
-"""Types of columns."""
+"""Column types."""
 
 Ids = tuple[str, ...]
-Blob = bytes  # some tables have a column of the name `bytes`
+Blob = bytes  # an alias, because some tables have a column with the name `bytes`

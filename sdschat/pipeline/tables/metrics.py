@@ -8,8 +8,10 @@ from sdschat.pipeline.tables.kinds import Blob
 
 
 class MetricsClock(NamedTuple):
-    """How far the clock of `peer` is ahead of that of `node`, from the fastest messages each way. Where they went only
-    one way nothing can be said."""
+    """The offset of the clock of `peer` from that of `node`, from the fastest messages in both directions.
+
+    Nothing is known if messages went in one direction only.
+    """
 
     run_id: str
     channel: str
@@ -20,12 +22,14 @@ class MetricsClock(NamedTuple):
     fastest_out: int | None
     fastest_back: int | None
     offset_ms: float | None
-    uncertainty_ms: float | None  # half of the fastest way there and back
+    uncertainty_ms: float | None  # half of the fastest round trip
 
 
 class MetricsDelivery(NamedTuple):
-    """From the sending of a message to its delivery elsewhere. `raw` is the difference of two clocks; the others are
-    corrected by the offset of the clocks, where it is known."""
+    """Times from the sending of a message to its delivery elsewhere.
+
+    `raw` is the difference of two clocks; the others are corrected by the offset of the clocks, if it is known.
+    """
 
     run_id: str
     channel: str
@@ -42,11 +46,11 @@ class MetricsDelivery(NamedTuple):
     p95: float | None
     p99: float | None
     longest: float | None
-    sketch: Blob | None  # KLL over all, corrected where that is known: those of several rows can be merged
+    sketch: Blob | None  # KLL of all times, corrected where the offset is known; sketches of several rows can be merged
 
 
 class MetricsAck(NamedTuple):
-    """What became of a node's own messages: times from the first sending, on its own clock."""
+    """Acknowledgements of a node's own messages: times from the first sending, on its own clock."""
 
     run_id: str
     channel: str
@@ -67,10 +71,12 @@ class MetricsAck(NamedTuple):
 
 
 class MetricsRepair(NamedTuple):
-    """What a node wanted, asked for and answered; `useful` were delivered by way of repair, `synced` by anti-entropy
-    and catching up, `stored` by Stores, which were asked for `store_asked` messages, did not have `store_unknown` of
-    them, and said nothing of `store_silent`.
-    A message is healed when it was wanted and then delivered; buffered when it had to wait for another."""
+    """The messages that a node missed, requested and sent in response.
+
+    `useful` were delivered by repair, `synced` by anti-entropy and history sync, `stored` by Stores. Stores were asked
+    for `store_asked` messages, did not have `store_unknown` of them, and did not answer about `store_silent`. A message
+    is healed if it was missing and then delivered; buffered if it had to wait for another one.
+    """
 
     run_id: str
     channel: str
@@ -97,7 +103,7 @@ class MetricsRepair(NamedTuple):
 
 
 class MetricsTraffic(NamedTuple):
-    """Packets that a node sent, by why."""
+    """The packets that a node sent, by cause."""
 
     run_id: str
     channel: str
@@ -117,7 +123,7 @@ class MetricsRejected(NamedTuple):
 
 
 class MetricsParts(NamedTuple):
-    """What the bytes of packets are spent on. `source`: log, of each message one packet; or tap, of all recorded."""
+    """The bytes of packets by part. `source`: log, one packet for each message; or tap, all recorded packets."""
 
     run_id: str
     channel: str
@@ -132,8 +138,11 @@ class MetricsParts(NamedTuple):
 
 
 class MetricsFilter(NamedTuple):
-    """Filters of a node against the truth: ids that it received only later, asked of the filters it sent before; and
-    acknowledgements that others drew from its filters, against its own journal."""
+    """A comparison of a node's filters with the true logs.
+
+    Ids that the node received only later are tested against the filters that it sent before. Acknowledgements that
+    others drew from its filters are compared with its own journal.
+    """
 
     run_id: str
     channel: str
@@ -141,7 +150,7 @@ class MetricsFilter(NamedTuple):
     filters: int
     checks: int
     hits: int  # false positives
-    expected: float  # false positives that theory expects of filters so full
+    expected: float  # false positives expected in theory for filters with this fill
     claims: int
     wrong: int
     undecided: int  # within the uncertainty of the clocks

@@ -1,4 +1,4 @@
-"""Silver: each event once, one row for each copy of a message, and what may be expected of whom."""
+"""Silver: each event once, one row for each copy of a message, and the messages that each node is owed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sdschat.pipeline.tables.kinds import Ids
 
 
 class Event(NamedTuple):
-    """An event in the journal of a node. Those of a node are ordered by (began, boot, seq)."""
+    """An event in a node's journal. The order of a node's events is (began, boot, seq)."""
 
     run_id: str
     channel: str
     node: str
-    began: int  # when the first event of the boot was
+    began: int  # time of the boot's first event
     boot: str
     seq: int
     ts_ms: int
@@ -31,7 +31,7 @@ class Event(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A message that a node has. Where there is a database its log decides, else the journal's deliveries."""
+    """A message that a node has: from the log of its database, or without one from the deliveries in its journal."""
 
     run_id: str
     channel: str
@@ -49,7 +49,7 @@ class Copy(NamedTuple):
 
 
 class Presence(NamedTuple):
-    """A node in a channel: since when it owes messages, and until when it was seen."""
+    """A node in a channel: from when on it is owed messages, and until when it was seen."""
 
     run_id: str
     channel: str
@@ -57,13 +57,13 @@ class Presence(NamedTuple):
     nick: str | None
     origin: str  # log or journal
     horizon: int
-    retained_from: int  # its journal was cut: what is older may have been there; 0: nothing was cut
+    retained_from: int  # begin of a cut journal, which may have held older events; 0: the journal is not cut
     first_ms: int
     last_ms: int
 
 
 class Fingerprint(NamedTuple):
-    """The messages of a node in one stretch of Lamport time. Equal sets have equal rows."""
+    """The messages of a node in one stretch of Lamport time. Equal sets give equal rows."""
 
     run_id: str
     channel: str
@@ -71,5 +71,5 @@ class Fingerprint(NamedTuple):
     bucket: int  # lamport >> k
     k: int
     n: int
-    x1: int  # exclusive or of 64-bit hashes of all but the content
-    x2: int  # the same with the content
+    x1: int  # exclusive or of 64-bit hashes of everything except the content
+    x2: int  # the same, with the content

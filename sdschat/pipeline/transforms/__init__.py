@@ -1,2 +1,4 @@
-"""The stages on Spark: functions from tables to tables, without reading, writing or collecting. What each gives is a
-table of `sdschat.pipeline.schemas`, or says so."""
+"""The stages on Spark: functions from tables to tables, without reading, writing or collecting.
+
+Each one returns a table of `sdschat.pipeline.schemas`, or its docstring gives the columns.
+"""

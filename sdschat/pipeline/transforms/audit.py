@@ -23,9 +23,9 @@ from sdschat.pipeline.transforms.silver import Silver
 
 
 class Suspects(NamedTuple):
-    """Where not everybody has the same, as far as fingerprints could tell."""
+    """The rows in which nodes may differ, as far as fingerprints show."""
 
-    copies: DataFrame  # Copy, what all copies should have alike
+    copies: DataFrame  # Copy, the columns that all copies must have equal
     log: DataFrame  # Log
 
 
@@ -35,8 +35,10 @@ class Evidence(NamedTuple):
 
 
 def suspects(silver: Silver, log: DataFrame, keep: Keep, k: int = K) -> Suspects:
-    """Asks Spark between which times the differences lie, which spares it most of what it would read: silver and the
-    log are in the order of time."""
+    """Return the rows in which nodes may differ. Asks Spark for the first and last time of the differences.
+
+    Silver and the log are in the order of time, so Spark then skips most of what it would read.
+    """
     buckets = keep(divergent(silver.fingerprints, silver.presences))
     first, last = buckets.agg(F.min("bucket"), F.max("bucket")).collect()[0]
     alike = silver.copies.select(*HELD, *VERSION, "damage")
@@ -47,7 +49,7 @@ def suspects(silver: Silver, log: DataFrame, keep: Keep, k: int = K) -> Suspects
 
 
 def evidence(silver: Silver, log: DataFrame, rules: Rules, keep: Keep, k: int = K) -> Evidence:
-    """Everything that is wrong, looked for message by message only where something can be."""
+    """Return all faults. Only suspicious parts are compared message by message."""
     near = suspects(silver, log, keep, k)
     seen = signs(silver.copies, log, near.copies, near.log, rules)
     told = shown(silver.events)

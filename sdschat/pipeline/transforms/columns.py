@@ -1,4 +1,4 @@
-"""Names of columns that go together, and small expressions that several stages share."""
+"""Groups of column names, and small expressions shared by several stages."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ CHANNEL: Final = ("run_id", "channel")
 MEMBER: Final = (*CHANNEL, "node")
 MESSAGE: Final = (*CHANNEL, "message_id")
 HELD: Final = (*MEMBER, "message_id")
-VERSION: Final = ("lamport", "sender", "deps", "digest")  # what nodes must agree on about a message
+VERSION: Final = ("lamport", "sender", "deps", "digest")  # the part of a message on which nodes must agree
 READING: Final = ("as_of", "read_ms")
 DELIVERED: Final = "delivered"
 
 
 def table(rows: DataFrame, schema: type) -> DataFrame:
-    """In the columns of a table, in their order."""
+    """Return the rows with the columns of a table, in their order."""
     return rows.select(*schema.__annotations__)
 
 
 def latest(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Of the rows of each key the one of the latest reading."""
+    """Return for each key the row of the latest reading."""
     whole = F.struct("*")
     return rows.groupBy(*keys).agg(F.max_by(whole, F.struct(*READING)).alias("row")).select("row.*")
 
@@ -33,7 +33,7 @@ def bucket(lamport: Column, k: int) -> Column:
 
 
 def at() -> Column:
-    """Where an event stands among those of its node."""
+    """Return the position of an event among those of its node."""
     return F.struct("began", "boot", "seq")
 
 

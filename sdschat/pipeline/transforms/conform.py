@@ -1,4 +1,4 @@
-"""Bronze to silver; the same as `sdschat.pipeline.reference.conform`."""
+"""From bronze to silver; the same as `sdschat.pipeline.reference.conform`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def events(journal: DataFrame) -> DataFrame:
 
 
 def latest_nodes(nodes: DataFrame) -> DataFrame:
-    """Node -> Node, the latest reading of each."""
+    """Node -> Node, the latest reading of each node and channel."""
     return table(latest(nodes, MEMBER), Node)
 
 
@@ -42,9 +42,9 @@ def latest_declared(declared: DataFrame, nodes: DataFrame) -> DataFrame:
 
 
 def copies(messages: DataFrame, events: DataFrame, nodes: DataFrame) -> DataFrame:
-    """Message, Event, Node (latest) -> Copy. A log of which no reading came to its end is none: the journal tells."""
+    """Message, Event, Node (latest) -> Copy. A log never read to its end does not count: then the journal is used."""
     whole = messages.select(*_OF_LOG).join(F.broadcast(nodes.select(*MEMBER)), list(MEMBER), "left_semi")
-    # Packets and texts stay where they are, and what is of one message comes together: so it is written small.
+    # Packets and texts are not moved, and the rows of one message come together: so they take little space.
     narrow = whole.repartition(*MESSAGE)
     logged = latest(narrow, HELD).where(~F.col("gone")).withColumn("origin", F.lit("log"))
     told = events.where((F.col("event") == DELIVERED) & F.col("message_id").isNotNull())
@@ -68,8 +68,10 @@ def copies(messages: DataFrame, events: DataFrame, nodes: DataFrame) -> DataFram
 
 
 def in_order(copies: DataFrame) -> DataFrame:
-    """Copy -> Copy, each part in the order of the log. So it is small, what is of one message comes together, and
-    whoever looks for a time reads little else."""
+    """Copy -> Copy, each partition in the order of the log.
+
+    So it takes little space, the rows of one message are together, and a search for a time reads little else.
+    """
     return copies.sortWithinPartitions(*CHANNEL, "lamport", "message_id", "node")
 
 

@@ -1,4 +1,4 @@
-"""Silver to the canonical log; the same as `sdschat.pipeline.reference.consolidate`."""
+"""From silver to the canonical log; the same as `sdschat.pipeline.reference.consolidate`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdschat.pipeline.schemas import Log
 from sdschat.pipeline.transforms.columns import CHANNEL, MESSAGE, VERSION, bucket, table
 from sdschat.pipeline.transforms.kept import Keep
 
-K: Final = 17  # a bucket is 131 s of Lamport time: about a thousand messages where many talk
+K: Final = 17  # a bucket is 131 s of Lamport time: about a thousand messages in a busy channel
 
 
 def _as_it_is(rows: DataFrame) -> DataFrame:
@@ -37,8 +37,11 @@ def agreed(copies: DataFrame) -> DataFrame:
 
 
 def numbered(rows: DataFrame, k: int) -> DataFrame:
-    """Log without position and running hash -> Log. Buckets of a channel are counted and hashed at the same time, and
-    then put one after the other, so that a long channel is not one task."""
+    """Log without position and running hash -> Log.
+
+    The buckets of a channel are counted and hashed in parallel, and then put in sequence: so a long channel is not one
+    task.
+    """
     digest = F.sha2(F.concat_ws(":", F.col("lamport").cast("string"), "message_id"), 256)
     placed = (
         rows.withColumn("bucket", bucket(F.col("lamport"), k)).withColumn("hash", digest)
@@ -67,7 +70,7 @@ def numbered(rows: DataFrame, k: int) -> DataFrame:
 
 
 def _lane(name: str, start: int) -> Column:
-    """Sixteen hex digits as a signed number: conv gives it signed where the base is negative."""
+    """Return sixteen hex digits as a signed number: `conv` gives a signed one for a negative base."""
     return F.conv(F.substring(name, start, 16), 16, -10).cast("long")
 
 

@@ -1,4 +1,4 @@
-"""What it took; the same as `sdschat.pipeline.reference.costs`."""
+"""The costs; the same as `sdschat.pipeline.reference.costs`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SIZES = ("bytes", "content_bytes", "filter_bytes", "history_bytes", "request_by
 
 
 def first(events: DataFrame, which: Column) -> DataFrame:
-    """Event -> run_id, channel, node, message_id, at, ms: when something was first said of each message."""
+    """Event -> run_id, channel, node, message_id, at, ms: the first of these events for each message."""
     told = events.where(which & F.col("message_id").isNotNull())
     found = told.groupBy(*HELD).agg(F.min(F.struct(at().alias("at"), "ts_ms")).alias("first"))
     return found.select(*HELD, F.col("first.at").alias("at"), F.col("first.ts_ms").alias("ms"))
 
 
 def after(start: DataFrame, end: DataFrame, name: str) -> DataFrame:
-    """`first`, `first` -> run_id, channel, node, `<name>_n`, `<name>_times`: from the one to the other."""
+    """`first`, `first` -> run_id, channel, node, `<name>_n`, `<name>_times`: times between the two events."""
     later = end.select(*HELD, F.col("at").alias("end_at"), F.col("ms").alias("end_ms"))
     both = start.join(later, list(HELD)).where(F.col("end_at") > F.col("at"))
     return both.groupBy(*MEMBER).agg(

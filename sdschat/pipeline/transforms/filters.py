@@ -1,4 +1,4 @@
-"""What filters claimed, against the truth; the same as `sdschat.pipeline.reference.filters`."""
+"""A comparison of filters with the true logs; the same as `sdschat.pipeline.reference.filters`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ def filters(events: DataFrame, messages: DataFrame, copies: DataFrame, pairs: Da
 
 
 def trials(copies: DataFrame, messages: DataFrame) -> DataFrame:
-    """Copy, Message -> run_id, channel, node, filters, checks, hits, expected: each filter is asked for what its sender
-    received only after it had sent it."""
+    """Copy, Message -> run_id, channel, node, filters, checks, hits, expected.
+
+    Each filter is tested with ids that its sender received only after it had sent the filter.
+    """
     sound = ~F.col("gone") & F.col("damage").isNull() & F.col("raw").isNotNull()
     own = latest(messages.where(F.col("own")), HELD).where(sound).select(*HELD, "raw")
     by_time = Window.partitionBy(*MEMBER).orderBy("received_ms")
@@ -47,7 +49,7 @@ def trials(copies: DataFrame, messages: DataFrame) -> DataFrame:
 
 
 def _try(batches: Iterable[Any]) -> Iterator[Any]:
-    """On the workers."""
+    """Test the filters of some rows, on a worker of Spark."""
     import pyarrow
 
     for batch in batches:
@@ -60,7 +62,7 @@ def _try(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def claims(events: DataFrame, copies: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Event, Copy, MetricsClock -> run_id, channel, node, claims, wrong, undecided: by whose filter."""
+    """Event, Copy, MetricsClock -> run_id, channel, node, claims, wrong, undecided; node is the filter's sender."""
     told = events.where(F.col("event").isin("possibly_acked", "acked") & (F.col("cause") == "filter"))
     said = told.select(*CHANNEL, F.col("node").alias("sender"), F.col("peer").alias("node"), "message_id", "ts_ms")
     here = copies.select(*MEMBER).distinct()

@@ -1,4 +1,4 @@
-"""What else is not as it was promised; the same as `sdschat.pipeline.reference.findings`. Each gives AuditFinding."""
+"""All other findings; the same as `sdschat.pipeline.reference.findings`. Each function returns AuditFinding."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def finding(rows: DataFrame, kind: str, detail: Column | str, other: Column | No
 
 
 def altered(copies: DataFrame, log: DataFrame) -> DataFrame:
-    """Copy (those with damage), Log."""
+    """Copy, Log -> damaged copies."""
     rows = copies.where(F.col("damage").isNotNull()).select(*HELD, "damage")
     return finding(rows.join(log, list(MESSAGE)), "altered", F.col("damage"))
 
 
 def contents(copies: DataFrame, log: DataFrame) -> DataFrame:
-    """Copy (of divergent buckets), Log: ids with two contents."""
+    """Copy (of divergent buckets), Log -> ids with two contents."""
     words = {
         "lamport": F.format_string("Lamport time %d, elsewhere %d", "my_lamport", "lamport"),
         "sender": F.format_string("sender %s, elsewhere %s", "my_sender", "sender"),
@@ -39,7 +39,7 @@ def contents(copies: DataFrame, log: DataFrame) -> DataFrame:
 
 
 def orders(suspects: DataFrame, copies: DataFrame, log: DataFrame) -> DataFrame:
-    """Copy (of divergent buckets), Copy, Log: where a log first has another message than the canonical one."""
+    """Copy (of divergent buckets), Copy, Log -> the first message of each log in a wrong position."""
     canonical = log.select(*MESSAGE, "position", F.col("lamport").alias("at"))
     odd = suspects.join(canonical, list(MESSAGE)).where(F.col("lamport") != F.col("at"))
     logs = copies.join(F.broadcast(odd.select(*MEMBER).distinct()), list(MEMBER), "left_semi").select(*HELD, "lamport")
@@ -63,7 +63,7 @@ def orders(suspects: DataFrame, copies: DataFrame, log: DataFrame) -> DataFrame:
 
 
 def counts(nodes: DataFrame) -> DataFrame:
-    """Node (latest)."""
+    """Node (latest) -> logs whose recorded count or fingerprint is wrong."""
     same = (F.col("claimed") == F.col("counted")) & (F.col("claimed_fingerprint") == F.col("counted_fingerprint"))
     claimed = F.format_string("%d %s", "claimed", F.when(F.col("claimed") == 1, "message").otherwise("messages"))
     counted = F.format_string("%d %s there", "counted", F.when(F.col("counted") == 1, "is").otherwise("are"))
@@ -76,7 +76,7 @@ def counts(nodes: DataFrame) -> DataFrame:
 
 
 def gaps(declared: DataFrame, log: DataFrame) -> DataFrame:
-    """Declared, Log."""
+    """Declared, Log -> messages that a node declares lost."""
     known = log.select(*MESSAGE, "position", "lamport")
     rows = declared.where(F.col("kind") == "lost").join(known, list(MESSAGE), "left")
     there = F.when(F.col("position").isNull(), "given up; nobody here has it").otherwise("given up; others have it")
@@ -84,7 +84,7 @@ def gaps(declared: DataFrame, log: DataFrame) -> DataFrame:
 
 
 def causes(events: DataFrame, log: DataFrame, presences: DataFrame) -> DataFrame:
-    """Event, Log, Presence: shown before what it depends on, without a word about it."""
+    """Event, Log, Presence -> messages shown before one of their dependencies, without a declared gap."""
     delivered = events.where((F.col("event") == DELIVERED) & F.col("message_id").isNotNull())
     first = delivered.groupBy(*HELD).agg(F.min(at()).alias("at"))
     lost = events.where(F.col("event") == "lost")
@@ -106,27 +106,27 @@ def causes(events: DataFrame, log: DataFrame, presences: DataFrame) -> DataFrame
 
 
 def with_dependencies(log: DataFrame) -> DataFrame:
-    """Log -> a row for each dependency that is in the log as well, with dependency and dependency_lamport."""
+    """Log -> one row for each dependency that is in the log too, with dependency and dependency_lamport."""
     named = log.select(*MESSAGE, "position", "lamport", "sender", F.explode("deps").alias("dependency"))
     known = log.select(*CHANNEL, F.col("message_id").alias("dependency"), F.col("lamport").alias("dependency_lamport"))
     return named.join(known, [*CHANNEL, "dependency"])
 
 
 def outside(log: DataFrame) -> DataFrame:
-    """Log."""
+    """Log -> messages with a Lamport time out of bounds."""
     rows = log.withColumn("node", F.col("sender")).where(is_outside())
     return finding(rows, "clock", "its Lamport time is out of bounds")
 
 
 def late(log: DataFrame) -> DataFrame:
-    """Log."""
+    """Log -> messages whose Lamport time is not after that of a dependency."""
     rows = with_dependencies(log).withColumn("node", F.col("sender"))
     undated = rows.where(F.col("dependency_lamport") >= F.col("lamport"))
     return finding(undated, "clock", "not dated after what it depends on", F.col("dependency"))
 
 
 def twice(log: DataFrame) -> DataFrame:
-    """Log."""
+    """Log -> messages of a sender that share their Lamport time with another of its messages."""
     time = Window.partitionBy(*CHANNEL, "sender", "lamport")
     rows = log.withColumn("node", F.col("sender")).withColumn("first", F.min("message_id").over(time))
     others = rows.where(F.col("first") != F.col("message_id"))
@@ -134,12 +134,12 @@ def twice(log: DataFrame) -> DataFrame:
 
 
 def early(copies: DataFrame, log: DataFrame, rules: Rules) -> DataFrame:
-    """Copy, Log."""
+    """Copy, Log -> copies received before their Lamport time."""
     places = log.select(*MESSAGE, "position", "lamport")
     rows = copies.where(is_early(rules)).select(*HELD).join(places, list(MESSAGE))
     return finding(rows, "clock", "taken before its time")
 
 
 def extra_findings(extra: DataFrame) -> DataFrame:
-    """`missing.extras`."""
+    """`missing.extras` -> the findings for these messages."""
     return finding(extra, "extra", FAULTS["extra"])

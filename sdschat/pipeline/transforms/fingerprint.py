@@ -1,4 +1,4 @@
-"""Which stretches of the logs differ at all. Only these are looked at message by message."""
+"""Fingerprints, to find the stretches of the logs that differ. Only these are compared message by message."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sdschat.pipeline.transforms.consolidate import K
 
 
 def fingerprints(copies: DataFrame, k: int = K) -> DataFrame:
-    """Copy -> Fingerprint. Those of two disjoint sets of copies add up: n by sum, x1 and x2 by exclusive or.
+    """Copy -> Fingerprint. Fingerprints of disjoint sets of copies can be added: n by sum, x1 and x2 by exclusive or.
 
-    x1 is over all but the content, x2 over the content too: of a node with only a journal there is none to compare.
-    Ids are long, and hashing them is most of the work: it is done once.
+    x1 covers everything except the content, x2 the content too: a node with only a journal has no content to compare.
+    Ids are long, and hashing them is most of the work, so it is done once.
     """
     whole = F.xxhash64("lamport", "message_id", "sender", "deps", F.coalesce("damage", F.lit("")))
     hashed = copies.select(*MEMBER, bucket(F.col("lamport"), k).alias("bucket"), whole.alias("whole"), "digest")
@@ -25,7 +25,7 @@ def fingerprints(copies: DataFrame, k: int = K) -> DataFrame:
 
 
 def divergent(prints: DataFrame, presences: DataFrame) -> DataFrame:
-    """Fingerprint, Presence -> run_id, channel, bucket: where not everybody has the same."""
+    """Fingerprint, Presence -> run_id, channel, bucket: the buckets in which nodes differ."""
     there = presences.groupBy(*CHANNEL).agg(F.count("*").alias("members"))
     told = prints.join(presences.select(*MEMBER, "origin"), list(MEMBER), "left")
     of_logs = F.when(F.col("origin") == "log", F.col("x2"))
@@ -41,7 +41,6 @@ def divergent(prints: DataFrame, presences: DataFrame) -> DataFrame:
 
 
 def in_buckets(rows: DataFrame, buckets: DataFrame, k: int = K) -> DataFrame:
-    """Those rows whose `lamport` is in one of the buckets. These are few, so they go to the rows and not the rows to
-    them."""
+    """Return the rows whose `lamport` is in one of the buckets. Buckets are few, so they are sent to the rows."""
     placed = rows.withColumn("bucket", bucket(F.col("lamport"), k))
     return placed.join(F.broadcast(buckets), [*CHANNEL, "bucket"], "left_semi").drop("bucket")

@@ -1,4 +1,4 @@
-"""Rows of which several questions are asked are computed once."""
+"""Temporary storage of rows that several queries need, so that they are computed once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Keep = Callable[[DataFrame], DataFrame]
 
 @contextmanager
 def keeping() -> Iterator[Keep]:
-    """Rows given to this stay in memory, or on disk where that is too small, to the end of the block."""
+    """Keep rows in memory until the end of the block, or on disk if memory is too small."""
     with ExitStack() as stack:
 
         def keep(rows: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""How long messages took; the same as `sdschat.pipeline.reference.latency`."""
+"""Delivery times; the same as `sdschat.pipeline.reference.latency`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from sdschat.pipeline.schemas import MetricsClock, MetricsDelivery
 from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MESSAGE, at, table
 
 SHARES = (0.5, 0.95, 0.99)
-SKETCHED: Final = 8_192  # so many times are in a sketch as they are; of more it tells a share to RANK_ERROR of them
+SKETCHED: Final = 8_192  # a sketch holds this many exact values; with more, its shares are exact to RANK_ERROR
 RANK_ERROR: Final = 0.0004
 
 
 def percentiles(value: Column) -> Column:
-    """All at once: asking for each alone would sort the values again."""
+    """Return all percentiles at once: one query for each would sort the values each time."""
     return F.percentile(value, F.array(*map(F.lit, SHARES)))
 
 
 def spread(rows: DataFrame, name: str, prefix: str) -> DataFrame:
-    """The column of percentiles `name` as three columns."""
+    """Split the column of percentiles `name` into three columns."""
     return rows.withColumns({f"{prefix}p{round(share * 100)}": F.col(name)[at] for at, share in enumerate(SHARES)})
 
 
 def passages(events: DataFrame) -> DataFrame:
-    """Event -> run_id, channel, message_id, sender, node, via, sent_ms, delivered_ms, raw: of every delivery whose
-    sender's journal says when it was sent."""
+    """Event -> run_id, channel, message_id, sender, node, via, sent_ms, delivered_ms, raw.
+
+    One row for each delivery for which the sender's journal has the time of sending.
+    """
     named = events.where(F.col("message_id").isNotNull())
     sent = named.where((F.col("event") == "sent") & (F.col("cause") == "message")).groupBy(*HELD).agg(
         F.min_by("ts_ms", at()).alias("sent_ms")

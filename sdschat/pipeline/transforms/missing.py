@@ -1,4 +1,4 @@
-"""Who does not have what; the same as `sdschat.pipeline.reference.missing`."""
+"""Missing messages; the same as `sdschat.pipeline.reference.missing`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER
 
 
 def shown(events: DataFrame) -> DataFrame:
-    """Event -> run_id, channel, node, message_id: what was delivered there."""
+    """Event -> run_id, channel, node, message_id: the messages delivered at each node."""
     told = events.where((F.col("event") == DELIVERED) & F.col("message_id").isNotNull())
     return told.select(*HELD).distinct()
 
 
 def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFrame, rules: Rules) -> DataFrame:
-    """Log, Copy (both of divergent buckets), Presence, `shown` -> the columns of Log, and node: messages that only one
-    node has, and of which their sender, who is here as well and was seen for long enough, knows nothing."""
+    """Log, Copy (both of divergent buckets), Presence, `shown` -> the columns of Log, and node.
+
+    These are the messages that only one node has and their own sender does not know, if the sender is in the audit and
+    was seen for long enough.
+    """
     alone = log.where(F.col("copies") == 1).join(copies.select(*HELD), list(MESSAGE))
     senders = presences.select(
         *CHANNEL, F.col("node").alias("sender"), F.greatest("horizon", "retained_from").alias("owes_from"),
@@ -33,8 +36,10 @@ def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFr
 
 
 def last_held(copies: DataFrame, prints: DataFrame, members: DataFrame, k: int) -> DataFrame:
-    """Copy, Fingerprint -> run_id, channel, node, newest: the key of the last message of the logs of these. The
-    fingerprints say in which bucket it is, so that only that much is read and compared by its text."""
+    """Copy, Fingerprint -> run_id, channel, node, newest: the key of the last message in the logs of these members.
+
+    The fingerprints give the bucket of that message, so that only this bucket is read and sorted by id.
+    """
     of_these = prints.join(F.broadcast(members), list(MEMBER), "left_semi")
     last = of_these.groupBy(*MEMBER).agg(F.max("bucket").alias("last"))
     (earliest,) = last.agg(F.min("last")).collect()[0]
@@ -45,8 +50,10 @@ def last_held(copies: DataFrame, prints: DataFrame, members: DataFrame, k: int) 
 
 
 def lacking(log: DataFrame, copies: DataFrame, presences: DataFrame, extra: DataFrame | None) -> DataFrame:
-    """Log, Copy (both of divergent buckets), Presence, `extras` if there may be any -> the columns of Log, and of the
-    node that does not have it."""
+    """Log, Copy (both of divergent buckets), Presence, `extras` if there may be any -> the columns of Log and the node.
+
+    One row for each message that a node lacks.
+    """
     owed = log if extra is None else log.join(extra.select(*MESSAGE), list(MESSAGE), "left_anti")
     members = presences.select(
         *MEMBER, "origin", "horizon", "retained_from", F.col("last_ms").alias("seen_until")
@@ -56,18 +63,21 @@ def lacking(log: DataFrame, copies: DataFrame, presences: DataFrame, extra: Data
 
 
 def _ended_before(rules: Rules) -> Column:
-    """What is here of its sender ends before it was written: by its own clock, behind which no Lamport time is, and for
-    those who got it."""
+    """Return the condition that our copy of the node's log ends before the message was written.
+
+    That is judged by the sender's clock, because a Lamport time is never behind it, and by when others received the
+    message.
+    """
     return (F.col("seen_until") < F.col("lamport")) & ended(rules)
 
 
 def ended(rules: Rules) -> Column:
-    """Of `lacking`: the node was not seen for long enough after the message."""
+    """Return the condition for `lacking` that the node was not seen for long enough after the message."""
     return F.col("seen_until") < F.col("first_ms") + rules.settle
 
 
 def missing(lack: DataFrame, newest: DataFrame | None, declared: DataFrame, told: DataFrame, rules: Rules) -> DataFrame:
-    """`lacking`, `last_held` of those that ended early if any did, Declared, `shown` -> AuditMissing."""
+    """`lacking`, `last_held` of members that ended early (if any did), Declared, `shown` -> AuditMissing."""
     says = declared.groupBy(*HELD).agg(F.collect_set("kind").alias("says"))
     ends = lack.withColumn("behind", F.lit(False))
     if newest is not None:

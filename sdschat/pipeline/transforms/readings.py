@@ -1,4 +1,4 @@
-"""What of the rows that come is new, given what is there."""
+"""The new rows of an ingest, compared with the known rows."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ _SAID: Final = (*MEMBER, "as_of", "horizon", "claimed", "claimed_fingerprint", "
 
 
 def unknown(rows: DataFrame, known: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Rows of which the key is not there yet, each once."""
+    """Return the rows whose key is not known yet, each once."""
     return rows.dropDuplicates(list(keys)).join(known.select(*keys), list(keys), "left_anti")
 
 
 def newer_readings(nodes: DataFrame, known: DataFrame) -> DataFrame:
-    """Of each node and channel the latest reading, unless a later one is known: somebody may bring an old copy."""
+    """Return the latest reading of each node and channel, unless a later one is known: a source may be an old copy."""
     there = known.groupBy(*MEMBER).agg(F.max("as_of").alias("known_as_of"))
     joined = latest(nodes, MEMBER).join(there, list(MEMBER), "left")
     return joined.where(F.col("known_as_of").isNull() | (F.col("as_of") >= F.col("known_as_of"))).drop("known_as_of")
 
 
 def new_readings(fresh: DataFrame, known: DataFrame) -> DataFrame:
-    """Readings that say something new: what the same database said before is not told again."""
+    """Return the readings that differ from all earlier readings of the same database."""
     return fresh.join(known.select(*_SAID).distinct(), list(_SAID), "left_anti")
 
 
 def changes(messages: DataFrame, known: DataFrame, fresh: DataFrame) -> DataFrame:
-    """Messages that are new, or not as they were; and, marked as gone, those that a reading does not have any more.
-    Rows as long as packets are not moved about for that, but for those that are gone."""
+    """Return new and changed messages, and, marked as gone, messages that a reading no longer has.
+
+    Long rows, such as packets, are not moved between tasks for this, except for messages that are gone.
+    """
     names = list(Message.__annotations__)
     what = [name for name in names if name not in (*HELD, *READING, "gone")]
     readings = fresh.select(*MEMBER, *READING)

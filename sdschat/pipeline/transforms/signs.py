@@ -1,5 +1,7 @@
-"""What could be wrong at all: one look at every row, by numbers alone. Most of what is looked for message by message is
-in no log, and looking for it costs more than knowing that."""
+"""Suspicions: one fast look at every row, by numbers alone.
+
+Most kinds of faults occur in no log, and a search for them message by message costs more than this look.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,19 @@ from sdschat.pipeline.transforms.columns import CHANNEL, HELD, MESSAGE, VERSION
 
 
 class Signs(NamedTuple):
-    """False: there is none. True: there may be some."""
+    """The possible kinds of faults. False: there is none. True: there may be some."""
 
-    damaged: bool  # a copy that is not as it was written
-    early: bool  # a copy that came before its time
+    damaged: bool  # an altered copy
+    early: bool  # a copy received before its Lamport time
     outside: bool  # a Lamport time out of bounds
-    twice: bool  # a time that a sender gave to two messages
+    twice: bool  # a Lamport time that a sender gave to two messages
     dependencies: bool
-    alone: bool  # a message that one node alone has
-    unlike: bool  # a copy that is not as the canonical log has it
+    alone: bool  # a message that only one node has
+    unlike: bool  # a copy that differs from the canonical log
 
 
 def signs(copies: DataFrame, log: DataFrame, near_copies: DataFrame, near_log: DataFrame, rules: Rules) -> Signs:
-    """Copy, Log; the same of divergent buckets."""
+    """Copy, Log, and the same two of divergent buckets -> the possible kinds of faults."""
     times = log.groupBy(*CHANNEL, "sender", "lamport").agg(F.count("*").alias("n"), F.max(F.size("deps")).alias("deps"))
     looks = [
         copies.agg(_any(F.col("damage").isNotNull()).alias("damaged"), _any(is_early(rules)).alias("early")),
@@ -53,13 +55,13 @@ def is_outside() -> Column:
 
 
 def beside(copies: DataFrame, log: DataFrame) -> DataFrame:
-    """Copy, Log -> the columns of Log, node, and what the copy says instead: my_lamport and so on."""
+    """Copy, Log -> the columns of Log, node, and the values of the copy: my_lamport and so on."""
     ours = copies.select(*HELD, *(F.col(name).alias(f"my_{name}") for name in VERSION))
     return ours.join(log, list(MESSAGE))
 
 
 def unlike() -> dict[str, Column]:
-    """Of `beside`: in what a copy is not as the canonical log has it. That one has no content is no difference."""
+    """Return for `beside` the conditions for a difference from the canonical log. A missing content does not count."""
     found = {name: F.col(f"my_{name}") != F.col(name) for name in VERSION}
     return found | {"digest": (F.col("my_digest") != "") & (F.col("digest") != "") & found["digest"]}
 

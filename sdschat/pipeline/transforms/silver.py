@@ -1,4 +1,4 @@
-"""Everything that audit and figures start from."""
+"""The tables from which audit and figures are computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 
 class Silver(NamedTuple):
-    """Event, Copy, Presence, Fingerprint; Node and Declared of the latest readings."""
+    """The silver tables Event, Copy, Presence and Fingerprint; and Node and Declared of the latest readings."""
 
     events: DataFrame
     copies: DataFrame
