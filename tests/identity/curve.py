@@ -1,4 +1,4 @@
-"""The curve of Ed25519 in plain integers, slow and short: so that the vectors need not be believed."""
+"""The curve of Ed25519 in plain integers, slow and short: it checks the test vectors independently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ IDENTITY: Point = (0, 1)
 
 
 def decode(encoding: bytes) -> Point | None:
-    """The point of an encoding, read leniently: y is taken modulo p. None where no x fits."""
+    """Return the point of an encoding, read leniently: y is taken modulo p. None if no x fits."""
     value = int.from_bytes(encoding, "little")
     y, sign = value % 2**255 % P, value >> 255
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P

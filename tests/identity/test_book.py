@@ -1,6 +1,6 @@
-"""Who is who: the first holder of a nick, newcomers, look-alikes."""
+"""The book of keys and nicks: the first holder of a nick, new keys, look-alikes."""
 
-# ruff: noqa: RUF001, RUF003 - letters that look like others are what this is about
+# ruff: noqa: RUF001, RUF003 - this file is about letters that look like others
 
 from __future__ import annotations
 

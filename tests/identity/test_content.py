@@ -1,4 +1,4 @@
-"""Sealing and opening: what is ours comes back whole, and nothing else passes for it."""
+"""Signing and verification: our own content comes back whole, and no other content passes for it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_was_sealed_comes_back() -> None:
         Verdict.NEW, "wavés", ContentKind.ACTION, "alice", ALICE.public_key, 7, "x", ""
     )
     assert content.startswith(b"SDC1")
-    assert "wavés".encode() in content  # legible for a peer that shows raw content
+    assert "wavés".encode() in content  # readable in a program that shows raw content
 
 
 def test_the_five_verdicts() -> None:
@@ -182,7 +182,7 @@ def test_what_cannot_be_said_is_refused_in_words_before_signing() -> None:
 
 
 def test_opening_is_fast_enough_for_the_stated_rate() -> None:
-    """1,500 messages a second leave 667 µs each for everything; opening may take a third of that on a busy machine."""
+    """Opening takes at most 222 µs: 1,500 messages a second leave 667 µs for each, and a busy machine a third of it."""
     contents = [sealed(f"message {number} of a usual length, as people write them") for number in range(200)]
     jobs = [(content, message_id(content)) for content in contents]
     best = min(_seconds(jobs) for _ in range(5))

@@ -1,4 +1,4 @@
-"""What is left of hostile text, and that harmless text is left alone."""
+"""Hostile text is made safe, and harmless text is not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The key file: made once, closed to others, never replaced, and damage is noticed."""
+"""The key file: made once, closed to others, never replaced, and damage is detected."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The check of a signature against vectors in the manner of Wycheproof: what must pass, and every way to be wrong.
+"""The check of a signature against vectors like those of Wycheproof: the valid cases, and every kind of invalid case.
 
-The valid ones are from RFC 8032, section 7.1. The invalid ones are made here from first principles, with the group
-order, the points of small order and the non-canonical encodings of the curve, so that nothing has to be believed.
+The valid ones are from RFC 8032, section 7.1. The invalid ones are computed here from the group order, the points of
+small order and the non-canonical encodings of the curve, so that no outside source has to be trusted.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_every_flipped_bit_of_key_and_message_is_noticed() -> None:
 
 @pytest.mark.parametrize("factor", range(1, 16))
 def test_s_not_below_the_group_order_is_refused(factor: int) -> None:
-    """S + k·L satisfies the same equation: without the check one message has many signatures."""
+    """S + k·L satisfies the same equation: without the check one message would have many signatures."""
     malleated = S + factor * L
     if malleated < 2**256:
         assert not verify(PUBLIC, MESSAGE, with_s(malleated))
@@ -128,7 +128,7 @@ def challenge(r: bytes, public: bytes, message: bytes) -> int:
 
 @pytest.mark.parametrize("name", SMALL_ORDER)
 def test_keys_of_small_order_sign_nothing(name: str) -> None:
-    """With such a key, S = 0 and R of small order fit one message in eight, or all: it would prove nothing."""
+    """With such a key, S = 0 and R of small order fit one message in eight, or every message: they prove nothing."""
     key = SMALL_ORDER[name]
     for other in SMALL_ORDER.values():
         for text in range(16):
@@ -137,7 +137,7 @@ def test_keys_of_small_order_sign_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL_ORDER)
 def test_r_of_small_order_is_refused(name: str) -> None:
-    """R of small order with S = k·a is accepted by checks that multiply by the cofactor."""
+    """R of small order with S = k·a is accepted by checks that multiply by the cofactor; ours refuses it."""
     scalar = bytearray(hashlib.sha512(bytes(range(32))).digest()[:32])
     scalar[0] &= 248
     scalar[31] = scalar[31] & 127 | 64

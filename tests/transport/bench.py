@@ -1,4 +1,4 @@
-"""How fast are signatures and brokers here? `python -m tests.transport.bench [URL]`, by default all brokers."""
+"""The speed of signatures and brokers here: `python -m tests.transport.bench [URL]`, by default all brokers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sdschat.transport.client import MqttTransport
 from tests.transport.worlds import Mosquitto, Recorder, connected, embedded, quick
 
 COUNT = 10_000
-PAYLOAD = 600  # bytes, about a signed message with a compact filter
+PAYLOAD = 600  # bytes, about the size of a signed message with a compact filter
 
 
 def signatures() -> None:
@@ -36,7 +36,7 @@ def signatures() -> None:
 
 
 class Counter(Recorder):
-    """Counts what comes instead of keeping it."""
+    """A handler that counts events and does not keep them."""
 
     def __init__(self, kind: type[Published] | type[Received]) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Counter(Recorder):
 
 
 async def broker(name: str, url: str) -> None:
-    """One client sends, another receives, both in this process and with QoS 1."""
+    """Measure a broker: one client sends, another receives, both in this process and with QoS 1."""
     published, received = Counter(Published), Counter(Received)
     async with connected(quick(url), "bench/topic") as (bob, facts), connected(quick(url)) as (alice, _):
         assert isinstance(alice, MqttTransport)

@@ -1,4 +1,4 @@
-"""The embedded broker: where it listens, what it takes, who hosts it, and that it dies with its host."""
+"""The embedded broker: its addresses, its limits, its users, and its end when its host ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOCAL = "mqtt://127.0.0.1"
 
 
 def own_address() -> str | None:
-    """An address of this machine other than loopback, found without sending anything."""
+    """Return an address of this machine other than loopback, found without sending anything."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -56,9 +56,9 @@ def test_it_listens_on_loopback_only_and_leaves_nothing_behind(
 
     run(scenario)
     for thread in set(threading.enumerate()) - before:
-        thread.join(5)  # the one that waited for the process ends a moment after it
+        thread.join(5)  # the thread that waited for the process ends a moment after the process
         assert not thread.is_alive()
-    assert list(tmp_path.iterdir()) == []  # its settings, with the passwords
+    assert list(tmp_path.iterdir()) == []  # the settings file, which holds passwords, is gone
     assert capfd.readouterr() == ("", "")
 
 
@@ -86,7 +86,8 @@ def test_users_and_passwords_are_required_where_given() -> None:
                 alice.publish("t", b"x", tag=1)
                 await facts.until(Published)
             wrong = quick(url.replace("//", "//alice@"), password=Secret("b"))
-            # rumqttd says nothing, it hangs up. Without a user that may have other reasons, so the text names both.
+            # rumqttd closes the connection without an answer. Without a user that may have other causes: the text
+            # names both.
             for bad, why in ((quick(url), Why.PROTOCOL), (wrong, Why.NOT_AUTHORISED)):
                 async with client(bad) as (_, facts):
                     refused = await facts.until(Disconnected)
@@ -111,7 +112,7 @@ def test_a_taken_port_is_told() -> None:
 
 
 def test_of_many_that_start_at_once_exactly_one_serves() -> None:
-    """rumqttd does not tell when it could not bind its port; that both think they serve is what must not be."""
+    """rumqttd does not report that it could not bind its port: two brokers must never both believe that they serve."""
     needs_module("iotcore")
 
     async def scenario() -> None:
@@ -197,7 +198,7 @@ def test_passwords_are_not_among_the_arguments_of_the_process() -> None:
 
 
 def test_the_settings_file_is_closed_to_others_whatever_the_umask(tmp_path: Path) -> None:
-    """What the script writes for rumqttd, seen from a stand-in for iotcore that looks at it."""
+    """The settings file for rumqttd, as seen by a stand-in for iotcore that looks at its mode."""
     stand_in = tmp_path / "iotcore"
     stand_in.mkdir()
     (stand_in / "__init__.py").write_text("")

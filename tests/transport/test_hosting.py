@@ -1,4 +1,4 @@
-"""Who hosts the embedded broker, and who takes over."""
+"""Hosting of the embedded broker, and the takeover by another process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ asyncio.run(main())
 
 
 def host_process(port: int) -> subprocess.Popen[str]:
-    """Another program of ours that hosts the broker."""
+    """Start another process of our program that hosts the broker."""
     root = Path(__file__).resolve().parents[2]
     environ = {**os.environ, "PYTHONPATH": str(root)}
     process = subprocess.Popen([sys.executable, "-c", HOST, str(port)], stdout=subprocess.PIPE, text=True, env=environ)
@@ -45,7 +45,7 @@ def host_process(port: int) -> subprocess.Popen[str]:
 
 
 def test_the_next_process_finds_the_broker_and_takes_over_when_its_host_is_killed() -> None:
-    """kill -9 of the host: the others are together again within three seconds, and what waited is not lost."""
+    """After kill -9 of the host the others are connected again within three seconds, and no waiting packet is lost."""
     needs_module("iotcore")
 
     async def scenario() -> None:

@@ -1,4 +1,4 @@
-"""The in-memory network, and faults over it: no real time, and the same run every time."""
+"""The in-memory network, and faults in it: no real time, and every run gives the same result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.transport.worlds import Mosquitto, Recorder, quick, run
 
 
 class Clock:
-    """Time that moves when it is told to."""
+    """A clock that moves only when a test tells it to."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -46,7 +46,7 @@ class Clock:
         return None
 
     def run(self, network: MemoryNetwork, until: float = 1e9) -> None:
-        """Everything that is due until then, with what the network does in between."""
+        """Run everything due until then, with the steps of the network in between."""
         network.run()
         while self._due and self._due[0][0] <= until:
             self.now, _, callback = heapq.heappop(self._due)
@@ -163,7 +163,7 @@ def test_a_handler_may_answer_from_within_and_a_storm_is_noticed() -> None:
 
 
 def faulty(seed: int, faults: Faults) -> tuple[list[bytes], list[bytes], FaultyTransport]:
-    """A thousand packets out and a thousand in through the faults; gives what came through."""
+    """Send a thousand packets out and a thousand in through the faults; return those that came through."""
     network, clock = MemoryNetwork(), Clock()
     bob, bob_facts = joined(network, "out")
     alice = FaultyTransport(network.transport(), clock, faults, seed)

@@ -36,7 +36,7 @@ BROKERS = ["mosquitto", "embedded", "embedded MQTT 5", "embedded websocket"]
 
 @contextlib.asynccontextmanager
 async def broker(kind: str, tmp_path: Path) -> AsyncIterator[str]:
-    """The URL of a running broker of this kind."""
+    """Run a broker of this kind, and return its URL."""
     if kind == "mosquitto":
         async with Mosquitto(tmp_path) as mosquitto:
             yield mosquitto.url
@@ -189,7 +189,7 @@ def test_without_leave_to_probe_the_connection_is_kept_and_it_is_said(tmp_path: 
 
 
 def test_a_broker_that_hangs_up_at_a_packet_gets_it_no_more(tmp_path: Path) -> None:
-    """rumqttd tells no limit; a packet over it ends the connection, and would for ever."""
+    """rumqttd does not report its limit; a packet above it ends the connection, and would do so again and again."""
 
     async def scenario() -> None:
         config = BrokerConfig(port=free_port(), max_packet=20_480)

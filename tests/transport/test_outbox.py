@@ -1,4 +1,4 @@
-"""Back-off, probe and outbox: what the connection decides without a network."""
+"""Back-off, probe and outbox: the decisions of a connection, without a network."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_probe_that_never_worked_proves_nothing() -> None:
 
 
 class Wire:
-    """Where an outbox sends to."""
+    """A recorder of the packets that an outbox sends."""
 
     def __init__(self) -> None:
         self.sent: list[Packet] = []

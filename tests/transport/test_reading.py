@@ -1,4 +1,4 @@
-"""How much of a flood is read before the loop may do something else."""
+"""The limit on reading: during a flood of packets the loop can still do other work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sdschat.transport.mqtt import PahoLink
 
 
 class Flood:
-    """A connection on which there is always more; stands for paho and for its socket."""
+    """A connection that always has more to read; a stand-in for paho and its socket."""
 
     dry = False
 
@@ -27,7 +27,7 @@ class Flood:
 
 
 def test_in_a_turn_of_the_loop_a_flood_gets_no_more_than_its_share() -> None:
-    """Though the socket has something in every turn, and what was left over is read on by itself."""
+    """The limit holds although the socket can be read in every turn, and the rest of an input is read by itself."""
 
     async def story() -> None:
         flood = Flood()

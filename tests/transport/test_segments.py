@@ -1,4 +1,4 @@
-"""Recorded packets: whole, once, whatever happens to the process."""
+"""Recorded packets: complete, and each once, even if the process is killed."""
 
 from __future__ import annotations
 

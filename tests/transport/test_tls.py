@@ -30,7 +30,7 @@ class Authority:
         self._openssl("req", "-x509", *KEY, "-keyout", self._key, "-out", self.file, "-subj", f"/CN={name}")
 
     def certificate(self, name: str, names: str, days: int = 30) -> tuple[Path, Path]:
-        """Certificate and key for these subject alternative names; expired with negative days."""
+        """Make a certificate and key for these subject alternative names; negative days make an expired one."""
         cert, key, request = (self._directory / f"{name}.{end}" for end in ("crt", "key", "csr"))
         extensions = self._directory / f"{name}.ext"
         extensions.write_text(f"subjectAltName={names}\nbasicConstraints=CA:FALSE\n")
@@ -47,7 +47,7 @@ class Authority:
 
 
 class Papers:
-    """One authority that is trusted, one that is not, and certificates of every kind."""
+    """A trusted authority, an unknown one, and certificates of every kind."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(exist_ok=True)
@@ -71,7 +71,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
 async def serving(
     kind: str, tmp_path: Path, pair: tuple[Path, Path], client_ca: Path | None = None
 ) -> AsyncIterator[int]:
-    """A broker of this kind with this certificate; gives its port."""
+    """Run a broker of this kind with this certificate; return its port."""
     if kind == "mosquitto":
         settings = f"allow_anonymous true\ncertfile {pair[0]}\nkeyfile {pair[1]}\n"
         if client_ca is not None:

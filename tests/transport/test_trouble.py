@@ -1,4 +1,4 @@
-"""The MQTT transport when things go wrong: restarts, hangs, refusals, impostors."""
+"""The MQTT transport in trouble: restarts, hangs, refusals, and servers that are no brokers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_restarted_broker_is_found_again_and_nothing_waiting_is_lost(tmp_path:
             refused = await told.until(Disconnected, where=lambda event: event.why is Why.UNREACHABLE)
             assert "Nothing listens" in refused.detail
             await heard.until(Disconnected, 2)
-            # Both subscribe again before anything is sent: that is what Connected stands for.
+            # Both have subscribed again before anything is sent: `Connected` promises that.
             await mosquitto.start()
             await told.until(Published, 50)
             assert [done.tag for done in told.of(Published)] == list(range(50))
@@ -86,7 +86,7 @@ def test_subscriptions_are_in_force_again_after_a_reconnect(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("kind", ["mosquitto", "embedded"])
 def test_a_frozen_broker_is_noticed(kind: str, tmp_path: Path) -> None:
-    """SIGSTOP: the socket stays open, the kernel goes on acknowledging, and nothing ever comes back."""
+    """SIGSTOP: the socket stays open, the kernel still acknowledges, and nothing ever comes back."""
 
     async def scenario() -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -103,7 +103,7 @@ def test_a_frozen_broker_is_noticed(kind: str, tmp_path: Path) -> None:
                 connected(quick(url), "sds/1/!echo/+") as (_, watcher),
                 connected(options, TOPICS.msg) as (alice, facts),
             ):
-                # A second probe is only sent when the first was answered.
+                # A second probe is sent only after an answer to the first one.
                 await watcher.until(Received, 2, where=lambda got: got.topic == alice._echo)
                 os.kill(pid, signal.SIGSTOP)
                 try:
@@ -168,7 +168,7 @@ def test_every_start_has_a_client_id_of_its_own() -> None:
 def test_credentials_are_checked_and_their_refusal_is_told(tmp_path: Path) -> None:
     async def scenario() -> None:
         passwords = tmp_path / "passwords"
-        # mosquitto's own format: PBKDF2 of "secret" would need its tool; a file of plain pairs is what it converts.
+        # mosquitto's own format, PBKDF2 of "secret", would need its tool; an empty file refuses every user.
         passwords.write_text("")
         async with Mosquitto(tmp_path, f"allow_anonymous false\npassword_file {passwords}") as mosquitto:
             url = f"mqtt://alice:wrong@127.0.0.1:{mosquitto.port}"

@@ -1,4 +1,4 @@
-"""Real brokers, and a handler that remembers: what the transport tests stand on."""
+"""Helpers of the transport tests: real brokers, and a handler that records events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE = 10.0
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+    """Return a free port of loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -30,7 +30,7 @@ def free_port() -> int:
 
 
 def listens(host: str, port: int) -> bool:
-    """Whether something takes connections there."""
+    """True if something accepts connections at this address."""
     try:
         with socket.create_connection((host, port), timeout=2):
             return True
@@ -39,7 +39,7 @@ def listens(host: str, port: int) -> bool:
 
 
 class Recorder:
-    """Remembers every fact, and lets a test wait for one, from the first on."""
+    """A handler that records every event, and lets a test wait for one, counted from the first event on."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -53,7 +53,7 @@ class Recorder:
         return [event for event in self.events if isinstance(event, kind)]
 
     async def until(self, kind: type[T], count: int = 1, *, where: Callable[[T], bool] = lambda _: True) -> T:
-        """The `count`-th fact of this kind."""
+        """Wait for and return the `count`-th event of this kind."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 found = [event for event in self.of(kind) if where(event)]
@@ -64,7 +64,7 @@ class Recorder:
 
 
 def quick(url: str, **changes: object) -> MqttOptions:
-    """Options with the times of a test: tenths of a second where a person would wait seconds."""
+    """Return options with short times for a test: tenths of a second instead of seconds."""
     address, password = parse_url(url)
     values: dict[str, object] = {
         "address": address,
@@ -79,7 +79,7 @@ def quick(url: str, **changes: object) -> MqttOptions:
 
 @contextlib.asynccontextmanager
 async def client(options: MqttOptions, *filters: str) -> AsyncIterator[tuple[MqttTransport, Recorder]]:
-    """A started transport, and its facts."""
+    """Start a transport; return it with its recorded events."""
     transport, facts = MqttTransport(options), Recorder()
     transport.listen(facts)
     for topic_filter in filters:
@@ -116,7 +116,7 @@ class Mosquitto:
         self.port = port or free_port()
         self._program = needs_program("mosquitto")
         self._file = directory / f"mosquitto-{self.port}.conf"
-        # It gives up root's rights where it is started with them, and then could not read its certificates.
+        # A mosquitto started by root gives up root's rights by default, and then could not read its certificates.
         log = "log_dest stderr\nlog_type information"
         self._file.write_text(f"user root\n{log}\nlistener {self.port} 127.0.0.1\n{settings}\n")
         self.process: subprocess.Popen[bytes] | None = None
@@ -126,7 +126,7 @@ class Mosquitto:
         return f"mqtt://127.0.0.1:{self.port}"
 
     async def start(self) -> None:
-        """Come back when it takes connections, which is when it says that it runs."""
+        """Start the process, and return once it accepts connections: it then prints that it is running."""
         self.process = subprocess.Popen([self._program, "-c", str(self._file)], stderr=subprocess.PIPE)
         assert self.process.stderr is not None
         said = b""
