@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sdschat.sds.config import SPEC
 from sdschat.sds.push import Push
-from sdschat.sds.steps.pushes import _back_off
+from sdschat.sds.steps.copies import settle_push
 from sdschat.sds.steps.timing import HURRIED_FOR
 from tests.sds.group import START, Group, forge
 
@@ -62,5 +62,6 @@ def test_what_a_peer_still_lacks_is_pushed_twice_before_the_pauses_grow() -> Non
     push = Push("m1", START)
     pauses = []
     for push.pushes in range(1, 8):
-        pauses.append(_back_off(state, push) / INTERVAL)
+        settle_push(state, push)
+        pauses.append((push.not_before - state.now.mono) / INTERVAL)
     assert pauses == [0.5, 0.5, 1, 2, 4, 4, 4]

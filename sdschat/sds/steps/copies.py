@@ -10,6 +10,9 @@ from sdschat.sds.state import ChannelState
 def heard_copy(s: ChannelState, message_id: str) -> None:
     """Somebody else has sent it, even if it is new here: it was held once, so that we meant to send it, and was dropped
     for want of room."""
+    answer = s.answers.entries.get(message_id)
+    if answer is not None and answer.due is None:
+        s.answers.settle(answer, s.now.mono)  # who asked for it before has been served
     call_off_answer(s, message_id, "answered_by_other")
     call_off_push(s, message_id, "heard_again")
 
@@ -17,11 +20,9 @@ def heard_copy(s: ChannelState, message_id: str) -> None:
 def call_off_answer(s: ChannelState, message_id: str, why: str) -> None:
     """SDS-R receive message: entries matching a received message leave the incoming repair request buffer."""
     answer = s.answers.entries.get(message_id)
-    if answer is None:
-        return
-    if answer.due is not None:
+    if answer is not None and answer.due is not None:
+        s.answers.settle(answer, s.now.mono)
         s.events.append(RepairCancelled(message_id, why))
-    s.answers.settle(answer, s.now.mono)
 
 
 def call_off_push(s: ChannelState, message_id: str, why: str) -> None:
