@@ -1,0 +1,154 @@
+"""Branches that are seldom taken: one test for each way in which they could be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sdschat.sds import limits as bounds
+from sdschat.sds.config import Config
+from sdschat.sds.events import RepairRequested
+from sdschat.sds.history import MemoryHistory
+from sdschat.sds.values import Message
+from sdschat.sim.tight import limits
+from tests.sds.group import CODEC, QUIET, START, Group, Node, forge
+from tests.spec.test_s_026_to_040_receive import filter_of
+
+AHEAD = START + 10 * QUIET.max_skew
+
+
+def sized(sender: str, message_id: str, lamport: int, size: int, *parents: str) -> Message:
+    """A message whose packet has exactly this many bytes."""
+
+    def of(content: int) -> Message:
+        return forge(sender, message_id, lamport, *parents, content=b"x" * content)
+
+    message = of(size - (len(CODEC.encode(of(size))) - size))
+    assert len(CODEC.encode(message)) == size
+    return message
+
+
+def held(group: Group) -> list[str]:
+    return sorted(group["a"].channel.state.incoming.held)
+
+
+# Parked for their date.
+
+
+def test_who_is_over_its_own_share_of_bytes_pays_itself_even_if_another_has_more_parked() -> None:
+    with limits((("PARKED_BYTES_PER_SENDER", 2000),)):
+        group = Group("a")
+        for place in range(5):
+            group.give("a", forge("x", f"x{place}", AHEAD + 900 + place))
+        group.give("a", sized("b", "far", AHEAD + 500, 1500))
+        group.give("a", sized("b", "near", AHEAD, 1000))
+        assert held(group) == ["near", "x0", "x1", "x2", "x3", "x4"]
+
+
+def test_who_just_has_its_share_of_bytes_does_not_pay_for_a_channel_that_others_fill() -> None:
+    with limits((("PARKED_BYTES_PER_SENDER", 2000), ("PARKED_PER_CHANNEL", 4))):
+        group = Group("a")
+        for place in range(3):
+            group.give("a", forge("x", f"x{place}", AHEAD + 900 + place))
+        group.give("a", sized("b", "far", AHEAD + 500, 1000))
+        group.give("a", sized("b", "near", AHEAD, 1000))
+        assert held(group) == ["far", "near", "x0", "x1"]
+
+
+# Waiting for dependencies.
+
+
+@pytest.mark.parametrize(("extra", "both"), [(0, True), (1, False)])
+def test_bytes_that_wait_in_one_channel(extra: int, both: bool) -> None:
+    with limits((("BUFFERED_BYTES_PER_CHANNEL", 2000),)):
+        group = Group("a", settle=2000)
+        group.give("a", sized("b", "first", START + 1, 1000, "nowhere"))
+        group.give("a", sized("c", "second", START + 2, 1000 + extra, "nowhere"))
+        assert held(group) == (["first", "second"] if both else ["first"])
+
+
+def test_bytes_of_what_is_given_up_make_room() -> None:
+    with limits((("BUFFERED_BYTES_PER_CHANNEL", 3000),)):
+        group = Group("a", settle=2000)
+        for place in range(3):
+            group.give("a", sized("b", f"b{place}", START + 10 + place, 1000, "nowhere"))
+        group.give("a", sized("c", "c0", START + 1, 1000, "nowhere"))
+        assert held(group) == ["b0", "b1", "c0"]
+
+
+def test_the_newest_that_a_sender_has_waiting_is_neither_parked_nor_of_another() -> None:
+    with limits((("BUFFERED_PER_SENDER", 2),)):
+        group = Group("a", settle=2000)
+        for message_id, lamport in (("b80", 80), ("b90", 90)):
+            group.give("a", forge("b", message_id, START + lamport, "nowhere"))
+        group.give("a", forge("b", "parked", AHEAD))
+        group.give("a", forge("c", "c95", START + 95, "nowhere"))
+        group.give("a", forge("b", "b70", START + 70, "nowhere"))
+        assert held(group) == ["b70", "b80", "c95", "parked"]
+
+
+def test_the_first_message_of_a_log_waits_for_what_is_here_and_waits_itself() -> None:
+    """Without anti-entropy the first one waited for what it names; the program is started again with it."""
+    config = replace(QUIET, push_enabled=False)
+    group = Group("a", config=config, settle=2000)
+    group.give("a", forge("b", "waits", START + 5, "nowhere"))
+    node: Node = group["a"]
+    node.config = replace(config, push_enabled=True)
+    group.crash("a")
+    group.give("a", forge("b", "child", START + 6, "waits", "nowhere either"))
+    assert held(group) == ["child", "waits"]
+    assert node.log == []
+
+
+# Sending.
+
+
+def test_all_that_is_due_is_sent_again_however_many_sweeps_it_takes() -> None:
+    group = Group("a", settle=2000)
+    count = 3 * bounds.RESENDS_PER_SWEEP
+    for place in range(count):
+        group.send("a", f"message {place}")
+    group.offline("a")
+    group.tick(3_600_000)
+    group.online("a")
+    group.tick(3 * QUIET.sweep_interval)
+    assert len({message.message_id for message in group["a"].messages("resend")}) == count
+
+
+@pytest.mark.parametrize(("repairs", "requested"), [(True, 1), (False, 0)])
+def test_a_packet_that_the_disk_altered_is_asked_for_only_with_sds_r(repairs: bool, requested: int) -> None:
+    group = Group("a", config=replace(QUIET, repair_enabled=repairs, sync_interval=30_000), settle=2000)
+    group.give("a", forge("b", "m1", START + 1))
+    assert group["a"].channel.fetch(group.now, "m1")
+    group.tick(2 * QUIET.t_min)
+    assert len(group["a"].of(RepairRequested)) == requested
+
+
+def test_a_packet_that_is_in_no_log_is_not_asked_for() -> None:
+    group = Group("a", config=replace(QUIET, sync_interval=30_000), settle=2000)
+    assert not group["a"].channel.fetch(group.now, "m1")
+    group.tick(2 * QUIET.t_min)
+    assert group["a"].of(RepairRequested) == []
+
+
+# Starting again, and hearing what makes no sense.
+
+
+def test_a_packet_that_is_gone_from_the_disk_leaves_what_came_before_it_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = Group("a", config=Config(id_rule="text"), settle=2000)
+    for place in range(3):
+        group.give("a", forge("b", f"m{place}", group.now.wall + place))
+    row = MemoryHistory.row
+    monkeypatch.setattr(MemoryHistory, "row", lambda self, key: None if key == "m2" else row(self, key))
+    group.crash("a")
+    assert list(group["a"].channel.state.fresh) == ["m0", "m1"]
+
+
+def test_whose_filter_cannot_be_read_has_an_unknown_layout() -> None:
+    group = Group("a", config=replace(QUIET, push_enabled=True), settle=2000)
+    group.give("a", forge("b", "s1", group.now.wall, content=None, bloom_filter=filter_of("m1")))
+    assert group["a"].channel.state.peers.known["b"].layout == "compact"
+    group.tick(QUIET.push_grace)
+    group.give("a", forge("b", "s2", group.now.wall, content=None, bloom_filter=b"\0" * 40))
+    assert group["a"].channel.state.peers.known["b"].layout == "unknown"
