@@ -25,6 +25,7 @@ def run(
 ) -> None:
     """Try each mutation, and tell its outcome. Nothing is left behind, whatever ends it."""
     with tempfile.TemporaryDirectory(prefix="sdschat-mutation-") as folder:
+        Path(folder).chmod(0o755)  # some tests look at files as another user
         copies = [Copy(root, Path(folder) / str(number)) for number in range(max(1, min(jobs, len(todo))))]
         try:
             with ThreadPoolExecutor(len(copies)) as pool:
