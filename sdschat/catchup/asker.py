@@ -36,6 +36,8 @@ _SMALL: Final = limits.BUCKET_PART * 5 // 4  # messages: to cut what has no more
 _DENSE: Final = 8  # one message of so many differs: short ids are shorter than parts
 _LISTED: Final = 3  # where this part of the messages may differ, short ids are listed one by one
 _ROUNDS: Final = 6  # with more cells each time, before all of a stretch is taken to be lacking
+_COUNTED: Final = limits.LEAF  # messages: where fetching begins, parts with more are cut, so as to know what to expect
+_CUTS: Final = 3
 _CELLS_A_PACKET: Final = 4096
 _PARTS_A_PACKET: Final = 512
 
@@ -60,6 +62,7 @@ class Asker:
         self._shortener = Shortener(salt)
         own = log.summary(low, high)
         self.messages = own.messages
+        self._ends = (low, high)
         first = Question(Kind.PARTS, low, high, _MOST_PARTS, own.fingerprint(salt))
         self._open: deque[_Open] = deque([_Open(first, -1)])
         self._asked: list[_Open] = []
@@ -117,13 +120,13 @@ class Asker:
         low = question.low
         whole = len(reply.parts) == 1
         for part in reply.parts:
-            found = self._part(low, part, whole)
+            found = self._part(low, part, whole, one.tries)
             if found is not None:
                 following.append(found)
             low = part.high
         return following[::-1]
 
-    def _part(self, low: Key, part: Part, whole: bool) -> _Open | None:
+    def _part(self, low: Key, part: Part, whole: bool, tries: int) -> _Open | None:
         """What to ask next about a part; nothing where that is settled."""
         high, theirs = part.high, part.messages
         ours = self._log.summary(low, high)
@@ -134,6 +137,9 @@ class Asker:
             self.lacking += ours.messages
             return None
         if not ours.messages:
+            at_end = low == self._ends[0] or high == self._ends[1]
+            if theirs > _COUNTED and at_end and not whole and tries < _CUTS:
+                return _Open(Question(Kind.PARTS, low, high, _MOST_PARTS), theirs, tries + 1)
             self.needs.append(Need(low, high, theirs))
             return None
         if self._sole(low, part, ours):

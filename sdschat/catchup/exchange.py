@@ -52,11 +52,12 @@ class Carrier(Protocol):
 
 class TakenIn(NamedTuple):
     """What became of packets: the keys of those that are here now, how many of them are new, and whether something
-    was among them that nobody asked for."""
+    was among them that nobody asked for. `absent`: dependencies of theirs that are neither here nor among them."""
 
     keys: Sequence[Key]
     new: int
     foreign: bool
+    absent: int = 0
 
 
 class Intake(Protocol):
@@ -140,16 +141,19 @@ class Exchange:
         self.seeker.equal.clear()
         return list(held(stretches, own(), self._log)) if stretches else []
 
-    def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str) -> None:
-        """Packets of the source that is asked now, in the order in which they are to be taken in."""
+    def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str) -> str:
+        """Packets of the source that is asked now, in the order in which they are to be taken in. Return the reason to
+        ask it no more, or nothing."""
         if self.seeker.state is not State.LOADING:
-            return
+            return ""
         source = self.seeker.source
         taken = self._intake.take_in(packets, via, now)
         if taken.foreign:
             self.seeker.failed(source, now.mono, lied=True)
-        else:
-            self.seeker.took(taken.keys, taken.new, last, now.mono)
+            return ""
+        why = self.seeker.watch.named(taken.absent, len(taken.keys)) if self.seeker.ascending else ""
+        self.seeker.took(taken.keys, taken.new, last, now.mono)
+        return why
 
     def settle(self, now: Any) -> None:
         """Everything that follows from what was told."""

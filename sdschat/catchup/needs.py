@@ -20,7 +20,7 @@ class Needs:
         self._left: list[Need] = []  # newest first
         self._asked: list[Need] = []  # newest first
         self._ascending: list[Need] = []  # the same
-        self._partly = False
+        self.partly = False
         self._read_first = True
         self.limit = 0
 
@@ -41,17 +41,17 @@ class Needs:
     def choose(self) -> Want:
         """The next request."""
         total = sum(need.messages for need in self._left)
-        self._partly = self._read_first and total > READ_FIRST
-        self._asked = _newest(self._left) if self._partly else _oldest(self._left)
+        self.partly = self._read_first and total > READ_FIRST
+        self._asked = _newest(self._left) if self.partly else _oldest(self._left)
         self._ascending = self._asked[::-1]
         self._read_first = False
         found = sum(need.messages for need in self._asked)
         # Messages that are told by short ids are asked for as a whole: what is left of them could not be told.
-        cut = self._partly and not self._asked[-1].shorts
+        cut = self.partly and not self._asked[-1].shorts
         limit = READ_FIRST if cut else 2 * found + _MORE
-        ordered = self._asked if self._partly else self._ascending
+        ordered = self._asked if self.partly else self._ascending
         stretches = tuple(Stretch(need.low, need.high, need.shorts, need.sole) for need in ordered)
-        return Want(stretches, limit, self._partly)
+        return Want(stretches, limit, self.partly)
 
     def covers(self, key: Key) -> bool:
         """Whether a message is of what was asked for."""
@@ -70,7 +70,7 @@ class Needs:
         self._left = [need for need in self._left if need.high not in highs]
         last = asked[-1] if asked else None
         over = sum(need.messages for need in asked) - READ_FIRST
-        if self._partly and last is not None and not last.shorts and over > 0 and lowest is not None:
+        if self.partly and last is not None and not last.shorts and over > 0 and lowest is not None:
             if last.low < lowest < last.high:
                 self._left.insert(0, Need(last.low, lowest, over))
             self._left.sort(key=lambda need: need.low, reverse=True)

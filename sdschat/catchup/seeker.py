@@ -19,6 +19,7 @@ from sdschat.catchup.rests import Rests
 from sdschat.catchup.sequence import Sequenced
 from sdschat.catchup.sources import Source, Sources
 from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Want
+from sdschat.catchup.watch import Watch
 
 PATIENCE: Final = 2_000  # milliseconds until the first question is asked again: it may be one who never answers
 PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more work
@@ -49,6 +50,7 @@ class Seeker:
         self._asker: Asker | None = None
         self._session = self._number = 0
         self._needs = Needs()
+        self.watch = Watch()  # of the source that is asked now
         self._pages = Sequenced()
         self._lowest: Key | None = None
         self._deadline: int | None = None
@@ -194,11 +196,17 @@ class Seeker:
             self._needs.settle(self._lowest)
             self._want(mono)
 
+    @property
+    def ascending(self) -> bool:
+        """True if the pages that come now begin with the oldest message."""
+        return not self._needs.partly
+
     def floor(self, source: str, lamport: int) -> None:
         """It says that it keeps nothing dated before that: whoever else is asked may have it."""
         if source == self.source and lamport > self.low.lamport:
             self._sources.floors[source] = Key(lamport, "")
             self._needs.forget_below(Key(lamport, ""))
+            self.watch.forget_below(Key(lamport, ""))
 
     def failed(self, source: str, mono: int, lied: bool = False) -> None:
         """A source cannot be reached, does not give pages, or gives what it should not."""
@@ -213,6 +221,7 @@ class Seeker:
         source = self._sources.next(mono)
         if source is not None:
             self._rounds = 0
+            self.watch = Watch()
             self._compare_with(source, mono)
         elif self._sources.compared:
             self.state = State.DONE
@@ -222,7 +231,10 @@ class Seeker:
         self.state = State.COMPARING
         self._session, self._number = self._draw(), 0
         # The first comparison may guess; the second finds that the logs are equal, or else what was guessed wrong.
-        low = min(self._sources.floors.get(source.name, self.low), self._high)
+        low = self._sources.floors.get(source.name, self.low)
+        if low >= self._high:  # it dropped everything that is wanted: there is nothing to ask
+            self._finish(mono)
+            return
         self._asker = Asker(self._log, low, self._high, self._session, guess=not self._rounds)
         self._ask(mono)
 
@@ -277,16 +289,21 @@ class Seeker:
             self.lacked_by[self.source] = asker.lacking
         self._rounds += 1
         if not asker.needs or (self._rounds > 2 and not self._came) or self._rounds > ROUNDS:
-            self._sources.done_with(self.source, self.low)
-            self._source = None
-            self.state = State.DONE if len(self._sources.compared) >= SOURCES else State.WAITING
-            self._next_source(mono)
+            self._finish(mono)
             return
         self._came = 0
         self._needs.replace(asker.needs)
+        self.watch.expect(asker.needs)
         self._total = self._done + asker.lacks
         self.state = State.LOADING
         self._want(mono)
+
+    def _finish(self, mono: int) -> None:
+        """End with this source: nothing more is to be had from it."""
+        self._sources.done_with(self.source, self.low)
+        self._source = self._asker = self._deadline = None
+        self.state = State.DONE if len(self._sources.compared) >= SOURCES else State.WAITING
+        self._next_source(mono)
 
     def _want(self, mono: int) -> None:
         """The next request, or the comparison that shows whether there is more."""

@@ -40,8 +40,8 @@ SETTLE: Final = 300  # milliseconds after connecting, in which presences come in
 # comparing equal logs costs a packet each way.
 ABSENCE: Final = 5_000
 NUDGED_AGAIN: Final = 30_000
-# Own messages without acknowledgement: what is beyond them filters and mentions settle only slowly, and until then it is
-# all sent again. A comparison proves in a few packets who has it, be it a participant or a Store.
+# Own messages without acknowledgement: what is beyond them filters and mentions settle only slowly, and until then all
+# of it is sent again. A comparison proves in a few packets who has it, be it a participant or a Store.
 BACKLOG: Final = 512
 BACKLOG_FIRST: Final = 2_000  # milliseconds until such a comparison; the newest messages are on their way until then
 BACKLOG_AGAIN: Final = 10_000
@@ -82,9 +82,7 @@ class CatchUp:
         # Installed before us, where there is one: it shares its table of who rests.
         self._client = next((part for part in room.parts if isinstance(part, StoreClient)), None)
         self.seeker = Seeker(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
-        self._pages = (
-            StorePages(self._client, self._took, self._store_failed, self.seeker.floor) if self._client else None
-        )
+        self._pages = StorePages(self._client, self.seeker, self._took, self._store_failed) if self._client else None
         group = history_group(room.name)
         self.exchange = Exchange(
             self.seeker, Librarian(log), log, carrier=Pages(group, profile.chance, clock.now()), codec=SyncCodec(),
@@ -183,12 +181,13 @@ class CatchUp:
     # Parts of it.
 
     def _look(self, now: Now) -> None:
-        """Who can be asked: Stores first, then participants, in an order of our own so that all get their share."""
+        """Who can be asked: Stores first, then participants, in an order of our own so that all get their share. A
+        Store that was left is asked last, as the participant that it is, whose messages are checked like anybody's."""
         presence = self._room.presence
         stores = self._client.stores() if self._client else []
-        others = [name for name, nick in presence.online.items() if nick and name not in presence.roles]
+        others = [name for name, nick in presence.online.items() if nick and name not in stores]
         me = self._room.channel.state.participant_id
-        others.sort(key=lambda name: hashlib.sha256(f"{me} {name}".encode()).digest())
+        others.sort(key=lambda name: (name in presence.roles, hashlib.sha256(f"{me} {name}".encode()).digest()))
         present = [Source(name, store=True) for name in stores] + [Source(name) for name in others]
         if self._room.transport.connected and self._begin_at is None:
             self.seeker.sources(present, now.mono)
@@ -196,12 +195,13 @@ class CatchUp:
         self._after(now)
         self._room.stir()
 
-    def _took(self, packets: Sequence[bytes], last: bool) -> None:
+    def _took(self, packets: Sequence[bytes], last: bool) -> str:
         now = self._clock.now()
-        self.exchange.take_in(packets, last, now, "store")
+        why = self.exchange.take_in(packets, last, now, "store")
         self.exchange.settle(now)
         self._after(now)
         self._room.stir()
+        return why
 
     def _store_failed(self, store: str) -> None:
         now = self._clock.now()

@@ -22,6 +22,7 @@ class EngineIntake:
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
         state = self._channel.state
         found: list[Key] = []
+        absent: set[str] = set()
         new = 0
         for raw in packets:
             message = state.codec.decode(raw)
@@ -37,4 +38,5 @@ class EngineIntake:
             if here or (genuine and self._channel.receive_history(now, message, raw, via)):
                 found.append(key)
                 new += not here
-        return TakenIn(found, new, False)
+                absent.update(one.message_id for one in message.causal_history if not state.holds(one.message_id))
+        return TakenIn(found, new, False, len(absent.difference(key.message_id for key in found)))

@@ -10,7 +10,7 @@ from sdschat.node.part import Post
 from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreFact, StoreLeft, StoreSilent
 from sdschat.node.store_judge import Checked, Judged, Lie, judge
 from sdschat.node.store_promises import Promises
-from sdschat.node.store_seal import ANSWER, QUERY, seal, unseal
+from sdschat.node.store_seal import ANSWER, QUERY, Letter, seal, unseal
 from sdschat.node.store_standing import Standing
 from sdschat.sds.values import Codec, Now, Refusal
 from sdschat.wire.store_codec import (
@@ -142,6 +142,7 @@ class Asking:
             return
         answer = decode_answer(letter.sealed.body)
         if isinstance(answer, Refusal):
+            self._unreadable(letter, answer, now)
             return
         question = self._open.get(answer.query_id)
         if question is None or question.query is None or question.query.store != letter.sender_id:
@@ -150,6 +151,19 @@ class Asking:
             return
         del self._open[answer.query_id]
         self._answered(question, question.query, answer, now)
+
+    def _unreadable(self, letter: Letter, refusal: Refusal, now: Now) -> None:
+        """Leave a Store that signed what is no answer: a date beyond all dates, for one."""
+        asked = [
+            (query_id, question) for query_id, question in self._open.items()
+            if question.query is not None and question.query.store == letter.sender_id
+        ]  # fmt: skip
+        if not asked or not letter.proven(ANSWER, self._channel, self._identity.sender_id):
+            return
+        self.leave(letter.sender_id, f"its answer cannot be read: {refusal.reason} {refusal.detail}".rstrip())
+        for query_id, question in asked:
+            del self._open[query_id]
+            self._go_on(question, now)
 
     def _answered(self, question: _Open, query: Query, answer: Answer, now: Now) -> None:
         if answer.refused:
@@ -178,7 +192,7 @@ class Asking:
 
     def _keep_to_word(self, query: Query, answer: Answer, judged: Judged) -> Judged | Lie:
         """Hold a page against what this Store said to have, and remember what it says to have now."""
-        keys = [(one.message.lamport_timestamp or 0, one.message.message_id) for one in judged.fetched]
+        keys = [one.key for one in judged.fetched]
         given = {message_id for _, message_id in keys}.union(judged.doubtful)
         if query.range is not None and self.promises.left_out(query.store, query.range, answer, given) is not None:
             return Lie("it left out of a page what it had said to have")

@@ -41,6 +41,8 @@ class Fetched(NamedTuple):
     unknown: tuple[str, ...]
     floor: int
     last: Key | None = None  # what comes next is behind this
+    keys: tuple[tuple[int, str], ...] = ()
+    doubtful: int = 0  # packets that are here too, but cannot be used
 
 
 Done = Callable[[Fetched | None], None]
@@ -92,6 +94,11 @@ class StoreClient:
         """The table of who rests after failing, for whoever asks Stores in other ways too."""
         return self._standing.rests
 
+    def leave(self, store: str, why: str) -> None:
+        """Ask a Store no more: its pages do not fit together."""
+        self._asking.leave(store, why)
+        self._room.stir()
+
     def page(self, store: str, asked: Range, done: Done) -> None:
         """A page of the log from this Store. `done` is called once, later; with None where nothing came of it."""
         self._ask_for(done, store, asked=asked)
@@ -104,7 +111,9 @@ class StoreClient:
         def came(reply: Reply, now: Now) -> None:
             if reply.store:
                 packets = tuple(checked.raw for checked in reply.fetched)
-                done(Fetched(packets, reply.more, tuple(reply.unknown), reply.floor, reply.last))
+                keys = tuple(checked.key for checked in reply.fetched)
+                doubtful = len(reply.doubtful)
+                done(Fetched(packets, reply.more, tuple(reply.unknown), reply.floor, reply.last, keys, doubtful))
             else:
                 done(None)
             self._room.stir()  # this may be the end of a turn already, and something may have come of it

@@ -17,6 +17,10 @@ _FULL_BYTES: Final = 32 * 1024  # a page of fewer bytes and messages than these,
 _FULL_ITEMS: Final = 16
 
 
+# Messages may be dated `sds.max_skew` ahead, and clocks differ by what a Store takes for a clock that is right.
+_LATEST_FLOOR: Final = 20 * 60_000
+
+
 class Lie(NamedTuple):
     """Proof that a Store does not do what Stores do. For a person."""
 
@@ -30,6 +34,10 @@ class Checked(NamedTuple):
     raw: bytes
     hint: bytes
 
+    @property
+    def key(self) -> tuple[int, str]:
+        return (self.message.lamport_timestamp or 0, self.message.message_id)
+
 
 class Judged(NamedTuple):
     fetched: tuple[Checked, ...]
@@ -41,6 +49,8 @@ def judge(query: Query, answer: Answer, channel: str, codec: Codec) -> Judged | 
     """What of an answer may be used."""
     if answer.refused:
         return Judged(())
+    if answer.floor > query.sent_time + _LATEST_FLOOR:
+        return Lie(f"it says to have dropped everything up to {answer.floor}, which is later than now")
     if query.range is not None:
         return _judge_page(query.range, answer, channel, codec)
     return _judge_messages(query, answer, channel, codec)
@@ -93,7 +103,9 @@ def _judge_page(asked: Range, answer: Answer, channel: str, codec: Codec) -> Jud
         if found is None:
             doubtful.append(item.message_id)
             continue
-        key = (found.message.lamport_timestamp or 0, found.message.message_id)
+        key = found.key
+        if key[0] < answer.floor:
+            return Lie("it sent what it says to have dropped")
         if not asked.low <= key[0] <= asked.high:
             return Lie("it sent a message from outside the range")
         if last is not None and (key >= last if asked.newest_first else key <= last):

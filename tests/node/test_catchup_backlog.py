@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 from sdschat.node.facts import MessageDelivered
 from sdschat.sds.events import MessageResent
@@ -11,7 +12,7 @@ from tests.node.catching import caught_up, start
 from tests.node.worlds import PATIENCE, Member, world
 
 # Sync messages come too late to acknowledge anything within this test.
-SLOW = {
+SLOW: dict[str, Any] = {
     "sds__sync_interval": 600_000,
     "sds__resend_unacked": 30_000,
     "sds__resend_possibly_acked": 30_000,

@@ -6,12 +6,14 @@ import asyncio
 import time
 from pathlib import Path
 
+import pytest
+
 from sdschat.node.facts import MessageDelivered, PresenceChanged
-from sdschat.node.store_facts import StoreSilent
+from sdschat.node.store_facts import StoreLeft, StoreSilent
 from sdschat.wire.store_codec import Answer, Query
 from tests.node.catching import DAY, caught_up, log_of, say, start, stop
 from tests.node.worlds import Member, World, world
-from tests.storenode.worlds import keeper_of, twist
+from tests.storenode.worlds import Twist, keeper_of, twist
 
 TEXTS = [f"number {number}" for number in range(300)]
 SOON = 30.0  # seconds after the Store is back
@@ -71,5 +73,57 @@ def test_a_store_that_dies_and_comes_back_is_asked_again(tmp_path: Path) -> None
             await caught_up(bob)
             assert log_of(bob) == TEXTS
             assert time.monotonic() - began < SOON
+
+    asyncio.run(story())
+
+
+def _omits(query: Query, answer: Answer) -> Answer:
+    """Every tenth message is left out of pages and denied by its id."""
+    kept = tuple(item for at, item in enumerate(answer.items) if query.range is None or at % 10 != 9)
+    return answer._replace(items=kept)
+
+
+def _late_floor(query: Query, answer: Answer) -> Answer:
+    return Answer(query.query_id, floor=2**42)
+
+
+def _impossible_floor(query: Query, answer: Answer) -> Answer:
+    return Answer(query.query_id, floor=2**52)
+
+
+def _empty(query: Query, answer: Answer) -> Answer:
+    return Answer(query.query_id)
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        (_omits, "that it said to have"),
+        (_empty, "that it said to have"),
+        (_late_floor, "later than now"),
+        (_impossible_floor, "cannot be read"),
+    ],
+)
+def test_a_store_that_hides_is_named_within_ten_answers_and_all_comes_without_its_pages(
+    tmp_path: Path, how: Twist, why: str
+) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            store = await _only_a_store(w)
+            answers = 0
+
+            def counted(query: Query, answer: Answer) -> Answer:
+                nonlocal answers
+                answers += not bob.of(StoreLeft)
+                return how(query, answer)
+
+            bob = start(w, "bob", alone=True)
+            twist(store, counted)
+            left = await bob.until(StoreLeft)
+            assert (left.store_id, left.nick) == (store.node.sender_id, "store")
+            assert why in left.detail
+            assert answers <= 10
+            await caught_up(bob)
+            assert log_of(bob) == TEXTS
 
     asyncio.run(story())

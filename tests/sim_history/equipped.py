@@ -74,7 +74,7 @@ class Equipped(Companion):
         self.disk.pending = ()
         shelf = LyingShelf(self, self.person.lies) if self.person.lies else Shelf(self)
         self.booth = Booth(self, self.person, self.standing, shelf if self.person.store else None)
-        self.pages = StorePages(self.booth.client, self._took, self._store_failed, self.seeker.floor)
+        self.pages = StorePages(self.booth.client, self.seeker, self._took, self._store_failed)
         self.direct = Engine(CONFIG, self.name.encode(), self.disk.direct, now, self.disk.direct.snapshot())
         self._now = now
         self._connected = False
@@ -117,7 +117,10 @@ class Equipped(Companion):
     def sources(self, others: Sequence[Node], now: Now) -> list[Source]:
         stores = self.booth.client.stores()
         people = [self.everyone.people[other.index] for other in others]
-        return [*(Source(one, True) for one in stores), *(Source(one.address) for one in people if not one.store)]
+        return [
+            *(Source(one, True) for one in stores),
+            *(Source(one.address) for one in people if one.address not in stores),
+        ]
 
     def hear(self, parcel: Parcel, now: Now) -> None:
         self._now = now
@@ -188,11 +191,12 @@ class Equipped(Companion):
             (store, want), self.seeker.ranges = self.seeker.ranges, None
             self.pages.fetch(store, want)
 
-    def _took(self, packets: Sequence[bytes], last: bool) -> None:
+    def _took(self, packets: Sequence[bytes], last: bool) -> str:
         if self.seeker.state is State.LOADING:
             self.everyone.from_stores += len(packets)
-        self.exchange.take_in(packets, last, self._now, "store")
+        why = self.exchange.take_in(packets, last, self._now, "store")
         self.exchange.settle(self._now)
+        return why
 
     def _store_failed(self, store: str) -> None:
         self.seeker.failed(store, self._now.mono)

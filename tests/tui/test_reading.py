@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.facts import ConnectionChanged, MessageDelivered
+from sdschat.node.facts import ConnectionChanged, Fact, MessageDelivered
 from sdschat.node.faulting import Injection
 from sdschat.node.settings import Value
+from sdschat.node.store_facts import StoreLeft
 from sdschat.tui.model.items import GapItem
 from tests.tui.stage import Stage, stage, staged
 
@@ -202,7 +203,7 @@ def test_states_survive_a_restart(tmp_path: Path) -> None:
 
 @staged(peers=("bob",))
 async def test_a_refused_message_says_why(s: Stage) -> None:
-    from sdschat.node.facts import Fact, NotPublished
+    from sdschat.node.facts import NotPublished
 
     Injection(s.app.node, "lobby").offline(True)
     await s.enter("too much for the broker")
@@ -299,3 +300,11 @@ async def test_whoever_loses_the_connection_is_shown_as_not_connected_at_once(s:
     Injection(s.app.node, "lobby").offline(True)
     await s.until_text("OFFLINE")
     assert "not connected" in s.text()
+
+
+@staged()
+async def test_a_store_that_is_left_is_named(s: Stage) -> None:
+    told = StoreLeft("ab" * 16, "attic", "its pages lack 30 of 312 messages that it said to have")
+    s.app._hear(Fact("lobby", s.app.view.now().wall, told))
+    await s.settle()
+    assert any("the Store attic (abababab) is not asked any more" in line for line in s.lines())

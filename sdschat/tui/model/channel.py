@@ -13,6 +13,7 @@ from sdschat.node import facts
 from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.facts import Fact
 from sdschat.node.places import Places
+from sdschat.node.store_facts import StoreLeft
 from sdschat.node.view_values import Key, Shown, shown_of
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState
@@ -235,6 +236,9 @@ class ChannelModel:
                 self.note("saving works again", at)
             case facts.TroubleMet(detail):
                 self.note(f"trouble: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
+            case StoreLeft(store_id, nick, detail):
+                who = f"{nick_text(nick)} ({short(store_id, 8)})"
+                self.note(f"the Store {who} is not asked any more: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
             case facts.Joined(known=known) if known:
                 text, tone = left_over(self.view, self.name, known, at)
                 self.note(text, at, tone)

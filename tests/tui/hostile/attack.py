@@ -11,6 +11,7 @@ from sdschat.identity.signing import CONTENT_DOMAIN, signed_bytes
 from sdschat.node import facts
 from sdschat.node.facts import What
 from sdschat.node.node import Node
+from sdschat.node.store_facts import StoreLeft
 from sdschat.sds import events as ev
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from sdschat.wire.chat_codec import Envelope, encode_envelope
@@ -66,6 +67,7 @@ def told(text: str) -> Iterator[What]:
     yield facts.PresenceChanged(text, text, True)
     yield facts.SavingFailed(text)
     yield facts.SavingResumed()
+    yield StoreLeft(text, text, text)
     yield ev.Rejected(Reason.UNREADABLE, text, text, text)
     yield ev.DependenciesMissing(text, (text,))
     yield ev.DependenciesLost((text,))
