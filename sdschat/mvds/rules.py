@@ -155,13 +155,11 @@ def receive_message(core: Core, peer: Peer, message: Message) -> None:
         receive_ephemeral(core, peer, mid, message)
     else:
         peer.note_cost(memory_cost(message))
-        again = core.declined.holds(peer.name, mid)
         if process_message(core, peer, mid, message):
             acknowledge(core, peer, mid)
         else:
             drop_request(core, peer, mid)
-        if not again:
-            ask_for_parents(core, peer, message.timestamp, message.parents)
+        ask_for_parents(core, peer, message.timestamp, message.parents)
 
 
 def drop_request(core: Core, peer: Peer, mid: bytes) -> None:

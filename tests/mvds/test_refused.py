@@ -95,6 +95,56 @@ def test_a_message_without_room_has_its_parents_asked_for_all_the_same() -> None
     assert requests(node, "bob", b"p" * 32) >= 1
 
 
+def test_who_left_is_not_asked_for_what_was_refused() -> None:
+    node = full()
+    node.engine.join(GROUP, ["carol"])
+    node.receive("carol", Payload(messages=(PARENT,)), 1000)
+    assert len(node.delivered()) == len(MANY)
+    assert node.types("carol") == []
+
+
+def test_a_message_refused_after_its_offer_is_not_asked_for_when_there_is_room_again() -> None:
+    """Not before its parent is here."""
+    node, (mid,) = full(), id_of(lacking := message(b"more" + bytes(MIB), b"p" * 32))
+    node.receive("bob", Payload(offers=(b"another".rjust(32), mid)), 1000)
+    node.receive("bob", Payload(messages=(lacking,)), 2000)
+    node.receive("carol", Payload(messages=(PARENT,)), 3000)
+    for second in range(4, 60):
+        node.step(second * 1000)
+    assert requests(node, "bob", mid) == 0
+    node.receive("carol", Payload(offers=(b"p" * 32,)), 60_000)
+    assert requests(node, "bob", b"p" * 32) > 0
+
+
+def half_full() -> Node:
+    """More than half of bob's share is used up by what waits for a parent that he does not give."""
+    node = alice(lost_after=0)
+    node.receive("bob", Payload(messages=tuple(MANY[:-2])), 0)
+    for second in range(1, 60):
+        node.step(second * 1000)
+    return node
+
+
+def test_an_offer_is_taken_up_one_at_a_time_while_others_wait() -> None:
+    """It may be free to go, though what waits is not."""
+    node, roots = half_full(), [message(b"root %d" % number) for number in range(3)]
+    for ms in range(60_000, 75_000, 5_000):
+        (packet,) = node.receive("bob", Payload(offers=id_of(*roots)), ms)
+        (asked,) = set(packet.payload.requests) - set(id_of(PARENT))
+        given = tuple(one for one in roots if id_of(one) == (asked,))
+        node.receive("bob", Payload(messages=given), ms + 2_000)
+    assert set(node.delivered()) == set(id_of(*roots))
+
+
+def test_an_offer_that_waits_is_acknowledged_when_another_gave_the_message() -> None:
+    node, roots = half_full(), [message(b"root %d" % number) for number in range(3)]
+    node.receive("bob", Payload(offers=id_of(*roots)), 60_000)
+    node.receive("carol", Payload(messages=tuple(roots)), 61_000)
+    node.step(62_000)
+    acked = {mid for packet in node.sent if packet.peer == "bob" for mid in packet.payload.acks}
+    assert set(id_of(*roots)) <= acked
+
+
 @pytest.mark.parametrize("every", [1, 2, 5])
 def test_a_request_repeated_is_not_answered_while_the_answer_may_be_on_its_way(every: int) -> None:
     """Two thousand messages became 25 times as many when the peer repeated itself until all had come."""

@@ -177,6 +177,7 @@ def test_m_013_offer_adds_a_request_to_payload_and_state() -> None:
 
 def test_m_014_request_turns_the_offer_into_a_message() -> None:
     node = alice()
+    node.receive("bob", Payload(), 0)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.INTERACTIVE)
     node.step(0)
     packets = node.receive("bob", Payload(requests=(mid,)), 1000)
