@@ -59,7 +59,7 @@ class Soak:
     def run(self) -> list[str]:
         """Everything. Gives what was wrong."""
         print(f"{'minute':>6} {'said':>6} {'behind':>6} {'restarts':>8} {'MiB':>11} {'descriptors':>11} {'db MiB':>7}")
-        late = self._random.sample(self.members[1:], len(self.members) // 3)
+        late = self._random.sample(self.members[1:], -(-len(self.members) // 3))
         for member in self.members:
             if member not in late:
                 member.start()

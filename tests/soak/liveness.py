@@ -15,7 +15,7 @@ from sdschat.store.reader import Reader
 from sdschat.transport.topics import DEFAULT_PREFIX, place
 from sdschat.wire.sds_codec import SdsCodec
 
-AT_REST: Final = frozenset({"sync_sent", "sync_received"})  # events that a node at rest tells
+AT_REST: Final = frozenset({"sync_sent", "sync_received", "state"})  # what a node at rest tells; more evidence, too
 
 
 class Rest(NamedTuple):
@@ -59,8 +59,9 @@ def kinds(found: Iterable[tuple[str, bytes]]) -> collections.Counter[str]:
     counted: collections.Counter[str] = collections.Counter()
     for topic, raw in found:
         where = place(topic, DEFAULT_PREFIX)
-        what = "unknown topic" if where is None else where.what
-        if what == "msg":
+        if where is None or where.what != "msg":
+            what = f"{'unknown' if where is None else where.what} topic"
+        else:
             message = codec.decode(raw)
             if not isinstance(message, Message):
                 what = "broken"

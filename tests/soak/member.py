@@ -38,6 +38,7 @@ class Member:
     def __init__(self, home: Path, name: str, options: list[str]) -> None:
         self.name = name
         self.restarts = 0
+        self._catching_up = False
         self.account = Account(name)
         self.events: collections.Counter[str] = collections.Counter()
         self.problems: list[str] = []
@@ -58,11 +59,12 @@ class Member:
 
     @property
     def caught_up(self) -> bool:
-        """It has shown every line that this process was given."""
-        return self.account.runs[-1].caught_up
+        """It has shown every line that this process was given, and has the history."""
+        return self.account.runs[-1].caught_up and not self._catching_up
 
     def start(self) -> None:
         self.account.runs.append(Run())
+        self._catching_up = False
         self.process = subprocess.Popen(
             [*PROGRAM, "pipe", "soak", "--name", self.name, "--linger", "forever", *self.options], cwd=self._home,
             env=environment(self._home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -85,6 +87,8 @@ class Member:
                 run.shown[fact["message"]["message_id"]] = fact["message"]["text"]
             elif event == "lost":
                 self.account.given_up.update(fact["dependencies"])
+            elif event == "catching_up":
+                self._catching_up = fact["state"] != "done"
             elif event in _WRONG:
                 self.problems.append(f"{self.name}: {line.decode().strip()}")
 

@@ -35,8 +35,19 @@ def test_an_event_of_anything_else_is_wrong() -> None:
 def test_a_packet_of_anything_else_is_wrong() -> None:
     asking = replace(SYNC, repair_request=(HistoryEntry("m" * 64),))
     said = replace(SYNC, content=b"hello")
-    found = kinds([_packet(SYNC), _packet(asking), _packet(said), ("sds/1/soak/who/x", b""), ("sds/1/soak/msg", b"x")])
-    assert judge_quiet({}, found) == ["of a group at rest passed: 1 broken, 1 content, 1 request, 1 who"]
+    found = kinds(
+        [
+            _packet(SYNC),
+            _packet(asking),
+            _packet(said),
+            ("sds/1/soak/who/x", b""),
+            ("sds/1/soak/sync/x/y", b""),
+            ("sds/1/soak/msg", b"x"),
+        ]
+    )
+    assert judge_quiet({}, found) == [
+        "of a group at rest passed: 1 broken, 1 content, 1 request, 1 sync topic, 1 who topic"
+    ]
 
 
 def test_a_group_that_says_nothing_at_all_is_not_at_rest_but_dead() -> None:
