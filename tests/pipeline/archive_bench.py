@@ -1,12 +1,12 @@
-"""How long the archive takes to answer, without a JVM.
+"""The speed of look-ups in the archive, without a JVM.
 
     python -m tests.pipeline.bench --only archive
     python -m tests.pipeline.archive_bench --messages 5000000
     python -m tests.pipeline.archive_bench --messages 5000000 --spark    written by `sdschat pipeline archive` itself
 
 Without --spark the files are written by pyarrow, in the same two orders and row groups. Packets are random bytes, which
-is the worst they can be. Look-ups are of messages drawn at random; half of the time told is below the median, 95 of a
-hundred below the other; of each look-up also the processor's time, which a busy machine does not change as much.
+is the worst case. Look-ups are of messages drawn at random. Half of the times are below the median, and 95 % are below
+the other value. Each look-up also has its processor time, which a busy machine changes less.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from tests.pipeline.bench_bars import Bar, Bars
 _CHANNEL = "lobby"
 _FIRST, _STEP = 1_000_000, 500  # Lamport times
 _PAGE = 100
-_REPLAYED = 1_000_000  # from the beginning of the log, each with its packet
-FULL, PACKET, LOOKUPS = 5_000_000, 400, 200  # messages that the bars are about, bytes of each packet, look-ups
+_REPLAYED = 1_000_000  # messages from the beginning of the log, each with its packet
+FULL, PACKET, LOOKUPS = 5_000_000, 400, 200  # messages for which the bars are set, bytes of a packet, look-ups
 
 
 class Messages(NamedTuple):
-    """Message number n has the n-th id; `places[n]` is its position in the log, from 1."""
+    """The messages of the archive. Number n has the n-th id; `places[n]` is its position in the log, from 1."""
 
     keys: Any
     places: Any
@@ -98,7 +98,7 @@ def write_with_spark(folder: Path, messages: Messages, master: str) -> None:
 
 
 def measure(look_up: Callable[[int], object], numbers: Sequence[int]) -> tuple[Any, Any]:
-    """Seconds of each, on the wall and of the processor."""
+    """Return the seconds of each look-up: wall time and processor time."""
     wall, own = [], []
     for number in numbers:
         began, busy = time.perf_counter(), time.process_time()
@@ -171,7 +171,7 @@ def _tell(bars: Bars, what: str, found: tuple[Any, Any], bar: Bar | None) -> Non
 
 
 def measure_all(bars: Bars, folder: Path) -> None:
-    """As the bars have it."""
+    """Measure the archive as the bars require."""
     messages = made(FULL, PACKET)
     write_with_pyarrow(folder, messages)
     report(folder, messages, LOOKUPS, bars)

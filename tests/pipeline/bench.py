@@ -1,14 +1,13 @@
-"""Every bar of the data pipeline, with what was measured beside it. pandas and DuckDB are asked the same of the same
-rows.
+"""Every bar of the data pipeline with its measured value. pandas and DuckDB answer the same questions on the same rows.
 
     python -m tests.pipeline.bench                            a few minutes: start, audit, rows, ingest
     python -m tests.pipeline.bench --only start --only rows   those parts
     python -m tests.pipeline.bench --all                      about half an hour, 10 GiB of disk, 10 GiB of memory
 
 Parts: start (import, doctor, sessions), audit (without Spark), rows (silver, fingerprints, audits, latencies), ingest,
-stream, hundred-million, simulation, archive. Start-up is told apart: sessions are opened before anything else is timed,
-and what Spark does for the first time stands beside what it does again. Every engine has to give the same answer. Times
-depend on what else the machine does; it is the ratios within one run that say something.
+stream, hundred-million, simulation, archive. Start-up is measured apart: sessions are opened before anything else is
+timed, and Spark's first run is shown beside its second. Every engine must give the same answer. Times depend on the
+other work of the machine; compare the ratios within one run.
 """
 
 from __future__ import annotations

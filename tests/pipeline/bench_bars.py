@@ -1,4 +1,4 @@
-"""What was measured, beside what it should be."""
+"""Measured values, compared with their bars."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-# Of each number: what it is about, and the command that measures it where this benchmark does not.
+# Each number: the subject of the bar, and the command that measures it, if this benchmark does not.
 ABOUT: Final = {
     1: "import, doctor; a fresh environment without Java: python -m tests.pipeline.fresh",
     2: "a session: plain, after warmup, on a Connect server that runs",
@@ -25,7 +25,7 @@ ABOUT: Final = {
 
 
 class Bar(NamedTuple):
-    """At most so much, or at least."""
+    """A limit for a measured value: an upper one, or with `least` a lower one."""
 
     number: int
     limit: float
@@ -40,7 +40,7 @@ class Bar(NamedTuple):
 
 
 class Bars:
-    """Prints each as it comes, and in the end which bars are met. Called, it is a clock for a block."""
+    """The results. Each is printed at once; the summary tells which bars are met. A call times a block of code."""
 
     def __init__(self) -> None:
         self._verdicts: dict[int, list[bool]] = {}
@@ -55,7 +55,7 @@ class Bars:
         self._line(what, engine, f"{seconds:10.3f} s", speed, bar, rows / seconds if rate else seconds)
 
     def tell(self, what: str, engine: str, value: float, unit: str, bar: Bar | None = None) -> None:
-        """What was measured otherwise."""
+        """Report a value that was measured in another way."""
         self._line(what, engine, f"{value:10,.3f} {unit}", "", bar, value)
 
     def _line(self, what: str, engine: str, shown: str, speed: str, bar: Bar | str | None, value: float) -> None:

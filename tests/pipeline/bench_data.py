@@ -1,4 +1,4 @@
-"""Rows for the benchmark: deliveries by many nodes as columns, and databases as nodes write them."""
+"""Rows for the benchmark: deliveries by many nodes as columns, and databases like those of nodes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from tests.store.samples import CODEC, START, log_row, packet_of, state_row
 
 NODES = 100
 NAMES = [f"node{at:03}" for at in range(NODES)]
-WITH_GAPS = NAMES[:4]  # these lack some
+WITH_GAPS = NAMES[:4]  # the nodes that lack some messages
 CHANNELS = [f"c{at}" for at in range(10)]
-MEMBERS = "members"  # the folder of who is there, beside the copies
+MEMBERS = "members"  # the folder of the presences, beside the copies
 _STEP = 500  # messages in a transaction
 
 
 def make_copies(path: Path, count: int) -> int:
-    """Deliveries of messages by nodes, in the order of the logs, as silver is; some nodes lack some of a hundredth of
-    them. Gives how many are missing."""
+    """Write deliveries of messages by nodes in the order of the logs, like silver. Return the number of missing ones.
+
+    Some nodes lack some messages of one hundredth of the log.
+    """
     messages = count // NODES
     draw = np.random.default_rng(1)
     by_channel = np.argsort(np.arange(messages) % len(CHANNELS), kind="stable")
@@ -52,7 +54,7 @@ def make_copies(path: Path, count: int) -> int:
 
 
 def make_messages(copies: Path, path: Path) -> None:
-    """The same as bronze messages; every twentieth is in an earlier reading too."""
+    """Write the same copies as bronze messages; every twentieth is in an earlier reading too."""
     import duckdb
 
     plain = {"nick": "NULL::VARCHAR", "text": "NULL::VARCHAR", "sent_ms": "lamport", "state": "NULL::VARCHAR",
@@ -68,20 +70,20 @@ def make_messages(copies: Path, path: Path) -> None:
 
 
 def members() -> list[Presence]:
-    """Who is there, from the beginning to long after the end."""
+    """Return the presences of all nodes, from the beginning to long after the end."""
     return [
         Presence(FIELD, channel, name, name, "log", 0, 0, START, 2 * START) for channel in CHANNELS for name in NAMES
     ]
 
 
 def make_members(folder: Path) -> None:
-    """As a file, which is what an audit has."""
+    """Write the presences to a file, as an audit needs them."""
     folder.mkdir()
     pq.write_table(pa.Table.from_pylist([each._asdict() for each in members()]), folder / "members.parquet")
 
 
 def readings() -> list[Node]:
-    """What their databases said of their logs."""
+    """Return the readings of the nodes' databases."""
     return [
         Node(FIELD, name, channel, 1, 1, name, 0, 1, "", 1, "", f"{name}.db") for channel in CHANNELS for name in NAMES
     ]
@@ -92,7 +94,7 @@ def _all(text: str, count: int) -> Any:
 
 
 def make_databases(folder: Path, nodes: int, messages: int) -> list[Path]:
-    """Nodes that all have the same log, and a journal of it."""
+    """Write databases of nodes that all have the same log, with a journal of it."""
     packets = [packet_of("lobby", f"node{at % nodes}", START + at * 500, f"number {at}") for at in range(messages)]
     made = []
     for number in range(nodes):

@@ -1,4 +1,4 @@
-"""The same questions on the same rows to Spark, DuckDB and pandas. All have to give the same answers."""
+"""The same questions on the same rows for Spark, DuckDB and pandas. All must give the same answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STRETCHES, MISSING, LATENCIES = "stretches of logs that differ", "messages missi
 
 
 class Questions:
-    """To one engine: which stretches differ, what is missing, how long it took."""
+    """The questions to one engine: the stretches that differ, the missing messages, and the delivery times."""
 
     def __init__(self, stretches: Callable[[], object], missing: Callable[[], object], late: Callable[[], object]):
         self.ask = {STRETCHES: stretches, MISSING: missing, LATENCIES: late}
@@ -76,7 +76,7 @@ def of_pandas(path: Path) -> Questions:
         rows = read("channel", "node", "lamport")
         rows["bucket"] = rows["lamport"] // 2**17
         sizes = rows.groupby(["channel", "bucket", "node"]).size().groupby(["channel", "bucket"])
-        return int(((sizes.nunique() > 1) | (sizes.size() < NODES)).sum())  # by number alone: it has no xor
+        return int(((sizes.nunique() > 1) | (sizes.size() < NODES)).sum())  # by count alone: pandas has no xor
 
     def missing() -> int:
         return int((NODES - read("channel", "message_id").groupby(["channel", "message_id"]).size()).sum())

@@ -1,4 +1,4 @@
-"""Databases and exported journals into a lake: few rows, and so many that starting does not rule."""
+"""Ingest of databases and exported journals: few rows, and so many that start-up does not dominate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EXPORTS: Final = Bar(8, 100_000, "rows/s", least=True)
 
 
 def ingest(bars: Bars, spark: SparkSession, folder: Path, messages: int) -> None:
-    """`messages`: in each of the large databases, which have an event for each."""
+    """Measure the ingest. `messages`: in each large database, with one event for each message."""
     few = make_databases(folder / "few", _NODES, messages // _SMALLER)
     _in_plain_python(bars, few)
     _taken(bars, spark, folder / "few-lake", few, "small databases", None)
@@ -64,7 +64,7 @@ def _taken(bars: Bars, spark: SparkSession, root: Path, paths: Sequence[Path], w
 
 
 def _rows_of(paths: Sequence[Path]) -> int:
-    """All have as many."""
+    """Return the number of rows in all files, which all have the same number."""
     return _read(paths[:1]) * len(paths)
 
 

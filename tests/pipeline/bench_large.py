@@ -1,4 +1,4 @@
-"""A hundred million rows on one machine: what the stages take, and how much memory."""
+"""A hundred million rows on one machine: time and memory of the stages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _MEMORY = "8g"  # of the driver
 
 
 def make_many(path: Path, count: int) -> int:
-    """As `make_copies`, written by DuckDB, which keeps nothing of it; in the order of the log, as silver is. Gives how
-    many are missing."""
+    """Write copies like `make_copies`, but by DuckDB, which needs little memory. Return the number of missing ones.
+
+    The rows are in the order of the log, like silver.
+    """
     import duckdb
 
     messages = count // NODES
@@ -72,7 +74,7 @@ def hundred_million(bars: Bars, folder: Path, count: int = FULL) -> None:
 
 
 def most_memory() -> float:
-    """Of the driver's Java since it was started, as Linux counts it."""
+    """Return the peak memory of the driver's Java, as counted by Linux."""
     from pyspark import SparkContext
 
     process = SparkContext._gateway.proc.pid  # type: ignore[union-attr]

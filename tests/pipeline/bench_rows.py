@@ -17,11 +17,11 @@ from tests.pipeline.bench_start import run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FULL = 10_000_000  # rows that the bars are about
+FULL = 10_000_000  # rows for which the bars are set
 _BARS = {STRETCHES: Bar(5, 8), MISSING: Bar(5, 10), LATENCIES: Bar(7, 10)}
 
 
-# A process in which nothing was done before.
+# A process that has done nothing before.
 _WARMED_UP = """
 import sys, time
 from pathlib import Path
@@ -37,7 +37,7 @@ with spark(where) as session:
 
 
 def warmed_up(bars: Bars, copies: Path, folder: Path, count: int, memory: str) -> None:
-    """The first question in a session with the class archive."""
+    """Measure the first question in a session with the class archive."""
     warm_up(Where("local[2]", cache=folder / "cache"))
     seconds, answer = run("-c", _WARMED_UP, str(copies), str(folder / "cache"), memory).split()
     assert int(answer) > 0
@@ -61,7 +61,7 @@ def engines(bars: Bars, spark: SparkSession, copies: Path, count: int, lost: int
 
 
 def conform(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: int) -> Path:
-    """Bronze messages, a twentieth of them in two readings, to one row for each copy of a message. Gives where."""
+    """Measure bronze to silver, with a twentieth of the messages in two readings. Return the path of the copies."""
     from sdschat.pipeline.lake import Lake, no_rows
     from sdschat.pipeline.transforms.conform import copies as conformed
     from sdschat.pipeline.transforms.conform import in_order
@@ -78,7 +78,7 @@ def conform(bars: Bars, spark: SparkSession, copies: Path, folder: Path, count: 
 
 
 def stages(bars: Bars, spark: SparkSession, silver: Path, folder: Path, count: int, lost: int) -> None:
-    """As `sdschat pipeline audit` does them, tables and all."""
+    """Measure the stages as `sdschat pipeline audit` runs them, with all tables."""
     from sdschat.pipeline import stages as do
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.transforms.fingerprint import divergent, fingerprints

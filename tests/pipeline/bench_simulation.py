@@ -1,10 +1,10 @@
-"""Simulations: on Spark's `local[2]` beside a bare pool of two processes, and how much the model does in a second.
+"""Simulations: Spark's `local[2]` beside a pool of two processes, and the speed of the model.
 
     python -m tests.pipeline.bench --only simulation
 
-Both have been started, and have done runs, before they are measured. They take turns, so that whatever else the machine
-does hits both; the ratio is that of the medians. Both must come to the same figures. The model is told in messages
-times participants: each of a million participants hears or misses each message, with all that follows of it.
+Both have been started, and have done runs, before they are measured. They take turns, so that other work of the machine
+affects both; the ratio is that of the medians. Both must give the same figures. The speed of the model is given in
+messages times participants: each of a million participants hears or misses each message, with all consequences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sdschat.pipeline.session import Where, spark
 from tests.pipeline.bench_bars import Bar, Bars
 
 _RUNS, _ROUNDS = 16, 5
-_ENGINE = Setting(by="engine", participants=120, loss=0.1)  # about a second each, as in a grid; a task costs a tenth
+_ENGINE = Setting(by="engine", participants=120, loss=0.1)  # about a second for each run; a Spark task costs a tenth
 _MODEL = Setting(by="model", participants=1_000_000, loss=0.05)
 _MODEL_RUNS = 2
 SPARK, POOL = "Spark, local[2]", "pool of two"

@@ -1,4 +1,4 @@
-"""What every use pays before its first row: import, doctor, a session; and the audit that needs none of it."""
+"""The start-up time of every use: import, doctor, a session; and the audit that needs no session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import make_databases
 from tests.pipeline.cluster import connect_server
 
-# A process that opens a session as the commands do, and says how long that took, and the first answer after it.
+# A process that opens a session as the commands do, and prints the time for that and for the first answer.
 _SESSION = """
 import sys, time
 from pathlib import Path
@@ -45,7 +45,7 @@ def start_up(bars: Bars) -> None:
 
 
 def sessions(bars: Bars) -> None:
-    """Each in a process of its own."""
+    """Measure sessions, each in a process of its own."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
 
@@ -58,7 +58,7 @@ def sessions(bars: Bars) -> None:
         warm_up(Where("local[2]", cache=folder / "cache"))
         tell("Spark, warmed up", "local[2]", Bar(2, 4))
         with connect_server(folder, "local[2]") as remote:
-            run("-c", _SESSION, remote, str(folder / "cache"))  # who comes first starts what the server needs for all
+            run("-c", _SESSION, remote, str(folder / "cache"))  # the first client starts what the server needs for all
             tell("Connect, reused", remote, Bar(2, 1.5))
 
 

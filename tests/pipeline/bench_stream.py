@@ -1,4 +1,4 @@
-"""How long it takes from a segment in the folder to its fingerprints in the lake, for whoever reads them."""
+"""The time from a segment's arrival in the folder to its fingerprints in the lake, as a reader sees them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SEGMENTS = 60
-_ROWS = 1_000  # in each
-_FIRST = 3  # start-up: the query compiles what it does
-_PAUSE = (0.3, 1.3)  # seconds between two of them
+_ROWS = 1_000  # in each segment
+_FIRST = 3  # segments for the start-up, in which the query compiles its code
+_PAUSE = (0.3, 1.3)  # seconds between two segments
 _PATIENCE = 120.0
 
 
 class Arrivals:
-    """Segments of the journal of one node, and what the lake has of them."""
+    """Segments of one node's journal, and the part of them that the lake has."""
 
     def __init__(self, folder: Path) -> None:
         self.segments, self.lake = folder / "segments", folder / "lake"
@@ -49,7 +49,7 @@ class Arrivals:
         self.put.append(time.perf_counter())
 
     def there(self) -> int:
-        """How many segments the fingerprints are of, in batches that count."""
+        """Return the number of segments in the fingerprints of complete batches."""
         stream = self.lake / FOLDER
         for done in (stream / Counted.__name__.lower()).glob("batch=*/part-*.parquet"):
             if done.parent.name not in self._counted:
@@ -83,7 +83,7 @@ def _until(query: Any, arrivals: Arrivals, count: int) -> None:
 
 
 def _waited(query: Any, arrivals: Arrivals, draw: random.Random) -> list[float]:
-    """Seconds of each segment, in the order in which they came."""
+    """Return the waiting time of each segment in seconds, in the order of arrival."""
     waited = [0.0] * arrivals.there()
     until = time.perf_counter() + _PATIENCE + 2 * _SEGMENTS
     due = time.perf_counter()

@@ -1,9 +1,8 @@
-"""The same commands here, with Java hidden, on a cluster of two workers on loopback, and through a Connect server: the
-same results.
+"""The same results from the same commands: here, with Java hidden, on a cluster of two workers, and over Connect.
 
     python -m tests.pipeline.cluster
 
-Starts all of it and stops it again. Takes minutes, most of them for Java to start.
+This starts all of them on loopback and stops them again. It takes minutes, mostly for starts of Java.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def _listens(port: int) -> bool:
 
 @contextlib.contextmanager
 def started(command: list[str], folder: Path, name: str, port: int | None = None) -> Iterator[None]:
-    """A server of Spark, until the end of the block, with its words in a file."""
+    """Run a server of Spark until the end of the block, with its output in a file."""
     import pyspark
 
     java = find_java().java
@@ -77,7 +76,7 @@ def _wait(process: subprocess.Popen[bytes], port: int | None, log: Path) -> None
 
 @contextlib.contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """Master and two workers. Gives the master's address."""
+    """Run a master and two workers. Return the master's address."""
     port = free_port()
     address = f"spark://127.0.0.1:{port}"
     package = "org.apache.spark.deploy"
@@ -113,7 +112,7 @@ def sdschat(*arguments: str, variables: Mapping[str, str] | None = None) -> str:
 
 
 def without_java(folder: Path) -> dict[str, str]:
-    """Variables with which no Java is found but the one that came as a package."""
+    """Return environment variables that hide every Java except the packaged one."""
     tools = folder / "tools"
     tools.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
@@ -124,7 +123,7 @@ def without_java(folder: Path) -> dict[str, str]:
 
 
 def results(folder: Path, name: str, where: list[str], variables: Mapping[str, str] | None = None) -> dict[str, object]:
-    """What the commands come to there."""
+    """Return the results of the commands at this place."""
     lake = folder / name
     sdschat("simulate", "--grid", "ci", "--lake", str(lake), *where, variables=variables)
     runs = {run_id: run.figures for run_id, run in RunTable(lake).read().items()}

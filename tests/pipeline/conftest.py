@@ -1,4 +1,4 @@
-"""One Spark session for all tests here: starting one takes longer than most of them."""
+"""One Spark session for all tests here: its start takes longer than most of them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = Path(__file__).parent
-PATIENCE = 1_800  # seconds: the first of them starts Spark, on a machine that may be busy with something else
-# Of so little work most would go into compiling it well.
+PATIENCE = 1_800  # seconds: the first test starts Spark, perhaps on a busy machine
+# With so little work, most of the time would go into good compilation.
 QUICK_TO_START = ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark complains of pandas versions that nobody here uses; its gateway leaves a socket to the garbage collector.
-    The first test waits for Spark to start."""
+    """Ignore Spark's warnings about pandas, which is not used here, and about a socket that its gateway leaves open.
+
+    The tests get more time, because the first one waits for the start of Spark.
+    """
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
@@ -37,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def where(tmp_path_factory: pytest.TempPathFactory) -> Where:
-    """Where the tests run Spark: here, or at the Connect server or cluster that the variables name."""
+    """Return the place where the tests run Spark: here, or the Connect server or cluster in the variables."""
     folder = tmp_path_factory.mktemp("spark")
     master, remote = os.environ.get("SDSCHAT_TEST_MASTER", ""), os.environ.get("SDSCHAT_TEST_REMOTE", "")
     conf: tuple[tuple[str, str], ...] = (("spark.sql.shuffle.partitions", "2"),)
@@ -56,7 +58,7 @@ def spark(where: Where) -> Iterator[SparkSession]:
 
 
 def _end_java() -> None:
-    """Spark leaves its Java to the end of the process, where Python complains of it."""
+    """End Spark's Java. Spark leaves it running to the end of the process, and Python warns about that."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -69,11 +71,11 @@ def _end_java() -> None:
 
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Databases of a few nodes that have talked."""
+    """Return databases of a few nodes that have talked."""
     return talk(tmp_path_factory.mktemp("field"))
 
 
 @pytest.fixture
 def field(untouched: Path, tmp_path: Path) -> Path:
-    """A copy, to be tampered with."""
+    """Return a copy of the databases, for a test that alters them."""
     return Path(shutil.copytree(untouched, tmp_path / "field"))

@@ -1,4 +1,4 @@
-"""The project that `init-sdp` writes, run by `spark-pipelines`, against the same tables made at once.
+"""The project of `init-sdp`, run by `spark-pipelines`, compared with the same tables made at once.
 
     python -m tests.pipeline.declarative
 
@@ -34,7 +34,7 @@ TABLES = {"node_activity": Activity, "fingerprints": Fingerprint}
 
 
 def lake_of_journals(folder: Path) -> Path:
-    """Journals of a simulated group in bronze."""
+    """Make a lake with the journals of a simulated group in bronze."""
     segments, lake = folder / "segments", folder / "lake"
     segments.mkdir()
     Arriving(segments, 2, 3).rest()

@@ -1,10 +1,9 @@
-"""Eight nodes that talk with faults on, one of them killed on the way; then whether the audit says of them what they
-say themselves.
+"""Eight nodes that talk with faults, one of them killed on the way. The audit must agree with the nodes' own logs.
 
     python -m tests.pipeline.eight --seconds 600 --to field
 
-Real processes at a real broker, in real time. Leaves the profiles, what a tap recorded, the lake, the report and a
-picture of it in the folder. Afterwards copies are tampered with, and both audits are asked again.
+Real processes with a real broker, in real time. The folder then has the profiles, the recording of a tap, the lake, the
+report and a picture of it. Afterwards copies are altered, and both audits run again.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ NAMES = ("ann", "bob", "cleo", "dan", "eve", "fay", "gus", "hal")
 FAULTS = ("fault.loss=0.15", "fault.duplicate=0.05", "fault.reorder=0.1", "fault.delay=300ms")
 KILLED = "eve"
 _PAUSE = (2.0, 6.0)  # seconds between two messages of a node
-_PATIENCE = 600.0  # for everybody to have everything
+_PATIENCE = 600.0  # seconds until everybody must have everything
 
 Claim = tuple[str, bool, str]
 
@@ -60,7 +59,7 @@ def node(folder: Path, url: str, name: str) -> Pipe:
 
 
 def talk(folder: Path, seconds: float, seed: int) -> int:
-    """Gives how many messages all of them have in the end."""
+    """Run the nodes. Return the number of messages that all of them have in the end."""
     draw = random.Random(seed)
     port = free_port()
     (folder / "broker.conf").write_text(
@@ -102,7 +101,7 @@ def _say(nodes: dict[str, Pipe], folder: Path, url: str, seconds: float, draw: r
 
 
 def _settled(folder: Path) -> int:
-    """Waits until all logs are alike by what the databases hold."""
+    """Wait until all databases hold the same log. Return the number of its messages."""
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         found = {standing(database(folder, name)) for name in NAMES}
@@ -126,7 +125,7 @@ def sdschat(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def judge(folder: Path, spark: Sequence[str]) -> Iterator[Claim]:
-    """The untouched databases."""
+    """Yield the claims about the unaltered databases."""
     quick = sdschat(folder, "audit", "data")
     yield "audit: they agree", quick.returncode == 0, quick.stdout.splitlines()[0]
     whole = sdschat(folder, "pipeline", "run", "data", "tap", "--lake", "lake", "-o", "report.html", *spark)
@@ -150,7 +149,7 @@ def judge(folder: Path, spark: Sequence[str]) -> Iterator[Claim]:
 
 
 def judge_tampered(folder: Path, spark: Sequence[str]) -> Iterator[Claim]:
-    """A copy, of which one row of one database is altered, and a message of another deleted."""
+    """Yield the claims about a copy: one database has an altered row, and another lacks a deleted message."""
     shutil.rmtree(folder / "tampered", ignore_errors=True)
     shutil.copytree(folder / "data", folder / "tampered")
     tampered = folder / "tampered"

@@ -1,4 +1,4 @@
-"""Databases of real nodes that talked over a network in memory, and ways to tamper with them."""
+"""Databases of real nodes that talked over a network in memory, and ways to alter them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def _talk(folder: Path, names: Sequence[str], words: Sequence[str]) -> Non
 
 
 def talk(folder: Path, names: Sequence[str] = NAMES, words: Sequence[str] = WORDS) -> Path:
-    """The folder of the profiles, after everybody has everything."""
+    """Let nodes talk until everybody has everything. Return the folder of their profiles."""
     asyncio.run(_talk(folder, names, words))
     return folder
 
@@ -36,14 +36,14 @@ def database(folder: Path, name: str) -> Path:
 
 
 def change(folder: Path, name: str, statement: str, *values: object) -> None:
-    """As somebody would by hand, with any tool that speaks SQL."""
+    """Alter a database like a person with an SQL tool."""
     with sqlite3.connect(database(folder, name)) as connection:
         connection.execute(statement, values)
     connection.close()
 
 
 def forge(folder: Path, name: str, table: str, place: int, /, **values: object) -> None:
-    """As `change`, by somebody who knows of the checksums of these tables: log, outgoing, journal."""
+    """Alter a database like `change`, but with right checksums. For the tables log, outgoing and journal."""
     with sqlite3.connect(database(folder, name)) as connection:
         connection.row_factory = sqlite3.Row
         row = dict(connection.execute(f"SELECT * FROM {table} WHERE place = ?", (place,)).fetchone()) | values
@@ -55,7 +55,7 @@ def forge(folder: Path, name: str, table: str, place: int, /, **values: object) 
 
 
 def nth(folder: Path, name: str, index: int) -> tuple[int, str]:
-    """Place and id of a message in the log of a node."""
+    """Return place and id of a message in the log of a node."""
     with sqlite3.connect(database(folder, name)) as connection:
         query = "SELECT place, message_id FROM log ORDER BY lamport, message_id LIMIT 1 OFFSET ?"
         place, message_id = connection.execute(query, (index,)).fetchone()
@@ -64,7 +64,7 @@ def nth(folder: Path, name: str, index: int) -> tuple[int, str]:
 
 
 def one(folder: Path, name: str, query: str) -> str:
-    """A single value."""
+    """Return the single value of a query."""
     with sqlite3.connect(database(folder, name)) as connection:
         found = connection.execute(query).fetchone()[0]
     connection.close()

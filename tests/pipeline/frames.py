@@ -1,4 +1,4 @@
-"""Rows as Spark has them, and back."""
+"""Rows as Spark data frames, and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def frame(spark: SparkSession, table: type, rows: Iterable[Any]) -> DataFrame:
-    """Columns by way of Arrow: thousands of rows in a moment."""
+    """Return the rows as a data frame, by Arrow: fast for thousands of rows."""
     import pyarrow
 
     from sdschat.pipeline.sources.batch import ARROW
@@ -34,7 +34,7 @@ def frame(spark: SparkSession, table: type, rows: Iterable[Any]) -> DataFrame:
 
 
 def rows(found: DataFrame, table: type[R]) -> list[R]:
-    """Sorted, for comparing: Spark gives them in any order."""
+    """Return the rows of a data frame, sorted for comparisons: Spark returns them in any order."""
     lists = {name for name, (kind, _) in columns(table).items() if kind == Ids}
     plain = [
         table(**{name: tuple(value) if name in lists and value is not None else value for name, value in each.items()})
@@ -44,7 +44,7 @@ def rows(found: DataFrame, table: type[R]) -> list[R]:
 
 
 def plan_of(found: DataFrame) -> str:
-    """What Spark would do for it, in its words."""
+    """Return Spark's plan for a data frame, as text."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         found.explain()
@@ -52,7 +52,7 @@ def plan_of(found: DataFrame) -> str:
 
 
 def lake_of(spark: SparkSession, root: Path, taken: Taken) -> Lake:
-    """A lake with just these rows in bronze."""
+    """Make a lake with only these rows in bronze."""
     from sdschat.pipeline.lake import Lake
 
     lake = Lake(spark, str(root))

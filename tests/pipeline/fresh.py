@@ -1,9 +1,9 @@
-"""A fresh virtual environment, with no Java to be found but the one that the extra brings: does an audit pass?
+"""An audit in a fresh virtual environment, where only the Java of the extra `pipeline` can be found.
 
     python -m tests.pipeline.fresh
 
-Installs the package with its extra `pipeline` from this folder, so it needs pip's index or its cache, and 1.5 GiB for
-as long as it runs.
+This installs the package with its extra `pipeline` from this folder. So it needs pip's index or its cache, and 1.5 GiB
+while it runs.
 """
 
 from __future__ import annotations

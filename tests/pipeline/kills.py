@@ -1,8 +1,8 @@
-"""The stream, killed at random while segments arrive, against everything taken in at once.
+"""The stream, killed at random while segments arrive, compared with one ingest of everything.
 
     python -m tests.pipeline.kills --kills 20
 
-Every life of the stream is a process group of its own, Java included, that SIGKILL ends at a moment drawn at random.
+Every life of the stream is a process group of its own, with its Java. SIGKILL ends it at a random moment.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from tests.pipeline.conftest import QUICK_TO_START
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_IN_A_LIFE = 5  # segments: two batches
-_OVERLAP = 7  # rows that a segment repeats of the one before
+_IN_A_LIFE = 5  # segments for each life: two batches
+_OVERLAP = 7  # rows of the previous segment that a segment repeats
 
 
 class Arriving:
-    """Segments of the journals of a simulated group, that come into a folder one by one, as a tap would put them."""
+    """Segments of a simulated group's journals. They arrive in a folder one by one, like those of a tap."""
 
     def __init__(self, folder: Path, count: int, seed: int) -> None:
         group = EngineGroup(
@@ -62,7 +62,7 @@ class Arriving:
 
 
 def by_spark(lake: Path) -> str:
-    """The same folder under a name that is left to Spark, so that small batches are done by Spark alone too."""
+    """Return the lake's folder as a URI: then small batches are done by Spark alone too."""
     return f"file:///{lake}"
 
 
@@ -75,8 +75,7 @@ def _start(segments: Path, lake: str) -> subprocess.Popen[bytes]:
 
 
 def live(segments: Path, lake: Path, kill_after: float | None, name: str = "") -> int | None:
-    """One life of the stream. Gives its exit code, or nothing where it was killed. `name`: of the lake, by which it
-    is to be called."""
+    """Run one life of the stream. Return its exit code, or None if it was killed. `name`: another name of the lake."""
     process = _start(segments, name or str(lake))
     try:
         _, said = process.communicate(timeout=kill_after)
@@ -90,12 +89,12 @@ def live(segments: Path, lake: Path, kill_after: float | None, name: str = "") -
 
 
 def begun(lake: Path) -> int:
-    """How many batches were begun and not finished at this moment, or finished."""
+    """Return the number of batches that have begun, finished or not."""
     return len(list((lake / "stream" / "_checkpoint" / "offsets").glob("[0-9]*")))
 
 
 def within(lake: Path) -> bool:
-    """Whether there is a batch that was begun and is not finished."""
+    """True if a batch has begun and is not finished."""
     checkpoint = lake / "stream" / "_checkpoint"
     done = {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
     return any(path.name not in done for path in (checkpoint / "offsets").glob("[0-9]*"))
@@ -104,8 +103,10 @@ def within(lake: Path) -> bool:
 def live_until_a_batch_begins(
     segments: Path, lake: Path, number: int = signal.SIGKILL, after: float = 0.0, name: str = ""
 ) -> tuple[int, str]:
-    """One life, ended so many seconds after it has written down which segments are in its next batch, if it has not
-    ended by itself. Gives its exit code and what it said."""
+    """Run one life, and end it `after` seconds after it recorded the segments of its next batch.
+
+    A life that ends earlier by itself is not ended. Return the exit code and the output.
+    """
     before = begun(lake)
     process = _start(segments, name or str(lake))
     try:
@@ -126,21 +127,24 @@ def live_until_a_batch_begins(
 
 
 class Killed(NamedTuple):
-    begun: int  # batches, so far
-    within: bool  # a batch
+    begun: int  # number of batches begun so far
+    within: bool  # True: killed during a batch
 
 
 def kill_often(folder: Path, kills: int, seed: int) -> list[Killed]:
-    """What was going on at each kill; then one life to the end. Every other life is killed while it does a batch that
-    it began, or after that; the others at any moment, which may be while a batch of an earlier life is done again. Who
-    does small batches, the stream itself or Spark, is drawn for each life."""
+    """Kill the stream many times; then run one life to the end. Return the state at each kill.
+
+    Every other life is killed during or after a batch that it began. The others are killed at any moment, perhaps while
+    they repeat a batch of an earlier life. For each life a draw decides if small batches are done in the process or by
+    Spark.
+    """
     draw = random.Random(seed)
     segments, lake = folder / "segments", folder / "lake"
     segments.mkdir(parents=True)
     arriving = Arriving(segments, _IN_A_LIFE * (kills + 1) + 2, seed)
     arriving.more(_IN_A_LIFE)
     began = time.monotonic()
-    live(segments, lake, None)  # how long a life takes here and now
+    live(segments, lake, None)  # measures the length of a life on this machine
     length = time.monotonic() - began
     seen: list[Killed] = []
     for number in range(kills):
@@ -157,7 +161,7 @@ def kill_often(folder: Path, kills: int, seed: int) -> list[Killed]:
 
 
 def differences(spark: SparkSession, folder: Path) -> list[str]:
-    """What the stream's tables have, and those of all segments at once do not, or the other way round."""
+    """Return the differences between the stream's tables and those of all segments at once."""
     from sdschat.pipeline.stream.batches import at_once
     from sdschat.pipeline.stream.parts import Parts
     from sdschat.pipeline.stream.tables import merged

@@ -1,7 +1,7 @@
-"""`python -m tests.pipeline.picture`: screenshots/report.png, from eight nodes that talk with faults on.
+"""`python -m tests.pipeline.picture`: makes screenshots/report.png from eight nodes that talk with faults.
 
-Afterwards one row of one database is altered, a message of another deleted, as in the README. `--field DIR` takes the
-profiles of nodes that talked already.
+Afterwards one row of one database is altered and a message of another deleted, as in the README. `--field DIR` uses the
+profiles of nodes that have already talked.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
     given = parser.parse_args().field
     browser = needs_program("chromium")
     with tempfile.TemporaryDirectory() as place:
-        os.chdir(place)  # so that the page names no folder of this machine
+        os.chdir(place)  # so that the page contains no path of this machine
         field = Path("field")
         if given is not None:
             shutil.copytree(given, field)

@@ -1,4 +1,4 @@
-"""The archive: what Spark wrote, answered from without it."""
+"""The archive: written by Spark, read without it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ROWS = [_row(channel, position) for channel in ("lobby", "yard") for position in
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Row groups of 50 messages, so that a look-up has to choose."""
+    """Make a lake with row groups of 50 messages, so that a look-up has to choose."""
     folder = tmp_path_factory.mktemp("lake")
     log = spark.createDataFrame([tuple(row) for row in ROWS], ddl(Log))
     raw = spark.createDataFrame(
@@ -116,7 +116,7 @@ def test_the_command_says_what_it_did_not_find(lake: Path) -> None:
 
 
 def asked(lake: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str], str]:
-    """Exit code, lines of standard output, and what was said."""
+    """Run the command. Return its exit code, the lines of standard output, and standard error."""
     code = run(["pipeline", "get", "--lake", str(lake), *arguments])
     told = capsys.readouterr()
     return code, told.out.splitlines(), told.err

@@ -63,7 +63,7 @@ def test_what_two_lack_is_looked_at_closer_once(field: Path) -> None:
 
 
 def loose(field: Path, *names: str) -> list[Path]:
-    """Databases that were taken out of their profiles, as files by the names of their nodes."""
+    """Copy databases out of their profiles, to files with the names of their nodes."""
     return [Path(shutil.copy(database(field, name), field.parent / f"{name}.db")) for name in names]
 
 
@@ -120,7 +120,7 @@ def test_a_channel_can_be_asked_for_alone(field: Path, capsys: pytest.CaptureFix
 
 
 def many(differ: int, agree: int) -> Audit:
-    """A verdict on so many nodes that they cannot all be listed."""
+    """Return a verdict on too many nodes to list all of them."""
     missing = [
         AuditMissing("field", "lobby", 1, 1, "m1", "ann", f"bad{number}", LOST, "owed since it was there")
         for number in range(differ)
@@ -202,7 +202,7 @@ def test_a_row_altered_by_hand_is_told_with_node_message_and_place(
 
 
 def let_go(field: Path, name: str, before: int) -> None:
-    """As a Store does with packets that are older than it keeps."""
+    """Remove packets like a Store, which drops those older than its limit."""
     with Store.open(database(field, name), SdsCodec()) as store:
         assert drop_oldest(store, "lobby", before, 100, 1).packets > 0
 
@@ -248,7 +248,7 @@ def test_a_folder_without_databases_is_wrong_use(tmp_path: Path, capsys: pytest.
 
 
 def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, tmp_path: Path) -> None:
-    """What the audit compares is what `sdschat log` prints."""
+    """The audit compares the same log that `sdschat log` prints."""
     canonical = [row.message_id for row in compare(databases([untouched]), 1, DEFAULT).log]
     done = run_process(
         tmp_path / "home", "log", "lobby", "--json", "--profile", "bob", "--data-dir",
@@ -258,7 +258,7 @@ def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, tmp_path: Pa
 
 
 def test_evidence_is_of_one_moment(field: Path) -> None:
-    """What a node writes while it is read is not seen by halves."""
+    """A reader sees all or nothing of a transaction that a node writes meanwhile."""
     with Evidence(database(field, "ann")) as evidence:
         (standing,) = evidence.standings()
         change(field, "ann", "DELETE FROM log WHERE place = ?", nth(field, "ann", 0)[0])

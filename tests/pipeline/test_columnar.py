@@ -36,7 +36,7 @@ def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that there are sound ones before the one that is not."""
+    """Make batches small, so that sound batches precede the altered one."""
     monkeypatch.setattr(columnar, "ROWS", 5)
 
 

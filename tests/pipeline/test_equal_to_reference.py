@@ -1,7 +1,8 @@
-"""Spark's answers are those of plain Python, on groups drawn from seeds: duplicates, gaps in journals, late joiners,
-wrong clocks, altered, forged and deleted rows, several readings of a database.
+"""Spark's answers equal those of plain Python.
 
-All groups go through Spark together, each under a run_id of its own, because starting a query costs more than the rows.
+The groups are drawn from seeds: duplicates, gaps in journals, late joiners, wrong clocks, altered, forged and deleted
+rows, several readings of a database. Spark processes all groups together, each under its own run_id, because the start
+of a query costs more than the rows.
 """
 
 from __future__ import annotations
@@ -120,7 +121,10 @@ def test_the_tables_are_equal(both: Both, table: type, expected: Callable[[Both]
 
 
 def rounded(row: Any) -> tuple[Any, ...]:
-    """Sums of fractions depend on their order in the last digit. Sketches have a test of their own."""
+    """Return the row with rounded numbers, without sketches.
+
+    The last digit of a sum of fractions depends on their order. Sketches have their own test.
+    """
     values = (round(value, 6) if isinstance(value, float) else value for value in row)
     return tuple(None if isinstance(value, bytes | bytearray) else value for value in values)
 

@@ -1,4 +1,4 @@
-"""Which files of a folder are taken in, and what is said of the others."""
+"""The files of a folder that are read, and the messages about the others."""
 
 from __future__ import annotations
 

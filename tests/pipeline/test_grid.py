@@ -1,4 +1,4 @@
-"""Grids: their files, their runs, starting again, and what comes of them."""
+"""Grids: their files, their runs, restarts, and results."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def grid_file(tmp_path: Path) -> Path:
 
 
 class Counted:
-    """Does runs here, and counts them; raises `KeyboardInterrupt` after some."""
+    """A worker function that does runs in this process and counts them; raises `KeyboardInterrupt` after some."""
 
     def __init__(self, stop_after: int = 1000) -> None:
         self.done = 0

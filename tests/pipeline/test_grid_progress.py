@@ -1,4 +1,4 @@
-"""How long the rest of a grid takes, with a clock that is set by hand."""
+"""The estimate of a grid's remaining time, with a clock that tests set."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def took(setting: Setting, seconds: float, seed: int = 0, failed: str = "") -> S
 
 
 class Going:
-    """Progress of runs of these settings, and the clock."""
+    """The progress of runs of these settings, with a clock that a test sets."""
 
     def __init__(
         self, settings: Sequence[Setting], earlier: Sequence[SimRun] = (), jobs: int = 1, in_waves: bool = False
@@ -49,7 +49,7 @@ class Going:
         self.progress.did(run, took(run.setting, seconds, run.seed))
 
     def left(self) -> tuple[str, float]:
-        """about or at least, and seconds."""
+        """Return "about" or "at least", and the seconds left."""
         found = re.search(r"(about|at least) ([\d.]+) (s|min|h) left", self.progress.line())
         assert found is not None, self.progress.line()
         return found[1], float(found[2]) * {"s": 1, "min": 60, "h": 3600}[found[3]]

@@ -1,4 +1,4 @@
-"""Grid files, and the options of `sdschat simulate`: what is wrong with them is said in a line."""
+"""Grid files, and the options of `sdschat simulate`: an error is told in one line."""
 
 from __future__ import annotations
 

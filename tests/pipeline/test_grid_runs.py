@@ -1,4 +1,4 @@
-"""Runs of grids that fail, are killed, or are done by two at once; nothing that was done is lost."""
+"""Runs of grids that fail, are killed, or are done by two processes at once; no finished run is lost."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_process_that_is_killed_ends_the_work_in_words_and_keeps_what_was_done
 
 
 def test_killed_in_the_middle_and_started_again_only_the_rest_is_done(tmp_path: Path) -> None:
-    """Also, with the one that had started them killed, processes that simulated end by themselves."""
+    """The processes that simulate also end by themselves when their parent is killed."""
     path, lake = tmp_path / "some.toml", tmp_path / "lake"
     path.write_text(SHORT + LONG, encoding="utf-8")
     arguments = ["simulate", "--grid", str(path), "--lake", str(lake), "--jobs", "2"]

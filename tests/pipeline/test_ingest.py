@@ -1,4 +1,4 @@
-"""Bronze: each row once, whatever is brought, however often."""
+"""Bronze has each row once, whatever is ingested, and however often."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, field: Path, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """With the databases of the field, and a file that is none."""
+    """Make a lake with the databases of the field, and a file that is not a database."""
     from sdschat.pipeline.lake import Lake
 
     odd = field / "odd.db"
@@ -108,7 +108,7 @@ def test_who_was_killed_before_the_end_takes_the_rest(spark: SparkSession, field
         lives = 0
 
         def folder_for_tasks(self, table: type) -> None:
-            """So that all that is written is counted below."""
+            """Let no task write files, so that `append` counts all writes."""
 
         def append(self, table: type, rows: DataFrame) -> None:
             if self.lives == 0:
@@ -132,7 +132,7 @@ def test_who_was_killed_before_the_end_takes_the_rest(spark: SparkSession, field
 def test_what_somebody_left_who_was_killed_while_writing_is_not_taken_for_new(
     spark: SparkSession, field: Path, tmp_path: Path
 ) -> None:
-    """Files of tasks that had ended, of an append that had not."""
+    """The files are those of finished tasks of an unfinished append."""
     from sdschat.pipeline.lake import Lake
 
     made = Lake(spark, str(tmp_path / "lake"))
@@ -213,7 +213,7 @@ def test_what_cannot_be_taken_is_counted_once(spark: SparkSession, tmp_path: Pat
 
 
 def standing_in(lake: Lake) -> list[str]:
-    """Names of the files of which something counts as not taken."""
+    """Return the names of the files with a part that counts as unreadable."""
     from sdschat.pipeline.results import refused_in
 
     return sorted(Path(row.source).name for row in refused_in(lake).rows)
@@ -273,7 +273,7 @@ def test_a_sound_copy_of_a_database_elsewhere_ends_the_quarantine_of_a_damaged_o
 def test_databases_that_come_by_the_same_path_mend_only_those_of_their_own_node(
     spark: SparkSession, field: Path, tmp_path: Path
 ) -> None:
-    """A stick that is handed round."""
+    """The path is that of a USB stick shared by two people."""
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.results import refused_in
 
@@ -309,7 +309,7 @@ def test_a_lake_may_have_brackets_in_its_name(spark: SparkSession, field: Path, 
     made = Lake(spark, str(tmp_path / "lake [1] {a} #2 ?"))
     first = added(made, [database(field, "ann")], read_ms=1)
     assert made.read(Journal).count() == first["journal"] > 0
-    assert journal(spark, made.root).count() == first["journal"]  # as a declared pipeline reads it
+    assert journal(spark, made.root).count() == first["journal"]  # read as a declarative pipeline reads it
     assert added(made, [database(field, "ann")], read_ms=2) == {"file": 0}
 
 

@@ -1,4 +1,4 @@
-"""What the commands of the pipeline refuse before Spark starts, and what an audit of a lake says of its quarantine."""
+"""Wrong uses that the pipeline's commands refuse before Spark starts, and the quarantine in an audit of a lake."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ needs_module("pyarrow")
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NOWHERE = ("--remote", "sc://127.0.0.1:1")  # whoever asks for Spark ends with 3
+NOWHERE = ("--remote", "sc://127.0.0.1:1")  # a command that asks for Spark ends with 3
 Said = pytest.CaptureFixture[str]
 
 
 def refused(capsys: Said, *arguments: object) -> str:
-    """What is said where a command is used wrongly."""
+    """Return the message of a wrongly used command."""
     assert run(["pipeline", *map(str, arguments), *NOWHERE]) == 2
     said = capsys.readouterr().err
     assert "unexpected" not in said

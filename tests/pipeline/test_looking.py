@@ -1,4 +1,4 @@
-"""Nothing is looked for that cannot be there, and nothing that is there is overlooked for that."""
+"""An audit skips searches that cannot find anything, and misses nothing because of that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vectorised model: that it says what the engine says, that this comparison can fail, and its parts."""
+"""The vectorised model: it agrees with the engine, this comparison can fail, and its parts are right."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def ten() -> tuple[list[Case], list[SimRun]]:
 
 
 def test_the_model_agrees_with_the_engine_on_every_figure_at_10(ten: tuple[list[Case], list[SimRun]]) -> None:
-    """`sdschat simulate --compare --participants 10,100,1000` takes longer and looks closer."""
+    """`sdschat simulate --compare --participants 10,100,1000` takes longer and detects smaller differences."""
     assert not _disagreeing(*ten, _here)
 
 
@@ -84,7 +84,7 @@ def test_the_model_agrees_with_the_engine_on_every_figure_at_100() -> None:
 
 @pytest.mark.timeout(900)
 def test_the_model_agrees_on_every_figure_with_what_the_engine_did_at_1000() -> None:
-    """Minutes of the engine, kept: `python -m tests.pipeline.thousand --lake DIR` does them again."""
+    """The engine's runs took minutes and are stored: `python -m tests.pipeline.thousand --lake DIR` repeats them."""
     assert not _disagreeing(_cheaper(thousand.wanted(), 8), thousand.kept(), _here)
 
 
@@ -142,7 +142,7 @@ def test_with_anti_entropy_everything_is_made_good() -> None:
 
 
 def test_large_groups_forget_who_is_who_and_come_to_the_same() -> None:
-    """One above and one below the size from which participants are told apart; the same chance decides otherwise."""
+    """Sizes above and below the limit up to which participants are simulated one by one; their random draws differ."""
     few = Setting(messages=1, loss=0.2, warm_up=10_000, tail=45_000)
     near = [run_model(dataclasses.replace(few, participants=count), 3) for count in (2_000, 2_100)]
     shares = [record.missed.mean() for record in near]
@@ -151,7 +151,7 @@ def test_large_groups_forget_who_is_who_and_come_to_the_same() -> None:
 
 
 def test_many_requests_at_one_moment_count_as_one_and_do_not_call_on_everybody() -> None:
-    """As in the engine, where a request that comes again in vain does, after a while."""
+    """Only a request that is repeated later without success is for everybody, as in the engine."""
     group = Group(Setting(participants=400, groups=50, loss=0.0), 1)
     group.now, group.sent, group.authors = 1_000_000, 1, [0]
     group.have[:] = 1
@@ -179,7 +179,7 @@ def test_rules_of_others_do_less() -> None:
         return float(np.isinf(run_model(setting, 4).held).mean())
 
     assert unhealed("sdschat") == 0
-    assert unhealed("nim") > 0.05  # nobody asks again, and nobody sends again
+    assert unhealed("nim") > 0.05  # nobody requests or sends a message again
 
 
 @pytest.mark.parametrize("rules", ["literal", "nim", "js"])
@@ -199,7 +199,7 @@ def test_t_resp_is_the_formula_of_the_spec() -> None:
 
 
 def test_drawn_hashes_give_the_times_that_computed_ones_do() -> None:
-    """T_req and T_resp of SHA-256 against those of the model, by the largest distance of their distributions."""
+    """Compare T_req and T_resp from SHA-256 with those of the model, by the largest distance of their distributions."""
     group = Group(Setting(participants=4_000), 1)
     group.authors = [0]
     drawn = np.sort(determine_t_resp(group, 0, group.everyone)[1:])

@@ -1,4 +1,4 @@
-"""What keeps the model fast with very many participants: nothing is looked at that cannot have changed."""
+"""The speed of the model with very many participants: it never looks at values that cannot have changed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_who_hears_does_not_depend_on_of_whom_it_is_asked(count: int) -> None:
 
 
 def test_drawing_only_for_those_who_matter_changes_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other way of drawing is that of smaller groups, which are compared with the engine."""
+    """The other way of drawing is for smaller groups, which are compared with the engine."""
 
     def figures(seeds: range) -> list[dict[str, float]]:
         return [figures_of(run_model(dataclasses.replace(MANY, messages=1), seed)) for seed in seeds]

@@ -1,4 +1,4 @@
-"""Files that tasks write appear whole or not at all."""
+"""A file written by a task appears complete or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that is spread over copies of this process comes to what it would come to here."""
+"""Work in copies of this process gives the same result as work in this process."""
 
 from __future__ import annotations
 

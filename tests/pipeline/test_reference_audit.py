@@ -1,4 +1,4 @@
-"""What the audit says of logs in which one thing is wrong."""
+"""The audit's verdict on logs with exactly one fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sdschat.pipeline.reference.taken import Row
 from sdschat.pipeline.rules import DEFAULT, LAGGING, LOST, RETENTION
 from tests.pipeline.worlds import declared, event, everybody_has, message, node, seen_until, taken
 
-LONG = 10_000_000  # long after everything
+LONG = 10_000_000  # a time long after everything else
 IDS = [("m1", 1_000), ("m2", 2_000), ("m3", 3_000)]
 
 
@@ -118,7 +118,7 @@ def test_a_message_that_its_sender_does_not_know_is_extra_and_owed_by_nobody() -
 
 
 def test_what_was_written_after_the_record_of_its_sender_ends_is_no_fault_of_anybody() -> None:
-    """A journal that was exported early, or an older copy of a database, beside the newer one of another."""
+    """The sources: a journal exported early, or an old copy of a database, beside a newer database of another node."""
     found = audited(*all_have(), message("bob", "m4", 500_000, sender="ann"), names=("bob",))
     assert (kinds(found), lacks(found)) == ([], [("ann", "m4", LAGGING)])
     assert found.agreed

@@ -1,4 +1,4 @@
-"""Figures, from journals in which one thing happens."""
+"""Figures from journals with exactly one event of interest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def figures(*rows: Row, packets: list[Packet] | None = None) -> Metrics:
 
 
 def told(sender: str, receiver: str, name: str, sent: int, delivered: int, seq: int) -> list[Row]:
-    """A message on its way, by the clocks of both."""
+    """Return the rows of one delivery, by the clocks of both nodes."""
     return [
         event(sender, seq, "sent", sent, name, cause="message", bytes=100, payload_bytes=40),
         event(receiver, seq + 1, "delivered", delivered, name, sender=sender, lamport=sent, cause="live"),
@@ -35,7 +35,7 @@ def test_percentiles_lie_between_two_values_in_proportion(
 
 
 def test_the_offset_of_two_clocks_is_half_the_difference_of_the_fastest_ways() -> None:
-    """bob's clock is 500 ms ahead; the way takes 20 ms there and 30 ms back."""
+    """bob's clock is 500 ms ahead; messages take 20 ms there and 30 ms back."""
     rows = [*told("ann", "bob", "m1", 1_000, 1_520, 1), *told("bob", "ann", "m2", 2_500, 2_030, 11)]
     found = {(row.node, row.peer): (row.offset_ms, row.uncertainty_ms) for row in figures(*rows).clock}
     assert found == {("ann", "bob"): (495.0, 25.0), ("bob", "ann"): (-495.0, 25.0)}

@@ -1,4 +1,4 @@
-"""The page, as a browser has it."""
+"""The page of a report, as shown by a browser."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_of_files_that_inspect_cannot_be_pointed_at_it_says_which_has_the_messag
 
 
 def test_what_a_node_lacks_is_looked_at_where_it_is(untouched: Path, tmp_path: Path) -> None:
-    """Also where no node agrees with the log."""
+    """This also holds if no node agrees with the log."""
     folder = Path(shutil.copytree(untouched, tmp_path / "field"))
     for at, name in enumerate(NAMES):
         change(folder, name, "DELETE FROM log WHERE place = ?", nth(folder, name, 4 + at)[0])
@@ -103,7 +103,7 @@ def browser() -> str:
 
 
 def ask_browser(browser: str, profile: Path, *arguments: str) -> str:
-    """`--headless` for tests; a profile of its own, so that two runs do not meet."""
+    """Run a browser with `--headless`. It has a profile of its own, so that two runs do not disturb each other."""
     done = subprocess.run(
         [
             browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -115,7 +115,7 @@ def ask_browser(browser: str, profile: Path, *arguments: str) -> str:
 
 
 def test_a_browser_shows_every_picture(browser: str, tampered: Path, tmp_path: Path) -> None:
-    """A script at the end measures what the browser made of the page."""
+    """A script at the end of the page measures its layout in the browser."""
     measure = (
         "<script>document.body.setAttribute('data-found', JSON.stringify({"
         "svg: [...document.querySelectorAll('svg')].filter(e => e.getBoundingClientRect().height > 20).length,"

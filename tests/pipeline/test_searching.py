@@ -1,4 +1,4 @@
-"""A search index that is damaged is told, and has nothing to do with whether nodes agree."""
+"""A damaged search index is reported, and does not change the verdict."""
 
 from __future__ import annotations
 

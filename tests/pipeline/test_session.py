@@ -1,4 +1,4 @@
-"""Where Spark runs and on which Java, without starting any."""
+"""The place of Spark and its Java, without starting any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever asks a place of Spark for a sign of life leaves nothing behind, however he ends."""
+"""A test question to Spark leaves no process behind, however the asking process ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.needs import needs_module
 needs_module("pyspark")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as Linux tells of them")
 
-PATIENCE = 40  # seconds: less than Spark itself takes to give up
+PATIENCE = 40  # seconds: Spark itself gives up later than this
 ASKS = "from sdschat.pipeline.session import Where; from sdschat.pipeline.session.ask import ask; ask(Where({!r}))"
 
 
@@ -36,7 +36,7 @@ def test_whoever_is_ended_while_he_asks_takes_all_that_he_started_with_him(numbe
 
 
 def _first_child(parent: int) -> int:
-    """Once it leads a group of its own."""
+    """Return the first child process that leads a process group of its own; wait for it."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         for child in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
@@ -47,7 +47,7 @@ def _first_child(parent: int) -> int:
 
 
 def _group(leader: int) -> list[str]:
-    """Processes of a group that still run."""
+    """Return the running processes of a group."""
     found = []
     for process in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What `sdschat pipeline doctor`, `submit-args` and `init-sdp` say and write."""
+"""The output of `sdschat pipeline doctor`, `submit-args` and `init-sdp`."""
 
 from __future__ import annotations
 

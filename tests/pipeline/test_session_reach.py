@@ -1,4 +1,4 @@
-"""Where nobody answers as Spark, that is said within seconds, and what to do."""
+"""Reports within seconds, with advice, if no Spark answers at an address."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def silent() -> Iterator[int]:
-    """Something that takes connections, and never says a word."""
+    """A server that accepts connections and never sends anything."""
     with socket.create_server(("127.0.0.1", 0), backlog=20) as listener:
         port: int = listener.getsockname()[1]
         yield port

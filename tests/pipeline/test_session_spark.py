@@ -1,4 +1,4 @@
-"""A session that runs."""
+"""A running session of Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE: Final = 300.0
 
 
 def _with_the_package(batches: Iterator[Any]) -> Iterator[Any]:
-    import sdschat.sim.network  # on the worker
+    import sdschat.sim.network  # imported on the worker
 
     assert sdschat.sim.network.mix(1)
     yield from batches
@@ -43,7 +43,7 @@ def test_runs_on_spark_are_those_of_processes(spark: SparkSession) -> None:
 def test_whoever_interrupts_runs_on_spark_waits_for_none_of_them(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second wave would take for as long as nobody has patience for."""
+    """The second wave would take far too long for a test."""
     from sdschat.pipeline.grid import workers
     from sdschat.pipeline.grid.gridfile import Run
     from sdschat.pipeline.grid.setting import Setting
@@ -72,6 +72,6 @@ def test_times_are_utc(spark: SparkSession) -> None:
 
 def test_what_spark_says_is_in_the_log(spark: SparkSession, where: Where) -> None:
     if where.remote:
-        return  # the server's log is the server's
+        return  # the log is on the server
     assert where.log is not None
     assert where.log.exists()

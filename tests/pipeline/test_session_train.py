@@ -1,4 +1,4 @@
-"""The training run for the class archive does what the commands do."""
+"""The training run for the class archive does the same work as the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of what Spark raises, a person is told the reason in a line."""
+"""The user gets the reason of Spark's errors in one line."""
 
 from __future__ import annotations
 

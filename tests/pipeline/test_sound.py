@@ -1,4 +1,4 @@
-"""Databases that are taken by the column give the same verdict as row by row, whatever was done to them."""
+"""Databases read by column give the same verdict as read by row, however they were altered."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def test_a_database_that_lacks_something_is_sound_and_nothing_differs(field: Pat
 
 
 def let_go(field: Path) -> None:
-    """As a Store does with packets that are older than it keeps."""
+    """Remove packets like a Store, which drops those older than its limit."""
     newest = compare_rows(databases([field]), 1, DEFAULT)[0].log[-1].lamport
     with Store.open(database(field, "bob"), SdsCodec()) as store:
         assert drop_oldest(store, "lobby", newest, 100, 1).packets > 0
 
 
 def twice(field: Path) -> None:
-    """An older copy, to which something was done, beside it."""
+    """Put a copy beside the database, then delete a message from the database."""
     shutil.copy(database(field, "bob"), database(field, "bob").with_name("older.db"))
     change(field, "bob", "DELETE FROM log WHERE place = ?", nth(field, "bob", 3)[0])
 
@@ -149,7 +149,7 @@ def test_a_flipped_bit_gives_the_same(field: Path, seed: int) -> None:
     draw = random.Random(seed)
     path = database(field, draw.choice(NAMES))
     found = bytearray(path.read_bytes())
-    at = draw.choice([place for place in range(len(found)) if found[place]])  # most of the rest is empty
+    at = draw.choice([place for place in range(len(found)) if found[place]])  # most of the file is empty
     found[at] ^= 1 << draw.randrange(8)
     path.write_bytes(found)
     both_say_the_same([each for name in NAMES for each in [database(field, name)]])
@@ -165,7 +165,7 @@ NO_ROW_HAS: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 def forged(field: Path, table: str, values: dict[str, object]) -> str:
-    """Something of bob's gets a value that no row has, under a checksum that fits. Gives what it is."""
+    """Give a row of bob an impossible value with a right checksum. Return the name of the row."""
     place, name = nth(field, "bob", 9)
     if table == "journal":
         forge(field, "bob", table, (1 << 40) + 9, **values)
@@ -204,7 +204,7 @@ def test_a_row_with_the_place_of_another_channel_gives_the_same(field: Path) -> 
 
 
 def test_an_index_that_is_damaged_alone_gives_the_same(field: Path) -> None:
-    """The same bytes stand in the table before; the index is what a log is counted by."""
+    """The same bytes are in the table before; the index is used to count a log."""
     path, name = database(field, "bob"), nth(field, "bob", 5)[1].encode()
     found = path.read_bytes()
     for at in [each.start() for each in re.finditer(re.escape(name), found)]:

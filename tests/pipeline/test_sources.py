@@ -1,4 +1,4 @@
-"""What is read out of files, and what is not."""
+"""The rows read from files, and the parts that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stream: batches that are done twice, segments that come twice, and processes that die."""
+"""The stream: repeated batches, repeated segments, and processes that die."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def take(way: str, spark: SparkSession, paths: list[str], batch: int, lake: str)
 
 
 def streamed(ways: tuple[str, str, str], spark: SparkSession, folder: Path) -> Path:
-    """Six segments in two batches, of which the first was done twice, the first time with less in it."""
+    """Stream six segments in two batches. The first batch was done twice, the first time with fewer segments."""
     (folder / "segments").mkdir()
     Arriving(folder / "segments", 4, 1).rest()
     packets(folder / "segments" / "tap-1.jsonl", range(1, 4))
@@ -61,12 +61,12 @@ def streamed(ways: tuple[str, str, str], spark: SparkSession, folder: Path) -> P
     first, again, second = ways
     take(first, spark, paths[:1], 0, lake)
     take(again, spark, [*paths[:2], paths[4]], 0, lake)
-    take(second, spark, paths[1:], 1, lake)  # two segments come once more
+    take(second, spark, paths[1:], 1, lake)  # two segments come a second time
     return folder
 
 
 def packets(segment: Path, numbers: Iterable[int]) -> None:
-    """What a tap writes; one of the packets is none."""
+    """Write the recording of a tap; one of its packets is invalid."""
     lines = [
         {
             "v": 1, "tap": "t", "seq": at, "ts_ms": 60_000 * at, "topic": "sds/1/lobby/msg", "channel": "lobby",
@@ -176,7 +176,7 @@ def test_what_earlier_batches_have_is_found_where_spark_keeps_it(spark: SparkSes
 
 
 def told_twice(folder: Path, number: int) -> str:
-    """A segment of a journal that tells of two messages, of one of them again, as one that begins anew does."""
+    """Write a segment with two messages, and one of them again, as from a node that starts anew."""
     event = {"v": 1, "node": "ann", "event": "delivered", "channel": "lobby", "sender": "bob", "deps": []}
     lines = [
         event | {"boot": f"b{number}", "seq": seq, "ts_ms": 5, "lamport": at, "message_id": f"m{at}"}
@@ -195,7 +195,7 @@ def counted(spark: SparkSession, lake: str) -> int:
 
 @contextlib.contextmanager
 def another_file_system(spark: SparkSession, name: str, folder: Path) -> Iterator[None]:
-    """In which paths without a scheme are, as on a cluster."""
+    """Make Spark look elsewhere for paths without a scheme, as on a cluster."""
     folder.mkdir()
     system = "elsewhere"
     settings = {
@@ -244,7 +244,7 @@ def test_what_a_connect_server_calls_needs_no_package_there() -> None:
     pickled = CloudPickleSerializer().dumps(for_connect("lake", "field"))  # type: ignore[no-untyped-call]
     done = subprocess.run([sys.executable, "-c", _ELSEWHERE], input=pickled, capture_output=True, check=False)
     assert (done.returncode, b"function carried" in done.stdout) == (0, True), done.stderr.decode()
-    assert b"sdschat/pipeline/stream/batches.py" in pickled  # it brings it along
+    assert b"sdschat/pipeline/stream/batches.py" in pickled  # the package travels with the function
 
 
 def test_names_that_mean_something_in_patterns_and_addresses_are_names(spark: SparkSession, tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_paths_come_as_they_are() -> None:
 
 
 def test_killed_within_a_batch_it_comes_to_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    """`python -m tests.pipeline.kills --kills 20` does it twenty times, at any moment."""
+    """`python -m tests.pipeline.kills --kills 20` kills the stream twenty times, at any moment."""
     segments, lake = tmp_path / "segments", tmp_path / "lake"
     segments.mkdir()
     arriving = Arriving(segments, 6, 7)

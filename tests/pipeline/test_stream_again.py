@@ -1,4 +1,4 @@
-"""Batches that are done once more: of a life that was killed, and of a checkpoint that was lost."""
+"""Repeated batches: after a killed life of the stream, and after the loss of a checkpoint."""
 
 from __future__ import annotations
 
@@ -66,8 +66,11 @@ def test_a_checkpoint_that_is_older_than_the_tables_goes_on_from_there(
 def test_a_batch_that_is_done_again_has_nothing_of_the_first_time(
     ways: tuple[str, str], spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Its segments may have been tidied away meanwhile. The first time it had packets and copies, then one of these
-    alone, and then the other; what earlier batches have counted is known as before."""
+    """A repeated batch keeps no rows of its first time, also if its segments were removed meanwhile.
+
+    The first time it had packets and copies, then only packets, and then only copies. The copies counted by earlier
+    batches are still known.
+    """
     lake, first, again = str(tmp_path / "lake"), *ways
     packets(tap := tmp_path / "tap.jsonl", [1, 2])
     journals = [told_twice(tmp_path, each) for each in range(3)]
@@ -98,7 +101,7 @@ def test_what_is_left_of_earlier_lives_is_looked_for_once(
 def test_a_batch_that_the_shell_that_started_it_did_not_outlive_has_its_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As with `nohup ... &`. It would be told as counted without them."""
+    """The parent process changes, as with `nohup ... &`. Without `outlives` the batch would count without its rows."""
     parents = itertools.count(1)
     monkeypatch.setattr(os, "getppid", lambda: next(parents))
     parts = PartsHere(cast("SparkSession", None), str(tmp_path), tmp_path)
@@ -109,7 +112,7 @@ def test_a_batch_that_the_shell_that_started_it_did_not_outlive_has_its_rows(
 def test_segments_that_were_tidied_away_before_their_batch_was_done_are_told(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Twelve batches, as Spark writes what it found together after ten; of the last but one and of the last again."""
+    """Twelve batches, because Spark merges its records of files after ten. Checked: a merged one and the last one."""
     segments, lake = tmp_path / "in [1] %20=é", tmp_path / "lake"
     segments.mkdir()
     for at in range(12):

@@ -1,4 +1,4 @@
-"""`sdschat pipeline stream --tap`: a tap beside the stream, and what is said where the two do not fit together."""
+"""`sdschat pipeline stream --tap`: a tap beside the stream, and options that do not fit together."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_broker_without_a_tap_is_told(tmp_path: Path) -> None:
 
 
 def _ended_within_a_batch(tmp_path: Path, number: int) -> tuple[int, list[str], int]:
-    """How it ended, what it said, and how many batches counted then."""
+    """Return the exit code, the output, and the number of complete batches."""
     needs_module("pyspark")
     segments, lake = tmp_path / "segments", tmp_path / "lake"
     segments.mkdir()
@@ -99,7 +99,7 @@ def test_ctrl_c_within_a_batch_lets_it_end(tmp_path: Path) -> None:
 
 
 def test_where_spark_is_ended_too_a_batch_that_was_broken_off_does_not_count(tmp_path: Path) -> None:
-    """As a service manager ends all processes of a service."""
+    """The signal goes to all processes, as from a service manager."""
     code, said, count = _ended_within_a_batch(tmp_path, signal.SIGTERM)
     assert (code, said[-1], count) == (
         0, "stopped at once; a batch that was going on counts when it is done again; the same command goes on", 0,
@@ -107,7 +107,7 @@ def test_where_spark_is_ended_too_a_batch_that_was_broken_off_does_not_count(tmp
 
 
 def _what_is_said(raised: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Where it was asked to end, and its batch failed."""
+    """Return what the user is told if the stream was asked to end and its batch failed."""
     needs_module("pyspark")
     from pyspark.errors import StreamingQueryException
 

@@ -1,4 +1,4 @@
-"""What batches remember of the ones before, by arithmetic alone."""
+"""The arithmetic of parts: each batch's part includes rows of earlier batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdschat.pipeline.stream.seen import (
 
 
 def parts(count: int, empty: Collection[int] = ()) -> dict[int, list[int]]:
-    """Of each batch what its part has, where each batch adds its own number."""
+    """Return the content of each batch's part, if each batch adds its own number."""
     found: dict[int, list[int]] = {}
     for batch in range(count):
         if batch not in empty:

@@ -1,4 +1,4 @@
-"""`sdschat tap` at a real broker: recorded, killed, taken over, and read by the pipeline."""
+"""`sdschat tap` at a real broker: a recording, a kill, a takeover, and reading by the pipeline."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOPIC = "sds/1/lobby/msg"
 
 @pytest.fixture
 def taps(tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Whatever still runs at the end is killed."""
+    """Kill the processes that still run at the end."""
     started: list[subprocess.Popen[bytes]] = []
     yield started
     for process in started:
@@ -103,7 +103,7 @@ def test_no_broker_ends_with_3(tmp_path: Path) -> None:
 
 
 def heard(folder: Path) -> list[str]:
-    """Ids of the messages in the segments, as the pipeline takes them."""
+    """Return the ids of the messages in the segments, as the pipeline reads them."""
     memory = PacketMemory()
     rows = [row for path in find([folder]).files for row in read_file(Reading(FIELD, path, 1, memory))]
     assert all(isinstance(row, Packet) for row in rows)
@@ -113,7 +113,7 @@ def heard(folder: Path) -> list[str]:
 def test_what_passes_while_no_tap_runs_is_recorded_once_by_the_next_one(
     tmp_path: Path, taps: list[subprocess.Popen[bytes]]
 ) -> None:
-    """m0 while one runs, m1 after it was killed, m2 while the next runs, m3 after that one was interrupted."""
+    """Send m0 while a tap runs, m1 after its kill, m2 while the next one runs, m3 after that one was interrupted."""
     folder = tmp_path / "tap"
 
     async def one_run(client: MqttTransport, end: signal.Signals, *live: bytes) -> None:

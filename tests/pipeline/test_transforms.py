@@ -1,4 +1,4 @@
-"""Stages on Spark, on rows that stand here; that they equal the reference on many is tested elsewhere."""
+"""Stages on Spark, with rows given here; other tests compare them with the reference on many rows."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_only_the_bucket_that_differs_diverges(spark: SparkSession) -> None:
 
 
 def test_fingerprints_need_one_shuffle_and_no_join(spark: SparkSession) -> None:
-    """What is read of every row must stay cheap: the plan says whether it does."""
+    """All rows are read for this, so it must stay cheap: Spark's plan shows that it does."""
     from sdschat.pipeline.transforms.fingerprint import fingerprints
 
     plan = plan_of(fingerprints(frame(spark, Copy, [copy("ann", "a", 1)])))
@@ -100,7 +100,7 @@ def test_fingerprints_need_one_shuffle_and_no_join(spark: SparkSession) -> None:
 
 
 def curve_of(spark: SparkSession, count: int) -> Curve:
-    """Of deliveries that took 1, 2, … milliseconds, spread over seven hours."""
+    """Return the curve of deliveries that took 1, 2, … milliseconds, spread over seven hours."""
     from pyspark.sql import functions as F
 
     from sdschat.pipeline.report.from_lake import curves
@@ -132,7 +132,7 @@ def test_curves_of_more_times_than_a_sketch_holds_say_how_far_they_may_be_off(sp
     curve = curve_of(spark, count)
     assert (curve.n, curve.error) == (count, RANK_ERROR)
     off = [abs(time / count - share) for time, share in zip(curve.times[1:], SHARES[1:], strict=True)]
-    assert 0 < max(off) <= 3 * RANK_ERROR  # one of a hundred may be further off than it says
+    assert 0 < max(off) <= 3 * RANK_ERROR  # one in a hundred may exceed the stated error
 
 
 def test_tables_of_plain_python_and_of_spark_have_the_same_columns(spark: SparkSession) -> None:

@@ -1,9 +1,9 @@
-"""What the production engine did with 1,000 participants, kept in a file since it takes minutes to do.
+"""Results of the production engine with 1,000 participants, stored in a file because they take minutes.
 
     python -m tests.pipeline.thousand --lake DIR
 
-does it again, as after a change of the engine; interrupted and started again it goes on. One run takes a core about
-half a minute.
+repeats the runs, for example after a change of the engine. After an interruption the same command continues. One run
+takes about half a minute of one core.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small worlds for tests: what a few nodes would have logged, literally or drawn from a seed."""
+"""Small worlds for tests: logs of a few nodes, written by hand or drawn from a seed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def message(node: str, message_id: str, lamport: int, sender: str = "ann", **val
 
 
 def with_filter(message_id: str, sender: str, lamport: int, value: int) -> bytes:
-    """A packet with a filter so small that it often claims what it does not hold."""
+    """Return a packet with a filter so small that it often claims messages that it does not hold."""
     body = encode_window(value, Shape(3, 64), 64, 0)
     return SdsCodec().encode(sds.Message(sender, message_id, LOBBY, lamport, (), body, (), b"content"))
 
@@ -66,7 +66,7 @@ def taken(*rows: Journal | Message | Node | Declared) -> Taken:
 
 
 def everybody_has(names: Iterable[str], ids: Iterable[tuple[str, int]]) -> list[Message | Node]:
-    """Sound logs of all these nodes, seen for long after the last message."""
+    """Return sound logs of these nodes, seen for long after the last message."""
     rows: list[Message | Node] = []
     messages = list(ids)
     for name in names:
@@ -93,16 +93,16 @@ class _Drawn:
         self.with_log = {name: self.chance.random() < 0.7 for name in self.names}
         self.seqs = dict.fromkeys(self.names, self.chance.choice([0, 0, 4]))
         self.held: dict[str, list[str]] = {name: [] for name in self.names}
-        self.late: list[tuple[str, str, str, int, tuple[str, ...]]] = []  # to be delivered after what follows it
+        self.late: list[tuple[str, str, str, int, tuple[str, ...]]] = []  # delivered after the message that follows
 
     def journal(self, name: str, what: str, at: int, message_id: str | None = None, **values: Any) -> None:
         self.seqs[name] += 1
         if self.chance.random() < 0.03:
-            return  # lost: a gap in seq
+            return  # a lost row leaves a gap in seq
         row = event(name, self.seqs[name], what, max(1, at + self.skew[name]), message_id, run_id=self.run_id, **values)
         self.found.journal.append(row)
         if self.chance.random() < 0.1:
-            self.found.journal.append(row)  # exported twice
+            self.found.journal.append(row)  # the row is exported twice
 
     def run(self) -> Taken:
         lamports: dict[str, int] = {}
@@ -195,7 +195,7 @@ class _Drawn:
         elif odd < 0.08:
             values |= {"gone": True}
         row = message(name, message_id, lamport, sender, **values)
-        if odd > 0.9:  # an earlier reading said something else
+        if odd > 0.9:  # an earlier reading had another content
             self.found.messages.append(row._replace(as_of=0, lamport=lamport + 1, gone=odd > 0.95))
         self.found.messages.append(row)
 
