@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,13 +87,14 @@ class _Progress:
         self._count = count
         self._jobs = jobs
         self._survived = 0
-        self._began = time.monotonic()
+        self._seconds = 0.0
 
     def done(self, outcome: Outcome) -> str:
         self.left -= 1
         self._survived += outcome.result != "killed"
         tried = self._count - self.left
-        minutes = (time.monotonic() - self._began) / tried * self.left / 60
+        self._seconds += outcome.seconds
+        minutes = self._seconds / tried * self.left / self._jobs / 60
         return f"[{tried}/{self._count}, {self._survived} not killed, about {minutes:.0f} min left]"
 
 
