@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import click
+
+from sdschat.cli.help import show
 
 _EXIT: Final = (
     ("0", "done"),
@@ -30,21 +36,61 @@ _FILES: Final = (
     ("sdschat/config.toml", "Settings of the user, in the user's folder for configuration."),
     ("sdschat/profiles/PROFILE/sdschat.db", "Messages and keys, in the user's folder for data. SQLite, mode 0600."),
 )
+_INDENT: Final = " " * 6
+_WIDTH: Final = 90
 _COMMON: Final = 3  # so many commands have it: it is explained once
 
 
 @click.command("man")
 def command() -> None:
-    """Print the manual page, in the language of man(7).
+    """Show the manual page; in the language of man(7) where the output is no terminal.
 
     \b
     Examples:
-      sdschat man | man -l -
+      sdschat man
       sdschat man > ~/.local/share/man/man1/sdschat.1
     """
     from sdschat.cli.program import program
 
-    click.echo("\n".join(page(program)))
+    lines = list(page(program))
+    if sys.stdout is None or not sys.stdout.isatty():
+        click.echo("\n".join(lines))
+    elif not _shown_by_man("\n".join(lines)):
+        show("\n".join(plain(lines)))
+
+
+def _shown_by_man(roff: str) -> bool:
+    """True if the program man is there and could show it."""
+    man = shutil.which("man")
+    if man is None:
+        return False
+    return subprocess.run([man, "-l", "-"], input=f"{roff}\n".encode(), check=False).returncode == 0
+
+
+def plain(lines: Iterable[str]) -> Iterator[str]:
+    """The page without man: headings at the left, the rest indented."""
+    filled = True
+    for line in lines:
+        macro, _, rest = line.partition(" ") if line.startswith(".") else ("", "", line)
+        text = _unescaped(rest.strip('"') if macro == ".SS" else rest)
+        match macro:
+            case ".SH" | ".SS":
+                yield from ("", text if macro == ".SH" else f"  {text}")
+            case ".nf" | ".fi":
+                filled = macro == ".fi"
+            case ".B":
+                yield f"    {text}"
+            case "" if filled:
+                yield textwrap.fill(text, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+            case "":
+                yield _INDENT + text
+
+
+def _unescaped(text: str) -> str:
+    """The opposite of `_text`."""
+    for escape, sign in (("\\&", ""), ("\\fI", ""), ("\\fR", ""), ("\\(dq", '"'), ("\\(aq", "'"), ("\\-", "-")):
+        text = text.replace(escape, sign)
+    return re.sub(r"\\\[u([0-9A-F]+)\]", lambda found: chr(int(found[1], 16)), text).replace("\\e", "\\")
 
 
 def page(program: click.Group) -> Iterator[str]:

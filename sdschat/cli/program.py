@@ -27,6 +27,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "send": "Send one message.",
     "pipe": "Lines in are messages, events out are JSON lines.",
     "log": "Print the history, without a network.",
+    "tail": "Print the last messages and those that come, without a network.",
+    "export": "Write the history into a file.",
     "channels": "List the channels of a profile.",
     "inspect": "Show what a channel, or one message of it, is made of.",
     "decode": "Explain a packet, and the rules that it breaks.",
@@ -34,6 +36,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "store": "Archive channels, and answer for those who were away.",
     "doctor": "Check files, settings and the broker.",
     "config": "Print every setting in force, and where it came from.",
+    "locate": "Print where the files of a profile are.",
     "tap": "Record the topics of a broker into files.",
     "audit": "Compare the databases of several nodes.",
     "demo": "A channel of several participants that talk and fail, to watch.",
@@ -41,7 +44,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "simulate": "Simulate groups of participants, one seed each.",
     "pipeline": "Audits, figures and simulations on Spark.",
     "completions": "Print the completion script of a shell.",
-    "man": "Print the manual page.",
+    "help": "Show a page of the manual.",
+    "man": "Show the manual page of everything.",
+    "version": "Print the version.",
 }
 EXAMPLES: Final = """\b
 Examples:
@@ -65,7 +70,7 @@ class _Commands(LazyGroup):
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, 1, 0.5)
-            hint = f" Did you mean {near[0]}?" if near else " `sdschat --help` lists them."
+            hint = f" Did you mean {near[0]}?" if near else " `sdschat help` lists them."
             ctx.fail(f"There is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
@@ -75,7 +80,7 @@ class _Commands(LazyGroup):
     help=f"Group chat that does not lose messages.\n\n{EXAMPLES}",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
-@click.version_option(__version__, prog_name="sdschat")
+@click.version_option(__version__, "-V", "--version", prog_name="sdschat")
 @click.pass_context
 def program(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:

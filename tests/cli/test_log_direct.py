@@ -7,6 +7,7 @@ import io
 import json
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,10 @@ def test_nobody_of_that_name_is_told_with_those_who_are_there(tmp_path: Path, th
         assert run(tmp_path, *wrong).returncode == 2
 
 
+def _is_of(sender_id: str, told: DirectSaid) -> bool:
+    return told.sender_id == sender_id
+
+
 def test_two_of_one_name_are_told_apart_by_id(tmp_path: Path) -> None:
     ids: list[str] = []
 
@@ -128,7 +133,7 @@ def test_two_of_one_name_are_told_apart_by_id(tmp_path: Path) -> None:
                 await each.until(PresenceChanged, lambda told: told.nick == "ann")
                 direct(each).send("ann", "it is me")
                 ids.append(each.node.sender_id)
-                await ann.until(DirectSaid, lambda told, sender=each.node.sender_id: told.sender_id == sender)
+                await ann.until(DirectSaid, partial(_is_of, each.node.sender_id))
 
     asyncio.run(story())
     done = run(tmp_path, "log", "@bob", "--name", "ann", "--data-dir", str(tmp_path / "data"))

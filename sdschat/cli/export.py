@@ -1,0 +1,65 @@
+"""`sdschat export`: the history into a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, TextIO
+
+import click
+
+from sdschat.cli.local import open_reader
+from sdschat.cli.log import FORMATS, Wanted, print_history, which_options
+from sdschat.cli.options import local_options, say
+from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.sources import Chosen
+
+_SUFFIXES: Final = {".txt": "text", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".md": "md",
+                    ".parquet": "parquet"}  # fmt: skip
+
+
+@click.command("export")
+@click.argument("channel")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: what the name of the file ends with.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@which_options
+@local_options
+def command(chosen: Chosen, wanted: Wanted, file: Path, form: str | None, force: bool) -> None:
+    """Write the history of a channel into a file.
+
+    \b
+    Examples:
+      sdschat export lobby lobby.md --name ann
+      sdschat export lobby lobby.parquet --since 30d --name ann
+      sdschat export @bob bob.txt --name ann
+
+    The same as `sdschat log CHANNEL --format … > FILE`, but the file appears whole or not at all.
+    """
+    chosen_form = form or _SUFFIXES.get(file.suffix.lower())
+    if chosen_form is None:
+        known = ", ".join(_SUFFIXES)
+        raise Problem(f"{file} ends with none of {known}. Say --format {', '.join(FORMATS)}.", WRONG_USE)
+    if file.exists() and not force:
+        raise Problem(f"{file} is there already. Choose another name, or replace it with --force.", WRONG_USE)
+    with open_reader(chosen) as reader, _whole(file) as output, contextlib.redirect_stdout(output):
+        print_history(chosen, reader, wanted, chosen_form)
+    say(f"{file} is written")
+
+
+@contextlib.contextmanager
+def _whole(file: Path) -> Iterator[TextIO]:
+    """A file beside it, for its owner alone, which takes its name at the end."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise Problem(f"{file} cannot be written: {error.strerror}. Choose another name.", WRONG_USE) from error
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
+            yield output
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,94 @@
+"""`sdschat help`: pages of the manual, for topics and for every command."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from importlib import resources
+from typing import Final
+
+import click
+
+from sdschat.cli.problem import WRONG_USE, Problem
+
+# A page each in the folder `topics`; one of a command's name stands before what `--help` says.
+TOPICS: Final = ("chat", "keys", "signs", "lens", "store", "json", "settings", "audit", "spark")
+_WIDEST: Final = 100
+
+
+@click.command("help")
+@click.argument("topic", required=False)
+@click.pass_context
+def command(ctx: click.Context, topic: str | None) -> None:
+    """Show a page of the manual.
+
+    \b
+    Examples:
+      sdschat help
+      sdschat help join
+      sdschat help signs
+
+    Topics are the commands, and chat, keys, signs, lens, store, json, settings, audit and spark.
+    """
+    root = ctx.find_root()
+    group = root.command
+    assert isinstance(group, click.Group)
+    commands = group.list_commands(root)
+    if topic is None:
+        show(f"{group.get_help(root)}\n\nTopics (sdschat help TOPIC):\n  {'  '.join(TOPICS)}")
+    elif topic in TOPICS or topic in commands:
+        show("\n\n".join(_parts(root, group, topic)))
+    else:
+        raise Problem(_unknown(topic, [*TOPICS, *(name for name in commands if name not in TOPICS)]), WRONG_USE)
+
+
+def _parts(root: click.Context, group: click.Group, topic: str) -> list[str]:
+    parts = [formatted(page(topic)).rstrip()] if topic in TOPICS else []
+    found = group.get_command(root, topic)
+    if found is not None:
+        parts.append(found.get_help(click.Context(found, parent=root, info_name=topic)))
+    return parts
+
+
+def _unknown(topic: str, known: list[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(topic, known, 1, 0.5)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return f"There is no topic {topic!r}.{hint} There are: {', '.join(known)}."
+
+
+def page(topic: str) -> str:
+    """The Markdown of a topic."""
+    return resources.files("sdschat.cli").joinpath("topics", f"{topic}.md").read_text(encoding="utf-8")
+
+
+def formatted(markdown: str) -> str:
+    """Markdown drawn for a terminal; unchanged for anything else."""
+    if not _is_terminal():
+        return markdown
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    drawn = io.StringIO()
+    width = min(_WIDEST, shutil.get_terminal_size().columns)
+    Console(file=drawn, width=width, force_terminal=True, no_color=_no_color()).print(Markdown(markdown))
+    return drawn.getvalue()
+
+
+def show(text: str) -> None:
+    """Print it; by way of a pager where it is longer than the terminal."""
+    if _is_terminal() and text.count("\n") + 2 > shutil.get_terminal_size().lines:
+        click.echo_via_pager(f"{text}\n", color=not _no_color())
+    else:
+        click.echo(text)
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _no_color() -> bool:
+    return bool(os.environ.get("NO_COLOR"))

@@ -1,0 +1,45 @@
+"""`sdschat locate`: the files of a profile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from sdschat.cli.options import local_options, user_file
+from sdschat.cli.sources import PROJECT_FILE, Chosen
+from sdschat.identity.keyfile import KEY_FILE
+from sdschat.node.profile import database_path
+
+
+@click.command("locate")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@local_options
+def command(chosen: Chosen, as_json: bool) -> None:
+    """Print where the files of a profile are, whether they exist or not.
+
+    \b
+    Examples:
+      sdschat locate --name ann
+      cp "$(sdschat locate --name ann --json | jq -r 'select(.name == "database") | .path')" copy.db
+    """
+    for name, path in _files(chosen):
+        there = path.exists()
+        if as_json:
+            click.echo(json.dumps({"name": name, "path": str(path), "exists": there}, separators=(",", ":")))
+        else:
+            click.echo(f"{name:9} {path}{'' if there else '  (not there)'}")
+
+
+def _files(chosen: Chosen) -> Iterator[tuple[str, Path]]:
+    import platformdirs
+
+    database = database_path(chosen.data_dir, chosen.profile).absolute()
+    yield "profile", database.parent
+    yield "database", database
+    yield "key", database.parent / KEY_FILE
+    yield "config", user_file()
+    yield "project", Path(PROJECT_FILE).absolute()
+    yield "logs", Path(platformdirs.user_log_dir("sdschat", appauthor=False))

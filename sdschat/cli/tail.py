@@ -1,0 +1,37 @@
+"""`sdschat tail`: the last messages, and those that come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import click
+
+from sdschat.cli.local import open_reader
+from sdschat.cli.log import Wanted, print_history, which_options
+from sdschat.cli.options import local_options
+from sdschat.cli.sources import Chosen
+
+_LAST: Final = 10
+
+
+@click.command("tail")
+@click.argument("channel", required=False)
+@click.option("--json", "is_json", is_flag=True, help="JSON lines, as log has them.")
+@which_options
+@local_options
+def command(chosen: Chosen, wanted: Wanted, is_json: bool) -> None:
+    """Print the last ten messages and what comes, until it is interrupted.
+
+    \b
+    Examples:
+      sdschat tail lobby --name ann
+      sdschat tail @bob --name ann
+      sdschat tail lobby --last 100 --json
+
+    The same as `sdschat log CHANNEL --follow --last 10`: no network, so it shows what another process receives with
+    this profile, such as join, pipe or store.
+    """
+    with open_reader(chosen) as reader:
+        last = wanted.last or _LAST
+        print_history(chosen, reader, replace(wanted, last=last), "json" if is_json else "text", follows=True)
