@@ -34,11 +34,21 @@ _FLUSH: Final = 0.05  # seconds: what is heard is on disk so soon
 
 @click.command("tap")
 @click.argument("channels", nargs=-1, required=True, metavar="CHANNEL…")
-@click.option("--to", "folder", metavar="DIR", required=True, type=click.Path(path_type=Path), help="For the segments.")
+@click.option("--to", "folder", metavar="DIR", type=click.Path(path_type=Path), help="For the segments.")
+@click.option("--lint", "lints", is_flag=True, help="Record nothing; print the rules that packets break, by sender.")
+@click.option("--for", "length", metavar="TIME", help="With --lint: so long, and not until it is interrupted.")
 @click.option("--every", default="5s", metavar="TIME", help="A segment after so long, or 4 MiB. Default: 5s.")
 @click.option("--keep", default="24h", metavar="TIME", help="So long the broker keeps what passes while no tap runs.")
 @channel_options
-def command(chosen: Chosen, channels: tuple[str, ...], folder: Path, every: str, keep: str) -> int:
+def command(
+    chosen: Chosen,
+    channels: tuple[str, ...],
+    folder: Path | None,
+    lints: bool,
+    length: str | None,
+    every: str,
+    keep: str,
+) -> int:
     """Record everything that passes over the topics of channels, until it is interrupted.
 
     \b
@@ -46,11 +56,22 @@ def command(chosen: Chosen, channels: tuple[str, ...], folder: Path, every: str,
       sdschat tap lobby --to tap --broker mqtt://broker.example
       sdschat tap lobby dev --to tap --every 1m
       sdschat pipeline ingest tap --lake lake
+      sdschat tap lobby --lint --for 1m --broker mqtt://broker.example
 
     Takes no part in the channels. Segments are whole files that never change. A packet is on disk before the broker is
     told that we have it, and what a killed run had is taken over by the next one. What passes while no tap records into
     this folder the broker keeps, for --keep and as much as it has room for (mosquitto: max_queued_messages).
+
+    With --lint, a JSON line for each packet that shows something new about its sender (dialect, broken rule), as
+    `sdschat decode` prints it, and at the end one for each sender. Exit code then: 0 all are sound, 1 some break rules,
+    2 something is no packet.
     """
+    if (folder is None) != lints or (length and not lints):
+        raise Problem("Say either --to DIR, to record, or --lint, with --for TIME if you like.", WRONG_USE)
+    if folder is None:
+        from sdschat.cli.lint import lint
+
+        return lint(chosen, [channel_name(name) for name in channels], _seconds("--for", length) if length else None)
     longest, kept = _seconds("--every", every), int(_seconds("--keep", keep))
     topics = [Topics(channel_name(name), chosen.settings.topic_prefix).everything for name in channels]
     with tap_folder(folder) as here:

@@ -1,0 +1,154 @@
+"""`sdschat tap --lint`: the rules that the packets of a live broker break, by sender."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import click
+
+from sdschat.cli.decode import EXIT_CODES
+from sdschat.cli.options import say
+from sdschat.cli.problem import NOT_AUTHORISED, UNREACHABLE, Problem
+from sdschat.cli.session import mqtt_options
+from sdschat.cli.sources import Chosen
+from sdschat.cli.text import safe
+from sdschat.node.packet import BROKEN, NO_PACKET, SOUND, packet_report
+from sdschat.transport import base
+from sdschat.transport.base import Why
+from sdschat.transport.client import MqttTransport
+from sdschat.transport.topics import Topics
+
+_MOST_SENDERS: Final = 4096  # anybody can make up senders; those beyond are counted as one
+_OTHERS: Final = "(others)"
+_WORST: Final = (SOUND, BROKEN, NO_PACKET)
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+@dataclass(slots=True)
+class Sender:
+    """What was heard of one sender on one channel."""
+
+    packets: int = 0
+    worst: str = SOUND
+    dialects: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)  # by rule: what of a packet broke it first
+
+    def take(self, report: Mapping[str, Any]) -> bool:
+        """Count a packet. True if it has a dialect, or breaks a rule, that was not met before."""
+        known = (len(self.dialects), len(self.examples))
+        self.packets += 1
+        self.worst = max(self.worst, report["verdict"], key=_WORST.index)
+        self.dialects[report["dialect"]] += 1
+        broken = {each["rule"]: each["what"] for each in reversed(report["broken_rules"])}
+        self.rules.update(broken.keys())
+        self.examples = broken | self.examples
+        return (len(self.dialects), len(self.examples)) != known
+
+
+class Lint:
+    """Counts packets, and says what is new about a sender. Lines of JSON, as `decode` prints them."""
+
+    def __init__(self) -> None:
+        self._senders: dict[tuple[str, str], Sender] = {}
+
+    def take(self, channel: str, packet: bytes) -> str | None:
+        """The line to print now, if the packet shows something that its sender did not show before."""
+        report = packet_report(packet, signatures=False)
+        if report["verdict"] != NO_PACKET and report["channel_id"] not in ("", channel):
+            what = f"channel_id is {report['channel_id']}, on the topic of {channel}"
+            report["broken_rules"].append({"rule": "S-004", "what": what})
+            report["verdict"] = BROKEN
+        sender_id = str(report.get("sender_id", ""))
+        if (channel, sender_id) not in self._senders and len(self._senders) >= _MOST_SENDERS:
+            sender_id = _OTHERS
+        news = self._senders.setdefault((channel, sender_id), Sender()).take(report)
+        return _encode({"event": "packet", "channel": channel, **report}) if news else None
+
+    def totals(self) -> list[str]:
+        """A line for each sender of each channel."""
+        return [
+            _encode({
+                "event": "sender", "channel": channel, "sender_id": sender_id, "verdict": found.worst,
+                "packets": found.packets, "dialects": dict(found.dialects),
+                "broken_rules": [
+                    {"rule": rule, "what": found.examples[rule], "packets": found.rules[rule]}
+                    for rule in sorted(found.rules)
+                ],
+            })
+            for (channel, sender_id), found in sorted(self._senders.items())
+        ]  # fmt: skip
+
+    @property
+    def exit_code(self) -> int:
+        """That of the worst packet."""
+        return max((EXIT_CODES[found.worst] for found in self._senders.values()), default=EXIT_CODES[SOUND])
+
+
+def lint(chosen: Chosen, channels: Sequence[str], seconds: float | None) -> int:
+    """Listen for so long, or until it is interrupted. Takes no part in the channels."""
+    return asyncio.run(_Listening(chosen, channels).run(seconds))
+
+
+class _Listening:
+    def __init__(self, chosen: Chosen, channels: Sequence[str]) -> None:
+        self._lint = Lint()
+        prefix = chosen.settings.topic_prefix
+        self._channels = {Topics(name, prefix).msg: name for name in channels}
+        options, _ = mqtt_options(chosen)
+        self._transport = MqttTransport(options)
+        self._transport.listen(self._hear)
+        for topic in self._channels:
+            self._transport.subscribe(topic)
+        self._ever = False
+
+    async def run(self, seconds: float | None) -> int:
+        loop = asyncio.get_running_loop()
+        self._ended: asyncio.Future[None] = loop.create_future()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._end)
+        self._transport.start()
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended, seconds)
+        finally:
+            await self._transport.close()
+        for line in self._lint.totals():
+            click.echo(line)
+        return self._lint.exit_code
+
+    def _end(self) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    def _hear(self, event: base.Event) -> None:
+        match event:
+            case base.Received(topic, payload):
+                line = self._lint.take(self._channels[topic], payload)
+                if line is not None:
+                    click.echo(line)
+            case base.Connected(address):
+                self._ever = True
+                say(f"listening to {safe(address)}")
+            case base.Disconnected(why, detail):
+                self._lost(why, detail)
+            case base.SubscribeRefused(topic_filter, detail):
+                say(f"the broker refused {safe(topic_filter)}: {safe(detail)}")
+            case _:
+                pass
+
+    def _lost(self, why: Why, detail: str) -> None:
+        if why is Why.CLOSED:
+            return
+        if self._ever or self._ended.done():
+            say(f"not listening: {safe(detail)}")
+            return
+        code = NOT_AUTHORISED if why is Why.NOT_AUTHORISED else UNREACHABLE
+        self._ended.set_exception(Problem(f"{self._transport.describe()}: {detail}", code))

@@ -1,0 +1,112 @@
+"""`sdschat tap --lint`: what the packets of a broker are like, by sender."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sdschat.cli import lint
+from sdschat.cli.lint import Lint
+from sdschat.sds.values import Message
+from sdschat.transport.base import Published
+from sdschat.wire.nim_codec import NimCodec
+from tests.cli.processes import command, environment, run
+from tests.cli.test_decode import GOOD
+from tests.transport.worlds import Mosquitto, connected, quick
+from tests.wire.samples import CODEC
+from tests.wire.test_dialects import logos_chat
+
+LATE = Message("a", "m2", "c", 1_760_000_000, (), b"\x01", (), b"text")
+
+
+def taken(found: Lint, *packets: bytes) -> list[dict[str, Any] | None]:
+    lines = [found.take("c", packet) for packet in packets]
+    return [None if line is None else json.loads(line) for line in lines]
+
+
+def totals(found: Lint) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in found.totals()]
+
+
+def test_a_packet_is_printed_where_it_shows_something_new() -> None:
+    found = Lint()
+    first, again, broken, once_more = taken(found, *(CODEC.encode(each) for each in (GOOD, GOOD, LATE, LATE)))
+    assert (again, once_more) == (None, None)
+    assert first is not None
+    assert broken is not None
+    assert (first["verdict"], broken["broken_rules"][0]["rule"]) == ("sound", "S-010")
+    (total,) = totals(found)
+    assert total["broken_rules"] == [{"rule": "S-010", "what": broken["broken_rules"][0]["what"], "packets": 2}]
+    assert (total["sender_id"], total["packets"], total["verdict"]) == ("a", 4, "broken")
+    assert found.exit_code == 1
+
+
+def test_senders_and_dialects_are_told_apart() -> None:
+    found = Lint()
+    taken(found, CODEC.encode(GOOD), NimCodec().encode(GOOD), logos_chat(), b"\xff")
+    by_sender = {total["sender_id"]: total for total in totals(found)}
+    assert by_sender["a"]["dialects"] == {"spec": 1, "nim-sds": 1}
+    assert by_sender["ann"]["dialects"] == {"logos-chat": 1}
+    assert by_sender[""]["verdict"] == "no_packet"
+    assert found.exit_code == 2
+
+
+def test_a_packet_of_another_channel_breaks_a_rule() -> None:
+    (line,) = taken(Lint(), CODEC.encode(Message("a", "m", "d", GOOD.lamport_timestamp, (), b"\x01", (), b"text")))
+    assert line is not None
+    assert line["broken_rules"] == [{"rule": "S-004", "what": "channel_id is d, on the topic of c"}]
+
+
+def test_made_up_senders_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lint, "_MOST_SENDERS", 2)
+    found = Lint()
+    taken(found, *(CODEC.encode(Message(name, "m", "c", GOOD.lamport_timestamp, (), b"\x01")) for name in "abcd"))
+    assert [(total["sender_id"], total["packets"]) for total in totals(found)] == [("(others)", 2), ("a", 1), ("b", 1)]
+
+
+def test_nothing_heard_is_nothing_broken() -> None:
+    assert Lint().exit_code == 0
+
+
+def test_a_live_broker(tmp_path: Path) -> None:
+    async def story() -> tuple[int, list[dict[str, Any]]]:
+        async with Mosquitto(tmp_path) as broker:
+            listening = subprocess.Popen(
+                command("tap", "c", "--lint", "--broker", broker.url), cwd=tmp_path, env=environment(tmp_path),
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            assert listening.stderr is not None
+            assert listening.stdout is not None
+            assert b"listening to" in await asyncio.to_thread(listening.stderr.readline)
+            async with connected(quick(broker.url)) as (transport, facts):
+                for packet in (CODEC.encode(GOOD), logos_chat()):
+                    transport.publish("sds/1/c/msg", packet)
+                await facts.until(Published, 2)
+            lines = [json.loads(await asyncio.to_thread(listening.stdout.readline)) for _ in range(2)]
+            listening.send_signal(signal.SIGINT)
+            rest, _ = await asyncio.to_thread(listening.communicate)
+            return listening.returncode, lines + [json.loads(line) for line in rest.splitlines()]
+
+    code, found = asyncio.run(story())
+    assert code == 1
+    assert [(line["event"], line["sender_id"]) for line in found] == [
+        ("packet", "a"), ("packet", "ann"), ("sender", "a"), ("sender", "ann"),
+    ]  # fmt: skip
+
+
+def test_it_ends_after_a_time_and_says_where_nobody_listens(tmp_path: Path) -> None:
+    assert run(tmp_path, "tap", "c", "--lint", "--broker", "mqtt://127.0.0.1:1").returncode == 3
+    for wrong in (("tap", "c"), ("tap", "c", "--lint", "--to", "x"), ("tap", "c", "--to", "x", "--for", "1s")):
+        assert run(tmp_path, *wrong).returncode == 2
+    broker = Mosquitto(tmp_path)
+    asyncio.run(broker.start())
+    try:
+        assert run(tmp_path, "tap", "c", "--lint", "--for", "300ms", "--broker", broker.url).returncode == 0
+    finally:
+        broker.stop()
