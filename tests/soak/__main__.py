@@ -38,6 +38,7 @@ AWAY = 10.0  # at most so many seconds
 SETTLE = 180.0  # seconds for the logs to become equal and all to be acknowledged
 QUIET = 30.0  # seconds that a group at rest is listened to: five times what lies between two resends
 LAST_JOIN = 480.0  # seconds: less than `sds.max_skew`, so that whoever fetches no history gets all of it as well
+FLAT_AFTER = 120.0  # seconds: what runs shorter is still beginning
 GROWTH, EXTRA_FILES = 1.15, 4  # of memory, and descriptors, beyond which it is not flat
 _TICK = 0.2
 
@@ -175,6 +176,8 @@ class Soak:
         return judge(accounts, logs)
 
     def _growth(self) -> list[str]:
+        if self._length < FLAT_AFTER:
+            return []
         quarter = len(self._uses) // 4
         early, late = self._uses[quarter : 2 * quarter], self._uses[-quarter:]
         if not early:

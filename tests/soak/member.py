@@ -38,7 +38,7 @@ class Member:
     def __init__(self, home: Path, name: str, options: list[str]) -> None:
         self.name = name
         self.restarts = 0
-        self._catching_up = False
+        self._joined = self._catching_up = False
         self.account = Account(name)
         self.events: collections.Counter[str] = collections.Counter()
         self.problems: list[str] = []
@@ -55,7 +55,7 @@ class Member:
     @property
     def joined(self) -> bool:
         """It runs, and is past its beginning: a signal before that ends it as it ends any program."""
-        return self.running and self.events["joined"] > self.restarts
+        return self.running and self._joined
 
     @property
     def caught_up(self) -> bool:
@@ -64,7 +64,7 @@ class Member:
 
     def start(self) -> None:
         self.account.runs.append(Run())
-        self._catching_up = False
+        self._joined = self._catching_up = False
         self.process = subprocess.Popen(
             [*PROGRAM, "pipe", "soak", "--name", self.name, "--linger", "forever", *self.options], cwd=self._home,
             env=environment(self._home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -83,6 +83,7 @@ class Member:
             fact = json.loads(line)
             event = fact["event"]
             self.events[event] += 1
+            self._joined = self._joined or event == "joined"
             if event == "delivered" and fact["message"]["own"]:
                 run.shown[fact["message"]["message_id"]] = fact["message"]["text"]
             elif event == "lost":
