@@ -7,6 +7,7 @@ import json
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -71,6 +72,31 @@ def test_two_talk_and_acknowledge(start: Start) -> None:
     assert not first["message"]["own"]
     assert all({"event", "channel", "time"} <= line.keys() for line in ann.lines)
     assert ann.said[0] == "timing: demo\n"
+
+
+@pytest.mark.parametrize("on_join", ["none", "24h"])
+def test_all_is_acknowledged_whoever_joined_later(start: Start, on_join: str) -> None:
+    """Each writes several in a row, of which the other's messages name only the last two."""
+    shared = ("--set", f"history.on_join={on_join}")
+    ann = start("ann", *shared)
+    ann.until_event("connection", state="connected")
+    ann.say(*(f"before {number}" for number in range(5)))
+    ann.until(lambda lines: len(ann.texts(lines)) == 5, "not all is written")
+    bob = start("bob", *shared)
+    together([ann, bob])
+    bob.until_event("catching_up", state="done")  # what is compared for that acknowledges too
+    time.sleep(4)
+    ann.say(*(f"of ann {number}" for number in range(10)))
+    bob.say(*(f"of bob {number}" for number in range(10)))
+    for pipe, count in ((ann, 15), (bob, 10)):
+        pipe.until(lambda lines: len(_acknowledged(lines)) == count, "not all is acknowledged", 60.0)  # noqa: B023
+    resent = [sum(line["event"] == "resent" for line in pipe.lines) for pipe in (ann, bob)]
+    time.sleep(3)
+    assert resent == [sum(line["event"] == "resent" for line in pipe.lines) for pipe in (ann, bob)]
+
+
+def _acknowledged(lines: list[Line]) -> set[str]:
+    return {line["message_id"] for line in lines if line["event"] == "state" and line["state"] == "acked"}
 
 
 def test_the_host_of_the_broker_is_killed_and_the_others_go_on(start: Start, tmp_path: Path, port: int) -> None:
