@@ -1,0 +1,196 @@
+"""A seeker and its clock: when it asks again, whom it leaves alone, and for how long."""
+
+from __future__ import annotations
+
+from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.progress import State
+from sdschat.catchup.seeker import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, Seeker
+from sdschat.catchup.sources import AFTER_YOU, ALONE, REST_MOST, Source, Sources
+from sdschat.catchup.values import HIGHEST, LOWEST, Answer, Ask, Declined, Frame, Key, Part, Reply, Want, summarise
+from tests.catchup.compare import some_keys
+
+ANN = Source("ann")
+KEYS = some_keys(400)
+SESSION = 77
+
+
+def seeking(keys: list[tuple[int, str]] = KEYS) -> Seeker:
+    """A seeker that has just sent its first question, at 1000."""
+    seeker = Seeker(MemoryLog(keys), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources([ANN], 1000)
+    return seeker
+
+
+def sent(seeker: Seeker) -> list[Frame]:
+    found = [frame for _, frame in seeker.frames]
+    seeker.frames.clear()
+    return found
+
+
+def shown(keys: list[tuple[int, str]]) -> Answer:
+    """A log as a single part."""
+    whole = summarise(keys)
+    return Answer((Reply((Part(HIGHEST, whole.messages, whole.fingerprint(SESSION)),)),))
+
+
+def test_the_first_question_is_asked_again_after_a_short_while_and_a_few_times() -> None:
+    seeker = seeking()
+    first = sent(seeker)
+    assert seeker.next_wake() == 1000 + PATIENCE
+    seeker.advance(1000 + PATIENCE - 1)
+    assert sent(seeker) == []
+    for tried in range(1, TRIES):
+        seeker.advance(1000 + tried * PATIENCE)
+        assert sent(seeker) == first
+    assert seeker.next_wake() == 1000 + TRIES * PATIENCE
+    seeker.advance(1000 + TRIES * PATIENCE)
+    assert (sent(seeker), seeker.source, seeker.state) == ([], "", State.WAITING)
+    assert seeker.next_wake() == 1000 + TRIES * PATIENCE + 6000
+
+
+def test_later_questions_have_more_time_and_as_many_tries() -> None:
+    seeker = seeking()
+    sent(seeker)
+    seeker.heard("ann", Frame(SESSION, 1, shown([*KEYS, *some_keys(2000)[1200:]])), 1500)
+    second = sent(seeker)
+    assert [frame.number for frame in second] == [2]
+    assert seeker.next_wake() == 1500 + PATIENCE_LATER
+    for tried in range(1, TRIES):
+        seeker.advance(1500 + tried * PATIENCE_LATER)
+        assert sent(seeker) == second
+    seeker.advance(1500 + TRIES * PATIENCE_LATER)
+    assert (sent(seeker), seeker.source) == ([], "")
+
+
+def test_too_much_asked_for_at_once_is_asked_again_later() -> None:
+    seeker = seeking()
+    first = sent(seeker)
+    seeker.heard("ann", Frame(SESSION, 1, Answer(())), 1500)
+    assert (sent(seeker), seeker.next_wake()) == ([], 1500 + PATIENCE_LATER)
+    seeker.advance(1500 + PATIENCE_LATER)
+    assert sent(seeker) == first
+
+
+def test_answers_to_other_questions_and_of_others_are_nothing() -> None:
+    for source, session, number in (("bob", SESSION, 1), ("ann", SESSION + 1, 1), ("ann", SESSION, 2)):
+        seeker = seeking()
+        sent(seeker)
+        seeker.heard(source, Frame(session, number, Declined("busy")), 1500)
+        assert (seeker.source, seeker.next_wake()) == ("ann", 1000 + PATIENCE)
+
+
+def test_who_declines_is_left_alone_for_six_seconds() -> None:
+    seeker = seeking()
+    seeker.heard("ann", Frame(SESSION, 1, Declined("busy")), 1500)
+    assert (seeker.source, seeker.state, seeker.next_wake()) == ("", State.WAITING, 1500 + 6000)
+    seeker.advance(1500 + 6000 - 1)
+    assert seeker.source == ""
+    seeker.advance(1500 + 6000)
+    assert seeker.source == "ann"
+
+
+def test_who_answers_what_was_not_asked_is_left_alone_for_an_hour() -> None:
+    seeker = seeking()
+    seeker.heard("ann", Frame(SESSION, 1, Answer((Reply(cells=(1, 2, 3)),))), 1500)
+    assert seeker.next_wake() == 1500 + LIAR_REST
+
+
+def test_the_first_comparison_guesses_which_single_message_is_lacking() -> None:
+    seeker = seeking(KEYS[:-1])
+    sent(seeker)
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    (frame,) = sent(seeker)
+    assert isinstance(frame.what, Want)
+    assert [(stretch.sole, len(stretch.shorts)) for stretch in frame.what.stretches] == [(True, 1)]
+
+
+def test_the_second_comparison_with_a_source_does_not_guess() -> None:
+    seeker = seeking(KEYS[:-1])
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    seeker.took([], 0, True, 1600)
+    sent_now = sent(seeker)[-1]
+    assert isinstance(sent_now.what, Ask)
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1700)
+    (frame,) = sent(seeker)
+    assert isinstance(frame.what, Ask)
+
+
+def test_a_source_without_pages_for_long_is_left() -> None:
+    seeker = seeking(KEYS[:-1])
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    assert seeker.state is State.LOADING
+    seeker.took([(5, "a")], 1, False, 2000)
+    assert seeker.next_wake() == 2000 + SILENCE
+    seeker.advance(2000 + SILENCE - 1)
+    assert seeker.source == "ann"
+    seeker.advance(2000 + SILENCE)
+    assert seeker.source == ""
+
+
+def test_who_fails_again_and_again_rests_twice_as_long_up_to_a_minute() -> None:
+    sources = Sources()
+    sources.replace([ANN], 0)
+    rests = []
+    for _ in range(12):
+        sources.failed("ann", 100)
+        rests.append((sources.next_wake() or 0) - 100)
+    assert rests == [6000, 12_000, 24_000, 48_000, *[REST_MOST] * 8]
+    sources.gave("ann")
+    sources.failed("ann", 100)
+    assert sources.next_wake() == 6100
+
+
+def test_of_those_that_rest_the_first_to_be_asked_says_when() -> None:
+    sources = Sources()
+    sources.replace([ANN, Source("bob"), Source("cid")], 0)
+    sources.failed("ann", 0, 500)
+    sources.failed("bob", 0, 300)
+    sources.failed("cid", 0, 100)
+    sources.done_with("cid", LOWEST)
+    assert sources.next_wake() == 300
+    assert sources.next(299) is None
+    assert sources.next(300) == Source("bob")
+    assert sources.next(500) == ANN
+
+
+def test_who_comes_when_we_were_here_asks_first() -> None:
+    for here, rest in ((ALONE - 1, None), (ALONE, 50 + ALONE + AFTER_YOU)):
+        sources = Sources()
+        sources.replace([], 50)
+        sources.replace([], 50 + here)
+        sources.replace([ANN], 50 + here)
+        assert sources.next_wake() == rest
+
+
+def test_who_asks_us_while_it_rests_goes_on_resting() -> None:
+    sources = Sources()
+    sources.replace([ANN], 0)
+    sources.asks_us("ann", 0)
+    assert sources.next_wake() is None
+    sources.goes_first("ann", 0)
+    sources.asks_us("ann", AFTER_YOU - 1)
+    assert sources.next_wake() == 2 * AFTER_YOU - 1
+    sources.asks_us("ann", 2 * AFTER_YOU - 1)
+    assert sources.next_wake() == 2 * AFTER_YOU - 1
+
+
+def test_who_has_more_is_asked_again_at_once() -> None:
+    sources = Sources()
+    sources.replace([ANN], 0)
+    sources.done_with("ann", LOWEST)
+    assert sources.next(0) is None
+    sources.failed("ann", 0)
+    sources.has_more("ann")
+    assert sources.next(0) == ANN
+
+
+def test_the_reach_is_that_of_the_source_that_goes_back_farthest() -> None:
+    sources = Sources()
+    sources.floors["ann"] = Key(500, "")
+    sources.done_with("ann", Key(100, ""))
+    assert sources.reach == Key(500, "")
+    sources.done_with("bob", Key(300, ""))
+    assert sources.reach == Key(300, "")
+    sources.done_with("cid", Key(400, ""))
+    assert sources.reach == Key(300, "")
