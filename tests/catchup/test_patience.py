@@ -120,7 +120,7 @@ def test_a_source_without_pages_for_long_is_left() -> None:
     seeker = seeking(KEYS[:-1])
     seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
     assert seeker.state is State.LOADING
-    seeker.took([(5, "a")], 1, False, 2000)
+    seeker.took([Key(5, "a")], 1, False, 2000)
     assert seeker.next_wake() == 2000 + SILENCE
     seeker.advance(2000 + SILENCE - 1)
     assert seeker.source == "ann"

@@ -1,0 +1,90 @@
+"""Answers at their bounds: how much is told, and how much reading it takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdschat.catchup import limits
+from sdschat.catchup.answers import Effort, answer
+from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.sketch import Shortener, fill
+from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Key, Kind, Question, Reply, summarise
+
+SALT = 5
+PLENTY = 10**9
+
+
+def log_of(count: int) -> list[tuple[int, str]]:
+    return [(at + 1, f"m{at}") for at in range(count)]
+
+
+def replied(count: int, kind: Kind, number: int, fingerprint: bytes = b"") -> tuple[Reply, int]:
+    """The reply about a whole log of so many messages, and the effort of it."""
+    effort = Effort(PLENTY, 0, 0)
+    ask = Ask(SALT, (Question(kind, LOWEST, HIGHEST, number, fingerprint),))
+    (reply,) = answer(ask, MemoryLog(log_of(count)), effort).replies
+    return reply, PLENTY - effort.left
+
+
+@pytest.mark.parametrize(("count", "told", "effort"), [(0, 0, 0), (64, 64, 64), (65, 0, 65), (200, 0, 65)])
+def test_keys_are_told_up_to_sixty_four(count: int, told: int, effort: int) -> None:
+    reply, spent = replied(count, Kind.KEYS, 1)
+    assert reply.keys == tuple(Key(*one) for one in log_of(told))
+    assert spent == effort
+
+
+@pytest.mark.parametrize(("count", "told", "effort"), [(2048, 2048, 4096), (2049, 0, 4098), (3000, 0, 4098)])
+def test_short_ids_are_told_up_to_two_leaves(count: int, told: int, effort: int) -> None:
+    reply, spent = replied(count, Kind.CELLS, 2 * limits.LEAF)
+    assert (len(reply.cells), reply.listed) == (told, told > 0)
+    assert spent == effort
+
+
+@pytest.mark.parametrize(("number", "cells", "listed"), [(9, 9, False), (11, 9, False), (12, 12, True), (13, 12, True)])
+def test_as_many_cells_as_messages_are_a_list(number: int, cells: int, listed: bool) -> None:
+    reply, _ = replied(12, Kind.CELLS, number)
+    shorts = Shortener(SALT).shorts(log_of(12))
+    assert (list(reply.cells), reply.listed) == (shorts if listed else fill(shorts, cells), listed)
+
+
+def test_an_equal_log_says_so_and_nothing_else() -> None:
+    own = summarise(log_of(40)).fingerprint(SALT)
+    assert replied(40, Kind.PARTS, 8, own) == (Reply(equal=True), limits.BUCKET)
+
+
+@pytest.mark.parametrize(("count", "number", "parts"), [(40, 1, 1), (1, 8, 1), (2, 8, 2), (40, 2, 2), (40, 99, 40)])
+def test_parts_are_no_more_than_asked_for_and_of_use(count: int, number: int, parts: int) -> None:
+    reply, spent = replied(count, Kind.PARTS, number)
+    assert len(reply.parts) == parts
+    assert sum(part.messages for part in reply.parts) == count
+    assert reply.parts[-1].high == HIGHEST
+    assert spent == limits.BUCKET + (parts - 1) * limits.BUCKET // 4
+
+
+def test_no_more_parts_than_the_other_side_takes() -> None:
+    reply, _ = replied(1000, Kind.PARTS, 10**6)
+    assert len(reply.parts) == 63  # of 16 messages each, rounded up
+    assert replied(64, Kind.PARTS, 10**6)[0].parts[-1].messages == 1
+
+
+def test_a_peer_that_asks_too_much_gets_the_first_replies() -> None:
+    effort = Effort(60, 1, 0)
+    ask = Ask(SALT, (Question(Kind.KEYS, LOWEST, HIGHEST, 1),) * 3)
+    log = MemoryLog(log_of(30))
+    assert len(answer(ask, log, effort).replies) == 2
+    assert (len(answer(ask, log, effort).replies), effort.left) == (0, 0)
+    effort.refresh(1)
+    assert (len(answer(ask, log, effort).replies), effort.left) == (1, -29)
+    effort.refresh(11)
+    assert effort.left == -19
+    effort.refresh(10_000)
+    assert effort.left == 60
+
+
+def test_replies_end_where_a_packet_would_be_too_large() -> None:
+    log = MemoryLog(log_of(limits.LEAF * 2))
+    cells = Ask(SALT, (Question(Kind.CELLS, LOWEST, HIGHEST, 2 * limits.LEAF),) * 12)
+    assert len(answer(cells, log, Effort(PLENTY, 0, 0)).replies) == limits.CELLS_IN_ALL // (2 * limits.LEAF) + 1
+    parts = Ask(SALT, (Question(Kind.PARTS, LOWEST, HIGHEST, 64),) * 40)
+    replies = answer(parts, MemoryLog(log_of(64)), Effort(PLENTY, 0, 0)).replies
+    assert len(replies) == limits.PARTS_IN_ALL // 64 + 1
