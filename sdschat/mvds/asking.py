@@ -41,8 +41,6 @@ def ask(core: Core, peer: Peer) -> None:
         peer.offered.pop(mid, None)
         if _request(core, peer, mid):
             peer.expect(mid, chased=True)
-            for child in core.waiting.of(mid):
-                wait_anew(core, child)
     while peer.offered and _room_for_offer(core, peer):
         mid = next(iter(peer.offered))
         del peer.offered[mid]
@@ -78,6 +76,8 @@ def _request(core: Core, peer: Peer, mid: bytes) -> bool:
         return False
     row = RecordRow(peer.name, mid, b"", RecordType.REQUEST, 0, send_count=0, attempt=0, send_epoch=core.epoch)
     core.set_record(peer, row)
+    for child in core.waiting.of(mid):
+        wait_anew(core, child)
     return True
 
 

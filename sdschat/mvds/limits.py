@@ -14,7 +14,7 @@ MAX_PARENTS = 256
 MAX_UNKNOWN_BYTES = 512
 
 # State.
-REQUESTS_PER_PEER = 1000  # each makes a row here, so a flood of offers must end somewhere
+REQUESTS_PER_PEER = 4096  # each makes a row here, so a flood of offers must end somewhere
 OFFERS_PER_PEER = 16_384  # ids that were offered and are not asked for yet; only in memory
 PARENTS_PER_PEER = 65_536  # likewise, of parents
 DECLINED_PER_PEER = 8192  # messages that came and could not be taken, and are not asked for again

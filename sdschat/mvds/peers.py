@@ -18,7 +18,7 @@ from sdschat.mvds.rows import PeerRow, RecordRow, RecordType
 from sdschat.mvds.values import Message
 
 START = (-(2**63), b"")  # a cursor before every record
-_UNKNOWN_COST = 64 * KIB  # of a message of a peer that sent none yet: few are asked for until it is known
+_UNKNOWN_COST = 16 * KIB  # of a message of a peer that sent none yet: few are asked for until it is known
 _LATELY = 16  # messages after which most of what was before is forgotten
 
 

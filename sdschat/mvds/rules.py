@@ -18,7 +18,7 @@ from sdschat.mvds.peers import Peer
 from sdschat.mvds.rows import RecordRow, RecordType
 from sdschat.mvds.values import Message, Mode, Payload, Reason
 
-_AGAIN = 3  # the step of the back-off at which a record is that the peer asks for, or offers, again
+_AGAIN = 2  # the step of the back-off at which a record is that the peer asks for, or offers, again
 
 
 def new_record(core: Core, peer: Peer, mid: bytes, kind: RecordType, message: Message) -> RecordRow:

@@ -4,7 +4,8 @@ Every interleaving of sending (interactive and batch), transmission and retransm
 restart is looked at, breadth first. The network is a set of packets: delivery leaves a packet there, so that it can
 be delivered again and out of order, and loss takes it away. Checked are
 
-* in every state: what is acknowledged is held (`unsafe`), and
+* in every state: what is acknowledged is held, and what is refused is not asked for while the reason lasts
+  (`unsafe`), and
 * from every state: deliveries and retransmissions alone lead to one in which all that was given to a peer is held by
   it and acknowledged, and nothing is asked for (`stuck` counts the states from which they do not). A run that is
   fair to these steps gets there, for a finite graph and fairness in each of its states.
@@ -44,9 +45,13 @@ class Rules(NamedTuple):
     ack_before_save: bool = False  # wrong: for a test of the test
     ack_held_offers: bool = True  # False: the Go implementation's rule (V-07)
     retransmit: bool = True
+    refuses: bool = False  # who does not have a message at first has no room for it, until some time
+    ack_refused: bool = False  # wrong
+    ask_for_refused: bool = False  # wrong: what an offer of it leads to
 
 
 REPAIRED = Rules()
+REFUSING = Rules(refuses=True)
 THERE, BACK = Talk((0,), ((0, 1),)), Talk((1,), ((1, 0),))
 
 
@@ -69,7 +74,7 @@ class Result(NamedTuple):
 class Layout:
     """Which bits of a state stand for what."""
 
-    def __init__(self, nodes: int, messages: tuple[Talk, ...]) -> None:
+    def __init__(self, nodes: int, messages: tuple[Talk, ...], rules: Rules) -> None:
         self.nodes, self.messages = nodes, messages
         self._place: dict[Cell, tuple[int, int]] = {}
         used = 0
@@ -78,6 +83,8 @@ class Layout:
             for n, p in self.linked(m):
                 cells += [(("record", n, p, m), 2), (("given", n, p, m), 1), (("queued", n, p, m), 1)]
                 cells += [((kind, n, p, m), 1) for kind in KINDS]
+                cells += [(("declined", n, p, m), 1)] if rules.refuses else []
+            cells += [(("full", n, -1, m), 1) for n in range(nodes) if rules.refuses]
             for cell, width in cells:
                 self._place[cell] = (used, (1 << width) - 1)
                 used += width
@@ -111,7 +118,12 @@ class Layout:
         return Action(name, fair, self.mask(reads), table)
 
     def start(self) -> int:
-        return self.pack({("holds", n, -1, m): 1 for m, talk in enumerate(self.messages) for n in talk.holders})
+        view: View = {}
+        for m, talk in enumerate(self.messages):
+            for n in range(self.nodes):
+                here, full = ("holds", n, -1, m), ("full", n, -1, m)
+                view |= {here: 1} if n in talk.holders else {full: 1} if full in self._place else {}
+        return self.pack(view)
 
 
 def build(layout: Layout, rules: Rules) -> list[Action]:
@@ -120,6 +132,7 @@ def build(layout: Layout, rules: Rules) -> list[Action]:
     for n, p, m in every:
         made += _sending(layout, rules, n, p, m, gives=(n, p) in layout.messages[m].gives)
         made += _receiving(layout, rules, n, p, m)
+        made += _having_room(layout, n, p, m) if rules.refuses else ()
         for kind in KINDS:
             packet = (kind, n, p, m)
             made.append(layout.compile(f"Lose {packet}", (packet,), lambda v, c=packet: {c: 0}, fair=False))  # type: ignore[misc]
@@ -154,12 +167,16 @@ def _receiving(layout: Layout, rules: Rules, s: int, n: int, m: int) -> Iterator
     """What node `n` does with packets from `s` about message `m`."""
     record, held, queued = ("record", n, s, m), ("holds", n, -1, m), ("queued", n, s, m)
     others = [p for one, p in layout.linked(m) if one == n and p != s]
+    declined, full = ("declined", n, s, m), ("full", n, -1, m)
+    room = (declined, full) if rules.refuses else ()
 
     def on_offer(view: View) -> View | None:
         if not view["offer", s, n, m]:
             return None
         if view[held]:
             return {record: NONE, queued: 1} if rules.ack_held_offers else None
+        if view.get(declined) and not rules.ask_for_refused:
+            return None
         return {record: REQUEST, **({queued: 1} if rules.ack_before_save else {})}
 
     def on_request(view: View) -> View | None:
@@ -168,6 +185,9 @@ def _receiving(layout: Layout, rules: Rules, s: int, n: int, m: int) -> Iterator
     def on_message(view: View) -> View | None:
         if not view["message", s, n, m]:
             return None
+        if view.get(full) and not view[held]:
+            kept = MESSAGE if view[record] == MESSAGE else NONE
+            return {record: kept, declined: 1, **({queued: 1} if rules.ack_refused else {})}
         after: View = {held: 1, record: NONE, queued: 1}
         for p in others:
             if view["record", n, p, m] == REQUEST:
@@ -179,30 +199,48 @@ def _receiving(layout: Layout, rules: Rules, s: int, n: int, m: int) -> Iterator
 
     about = tuple(("record", n, p, m) for p in others)
     extra = tuple(("queued", n, p, m) for p in others)
-    yield layout.compile("ReceiveOffer", (("offer", s, n, m), held, record, queued), on_offer, fair=True)
+    yield layout.compile("ReceiveOffer", (("offer", s, n, m), held, record, queued, *room), on_offer, fair=True)
     yield layout.compile("ReceiveRequest", (("request", s, n, m), held, record), on_request, fair=True)
-    reads = (("message", s, n, m), held, record, queued, *about, *extra)
+    reads = (("message", s, n, m), held, record, queued, *room, *about, *extra)
     yield layout.compile("ReceiveMessage", reads, on_message, fair=True)
     yield layout.compile("ReceiveAck", (("ack", s, n, m), record), on_ack, fair=True)
+
+
+def _having_room(layout: Layout, n: int, s: int, m: int) -> Iterator[Action]:
+    """Node `n` has room for message `m` from now on, and asks `s` for it if it refused it."""
+    record, held = ("record", n, s, m), ("holds", n, -1, m)
+    declined, full = ("declined", n, s, m), ("full", n, -1, m)
+
+    def ask_again(view: View) -> View | None:
+        if not view[declined] or view[full]:
+            return None
+        return {declined: 0, record: REQUEST if view[record] == NONE and not view[held] else view[record]}
+
+    yield layout.compile("Room", (full,), lambda v: {full: 0} if v[full] else None, fair=True)
+    yield layout.compile("AskAgain", (declined, full, record, held), ask_again, fair=True)
 
 
 class Search:
     """Breadth first over all states, or the first `limit` of them."""
 
     def __init__(self, nodes: int, rules: Rules, *, messages: tuple[Talk, ...] = (THERE,), limit: int = 0) -> None:
-        self.layout = Layout(nodes, messages)
+        self.layout = Layout(nodes, messages, rules)
+        self.rules = rules
         self.actions = build(self.layout, rules)
         self.limit = limit
         self._directed = [(pair, m) for m in range(len(messages)) for pair in self.layout.linked(m)]
 
     def unsafe(self, state: int) -> str | None:
-        """What is acknowledged is not held, if so: an ACK on its way, waiting, or believed."""
+        """What is acknowledged and not held (an ACK on its way, waiting, or believed), or asked for and refused."""
         get = self.layout.get
         for (n, p), m in self._directed:
             claims = get(state, ("queued", n, p, m)) or get(state, ("ack", n, p, m))
             believed = get(state, ("given", p, n, m)) and get(state, ("record", p, n, m)) in (NONE, REQUEST)
             if (claims or believed) and not get(state, ("holds", n, -1, m)):
                 return f"{n} does not hold {m}, and {p} is told or believes it does: {state:x}"
+            refused = self.rules.refuses and get(state, ("declined", n, p, m)) and get(state, ("full", n, -1, m))
+            if refused and get(state, ("record", n, p, m)) == REQUEST:
+                return f"{n} asks {p} for {m}, which it refuses: {state:x}"
         return None
 
     def done(self, state: int) -> bool:
@@ -254,12 +292,19 @@ class Search:
         return good.count(0)
 
 
+BOTH = Talk((0, 1), ((0, 2), (1, 2)))
+REFUSED = (
+    ("2 nodes, refused for a while", 2, (THERE,)),
+    ("2 nodes, both ways, refused for a while", 2, (THERE, BACK)),
+    ("3 nodes, of two, refused for a while", 3, (BOTH,)),
+    ("3 nodes, passed on, refused for a while", 3, (Talk((0,), ((0, 1), (0, 2), (1, 2))),)),
+)
 FULL = (
     ("2 nodes, two messages there, one back", 2, (THERE, THERE, BACK)),
     ("2 nodes that both have it, and another", 2, (Talk((0, 1), ((0, 1), (1, 0))), BACK)),
     ("3 nodes, one to both, one back", 3, (Talk((0,), ((0, 1), (0, 2))), BACK)),
     ("3 nodes in a row", 3, (Talk((0,), ((0, 1), (1, 2))),)),
-    ("3 nodes, two have it for the third", 3, (Talk((0, 1), ((0, 2), (1, 2))),)),
+    ("3 nodes, two have it for the third", 3, (BOTH,)),
     ("3 nodes, passed on by one", 3, (Talk((0,), ((0, 1), (0, 2), (1, 2))),)),
     ("3 nodes, passed on and back", 3, (Talk((0,), ((0, 1), (1, 2), (2, 1))),)),
     ("3 nodes, two have it for all", 3, (Talk((0, 1), ((0, 1), (1, 0), (0, 2), (1, 2))),)),
@@ -269,17 +314,18 @@ FULL = (
 def main() -> int:
     bad = 0
     total = Counter[str]()
-    for name, nodes, messages in FULL:
-        result = Search(nodes, REPAIRED, messages=messages).run()
+    cases = [(REPAIRED, *case) for case in FULL] + [(REFUSING, *case) for case in REFUSED]
+    for rules, name, nodes, messages in cases:
+        result = Search(nodes, rules, messages=messages).run()
         fine = result.unsafe is None and not result.stuck and result.complete
         bad += not fine
         total.update(states=result.states, steps=result.steps)
         print(
-            f"{name:40} {result.states:>10,} states {result.steps:>12,} steps {result.seconds:6.1f} s  "
+            f"{name:42} {result.states:>10,} states {result.steps:>12,} steps {result.seconds:6.1f} s  "
             f"{'ok' if fine else 'FAILED'}",
             flush=True,
         )
-    print(f"{'all':40} {total['states']:>10,} states {total['steps']:>12,} steps")
+    print(f"{'all':42} {total['states']:>10,} states {total['steps']:>12,} steps")
     return bad
 
 

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from tests.mvds.model import BACK, REPAIRED, THERE, Rules, Search, Talk
+from tests.mvds.model import BACK, BOTH, REFUSING, REPAIRED, THERE, Rules, Search, Talk
 from tests.mvds.published import FIXED, PUBLISHED, size, violation
 
 
@@ -48,6 +48,20 @@ def test_three_nodes_that_pass_it_on_in_part() -> None:
     result = Search(3, REPAIRED, messages=(Talk((0,), tuple(permutations(range(3), 2))),), limit=60_000).run()
     assert result.unsafe is None
     assert not result.complete
+
+
+@pytest.mark.parametrize(("nodes", "talk"), [(2, THERE), (3, BOTH)])
+def test_nodes_that_refuse_for_a_while_whole(nodes: int, talk: Talk) -> None:
+    result = Search(nodes, REFUSING, messages=(talk,)).run()
+    assert (result.complete, result.unsafe, result.stuck) == (True, None, 0)
+
+
+def test_search_finds_an_acknowledgement_of_what_was_refused() -> None:
+    assert "does not hold" in (Search(2, REFUSING._replace(ack_refused=True)).run().unsafe or "")
+
+
+def test_search_finds_a_request_of_what_was_refused() -> None:
+    assert "which it refuses" in (Search(2, REFUSING._replace(ask_for_refused=True)).run().unsafe or "")
 
 
 def test_search_finds_an_acknowledgement_before_the_write() -> None:
