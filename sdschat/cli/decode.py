@@ -6,8 +6,9 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final, cast
 
 import click
 
@@ -54,9 +55,9 @@ def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
 
 
 @contextlib.contextmanager
-def _opened(file: str | None) -> Iterator[BinaryIO]:
+def _opened(file: str | None) -> Iterator[BufferedIOBase]:
     if file in (None, "-"):
-        yield standard_input()
+        yield cast("BufferedIOBase", standard_input())
         return
     assert file is not None
     try:
@@ -66,7 +67,7 @@ def _opened(file: str | None) -> Iterator[BinaryIO]:
         raise Problem(f"{file} cannot be read: {error.strerror}. Check its name.", WRONG_USE) from error
 
 
-def _batches(stream: BinaryIO, form: str) -> Iterator[list[Candidate]]:
+def _batches(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
     try:
         yield from candidates(stream, form)
     except ValueError as error:

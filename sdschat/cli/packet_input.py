@@ -6,7 +6,8 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from typing import BinaryIO, Final, NamedTuple
+from io import BufferedIOBase
+from typing import Final, NamedTuple
 
 from sdschat.node.packet import NO_PACKET, SOUND, packet_report
 from sdschat.wire.scan import Malformed, read_field
@@ -29,9 +30,9 @@ class Candidate(NamedTuple):
     problem: str = ""
 
 
-def candidates(stream: BinaryIO, form: str) -> Iterator[list[Candidate]]:
+def candidates(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
     """Read to the end; a list holds what came together. `form` is auto, hex, base64 or raw. Blank lines are skipped."""
-    first = stream.read1(_CHUNK)  # type: ignore[attr-defined]
+    first = stream.read1(_CHUNK)
     if form == "raw" or (form == "auto" and not _is_text(first)):
         data = first + stream.read(MOST_BYTES - len(first))
         if data:
@@ -44,7 +45,7 @@ def candidates(stream: BinaryIO, form: str) -> Iterator[list[Candidate]]:
             raise ValueError(f"Line {number + len(lines) + 1} is longer than {_LONGEST_LINE} bytes: no packet is.")
         yield [_from_line(number + at, line, form) for at, line in enumerate(lines, 1) if line.strip()]
         number += len(lines)
-        first = stream.read1(_CHUNK)  # type: ignore[attr-defined]
+        first = stream.read1(_CHUNK)
     if held.strip():
         yield [_from_line(number + 1, held, form)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ class People:
         # An id comes first: anybody may take another's id for a nick.
         found = [name] if self._is_id(name) else self._by_nick(name) or self._by_id(name)
         if len(found) > 1:
-            raise ValueError(f"More than one participant is called {name}: {self._listed(found)}. Give the id instead.")
+            raise ValueError(
+                f"More than one participant is called {name}: {self._listed(name, found)}. Give the id instead."
+            )
         if not found and name == self._desk.nick:
             raise ValueError(_YOURSELF)
         if not found:
@@ -69,13 +72,16 @@ class People:
             return []
         return sorted(sender_id for sender_id in self._presence.online if sender_id.startswith(name))
 
-    def _listed(self, ids: list[str]) -> str:
+    def _listed(self, name: str, ids: list[str]) -> str:
         """Each with what tells them apart; a key that was never met stands beside one that was."""
-        met = {sender_id for sender_id in ids if self._desk.book.row(sender_id) is not None}
-        return ", ".join(f"{sender_id} ({self._standing(sender_id, sender_id in met, bool(met))})" for sender_id in ids)
+        book = self._desk.book
+        known = {sender_id: "known" for sender_id in ids if book.row(sender_id) is not None}
+        if (first := book.holder(name)) in known:
+            known[first] = "known first"
+        return ", ".join(f"{sender_id} ({self._standing(sender_id, known)})" for sender_id in ids)
 
-    def _standing(self, sender_id: str, met: bool, others_met: bool) -> str:
+    def _standing(self, sender_id: str, known: Mapping[str, str]) -> str:
         where = "here" if self.here(sender_id) else "not here"
-        if met or not others_met:
-            return f"known, {where}" if met else where
-        return f"{where}, with a new key: the key changed, or somebody else took the nick"
+        if sender_id in known:
+            return f"{known[sender_id]}, {where}"
+        return f"{where}, with a new key: the key changed, or somebody else took the nick" if known else where

@@ -227,7 +227,9 @@ def test_the_signature_is_judged() -> None:
 def test_every_cut_of_a_packet_is_survived() -> None:
     for raw in (bytes.fromhex(VECTORS[0]["encoded"]), NimCodec().encode(GOOD), logos_chat()):
         for end in range(0, len(raw), max(1, len(raw) // 200)):
-            json.dumps(packet_report(raw[:end], CODEC))
+            report = packet_report(raw[:end], CODEC)
+            assert report["verdict"] in (SOUND, BROKEN, NO_PACKET)
+            assert json.loads(json.dumps(report)) == report
 
 
 def test_nothing_is_nothing_to_decode(tmp_path: Path) -> None:

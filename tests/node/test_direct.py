@@ -216,7 +216,8 @@ def test_a_second_known_key_of_the_same_name_is_noticed_while_both_are_away(tmp_
             await ann.until(PresenceChanged, lambda told: told.sender_id == other.node.sender_id and not told.online)
             with pytest.raises(ValueError, match="More than one participant is called bob") as raised:
                 direct(ann).send("bob", "secret")
-            assert all(f"{each.node.sender_id} (known, not here)" in str(raised.value) for each in (bob, other))
+            for each, standing in ((bob, "known first, not here"), (other, "known, not here")):
+                assert f"{each.node.sender_id} ({standing})" in str(raised.value)
             assert direct(ann).people.find(bob.node.sender_id).sender_id == bob.node.sender_id
 
     asyncio.run(story())
