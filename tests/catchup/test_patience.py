@@ -6,7 +6,20 @@ from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.progress import State
 from sdschat.catchup.seeker import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, Seeker
 from sdschat.catchup.sources import AFTER_YOU, ALONE, REST_MOST, Source, Sources
-from sdschat.catchup.values import HIGHEST, LOWEST, Answer, Ask, Declined, Frame, Key, Part, Reply, Want, summarise
+from sdschat.catchup.values import (
+    HIGHEST,
+    LOWEST,
+    Answer,
+    Ask,
+    Declined,
+    Frame,
+    Key,
+    Page,
+    Part,
+    Reply,
+    Want,
+    summarise,
+)
 from tests.catchup.compare import some_keys
 
 ANN = Source("ann")
@@ -194,3 +207,11 @@ def test_the_reach_is_that_of_the_source_that_goes_back_farthest() -> None:
     assert sources.reach == Key(300, "")
     sources.done_with("cid", Key(400, ""))
     assert sources.reach == Key(300, "")
+
+
+def test_pages_of_a_source_that_was_dropped_are_not_used() -> None:
+    seeker = seeking(KEYS[:-1])
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    assert seeker.page("ann", Page(SESSION, 2, 0, (b"packet",)))
+    seeker.offline()
+    assert seeker.take_pages() == []
