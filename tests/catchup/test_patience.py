@@ -215,3 +215,11 @@ def test_pages_of_a_source_that_was_dropped_are_not_used() -> None:
     assert seeker.page("ann", Page(SESSION, 2, 0, (b"packet",)))
     seeker.offline()
     assert seeker.take_pages() == []
+
+
+def test_progress_never_says_more_than_all() -> None:
+    seeker = seeking(KEYS[:-1])
+    seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
+    assert seeker.progress()[1:] == (0, 1, "ann")
+    seeker.took([Key(5, "a"), Key(6, "b")], 2, False, 2000)
+    assert seeker.progress()[1:] == (1, 1, "ann")
