@@ -227,7 +227,7 @@ def test_pipe_says_that_there_is_no_room_for_its_output(tmp_path: Path, port: in
 
 def test_a_state_that_is_not_reached_in_time(tmp_path: Path, port: int) -> None:
     done = run(
-        tmp_path, "send", "lobby", "anybody?", "--wait", "acked", "--timeout", "1s", "--name", "ann",
+        tmp_path, "send", "lobby", "anybody?", "--wait", "acked", "--timeout", "4s", "--name", "ann",
         "--set", f"embedded.port={port}",
     )  # fmt: skip
     assert done.returncode == 6
