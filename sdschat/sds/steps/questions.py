@@ -36,7 +36,7 @@ def turn(s: ChannelState) -> tuple[str, ...]:
 def question(s: ChannelState, top: int) -> tuple[int, int] | None:
     """A range dated before `top` that begins with the oldest own message that is not acknowledged, and goes as far as
     one range may. Where that has been of no use for long, others lack something in it: then it begins with one such
-    message after the other, and every other time it ends where the next message of another begins."""
+    message after the other, and every other time it holds only such messages, which are resent to all who lack them."""
     asked = [known for known in islice(s.outgoing.oldest_first(), QUESTIONED) if known.lamport < top]
     if not asked:
         return None
@@ -44,7 +44,7 @@ def question(s: ChannelState, top: int) -> tuple[int, int] | None:
         return _all_from(s, asked[0], top)
     number = s.sync.count // len(TURNS)
     first = asked[number // 2 % len(asked)]
-    return _own_from(s, first, top) if number % 2 else _all_from(s, first, top)
+    return _open_from(s, first, top) if number % 2 else _all_from(s, first, top)
 
 
 def _all_from(s: ChannelState, first: Outgoing, top: int) -> tuple[int, int]:
@@ -53,10 +53,10 @@ def _all_from(s: ChannelState, first: Outgoing, top: int) -> tuple[int, int]:
     return first.lamport, max(first.lamport, high)
 
 
-def _own_from(s: ChannelState, first: Outgoing, top: int) -> tuple[int, int]:
+def _open_from(s: ChannelState, first: Outgoing, top: int) -> tuple[int, int]:
     entries = s.between(first.lamport, top - 1, RANGE_IDS)
-    own = takewhile(lambda entry: entry.sender_id == s.participant_id, entries)
-    return first.lamport, max((entry.lamport for entry in own), default=first.lamport)
+    still = takewhile(lambda entry: entry.message_id in s.outgoing.open, entries)
+    return first.lamport, max((entry.lamport for entry in still), default=first.lamport)
 
 
 def note_question(s: ChannelState, peer: Peer, theirs: RangePrint, entries: list[Entry]) -> None:
