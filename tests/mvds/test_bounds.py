@@ -1,0 +1,93 @@
+"""Settings at their bounds, and lists of which only a part is new."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdschat.mvds import Config, Mode, Now, Payload
+from sdschat.mvds.epochs import Backoff, EpochClock, backoff_steps
+from sdschat.mvds.pages import Came, Pages
+from sdschat.mvds.rows import RecordRow, RecordType
+from tests.mvds.world import GROUP, Node, id_of, message
+
+DAY = 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("epoch", 1, 3_600_000), ("packet_bytes", 1024, 1 << 20), ("payload_bytes", 64 << 10, 1 << 30),
+        ("backoff_first", 2, 4096), ("backoff_max", 64, 1_000_000), ("backoff_low", 1, 4096), ("jitter", 0, 0.5),
+        ("expire_after", 0, 10_000), ("presence_interval", 0, DAY), ("presence_batch", 1, 100_000),
+        ("lost_after", 0, 30 * DAY),
+    ],
+)  # fmt: skip
+def test_each_setting_is_taken_up_to_its_bounds(name: str, low: float, high: float) -> None:
+    for value in (low, high):
+        assert getattr(Config(**{name: value}), name) == value  # type: ignore[arg-type]
+    for value in (low - 1, high + 1):
+        with pytest.raises(ValueError, match=r"mvds\..* is .*, and must be from .* to"):
+            Config(**{name: value})  # type: ignore[arg-type]
+
+
+def test_back_off_may_begin_as_late_as_there_is() -> None:
+    assert backoff_steps(Config(backoff_first=1_000_000, backoff_max=1_000_000)) == (
+        (1_000_000,),
+        (*(64 << at for at in range(14)), 1_000_000),
+    )
+
+
+def test_a_duration_is_whole_epochs_rounded_up() -> None:
+    config = Config(epoch=1000)
+    assert [config.epochs(duration) for duration in (0, 1, 999, 1000, 1001)] == [0, 1, 1, 1, 2]
+
+
+def test_delays_grow_to_the_bound_and_go_on_from_the_lower_value() -> None:
+    backoff = Backoff(Config(backoff_first=3, backoff_max=20, backoff_low=5), b"secret")
+    assert [backoff.plain(attempt) for attempt in range(1, 12)] == [3, 6, 12, 20, 5, 10, 20, 5, 10, 20, 5]
+    assert backoff.longest == 26
+
+
+def test_jitter_takes_a_delay_up_or_down_by_its_part_and_no_more() -> None:
+    backoff = Backoff(Config(backoff_first=1000, backoff_max=1000, backoff_low=1000, jitter=0.25), b"secret")
+    row = RecordRow("bob", bytes(32), GROUP, RecordType.OFFER, 1, 0, 1, 0)
+    delays = [backoff.delay(row._replace(send_count=count)) for count in range(400)]
+    assert 750 <= min(delays) < 770
+    assert 1230 < max(delays) <= 1250
+    assert delays == [backoff.delay(row._replace(send_count=count)) for count in range(400)]
+    assert Backoff(Config(jitter=0), b"").delay(row) == 2
+
+
+def test_epochs_follow_the_clock_that_never_jumps() -> None:
+    clock = EpochClock(1000, Now(10_500, 200))
+    assert [clock.advance(Now(0, mono)) for mono in (200, 699, 700, 1700, 700)] == [10, 10, 11, 12, 12]
+    assert clock.begin(11) == 700
+
+
+def test_a_request_that_was_served_before_does_not_hide_the_next() -> None:
+    node = Node("alice", ["bob"], Config(mode=Mode.INTERACTIVE))
+    one, two = node.engine.send(GROUP, b"one", Now(0, 0)), node.engine.send(GROUP, b"two", Now(0, 0))
+    node.receive("bob", Payload(requests=(one,)), 0)
+    node.receive("bob", Payload(requests=(one, two)), 10)
+    assert node.types("bob") == [RecordType.MESSAGE, RecordType.MESSAGE]
+
+
+def test_a_page_that_came_is_acknowledged_when_it_is_offered_again() -> None:
+    pages = Pages(GROUP, b"secret", Now(0, 0))
+    pages.deal_with({"bob"})
+    pages.take()
+    page = message(b"page")
+    pages.receive("bob", Payload(offers=id_of(page)), Now(0, 0))
+    assert carried(pages, 200).requests == id_of(page)
+    pages.receive("bob", Payload(messages=(page,)), Now(400, 400))
+    assert carried(pages, 400).acks == id_of(page)
+    pages.receive("bob", Payload(offers=id_of(page)), Now(600, 600))
+    assert carried(pages, 600) == Payload(acks=id_of(page))
+
+
+def carried(pages: Pages, ms: int) -> Payload:
+    pages.advance(Now(ms, ms))
+    ready = pages.take()
+    assert ready.came in ((), (Came("bob", b"page"),))
+    (packet,) = ready.packets
+    return packet.payload
