@@ -135,3 +135,17 @@ def test_sums_are_found_without_walking_through_the_log(path: Path) -> None:
         log.summary(Key(*keys[77]), Key(*keys[19_000]))
         store.connection.set_progress_handler(None, 0)
         assert read < 2 * BUCKET * 10 / 100 + 50
+
+
+def test_without_its_first_bucket_the_index_is_made_anew(path: Path) -> None:
+    keys = _some(3 * BUCKET)
+    with Store.open(path, CODEC) as store:
+        _put(store, keys)
+        first = store.connection.execute("SELECT min(start) FROM range_bucket").fetchone()[0]
+        store.connection.execute("DELETE FROM range_bucket WHERE start = ?", (first,))
+        ranges = Ranges(store.connection, path)
+        number = store.number("lobby")
+        assert number is not None
+        index = ranges.load(number)
+        assert index.starts[0] == LOWEST
+        assert index.whole() == summarise(keys)

@@ -232,3 +232,16 @@ def test_dropping_what_is_not_there_is_nothing(tmp_path: Path) -> None:
     with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
         store.commit([("lobby", [Put(Table.CHANNEL, "", state_row(START)), Drop(Table.GAP, "x")])])
         assert store.channel("lobby").snapshot() is not None
+
+
+def test_of_a_long_chain_fifty_ancestors_are_told_unless_more_are_asked_for(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
+        named: tuple[str, ...] = ()
+        for number in range(60):
+            message = packet_of("lobby", "ann", START + number, f"number {number}", named)
+            store.commit([("lobby", [Append(log_row(message)), Put(Table.CHANNEL, "", state_row(START + number))])])
+            named = (message.message_id,)
+        with Reader.open(store.path, CODEC) as reader:
+            detail = reader.message("lobby", named[0])
+            assert detail is not None
+            assert (len(detail.ancestors), detail.truncated) == (50, True)
