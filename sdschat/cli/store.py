@@ -115,7 +115,7 @@ class _Run:
         self.names = names
         self.metrics = metrics
         self.embedded = chosen.text("broker") is None
-        self.store = StoreNode(node, node.profile.store, keeping)
+        self.store = StoreNode(node, node.profile.store, keeping, warn=lambda text: say(f"warning: {text}"))
         self._server = MetricsServer(lambda: prometheus(self.store.snapshot()))
 
     async def run(self) -> int:

@@ -15,6 +15,7 @@ from sdschat.cli.problem import DONE
 from sdschat.cli.sources import Chosen
 from sdschat.cli.text import moment, safe
 from sdschat.node.keeper_counts import COUNTS
+from sdschat.node.keeper_node import crowded
 from sdschat.node.profile import database_path, open_profile
 from sdschat.store.figures import Archived, archived, database_space
 from sdschat.store.retention import Space
@@ -35,7 +36,21 @@ def status(chosen: Chosen, as_json: bool) -> int:
     else:
         _table(channels)
     _totals(room, counts)
+    _ids(channels, int(counts.get("max_size", 0)))
     return DONE
+
+
+def _ids(channels: list[Archived], max_size: int) -> None:
+    """What ids without packets take, where there are any."""
+    taken = sum(one.ids_bytes for one in channels)
+    if taken:
+        click.echo(f"ids of dropped packets: {sum(one.floor.ids for one in channels):,}, about {_size(taken)}")
+    for one in channels:
+        if one.floor.ids_from:
+            begins = moment(one.floor.ids_from)
+            click.echo(f"the history of {safe(one.channel)} begins at {begins}: earlier ids were dropped too")
+    if warning := crowded(taken, max_size):
+        click.echo(f"warning: {warning}")
 
 
 def _alive(counts: dict[str, Any]) -> bool:
@@ -52,7 +67,8 @@ def _report(channels: list[Archived], room: Space, counts: dict[str, Any]) -> di
     found = [
         {
             "channel": one.channel, "messages": one.messages, "packets": one.packets, "oldest": one.oldest,
-            "newest": one.newest, "floor": one.floor.lamport, "dropped": one.floor.packets,
+            "newest": one.newest, "floor": one.floor.lamport, "dropped": one.floor.packets, "ids": one.floor.ids,
+            "ids_bytes": one.ids_bytes, "begins": one.floor.ids_from,
         }
         for one in channels
     ]  # fmt: skip

@@ -97,6 +97,10 @@ class CatchUp:
         self.seeker.resume(self._clock.now().mono)
         self.begin()
 
+    def begin_later(self, since: int) -> None:
+        """Want nothing dated before: it was let go of, even by its id."""
+        self._kept = self._kept._replace(since=max(self._kept.since, since))
+
     def begin(self) -> None:
         """Compare with whoever is here, now. What was sent a moment ago may still be on its way to us, unless that was
         before we were there."""

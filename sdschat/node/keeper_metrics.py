@@ -28,6 +28,7 @@ class Snapshot(NamedTuple):
     channels: list[Archived]
     connected: Mapping[str, bool]
     space: Space
+    max_size: int = 0  # as the operator set it; 0: no bound
 
 
 def prometheus(found: Snapshot) -> str:
@@ -42,6 +43,13 @@ def _lines(found: Snapshot) -> Iterator[str]:
     per_channel: tuple[tuple[str, str, Callable[[Archived], float]], ...] = (
         ("messages", "Messages in the log.", lambda one: one.messages),
         ("packets", "Messages kept in full.", lambda one: one.packets),
+        ("ids", "Messages of which only the id is kept.", lambda one: one.floor.ids),
+        ("ids_bytes", "Bytes that these ids take, about.", lambda one: one.ids_bytes),
+        (
+            "begins_timestamp_seconds",
+            "Date from which on even ids are kept; 0: all.",
+            lambda one: one.floor.ids_from / 1000,
+        ),
         ("oldest_timestamp_seconds", "Date of the oldest message kept in full.", lambda one: one.oldest / 1000),
         ("newest_timestamp_seconds", "Date of the newest message.", lambda one: one.newest / 1000),
     )
@@ -52,6 +60,7 @@ def _lines(found: Snapshot) -> Iterator[str]:
     room: list[tuple[Mapping[str, str], float]] = [
         ({"state": "used"}, found.space.used), ({"state": "free"}, found.space.free)
     ]  # fmt: skip
+    yield from _metric("max_bytes", "gauge", "Size that is not to be exceeded; 0: none.", [({}, found.max_size)])
     yield from _metric("database_bytes", "gauge", "Size of the database.", room)
     totals = (
         ("archived_total", "Messages archived.", counts.archived),

@@ -20,7 +20,7 @@ from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.deliver import give_up
-from sdschat.sds.steps.history import lower_horizon, mend_horizon, receive_history
+from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.parked import release_parked
 from sdschat.sds.steps.pushes import forget_old_pushes, push_sweep
@@ -82,6 +82,11 @@ class Channel:
         """All the history from `lamport` on has been given: count as complete from there."""
         self.state.now = now
         lower_horizon(self.state, lamport)
+
+    def raise_horizon(self, now: Now, lamport: int) -> None:
+        """Begin the log at a later date, because everything before it was let go of."""
+        self.state.now = now
+        raise_horizon(self.state, lamport)
 
     @property
     def unacknowledged(self) -> list[tuple[int, str]]:

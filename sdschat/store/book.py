@@ -109,6 +109,18 @@ class Book:
             values = [(*key, count, last_at[key]) for key, count in self._counted.items()]
             connection.executemany(_REJECT, [(*row, row_sum(row)) for row in values])
 
+    def trim(self, connection: sqlite3.Connection, rows: int, most: int) -> int:
+        """Delete the oldest events beyond so many, up to `most` of them, in a transaction of their own."""
+        over = min(self._kept - rows, most)
+        if over <= 0:
+            return 0
+        connection.execute("BEGIN IMMEDIATE")
+        gone = [(place,) for place, _ in connection.execute(_OLDEST, (over,)).fetchall()]
+        connection.executemany("DELETE FROM journal WHERE place = ?", gone)
+        connection.execute("COMMIT")
+        self._kept -= len(gone)
+        return len(gone)
+
     def _prune(self, connection: sqlite3.Connection, limit: int, wall: int) -> None:
         """Let go of what is older than is to be kept: a few more rows than were written, so that it never takes
         long and catches up all the same."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,6 +16,11 @@ CHANNEL_REPLACE: Final = (
     "INSERT INTO channel (id, name, messages, newest, fingerprint, sum) VALUES (?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (id) DO UPDATE SET messages = excluded.messages, newest = excluded.newest, "
     "fingerprint = excluded.fingerprint, sum = excluded.sum"
+)
+
+_KEYS: Final = (
+    "SELECT lamport, message_id FROM log WHERE channel = ? "
+    "UNION ALL SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ?"
 )
 
 
@@ -32,6 +38,14 @@ class Tally(NamedTuple):
         place = (self.last_place or first_place(self.number)) + 1
         fingerprint = fingerprint_step(self.fingerprint, lamport, message_id)
         return Tally(self.number, self.name, self.messages + 1, max(self.newest, lamport), fingerprint, place)
+
+    def without(self, keys: Iterable[tuple[int, str]]) -> Tally:
+        """As if these had never been counted. Fingerprints are sums by exclusive or."""
+        messages, fingerprint = self.messages, self.fingerprint
+        for lamport, message_id in keys:
+            messages -= 1
+            fingerprint = fingerprint_step(fingerprint, lamport, message_id)
+        return self._replace(messages=messages, fingerprint=fingerprint)
 
     def values(self) -> tuple[int | str | bytes, ...]:
         fingerprint = self.fingerprint.to_bytes(FINGERPRINT_BYTES, "big")
@@ -56,9 +70,7 @@ def count_again(connection: sqlite3.Connection, tally: Tally) -> Tally:
     """The tally from the log itself, which takes as long as the log is."""
     fresh = Tally(tally.number, tally.name)
     messages, newest, fingerprint = 0, 0, 0
-    for lamport, message_id in connection.execute(
-        "SELECT lamport, message_id FROM log WHERE channel = ?", (tally.number,)
-    ):
+    for lamport, message_id in connection.execute(_KEYS, (tally.number, tally.number)):
         messages += 1
         newest = max(newest, lamport)
         fingerprint = fingerprint_step(fingerprint, lamport, message_id)

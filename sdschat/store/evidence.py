@@ -10,7 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
+from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import AckState, ChannelRow, OutgoingRow
+from sdschat.store import past
 from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.columns import LOG_COLUMNS, load_ids
 from sdschat.store.connection import open_reader
@@ -151,6 +153,9 @@ class Evidence:
             kept_from = self._kept_from(number)
             for row in self._connection.execute(_MESSAGES, (first_place(number), last_place(number))):
                 yield _found(row, kept_from)
+            for one in past.entries(self._connection, number, 0, MAX_LAMPORT):
+                name, lamport, sender, named = one.message_id, one.lamport, one.sender_id, one.dependencies
+                yield Found(name, lamport, sender, named, False, "live", lamport, None, None, None, None, None, "")
 
     def _kept_from(self, number: int) -> int:
         """A Store lets go of packets that are dated earlier. Altered, this excuses nothing."""

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from sdschat.store.directory import load_tallies
 from sdschat.store.errors import told_plainly
 from sdschat.store.floors import Floor, floor_of
+from sdschat.store.past import BYTES_EACH
 from sdschat.store.reader import Reader
 from sdschat.store.retention import Space, space
 from sdschat.store.store import Store
@@ -25,6 +26,11 @@ class Archived(NamedTuple):
     oldest: int  # of those kept in full; 0: none
     newest: int
     floor: Floor
+
+    @property
+    def ids_bytes(self) -> int:
+        """Bytes that ids without packets take on disk, near enough."""
+        return self.floor.ids * BYTES_EACH
 
 
 class _Source(Protocol):
@@ -59,4 +65,4 @@ def _archived(
     floor = floor_of(source, name)
     with told_plainly(source.path):
         rows: list[Any] = connection.execute(_OLDEST, (number, floor.lamport)).fetchall()
-    return Archived(name, messages, messages - floor.packets, rows[0][0] or 0, newest, floor)
+    return Archived(name, messages, messages - floor.ids, rows[0][0] or 0, newest, floor)

@@ -12,6 +12,13 @@ class Floor(NamedTuple):
     lamport: int = 0
     packets: int = 0  # dropped so far
     at: int = 0  # when the last of them was, in epoch milliseconds
+    ids_from: int = 0  # from this Lamport time on even ids are kept; the log begins here
+    ids_gone: int = 0  # ids let go of so far
+
+    @property
+    def ids(self) -> int:
+        """Ids without a packet."""
+        return self.packets - self.ids_gone
 
 
 class Values(Protocol):

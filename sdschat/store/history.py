@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import Entry, LogRow
+from sdschat.store import past
 from sdschat.store.columns import LOG_COLUMNS, Altered, log_entry
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.schema import PLACE_BITS
@@ -47,7 +50,10 @@ class SqlHistory:
     def entry(self, message_id: str) -> Entry | None:
         number = self._number(self._channel)
         found = [] if number is None else self._ask(_BY_ID, (number, message_id))
-        return self._entry(found[0]) if found else None
+        if number is None or found:
+            return self._entry(found[0]) if found else None
+        with told_plainly(self._path):
+            return past.entry(self._connection, number, message_id)
 
     def row(self, message_id: str) -> LogRow | None:
         """Nothing where the packet was altered: others have it, and whoever asks us is answered by them."""
@@ -65,15 +71,34 @@ class SqlHistory:
 
     def newest(self, count: int) -> list[Entry]:
         number = self._number(self._channel)
-        return [] if number is None else self._in_order(self._ask(_NEWEST, (number, count))[::-1])
+        if number is None:
+            return []
+        return self._last_of(number, self._ask(_NEWEST, (number, count)), MAX_LAMPORT, count)
 
     def before(self, lamport: int, count: int) -> list[Entry]:
         number = self._number(self._channel)
-        return [] if number is None else self._in_order(self._ask(_BEFORE, (number, lamport, count))[::-1])
+        if number is None:
+            return []
+        return self._last_of(number, self._ask(_BEFORE, (number, lamport, count)), lamport - 1, count)
 
     def between(self, low: int, high: int, limit: int) -> list[Entry]:
         number = self._number(self._channel)
-        return [] if number is None else self._in_order(self._ask(_BETWEEN, (number, low, high, limit)))
+        if number is None:
+            return []
+        kept = self._in_order(self._ask(_BETWEEN, (number, low, high, limit)))
+        with told_plainly(self._path):
+            dropped = list(islice(past.entries(self._connection, number, low, high), limit))
+        return sorted([*kept, *dropped])[:limit] if dropped else kept
+
+    def _last_of(self, number: int, rows: list[Any], high: int, count: int) -> list[Entry]:
+        """The last entries up to a date, of those in the log, which are given newest first, and of those that are past.
+        Only where the log does not reach far enough down are the latter looked at."""
+        kept = self._in_order(rows[::-1])
+        low = kept[0].lamport if len(kept) == count else 0
+        with told_plainly(self._path):
+            found = past.entries(self._connection, number, low, high, newest_first=True)
+            dropped = list(islice(found, count))
+        return sorted([*kept, *dropped])[-count:] if dropped else kept
 
     def recently_added(self, count: int) -> list[Entry]:
         number = self._number(self._channel)

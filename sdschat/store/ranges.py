@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from sdschat.catchup.index import Bucket, Draft, RangeIndex, Read, split
 from sdschat.catchup.values import LOWEST, Key, Summary
+from sdschat.store import past
 from sdschat.store.errors import told_plainly
 from sdschat.store.sums import row_sum
 
@@ -29,7 +30,10 @@ _KEYS: Final = (
     "SELECT lamport, message_id FROM log WHERE channel = ? AND lamport BETWEEN ? AND ? "
     "AND (lamport, message_id) >= (?, ?) AND (lamport, message_id) < (?, ?) ORDER BY lamport, message_id LIMIT ?"
 )
-_ALL: Final = "SELECT lamport, message_id FROM log WHERE channel = ? ORDER BY lamport, message_id"
+_ALL: Final = (
+    "SELECT lamport, message_id FROM log WHERE channel = :channel UNION ALL "
+    "SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = :channel ORDER BY 1, 2"
+)
 _COUNT: Final = "SELECT messages FROM channel WHERE id = ?"
 _DIGITS: Final = 16
 _TOTAL_BYTES: Final = 32
@@ -66,6 +70,13 @@ class Ranges:
             connection.executemany(_PUT, [_values(channel, *row) for row in draft.put.items()])
             self._drafts[channel] = draft
 
+    def forget(self, connection: sqlite3.Connection, channel: int, keys: Sequence[tuple[int, str]]) -> None:
+        """Inside a transaction, after `begin` and after these were deleted."""
+        draft = self.load(channel).draft((), keys, _reader(connection, channel))
+        connection.executemany(_DROP, [(channel, _text(start)) for start in draft.gone])
+        connection.executemany(_PUT, [_values(channel, *row) for row in draft.put.items()])
+        self._drafts[channel] = draft
+
     def committed(self) -> None:
         for channel, draft in self._drafts.items():
             self._indexes[channel].apply(draft)
@@ -85,7 +96,7 @@ class Ranges:
 
     def _made_anew(self, channel: int) -> RangeIndex:
         found: list[Bucket] = []
-        cursor = self._connection.execute(_ALL, (channel,))
+        cursor = self._connection.execute(_ALL, {"channel": channel})
         start = LOWEST
         while keys := list(islice(cursor, _STRETCH)):
             if found:
@@ -143,7 +154,12 @@ def _reader(connection: sqlite3.Connection, channel: int) -> Read:
     def read(low: Key, high: Key, limit: int) -> list[tuple[int, str]]:
         values = (channel, low.lamport, high.lamport, *low, *high, limit)
         rows: list[Any] = connection.execute(_KEYS, values).fetchall()
-        return rows
+        dated = past.keys(connection, channel, low.lamport, high.lamport)
+        dropped = list(islice((key for key in dated if low <= key < high), None if limit < 0 else limit))
+        if not dropped:
+            return rows
+        every = sorted([*rows, *dropped])
+        return every if limit < 0 else every[:limit]
 
     return read
 

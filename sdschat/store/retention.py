@@ -1,7 +1,8 @@
-"""Letting go of old packets, oldest first. Their ids stay in the log.
+"""Letting go of old packets, oldest first. Their ids are kept, in a compact table (see `past`).
 
 An id takes a fraction of what its packet takes, and has to stay: a log without it would differ from everybody else's,
-and what was dropped would be taken for missing and be fetched again.
+and what was dropped would be taken for missing and be fetched again. Where ids alone become too much, the oldest of
+them go too; the log then begins later, as that of somebody who joined then.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ import json
 import sqlite3
 from typing import Any, Final, NamedTuple
 
+from sdschat.store import past
 from sdschat.store.errors import told_plainly
 from sdschat.store.floors import Floor, floor_name, floor_of
+from sdschat.store.history import first_place, last_place
+from sdschat.store.schema import PLACE_BITS
 from sdschat.store.store import Store
 from sdschat.store.sums import row_sum
 
@@ -26,6 +30,11 @@ _STALE: Final = (
 _TEXT: Final = "SELECT text FROM text WHERE place = ?"
 _UNSEARCH: Final = "INSERT INTO search (search, rowid, text) VALUES ('delete', ?, ?)"
 _DELETES: Final = ("DELETE FROM text WHERE place = ?", "DELETE FROM body WHERE place = ?")
+_LAST: Final = "SELECT max(place) FROM log WHERE place BETWEEN ? AND ?"
+_BARE: Final = (
+    "SELECT log.place FROM log LEFT JOIN body USING (place) WHERE log.channel = ? AND log.lamport < ? AND log.own = 0 "
+    "AND body.place IS NULL AND length(log.message_id) = 64 ORDER BY log.lamport LIMIT ?"
+)
 _LATE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ? AND lamport < ? AND own = 0"
 
 
@@ -58,7 +67,7 @@ def drop_oldest(store: Store, channel: str, before: int, most: int, now: int, la
         for message_id in late:
             places.update(place for (place,) in connection.execute(_LATE, (number, message_id, bound)).fetchall())
         _delete(connection, places)
-        dropped = Floor(bound, floor.packets + len(places), now)
+        dropped = floor._replace(lamport=bound, packets=floor.packets + len(places), at=now)
 
     with store.transaction() as transaction:
         transaction.also(channel, step)
@@ -78,6 +87,48 @@ def _delete(connection: sqlite3.Connection, places: set[int]) -> None:
             connection.execute(_UNSEARCH, (place, text))
     for sql in _DELETES:
         connection.executemany(sql, [(place,) for place in places])
+    # Places are not used again: the last row of a channel stays in the log, since it tells where the next one goes.
+    if places:
+        number = min(places) >> PLACE_BITS
+        last = connection.execute(_LAST, (first_place(number), last_place(number))).fetchone()[0]
+        past.move(connection, sorted(places - {last}))
+
+
+def make_compact(store: Store, channel: str, most: int) -> int:
+    """Give ids whose packets an earlier version dropped their compact form, some at a time. Return how many."""
+    floor = floor_of(store, channel)
+    number = store.number(channel)
+    with told_plainly(store.path):
+        rows = store.connection.execute(_BARE, (number, floor.lamport, most)).fetchall()
+    places = {place for (place,) in rows}
+    if places:
+        with store.transaction() as transaction:
+            transaction.also(channel, lambda connection, _: _delete(connection, places))
+    return len(places)
+
+
+def forget_oldest(store: Store, channel: str, most: int, now: int) -> Floor:
+    """Let go of about `most` ids whose packets are gone, the oldest first, with all that share a date with the last."""
+    floor, number = floor_of(store, channel), store.number(channel)
+    assert number is not None
+    with told_plainly(store.path):
+        keys = past.oldest(store.connection, number, most)
+        if keys:
+            keys = sorted({*keys, *past.keys(store.connection, number, keys[-1][0], keys[-1][0])})
+    if not keys:
+        return floor
+    new = floor._replace(at=now, ids_from=keys[-1][0] + 1, ids_gone=floor.ids_gone + len(keys))
+
+    def step(connection: sqlite3.Connection, number: int) -> None:
+        past.forget(connection, number, keys)
+        store.ranges.forget(connection, number, keys)
+        _keep(connection, channel, new)
+
+    store.ranges.load(number)
+    with store.transaction() as transaction:
+        transaction.also(channel, step)
+        transaction.tallies[channel] = transaction.tallies[channel].without(keys)
+    return new
 
 
 def _dated(store: Store, channel: str, low: int, offset: int) -> int | None:

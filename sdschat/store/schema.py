@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from sdschat.store.schema_past import third
 from sdschat.store.schema_sync import second
 
 if TYPE_CHECKING:
@@ -154,4 +155,5 @@ def _integers(names: str) -> Columns:
 MIGRATIONS: Final = (
     Migration(1, "the first tables", _first, 4206352333),
     Migration(2, "sums over stretches of the logs; what passes between two participants", second, 2733386952),
+    Migration(3, "ids of dropped packets in a table of their own", third, 244398092),
 )

@@ -200,6 +200,11 @@ class Store(Local):
         self._book.committed(transaction.rows)
         self.ranges.committed()
 
+    def trim_journal(self, rows: int, most: int) -> int:
+        """Delete the oldest events of the journal beyond so many, up to `most` of them. Return how many."""
+        with told_plainly(self.path):
+            return self._book.trim(self._connection, rows, most)
+
     def close(self) -> None:
         """What was saved is saved whether or not this is called; it leaves one file instead of three."""
         try:

@@ -218,8 +218,8 @@ def test_packets_that_a_store_let_go_of_are_no_fault(field: Path) -> None:
 
 
 def test_a_packet_that_a_store_should_still_have_is_told(field: Path) -> None:
-    let_go(field, "bob", lamport_of(field, "bob", 6))
     place, message_id = nth(field, "bob", 8)
+    let_go(field, "bob", lamport_of(field, "bob", 6))
     change(field, "bob", "DELETE FROM body WHERE place = ?", place)
     code, found = asked(field)
     assert code == 1

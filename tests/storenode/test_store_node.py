@@ -7,12 +7,13 @@ import json
 from itertools import repeat
 from pathlib import Path
 
+from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.connect import InMemory
 from sdschat.node.facts import MessageDelivered, PresenceChanged
 from sdschat.node.keeper_counts import COUNTS, Counts
 from sdschat.node.keeper_discover import Discovery
 from sdschat.node.keeper_metrics import MetricsServer, prometheus
-from sdschat.node.keeper_node import Keeping
+from sdschat.node.keeper_node import Keeping, StoreNode
 from sdschat.store.archive import Archive
 from sdschat.store.figures import archived
 from sdschat.store.reader import Reader
@@ -45,13 +46,13 @@ def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> Non
         async with stores(tmp_path) as w:
             keeper, store = w.start_store("keeper", keeping=Keeping())
             ids = await _archive(w, keeper, 60)
-            store.keeping = Keeping(size=1)
+            store.keeping = Keeping(size=200_000)
             for _ in store.tidy():
                 pass
             shelf = Archive(keeper.node.profile.store)
             assert shelf.by_id("lobby", ids[0]) is None
             assert keeper.node.rooms["lobby"].channel.state.history.entry(ids[0]) is not None
-            assert store.counts.dropped_packets > 50
+            assert store.counts.dropped_packets > 20
             assert store.floor("lobby").packets == store.counts.dropped_packets
 
     asyncio.run(story())
@@ -213,3 +214,66 @@ def test_answer_times_fall_into_the_right_buckets() -> None:
     for seconds in (0.0005, 0.001, 0.3, 7.0):
         counts.timed(seconds)
     assert (counts.times[0], counts.times[-2], counts.times[-1]) == (2, 1, 1)
+
+
+async def _say_much(w: Stores, keeper: Member, count: int) -> list[str]:
+    ann = w.start("ann")
+    await ann.until(PresenceChanged, lambda p: p.nick == "keeper")
+    ids = []
+    for number in range(count):
+        ids.append(ann.node.send("lobby", f"number {number} of many").message_id)
+        if not number % 50:
+            await asyncio.sleep(0)
+    await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == ids[-1])
+    await ann.node.close(0.1)
+    w.members.remove(ann)
+    return ids
+
+
+def test_the_newest_packets_are_kept_whatever_the_size_and_a_joiner_gets_them(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, store = w.start_store("keeper", keeping=Keeping())
+            ids = await _say_much(w, keeper, 2500)
+            store.keeping = Keeping(size=2**20)
+            for _ in store.tidy():
+                pass
+            [one] = [one for one in archived(keeper.node.profile.store) if one.channel == "lobby"]
+            assert 150 < one.packets < 2500
+            shelf = Archive(keeper.node.profile.store)
+            assert all(shelf.by_id("lobby", name) is not None for name in ids[-150:])
+            bob = w.start_late("bob", changes={"history.on_join": "all"})
+            await bob.until(CatchingUp, lambda told: told.state == "done")
+            assert {told.said.message.message_id for told in bob.of(MessageDelivered)} >= set(ids[-150:])
+
+    asyncio.run(story())
+
+
+def test_ids_that_take_half_of_the_size_are_bounded_and_the_operator_is_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, _ = w.start_store("keeper", keeping=Keeping())
+            ids = await _say_much(w, keeper, 1200)
+            told: list[str] = []
+            node = keeper.node
+            store = StoreNode(node, node.profile.store, Keeping(size=100_000), warn=told.append)
+            for _ in range(2):
+                for _ in store.tidy():
+                    pass
+            [one] = [one for one in archived(node.profile.store) if one.channel == "lobby"]
+            assert 0 < one.ids_bytes <= 50_000
+            assert one.messages < 1200
+            assert len(told) == 1
+            assert "half of --max-size" in told[0]
+            state = node.rooms["lobby"].channel.state
+            assert state.horizon == one.floor.ids_from > 0
+            assert state.history.entry(ids[0]) is None
+            text = prometheus(store.snapshot())
+            assert f'sdschat_store_ids{{channel="lobby"}} {one.floor.ids}' in text
+            assert "sdschat_store_max_bytes 100000" in text
+            await asyncio.sleep(0.5)
+            [later] = [one for one in archived(node.profile.store) if one.channel == "lobby"]
+            assert later == one
+            assert one.packets >= 16
+
+    asyncio.run(story())

@@ -7,14 +7,17 @@ bad batch the caller continues with `Evidence`, from that batch on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from sdschat.pipeline.sources.databases import BYTES, ROWS
 from sdschat.pipeline.sources.telling import Telling
+from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import AckState, OutgoingRow
+from sdschat.store import past
 from sdschat.store.book import JOURNAL_COLUMNS
-from sdschat.store.columns import LOG_COLUMNS
+from sdschat.store.columns import LOG_COLUMNS, dump_ids
 from sdschat.store.errors import told_plainly
 from sdschat.store.history import first_place, last_place
 from sdschat.store.schema import PLACE_BITS
@@ -23,7 +26,10 @@ Columns = list[tuple[Any, ...]]
 
 _JOURNAL: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"
 _NEXT: Final = "SELECT min(place) FROM journal WHERE place >= ?"
-_COUNTED: Final = "SELECT lamport, message_id FROM log WHERE channel = ?"
+_COUNTED: Final = (
+    "SELECT lamport, message_id FROM log WHERE channel = ? "
+    "UNION ALL SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ?"
+)
 _BETWEEN: Final = "WHERE place BETWEEN ? AND ? ORDER BY place"
 _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log {_BETWEEN}"
 _BODY: Final = f"SELECT place, raw, sum FROM body {_BETWEEN}"
@@ -93,7 +99,7 @@ class Columnar(Telling):
         SQLite goes by the channel in the rows, whatever their places say, and by an index, which alone may be damaged.
         """
         with told_plainly(self.path):
-            return sum(map(hash, self._connection.execute(_COUNTED, (number,))))
+            return sum(map(hash, self._connection.execute(_COUNTED, (number, number))))
 
     def claims(self, number: int) -> tuple[int, int, int]:
         """Return the horizon, and the message count and fingerprint that the channel itself recorded."""
@@ -120,6 +126,18 @@ class Columnar(Telling):
                     yield found
                     if found is None:
                         return
+            yield from self._past_columns(number)
+
+    def _past_columns(self, number: int) -> Iterator[Logged]:
+        """Messages of which a Store kept the id and little more."""
+        left = past.entries(self._connection, number, 0, MAX_LAMPORT)
+        while some := list(islice(left, ROWS)):
+            lamports, ids, senders, dependencies, _ = zip(*some, strict=True)
+            nothing, zeros = (None,) * len(some), (0,) * len(some)
+            yield Logged(
+                zeros, lamports, ids, senders, tuple(map(dump_ids, dependencies)), zeros, ("live",) * len(some), lamports,
+                nothing, nothing, nothing, nothing, nothing, nothing,
+            )  # fmt: skip
 
     def _portions(self, rows: list[Any]) -> Iterator[list[Any]]:
         """Split the rows into parts, so that large packets do not use much memory."""

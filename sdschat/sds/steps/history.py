@@ -67,9 +67,15 @@ def _refused(s: ChannelState, message: Message, raw: bytes) -> Reason | None:
 
 
 def lower_horizon(s: ChannelState, lamport: int) -> None:
-    """The join horizon moves down, never up. Ranges of the log are compared with others from there on, and what they
+    """Move the join horizon down, never up. Ranges of the log are compared with others from there on, and what they
     show to be lacking is sent to us like anything that was lost."""
     s.horizon = min(s.horizon, max(0, lamport))
+
+
+def raise_horizon(s: ChannelState, lamport: int) -> None:
+    """Begin the log later: what is dated before was let go of, even by its id. It is not compared with others from now
+    on, and not waited for."""
+    s.horizon = max(s.horizon, lamport)
 
 
 def mend_horizon(s: ChannelState) -> None:

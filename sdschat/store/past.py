@@ -1,0 +1,150 @@
+"""Messages whose packets were dropped, apart from the log: about 120 bytes each with their indexes, where a row of the
+log takes 550 to 900.
+
+Everything is there that makes a log equal to another: date, id, sender, and what the message depends on, which is named
+by how far away its row is. A message stays in the log if its id or one that it names is no SHA-256 in lower-case hex.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from sdschat.sds.rows import OUTSIDE_THE_FILTER, Entry
+from sdschat.store.columns import load_ids
+
+BYTES_EACH: Final = 120  # on disk, with the indexes, about; see `test_an_id_without_its_packet_takes_at_most_160_bytes`
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_ID_BYTES: Final = 32
+_FROM: Final = (
+    "SELECT place, channel, lamport, hex(message_id), sender_id, named "
+    "FROM past JOIN past_sender ON past_sender.id = past.sender"
+)
+_ID: Final = "channel = ? AND substr(message_id, 1, 8) = substr(?, 1, 8) AND message_id = ?"
+_BY_ID: Final = f"{_FROM} WHERE {_ID}"
+_DATED: Final = "WHERE channel = ? AND lamport BETWEEN ? AND ? ORDER BY lamport {way}, message_id {way}"
+_UP: Final = f"{_FROM} {_DATED.format(way='ASC')}"
+_DOWN: Final = f"{_FROM} {_DATED.format(way='DESC')}"
+_KEYS: Final = f"SELECT lamport, lower(hex(message_id)) FROM past {_DATED.format(way='ASC')}"
+_OLDEST: Final = (
+    "SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ? ORDER BY lamport, message_id LIMIT ?"
+)
+_ROW: Final = "SELECT channel, lamport, message_id, sender_id, dependencies FROM log WHERE place = ?"
+_PLACE: Final = (
+    f"SELECT place FROM past WHERE {_ID} UNION ALL SELECT place FROM log WHERE channel = ? AND message_id = ?"
+)
+_AT: Final = (
+    "SELECT lower(hex(message_id)) FROM past WHERE place = ? UNION ALL SELECT message_id FROM log WHERE place = ?"
+)
+_PUT: Final = (
+    "INSERT OR REPLACE INTO past (place, channel, lamport, message_id, sender, named) VALUES (?, ?, ?, ?, ?, ?)"
+)
+
+
+def entry(connection: sqlite3.Connection, channel: int, message_id: str) -> Entry | None:
+    """The entry of a message whose packet was dropped."""
+    packed = _packed(message_id)
+    rows = [] if packed is None else connection.execute(_BY_ID, (channel, packed, packed)).fetchall()
+    return _entry(connection, rows[0]) if rows else None
+
+
+def entries(
+    connection: sqlite3.Connection, channel: int, low: int, high: int, *, newest_first: bool = False
+) -> Iterator[Entry]:
+    """Entries dated from `low` to `high`, both included, read as they are taken."""
+    rows = connection.execute(_DOWN if newest_first else _UP, (channel, low, high))
+    return (_entry(connection, row) for row in rows)
+
+
+def keys(connection: sqlite3.Connection, channel: int, low: int, high: int) -> Iterator[tuple[int, str]]:
+    """Keys dated from `low` to `high`, both included, read as they are taken."""
+    return iter(connection.execute(_KEYS, (channel, low, high)))
+
+
+def move(connection: sqlite3.Connection, places: Iterable[int]) -> None:
+    """Take rows out of the log, whose packets are gone already."""
+    senders: dict[str, int] = {}
+    for place in places:
+        for channel, lamport, message_id, sender_id, dependencies in connection.execute(_ROW, (place,)).fetchall():
+            packed = _packed(message_id)
+            named = _named(connection, place, channel, load_ids(dependencies))
+            if packed is None or named is None:
+                continue
+            if sender_id not in senders:
+                senders[sender_id] = _sender(connection, sender_id)
+            connection.execute(_PUT, (place, channel, lamport, packed, senders[sender_id], named))
+            connection.execute("DELETE FROM log WHERE place = ?", (place,))
+
+
+def oldest(connection: sqlite3.Connection, channel: int, most: int) -> list[tuple[int, str]]:
+    """The keys of the first messages."""
+    return connection.execute(_OLDEST, (channel, most)).fetchall()
+
+
+def forget(connection: sqlite3.Connection, channel: int, gone: Iterable[tuple[int, str]]) -> None:
+    """Delete these."""
+    rows = [(channel, packed, packed) for packed in (bytes.fromhex(message_id) for _, message_id in gone)]
+    connection.executemany(f"DELETE FROM past WHERE {_ID}", rows)
+
+
+def _sender(connection: sqlite3.Connection, sender_id: str) -> int:
+    rows = connection.execute("SELECT id FROM past_sender WHERE sender_id = ?", (sender_id,)).fetchall()
+    if rows:
+        return int(rows[0][0])
+    made = connection.execute("INSERT INTO past_sender (sender_id) VALUES (?)", (sender_id,)).lastrowid
+    assert made is not None
+    return made
+
+
+def _packed(message_id: str) -> bytes | None:
+    return bytes.fromhex(message_id) if _SHA256.fullmatch(message_id) else None
+
+
+def _entry(connection: sqlite3.Connection, row: Any) -> Entry:
+    place, _, lamport, message_id, sender_id, named = row
+    return Entry(lamport, message_id.lower(), sender_id, _ids(connection, place, named), OUTSIDE_THE_FILTER)
+
+
+# What a message names: for each a number, twice the distance of its row, odd where that comes later; 0 where there is
+# no row, and the id itself behind it. Numbers in groups of seven bits, the lowest first, as in protobuf.
+
+
+def _named(connection: sqlite3.Connection, place: int, channel: int, ids: Iterable[str]) -> bytes | None:
+    """None if an id is not of our make."""
+    found = bytearray()
+    for message_id in ids:
+        packed = _packed(message_id)
+        if packed is None:
+            return None
+        rows = connection.execute(_PLACE, (channel, packed, packed, channel, message_id)).fetchall()
+        distance = place - rows[0][0] if rows else 0
+        number = 2 * abs(distance) + (distance < 0)
+        while number > 127:
+            found.append(number & 127 | 128)
+            number >>= 7
+        found.append(number)
+        if not distance:
+            found += packed
+    return bytes(found)
+
+
+def _ids(connection: sqlite3.Connection, place: int, named: bytes) -> tuple[str, ...]:
+    """Those whose rows were let go of since are left out."""
+    found: list[str] = []
+    at = 0
+    while at < len(named):
+        number = shift = 0
+        while named[at] > 127:
+            number |= (named[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+        number |= named[at] << shift
+        at += 1
+        if not number:
+            found.append(named[at : at + _ID_BYTES].hex())
+            at += _ID_BYTES
+            continue
+        other = place - (-(number >> 1) if number & 1 else number >> 1)
+        found += [message_id for (message_id,) in connection.execute(_AT, (other, other)).fetchmany(1)]
+    return tuple(found)
