@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from sdschat.mvds import limits
 from sdschat.mvds.config import Config
 from sdschat.mvds.dag import Heads, Waiting
-from sdschat.mvds.declined import Declined
+from sdschat.mvds.declined import DeclinedMessages
 from sdschat.mvds.epochs import Backoff, EpochClock
 from sdschat.mvds.events import Event, Rejected
 from sdschat.mvds.peers import START, Peer
@@ -59,7 +59,7 @@ class Core:
         self.peers: dict[str, Peer] = {}
         self.groups: dict[bytes, GroupRow] = {}
         self.waiting = Waiting()
-        self.declined = Declined()
+        self.declined = DeclinedMessages()
         self.heads = Heads()
         self.requested: defaultdict[bytes, set[str]] = defaultdict(set)  # message -> peers with a REQUEST record
         self.fresh: dict[bytes, Message] = {}  # kept, but not yet handed over to be written

@@ -13,7 +13,7 @@ class _Declined(NamedTuple):
     lacking: set[bytes]  # parents that must be here first; none where it is the group that is not shared
 
 
-class Declined:
+class DeclinedMessages:
     """For each peer, what it sent in vain. Only in memory: after a restart each comes in vain once more.
 
     A message for which there was no room while it would have had to wait needs none once its parents are here.

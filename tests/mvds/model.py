@@ -297,7 +297,7 @@ REFUSED = (
     ("2 nodes, refused for a while", 2, (THERE,)),
     ("2 nodes, both ways, refused for a while", 2, (THERE, BACK)),
     ("3 nodes, of two, refused for a while", 3, (BOTH,)),
-    ("3 nodes, passed on, refused for a while", 3, (Talk((0,), ((0, 1), (0, 2), (1, 2))),)),
+    ("3 nodes in a row, refused for a while", 3, (Talk((0,), ((0, 1), (1, 2))),)),
 )
 FULL = (
     ("2 nodes, two messages there, one back", 2, (THERE, THERE, BACK)),
@@ -321,11 +321,11 @@ def main() -> int:
         bad += not fine
         total.update(states=result.states, steps=result.steps)
         print(
-            f"{name:42} {result.states:>10,} states {result.steps:>12,} steps {result.seconds:6.1f} s  "
+            f"{name:40} {result.states:>10,} states {result.steps:>12,} steps {result.seconds:6.1f} s  "
             f"{'ok' if fine else 'FAILED'}",
             flush=True,
         )
-    print(f"{'all':42} {total['states']:>10,} states {total['steps']:>12,} steps")
+    print(f"{'all':40} {total['states']:>10,} states {total['steps']:>12,} steps")
     return bad
 
 
