@@ -1,6 +1,6 @@
 """Many real processes for a long time, with faults and restarts.
 
-    python -m tests.soak [--minutes 10] [--nodes 8] [--every 1] [--seed 1] [--keep DIR]
+    python -m tests.soak [--minutes 10] [--nodes 8] [--every 1] [--seed 1] [--keep DIR] [--waku]
 
 Each node is a `sdschat pipe` with a profile and settings of its own (`tests.soak.settings`); the embedded broker moves
 as its hosts come and go. Some nodes join while the others talk. Half of the nodes are ended again and again (kill -9,
@@ -29,13 +29,15 @@ from random import Random
 from tests.soak.account import Log, judge
 from tests.soak.liveness import Rest, judge_quiet, judge_rest, kinds, packets
 from tests.soak.member import Member, Use
-from tests.soak.settings import FAULTS, draw
+from tests.soak.settings import DIFFERING, FAULTS, WAKU, draw
 from tests.soak.tap import Tap
 from tests.transport.worlds import free_port
 
 RESTART_EVERY = 12.0  # seconds between two ends of some node
 AWAY = 10.0  # at most so many seconds
 SETTLE = 180.0  # seconds for the logs to become equal and all to be acknowledged
+SETTLE_WAKU = 1200.0  # where every packet is 18 KB long
+TELL_EVERY = 20.0  # seconds, meanwhile
 QUIET = 30.0  # seconds that a group at rest is listened to: five times what lies between two resends
 LAST_JOIN = 480.0  # seconds: less than `sds.max_skew`, so that whoever fetches no history gets all of it as well
 FLAT_AFTER = 120.0  # seconds: what runs shorter is still beginning
@@ -44,11 +46,12 @@ _TICK = 0.2
 
 
 class Soak:
-    def __init__(self, home: Path, nodes: int, minutes: float, every: float, seed: int) -> None:
+    def __init__(self, home: Path, nodes: int, minutes: float, every: float, seed: int, waku: bool) -> None:
         self._home = home
         self._random = Random(seed)
         self._length = minutes * 60
         self._every = every  # seconds between two messages of a node
+        self._differing, self._settle_within = (WAKU, SETTLE_WAKU) if waku else (DIFFERING, SETTLE)
         self._port = free_port()
         self.members = [Member(home, f"node{number}", []) for number in range(nodes)]
         for member in self.members:
@@ -79,7 +82,7 @@ class Soak:
 
     def _draw(self, member: Member) -> None:
         """Other settings for its next process."""
-        drawn = draw(self._random)
+        drawn = draw(self._random, self._differing)
         print(f"{member.name}: {' '.join(drawn)}")
         member.options = ["--timing", "demo"]
         for setting in (f"embedded.port={self._port}", f"fault.seed={self._random.randrange(1000)}", *FAULTS, *drawn):
@@ -141,12 +144,17 @@ class Soak:
             member.calm()
 
     def _settle(self) -> tuple[float, list[Log]]:
-        """Nobody speaks: how long until all have read their lines and are at rest, and the logs are equal, or SETTLE
-        is over."""
-        began = time.monotonic()
+        """Nobody speaks: how long until all have read their lines and are at rest, and the logs are equal, or the
+        time for it is over."""
+        began = row = time.monotonic()
         while True:
-            over = time.monotonic() - began > SETTLE
-            if over or all(member.caught_up and member.rest() == Rest() for member in self.members):
+            over = time.monotonic() - began > self._settle_within
+            rests = {member.name: member.rest() for member in self.members}
+            if time.monotonic() > row + TELL_EVERY:
+                row = time.monotonic()
+                busy = "; ".join(f"{name} {rest}" for name, rest in rests.items() if rest != Rest())
+                print(f"after {row - began:.0f} s still: {busy or 'history is fetched'}", flush=True)
+            if over or (all(member.caught_up for member in self.members) and set(rests.values()) == {Rest()}):
                 seconds = time.monotonic() - began
                 logs = [member.log() for member in self.members]
                 if over or all(log == logs[0] for log in logs):
@@ -199,12 +207,13 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=8)
     parser.add_argument("--every", type=float, default=1.0, help="seconds between two messages of a node")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--waku", action="store_true", help="some nodes use waku's filters; settling takes longer")
     parser.add_argument("--keep", type=Path, help="leave the profiles here")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         home = given.keep or Path(folder)
         home.mkdir(parents=True, exist_ok=True)
-        wrong = Soak(home, given.nodes, given.minutes, given.every, given.seed).run()
+        wrong = Soak(home, given.nodes, given.minutes, given.every, given.seed, given.waku).run()
     for problem in wrong:
         print(problem, file=sys.stderr)
     print("held" if not wrong else f"{len(wrong)} things were wrong")
