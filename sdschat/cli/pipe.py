@@ -43,7 +43,7 @@ def command(chosen: Chosen, channel: str, linger: str) -> int:
       sdschat pipe lobby --name bot --linger forever </dev/null
 
     It ends once the input has ended and every message of it is acknowledged, or --linger is over; with --linger
-    forever it stays. The names of the events and their fields are described in the README.
+    forever it stays. `sdschat help json` describes the events and their fields.
     """
     name = channel_name(channel)
     if sys.stdin is None or sys.stdout is None:

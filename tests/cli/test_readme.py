@@ -1,8 +1,9 @@
-"""What others rely on by name stands in the README."""
+"""Names that others rely on stand in the pages, and every link of a page leads somewhere."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -12,12 +13,20 @@ from sdschat.cli.program import COMMANDS
 from sdschat.node.settings import SETTINGS
 from tests.cli.processes import ROOT
 
-README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES: Final = sorted(
+    path
+    for top in ("README.md", "CHANGELOG.md", "sdschat", "proto", "tests")
+    for path in ([ROOT / top] if top.endswith(".md") else (ROOT / top).rglob("*.md"))
+    if "node_modules" not in path.parts
+)
+LONGEST: Final = 230  # lines of the first page
 
 
-def _table(heading: str) -> str:
-    """Of the first cells of the tables below a heading; a name may also stand in the text before them."""
-    return README.partition(f"\n{heading}\n")[2].partition("\n## ")[0]
+def _section(page: str, heading: str) -> str:
+    """Return the text below a heading, to the next heading of the same level or above."""
+    text = "\n" + (ROOT / page).read_text(encoding="utf-8")
+    below = text.partition(f"\n{heading}\n")[2]
+    return re.split(rf"(?m)^#{{1,{heading.index(' ')}}} ", below)[0]
 
 
 def _anchor(heading: str) -> str:
@@ -26,28 +35,34 @@ def _anchor(heading: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("heading", "names"),
+    ("page", "heading", "names"),
     [
-        ("## Use", [f"sdschat {name}" for name in COMMANDS]),
-        ("## Settings", list(SETTINGS)),
-        ("### JSON lines", list(EVENT_NAMES)),
+        ("README.md", "## Commands", [f"sdschat {name}" for name in COMMANDS]),
+        ("sdschat/cli/README.md", "## Settings", list(SETTINGS)),
+        ("sdschat/cli/README.md", "### JSON lines", list(EVENT_NAMES)),
     ],
 )
-def test_every_name_is_in_the_readme(heading: str, names: list[str]) -> None:
-    quoted = {re.split(r" (?=[A-Z\[…])", name)[0] for name in re.findall(r"`([^`]+)`", _table(heading))}
+def test_every_name_is_in_its_page(page: str, heading: str, names: list[str]) -> None:
+    quoted = {re.split(r" (?=[A-Z\[…])", name)[0] for name in re.findall(r"`([^`]+)`", _section(page, heading))}
     assert [name for name in names if name not in quoted] == []
 
 
 def test_no_name_in_the_tables_of_settings_and_events_has_gone() -> None:
     for heading, known in (("## Settings", set(SETTINGS)), ("### JSON lines", set(EVENT_NAMES))):
-        cells = re.findall(r"(?m)^\| (`[^|]*) \|", _table(heading).partition("\n### ")[0])
+        cells = re.findall(r"(?m)^\| (`[^|]*) \|", _section("sdschat/cli/README.md", heading))
         named = {name for cell in cells for name in re.findall(r"`([a-z_.]+)`", cell)}
         assert len(named) > 20
         assert named - known == set()
 
 
-def test_every_link_inside_leads_somewhere() -> None:
-    anchors = {_anchor(found) for found in re.findall(r"(?m)^#{1,4} (.*)$", README)}
-    assert [link for link in re.findall(r"\]\(#([^)]+)\)", README) if link not in anchors] == []
-    files = re.findall(r"\]\(((?!https?:|#)[^)]+)\)", README)
-    assert [file for file in files if not (ROOT / file).exists()] == []
+def test_the_first_page_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    anchors = {_anchor(found) for found in re.findall(r"(?m)^#{1,4} (.*)$", text)}
+    links = re.findall(r"\]\(((?!https?:)[^)]+)\)", text)
+    assert [link for link in links if link.startswith("#") and link[1:] not in anchors] == []
+    assert [link for link in links if not link.startswith("#") and not (page.parent / link).exists()] == []

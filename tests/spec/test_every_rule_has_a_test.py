@@ -7,7 +7,7 @@ from pathlib import Path
 
 RULES = range(1, 88)
 HERE = Path(__file__).parent
-README = HERE.parents[1] / "README.md"
+README = HERE / "README.md"
 
 
 def names_of_tests() -> set[str]:

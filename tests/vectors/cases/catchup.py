@@ -16,7 +16,7 @@ LOW, MIDDLE, HIGH = [0, ""], [START + 3, DIGESTS[7][:5]], [2**63 - 1, ""]
 
 def file() -> Case:
     return {
-        "notes": "Catching up (README, How catching up works; proto/catchup.proto). Byte strings in hex.",
+        "notes": "Catching up (sdschat/catchup/README.md; proto/catchup.proto). Byte strings in hex.",
         "digests": [{"place": list(place), "digest": f"{plain.digest(place):064x}"} for place in ODD],
         "fingerprints": [
             {"log": [list(place) for place in log], "salt": salt, "fingerprint": plain.fingerprint(log, salt).hex()}
