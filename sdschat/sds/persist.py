@@ -129,7 +129,8 @@ def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
         old += found.received_at <= since
         if old > BUFFERED_PER_CHANNEL:  # more than can have waited, to be put into the log after what came later
             break
-    s.fresh = Fresh((past_mono(s.now, at), message_id) for at, message_id in sorted(came))
+    newest = sorted(came)[-FRESH_KEPT:]
+    s.fresh = Fresh((past_mono(s.now, at), message_id) for at, message_id in newest)
 
 
 def _may_be_fresh(row: HeldRow | LogRow, since: int) -> bool:

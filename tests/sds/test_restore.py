@@ -180,3 +180,16 @@ def test_what_came_just_now_is_known_after_a_restart_even_where_it_is_more_than_
         before = set(group["a"].channel.state.fresh)
         group.crash("a")
         assert set(group["a"].channel.state.fresh) == before == {f"n{number:02}" for number in range(30)}
+
+
+def test_of_what_came_just_now_a_restart_remembers_no_more_than_was_known() -> None:
+    """What waits is on the disk beside the log, and was counted in addition to what is kept of that."""
+    group = Group("a", settle=2000)
+    with limits((("FRESH_KEPT", 4),)):
+        for number in range(6):
+            parent = ["not here"] if number >= 4 else []
+            group.give("a", forge("b", f"n{number}", group.now.wall + number, *parent))
+            group.tick(1)
+        before = list(group["a"].channel.state.fresh)
+        group.crash("a")
+        assert list(group["a"].channel.state.fresh) == before == ["n2", "n3", "n4", "n5"]
