@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from sdschat.sds import limits
-from sdschat.sds.config import Config
+from sdschat.sds.config import MINUTE, Config
 from sdschat.sds.events import Delivered, GapClosed
 from sdschat.sds.values import Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
@@ -185,3 +185,16 @@ def test_without_anti_entropy_a_newcomer_waits() -> None:
     group = Group("a", settle=2000)
     group.give("a", forge("b", "m5", START + 1, "m4"))
     assert group["a"].delivered() == []
+
+
+def test_history_that_a_joiner_fetched_is_not_pushed_to_it_without_end_because_its_foreign_filter_lacks_it() -> None:
+    """A filter of the waku format does not say since when it is complete, so a joiner is served the minutes before it
+    came. What it has of these from elsewhere has to be in its filter."""
+    group = Group("a", config=Config(bloom_layout="waku", id_rule="text"))
+    said = group.say("a", "said before b came")
+    group.tick(15 * MINUTE)
+    group.add("b")
+    assert group["b"].channel.receive_history(group.now, said, CODEC.encode(said))
+    group.collect("b")
+    group.tick(60 * MINUTE)
+    assert [packet.message_id for packet in group["a"].sent if packet.why == "push"] == []

@@ -8,7 +8,7 @@ as its gap, and never waits. It takes its place in the log, closes the gap that 
 and ends our own request for it. It tells nothing of what its sender has or lacks by now: nothing is acknowledged,
 answered, pushed, put off or sent because of it, and no participant is known by it. The clock follows it only as far
 as `sds.max_skew` allows; what is dated beyond is parked like anything else. Into the filter goes only what is dated
-from the filter's floor on, which is what the filter promises to hold.
+from the filter's floor on, which is what the filter promises to hold, and in the waku format the minutes before.
 
 Messages come thousands in a row: take the writes every few hundred. Those dated before the recent window are only in
 the log once they are taken and written.
@@ -24,6 +24,7 @@ from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import include_received, remake_filter
 from sdschat.sds.steps.parked import make_parking_room, park
+from sdschat.sds.steps.pushes import FIRST_MET
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.requests import received
 from sdschat.sds.values import Kind, Message, Reason
@@ -48,7 +49,7 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         return False
     received(s, message.message_id)
     learn_hints(s, message)
-    covered = lamport >= s.filter.floor
+    covered = lamport >= _filter_begins(s)
     generation = s.filter.generation if covered else OUTSIDE_THE_FILTER
     gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
     deliver_message(s, message, raw, via, gap, generation, s.now.wall)
@@ -64,6 +65,12 @@ def _refused(s: ChannelState, message: Message, raw: bytes) -> Reason | None:
         return Reason.NO_KIND
     reason = out_of_bounds(message.lamport_timestamp or 0)
     return Reason.ID_CONFLICT if reason is None and conflicts(s, message, raw) else reason
+
+
+def _filter_begins(s: ChannelState) -> int:
+    """The date from which history goes into the filter. One of the waku format does not say since when it is complete,
+    so that others serve a participant whom they meet first with what was said in the minutes before."""
+    return s.filter.floor - (FIRST_MET if s.filter.layout == "waku" else 0)
 
 
 def lower_horizon(s: ChannelState, lamport: int) -> None:
