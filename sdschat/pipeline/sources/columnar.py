@@ -135,8 +135,8 @@ class Columnar(Telling):
             lamports, ids, senders, dependencies, _ = zip(*some, strict=True)
             nothing, zeros = (None,) * len(some), (0,) * len(some)
             yield Logged(
-                zeros, lamports, ids, senders, tuple(map(dump_ids, dependencies)), zeros, ("live",) * len(some), lamports,
-                nothing, nothing, nothing, nothing, nothing, nothing,
+                zeros, lamports, ids, senders, tuple(map(dump_ids, dependencies)), zeros, ("live",) * len(some),
+                lamports, nothing, nothing, nothing, nothing, nothing, nothing,
             )  # fmt: skip
 
     def _portions(self, rows: list[Any]) -> Iterator[list[Any]]:
