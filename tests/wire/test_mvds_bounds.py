@@ -21,9 +21,14 @@ def read(payload: Payload) -> Payload | Refusal:
 
 @pytest.mark.parametrize(
     "payload",
-    [Payload(IDS), Payload((), IDS), Payload((), (), IDS), Payload(messages=(Message(b"", 0, b""),) * limits.MAX_MESSAGES),
-     Payload(messages=(MESSAGE,))],
-)  # fmt: skip
+    [
+        Payload(IDS),
+        Payload((), IDS),
+        Payload((), (), IDS),
+        Payload(messages=(Message(b"", 0, b""),) * limits.MAX_MESSAGES),
+        Payload(messages=(MESSAGE,)),
+    ],
+)
 def test_the_largest_are_taken(payload: Payload) -> None:
     assert read(payload) == payload
 

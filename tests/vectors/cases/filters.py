@@ -64,7 +64,7 @@ def _hex_or_digest(packed: bytes) -> Case:
 
 def file() -> Case:
     return {
-        "notes": "Compact filter (sdschat/sds/README.md, Filters). Numbers of MurmurHash3 x64 128 are unsigned; byte strings in hex.",
+        "notes": "Compact filter of sdschat/sds/README.md. Numbers of MurmurHash3 x64 128 are unsigned; bytes in hex.",
         "murmur": _hash_cases(),
         "window": _window_cases(),
         "print": _print_cases(),
