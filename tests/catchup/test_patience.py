@@ -5,7 +5,8 @@ from __future__ import annotations
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.progress import State
 from sdschat.catchup.seeker import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, Seeker
-from sdschat.catchup.sources import AFTER_YOU, ALONE, REST_MOST, Source, Sources
+from sdschat.catchup.rests import REST_FIRST, REST_OF_PEERS, Rests
+from sdschat.catchup.sources import AFTER_YOU, ALONE, Source, Sources
 from sdschat.catchup.values import (
     HIGHEST,
     LOWEST,
@@ -59,7 +60,7 @@ def test_the_first_question_is_asked_again_after_a_short_while_and_a_few_times()
     assert seeker.next_wake() == 1000 + TRIES * PATIENCE
     seeker.advance(1000 + TRIES * PATIENCE)
     assert (sent(seeker), seeker.source, seeker.state) == ([], "", State.WAITING)
-    assert seeker.next_wake() == 1000 + TRIES * PATIENCE + 6000
+    assert seeker.next_wake() == 1000 + TRIES * PATIENCE + REST_FIRST
 
 
 def test_later_questions_have_more_time_and_as_many_tries() -> None:
@@ -93,13 +94,13 @@ def test_answers_to_other_questions_and_of_others_are_nothing() -> None:
         assert (seeker.source, seeker.next_wake()) == ("ann", 1000 + PATIENCE)
 
 
-def test_who_declines_is_left_alone_for_six_seconds() -> None:
+def test_who_declines_is_left_alone_for_a_moment() -> None:
     seeker = seeking()
     seeker.heard("ann", Frame(SESSION, 1, Declined("busy")), 1500)
-    assert (seeker.source, seeker.state, seeker.next_wake()) == ("", State.WAITING, 1500 + 6000)
-    seeker.advance(1500 + 6000 - 1)
+    assert (seeker.source, seeker.state, seeker.next_wake()) == ("", State.WAITING, 1500 + REST_FIRST)
+    seeker.advance(1500 + REST_FIRST - 1)
     assert seeker.source == ""
-    seeker.advance(1500 + 6000)
+    seeker.advance(1500 + REST_FIRST)
     assert seeker.source == "ann"
 
 
@@ -142,20 +143,22 @@ def test_a_source_without_pages_for_long_is_left() -> None:
 
 
 def test_who_fails_again_and_again_rests_twice_as_long_up_to_a_minute() -> None:
-    sources = Sources()
+    sources = Sources(Rests())
     sources.replace([ANN], 0)
-    rests = []
+    rests, now = [], 100
     for _ in range(12):
-        sources.failed("ann", 100)
-        rests.append((sources.next_wake() or 0) - 100)
-    assert rests == [6000, 12_000, 24_000, 48_000, *[REST_MOST] * 8]
+        sources.failed("ann", now)
+        until = sources.next_wake() or 0
+        rests.append(until - now)
+        now = until
+    assert rests == [2000, 4000, 8000, 16_000, 32_000, *[REST_OF_PEERS] * 7]
     sources.gave("ann")
-    sources.failed("ann", 100)
-    assert sources.next_wake() == 6100
+    sources.failed("ann", now)
+    assert sources.next_wake() == now + REST_FIRST
 
 
 def test_of_those_that_rest_the_first_to_be_asked_says_when() -> None:
-    sources = Sources()
+    sources = Sources(Rests())
     sources.replace([ANN, Source("bob"), Source("cid")], 0)
     sources.failed("ann", 0, 500)
     sources.failed("bob", 0, 300)
@@ -169,7 +172,7 @@ def test_of_those_that_rest_the_first_to_be_asked_says_when() -> None:
 
 def test_who_comes_when_we_were_here_asks_first() -> None:
     for here, rest in ((ALONE - 1, None), (ALONE, 50 + ALONE + AFTER_YOU)):
-        sources = Sources()
+        sources = Sources(Rests())
         sources.replace([], 50)
         sources.replace([], 50 + here)
         sources.replace([ANN], 50 + here)
@@ -177,7 +180,7 @@ def test_who_comes_when_we_were_here_asks_first() -> None:
 
 
 def test_who_asks_us_while_it_rests_goes_on_resting() -> None:
-    sources = Sources()
+    sources = Sources(Rests())
     sources.replace([ANN], 0)
     sources.asks_us("ann", 0)
     assert sources.next_wake() is None
@@ -189,7 +192,7 @@ def test_who_asks_us_while_it_rests_goes_on_resting() -> None:
 
 
 def test_who_has_more_is_asked_again_at_once() -> None:
-    sources = Sources()
+    sources = Sources(Rests())
     sources.replace([ANN], 0)
     sources.done_with("ann", LOWEST)
     assert sources.next(0) is None
@@ -199,7 +202,7 @@ def test_who_has_more_is_asked_again_at_once() -> None:
 
 
 def test_the_reach_is_that_of_the_source_that_goes_back_farthest() -> None:
-    sources = Sources()
+    sources = Sources(Rests())
     sources.floors["ann"] = Key(500, "")
     sources.done_with("ann", Key(100, ""))
     assert sources.reach == Key(500, "")
