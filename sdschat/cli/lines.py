@@ -65,6 +65,7 @@ _NAMES: Final[Mapping[type, str]] = {
     ev.ClockAhead: "clock_ahead",
     ev.Rejected: "rejected",
 }
+EVENT_TYPES: Final = tuple(_NAMES)
 EVENT_NAMES: Final = tuple(_NAMES.values())
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
