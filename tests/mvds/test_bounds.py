@@ -6,9 +6,10 @@ import pytest
 
 from sdschat.mvds import Config, Mode, Now, Payload
 from sdschat.mvds.epochs import Backoff, EpochClock, backoff_steps
+from sdschat.mvds.limits import MAX_AHEAD_MS
 from sdschat.mvds.pages import Came, Pages
 from sdschat.mvds.rows import RecordRow, RecordType
-from tests.mvds.world import GROUP, Node, id_of, message
+from tests.mvds.world import GROUP, START, Node, at, id_of, message
 
 DAY = 86_400_000
 
@@ -91,3 +92,46 @@ def carried(pages: Pages, ms: int) -> Payload:
     assert ready.came in ((), (Came("bob", b"page"),))
     (packet,) = ready.packets
     return packet.payload
+
+
+def test_a_message_that_is_gone_holds_up_no_other() -> None:
+    node = Node("alice", ["bob"])
+    gone = node.engine.send(GROUP, b"gone", at(0), mode=Mode.BATCH)
+    stays = node.engine.send(GROUP, b"stays", at(0), mode=Mode.BATCH)
+    node.take()
+    del node.store.messages[gone]
+    node.restart(0)
+    (packet,) = node.step(0)
+    assert id_of(*packet.payload.messages) == (stays,)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "dated"),
+    [(-1, 0), (0, 1), (500, 501), (MAX_AHEAD_MS - 1, MAX_AHEAD_MS), (MAX_AHEAD_MS, 0)],
+)
+def test_a_message_is_dated_right_behind_its_parents_unless_they_are_far_ahead(ahead: int, dated: int) -> None:
+    node = Node("alice", ["bob"], Config(timestamp_unit="ms"))
+    node.receive("bob", Payload(messages=(message(b"x", stamp=START.wall + ahead),)), 0)
+    mid = node.engine.send(GROUP, b"mine", at(0))
+    node.take()
+    assert node.store.messages[mid].message.timestamp == START.wall + dated
+
+
+def test_who_waits_for_two_that_wait_gives_up_after_the_later_one() -> None:
+    node = Node("alice", ["bob"], Config(lost_after=60_000))
+    early, late = message(b"early", bytes(32)), message(b"late", b"\1" * 32)
+    child = message(b"child", *id_of(early, late))
+    for one, ms in ((child, 0), (early, 10_000), (late, 30_000)):
+        node.receive("bob", Payload(messages=(one,)), ms)
+    epoch = {row.message_id: row.give_up_epoch for row in node.engine.snapshot().waiting}
+    node.step(60_000)
+    waiting = {row.message_id: row.give_up_epoch for row in node.engine.snapshot().waiting}
+    assert waiting[id_of(child)[0]] == epoch[id_of(late)[0]]
+    assert waiting.keys() == epoch.keys()
+
+
+def test_partners_are_those_that_were_named_last() -> None:
+    pages = Pages(GROUP, b"secret", Now(0, 0))
+    for partners in ({"bob"}, {"bob", "carol"}, set()):
+        pages.deal_with(partners)
+        assert pages.partners == partners
