@@ -6,6 +6,7 @@ import pytest
 
 from sdschat.mvds import Config, Mode, Now, Payload
 from sdschat.mvds.epochs import Backoff, EpochClock, backoff_steps
+from sdschat.mvds.events import Expired
 from sdschat.mvds.limits import MAX_AHEAD_MS
 from sdschat.mvds.pages import Came, Pages
 from sdschat.mvds.rows import RecordRow, RecordType
@@ -97,7 +98,7 @@ def carried(pages: Pages, ms: int) -> Payload:
 def test_a_message_that_is_gone_holds_up_no_other() -> None:
     node = Node("alice", ["bob"])
     gone = node.engine.send(GROUP, b"gone", at(0), mode=Mode.BATCH)
-    stays = node.engine.send(GROUP, b"stays", at(0), mode=Mode.BATCH)
+    stays = node.engine.send(GROUP, b"stays", at(5), mode=Mode.BATCH)
     node.take()
     del node.store.messages[gone]
     node.restart(0)
@@ -135,3 +136,13 @@ def test_partners_are_those_that_were_named_last() -> None:
     for partners in ({"bob"}, {"bob", "carol"}, set()):
         pages.deal_with(partners)
         assert pages.partners == partners
+
+
+def test_all_that_expire_in_one_epoch_do_and_hold_up_nothing() -> None:
+    node = Node("alice", ["bob"], Config(expire_after=1, jitter=0))
+    mids = {node.engine.send(GROUP, text, at(0), mode=Mode.BATCH) for text in (b"one", b"two", b"three")}
+    node.step(0)
+    late = node.engine.send(GROUP, b"late", at(1000), mode=Mode.BATCH)
+    (packet,) = node.step(2000)
+    assert id_of(*packet.payload.messages) == (late,)
+    assert {event.message_id for event in node.told(Expired)} == mids
