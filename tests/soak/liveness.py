@@ -15,7 +15,8 @@ from sdschat.store.reader import Reader
 from sdschat.transport.topics import DEFAULT_PREFIX, place
 from sdschat.wire.sds_codec import SdsCodec
 
-AT_REST: Final = frozenset({"sync_sent", "sync_received", "state"})  # what a node at rest tells; more evidence, too
+# Events of a node at rest. What it hears in sync messages may be more evidence, or a filter that it cannot use.
+AT_REST: Final = frozenset({"sync_sent", "sync_received", "state", "filter_ignored"})
 
 
 class Rest(NamedTuple):
