@@ -35,15 +35,15 @@ def main(arguments: Sequence[str], root: Path = ROOT, suites: Sequence[Suite] = 
         print(f"python -m tests.mutation: {error}", file=sys.stderr)
         return 2
     names = {one: name_of(one, (root / one.path).read_bytes()) for one in drawn}
-    todo = [one for one in drawn if _is_open(one, names[one], record, reasons, chosen.again)]
-    progress = _Progress(len(todo), chosen.jobs)
+    untried = [one for one in drawn if _is_open(one, names[one], record, reasons, chosen.again)]
+    progress = _Progress(len(untried), chosen.jobs)
 
     def told(mutation: Mutation, outcome: Outcome) -> None:
         record.add(mutation, (root / mutation.path).read_bytes(), outcome)
         print(row(mutation, outcome), progress.done(outcome), flush=True)
 
     try:
-        work.run(root, suites, todo, chosen.jobs, told, lambda text: print(text, flush=True))
+        work.run(root, suites, untried, chosen.jobs, told, lambda text: print(text, flush=True))
     except KeyboardInterrupt:
         print(f"Stopped with {progress.left} left; --resume goes on from here.", flush=True)
         return 130

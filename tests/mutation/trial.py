@@ -53,12 +53,12 @@ class Copy:
         self._changes += 1
         os.utime(path, (kept.st_mtime, kept.st_mtime + 10 * self._changes))
         try:
-            return self.tests([*tests], limit)
+            return self.run_tests([*tests], limit)
         finally:
             path.write_bytes(source)
             os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
 
-    def tests(self, arguments: Sequence[str], limit: float = LIMIT) -> Outcome:
+    def run_tests(self, arguments: Sequence[str], limit: float = LIMIT) -> Outcome:
         began = time.monotonic()
         self._clean()
         command = [

@@ -21,16 +21,16 @@ class Unsound(Exception):
 
 
 def run(
-    root: Path, chosen: Sequence[Suite], todo: Sequence[Mutation], jobs: int, told: Told, say: Callable[[str], None]
+    root: Path, chosen: Sequence[Suite], untried: Sequence[Mutation], jobs: int, told: Told, say: Callable[[str], None]
 ) -> None:
     """Try each mutation, and tell its outcome. Nothing is left behind, whatever ends it."""
     with tempfile.TemporaryDirectory(prefix="sdschat-mutation-") as folder:
         Path(folder).chmod(0o755)  # some tests look at files as another user
-        copies = [Copy(root, Path(folder) / str(number)) for number in range(max(1, min(jobs, len(todo))))]
+        copies = [Copy(root, Path(folder) / str(number)) for number in range(max(1, min(jobs, len(untried))))]
         try:
             with ThreadPoolExecutor(len(copies)) as pool:
                 try:
-                    _try_all(pool, copies, chosen, todo, told, say)
+                    _try_all(pool, copies, chosen, untried, told, say)
                 except BaseException:
                     for one in copies:
                         one.stop()
@@ -42,10 +42,10 @@ def run(
 
 
 def _try_all(
-    pool: ThreadPoolExecutor, copies: Sequence[Copy], chosen: Sequence[Suite], todo: Sequence[Mutation], told: Told,
+    pool: ThreadPoolExecutor, copies: Sequence[Copy], chosen: Sequence[Suite], untried: Sequence[Mutation], told: Told,
     say: Callable[[str], None],
 ) -> None:  # fmt: skip
-    needed = [suite for suite in chosen if any(suites.suite_of(chosen, one.path) == suite for one in todo)]
+    needed = [suite for suite in chosen if any(suites.suite_of(chosen, one.path) == suite for one in untried)]
     seconds: dict[str, float] = {}
     for suite in needed:
         say(f"{suite.package}: its tests without a mutation")
@@ -63,7 +63,7 @@ def _try_all(
         finally:
             free.put(copy)
 
-    waiting: dict[Future[Outcome], Mutation] = {pool.submit(attempt, mutation): mutation for mutation in todo}
+    waiting: dict[Future[Outcome], Mutation] = {pool.submit(attempt, mutation): mutation for mutation in untried}
     while waiting:
         done, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:
@@ -73,7 +73,7 @@ def _try_all(
 def _sound(copy: Copy, suite: Suite) -> dict[str, float]:
     """The time that each file of tests takes. Raises Unsound where one fails as the code is."""
     report = copy.root / "report.xml"
-    outcome = copy.tests([*suites.files(copy.root, suite), f"--junitxml={report}"], 4 * LIMIT)
+    outcome = copy.run_tests([*suites.files(copy.root, suite), f"--junitxml={report}"], 4 * LIMIT)
     if outcome.result != "survived":
         raise Unsound(f"{suite.package}: {outcome.by or 'its tests'} fails, or ends too late, without any mutation")
     return suites.seconds_of(report)
