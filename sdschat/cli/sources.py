@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import getpass
 import re
 import tomllib
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.identity.suggest import did_you_mean
 from sdschat.node.settings import SETTINGS, SettingError, Settings, Value, make_settings, parse
 from sdschat.transport.credentials import PASSWORD_VARIABLE
 
@@ -175,13 +175,8 @@ def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
         if not name.startswith(_PREFIX) or not environ[name] or name in known or _OF_TESTS.fullmatch(name):
             continue
         bare = [each.removeprefix(_PREFIX) for each in known]
-        hint = _did_you_mean(name.removeprefix(_PREFIX).upper(), bare, _PREFIX)
-        yield f"The variable {name} is not known here.{hint}"
-
-
-def _did_you_mean(name: str, known: Sequence[str], prefix: str = "") -> str:
-    near = difflib.get_close_matches(name, known, 1, 0.5)
-    return f" Did you mean {prefix}{near[0]}?" if near else ""
+        hint = did_you_mean(name.removeprefix(_PREFIX).upper(), bare, prefix=_PREFIX)
+        yield f"The variable {name} is not known here. {hint}".rstrip()
 
 
 def _files(config: Path | None, project: Path | None, user: Path | None, warnings: list[str]) -> Iterator[Layer]:
@@ -205,8 +200,8 @@ def _file(path: Path, warnings: list[str]) -> Layer:
     for name, value in _flat(content, ""):
         known = name if name in SETTINGS else name.replace("-", "_")
         if known not in SETTINGS and known not in GENERAL:
-            hint = _did_you_mean(name, [*SETTINGS, *GENERAL])
-            warnings.append(f"{path} has a setting {name}, which is not known here.{hint}")
+            hint = did_you_mean(name, [*SETTINGS, *GENERAL])
+            warnings.append(f"{path} has a setting {name}, which is not known here. {hint}".rstrip())
         elif not isinstance(value, str | int | float | bool):
             raise Problem(f"{name} in {path} has to be a text, a number, true or false.", WRONG_USE)
         else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
+from sdschat.identity.suggest import did_you_mean
 from sdschat.sds.config import DEMO, SPEC, Config, response_groups
 from sdschat.transport.lanes import NONE, Faults
 from sdschat.transport.topics import DEFAULT_PREFIX, normal_prefix
@@ -163,8 +163,7 @@ def parse(name: str, text: Value) -> Value:
     """One setting's value. Raises SettingError."""
     setting = SETTINGS.get(name)
     if setting is None:
-        near = difflib.get_close_matches(name, SETTINGS, 1, 0.5)
-        hint = f"Did you mean {near[0]}?" if near else "`sdschat config` lists them."
+        hint = did_you_mean(name, SETTINGS, "`sdschat config` lists them.")
         raise SettingError(f"There is no setting {name}. {hint}")
     try:
         return setting.parse(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -10,11 +9,13 @@ import click
 
 from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.text import safe
+from sdschat.identity.suggest import nearest
 
 if TYPE_CHECKING:
     from sdschat.pipeline.reference.audit import Audit
 
 SHOWN: Final = 20
+_ALIKE: Final = 0.6  # of 1: how like a known name a mistyped one must be
 _NAMED: Final = 10
 
 all_option: Final = click.option(
@@ -44,9 +45,9 @@ def only(found: Audit, channel: str | None) -> Audit:
 def nothing_called(what: str, name: str, there_are: Iterable[str]) -> Problem:
     """Return the error for an unknown name. It suggests a similar name, or lists the names that exist."""
     names = sorted(set(there_are))
-    near = difflib.get_close_matches(name, names, 1)
+    near = nearest(name, names, _ALIKE)
     if near:
-        hint = f"Did you mean {safe(near[0])}?"
+        hint = f"Did you mean {safe(near)}?"
     else:
         more = ", …" if len(names) > _NAMED else ""
         hint = f"There are: {', '.join(map(safe, names[:_NAMED]))}{more}." if names else "There is none at all."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ import click
 
 from sdschat.cli.options import say
 from sdschat.cli.where import where_options
+from sdschat.identity.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
@@ -61,8 +61,7 @@ def must_be_right(arguments: tuple[str, ...]) -> None:
     context = click.get_current_context()
     found = group.get_command(context, name)
     if found is None:
-        near = difflib.get_close_matches(name, with_spark, 1, 0.5)
-        hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(with_spark)}."
+        hint = did_you_mean(name, with_spark, f"There are: {', '.join(with_spark)}.")
         raise click.UsageError(f"There is no command {name!r} of the pipeline. {hint}")
     with found.make_context(f"sdschat pipeline {name}", list(rest)) as asked:
         given = [option for parameter, option in _WHERE.items() if asked.params.get(parameter)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sdschat.identity.suggest import nearest
 from sdschat.pipeline.problem import PipelineProblem
 from sdschat.sds.config import Config, response_groups
 
@@ -83,6 +83,7 @@ class Setting:
 
 
 SETTINGS: Final = {field.name: type(field.default) for field in dataclasses.fields(Setting)}
+_ALIKE: Final = 0.6  # of 1: how like a known name a mistyped one must be
 _KINDS: Final = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
 
 
@@ -107,8 +108,8 @@ def setting_of(values: Mapping[str, Any]) -> Setting:
 def instead_of(name: str, there_are: Iterable[str]) -> str:
     """Return the end of an error about an unknown name: a similar name, or all names."""
     names = sorted(there_are)
-    near = difflib.get_close_matches(name, names, 1)
-    return f"; {near[0]} is one" if near else f"; there are {', '.join(names)}"
+    near = nearest(name, names, _ALIKE)
+    return f"; {near} is one" if near else f"; there are {', '.join(names)}"
 
 
 def _problems(s: Setting) -> list[str]:
