@@ -15,6 +15,9 @@ from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, Store
 from sdschat.sds import events as ev
 from sdschat.sds.values import Message
 
+# From the layers below: an interface imports these here. `ev` holds the events of the engine.
+__all__ = ["CatchingUp", "DirectRefused", "DirectSaid", "KeyMet", "NickChanged", "NickClaimed", "ev"]
+
 
 class Said(NamedTuple):
     """A message whose content was opened. `nick` is empty where nobody proved to have it."""

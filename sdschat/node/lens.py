@@ -9,9 +9,12 @@ from sdschat.node.room import Room
 from sdschat.node.view_values import Missing
 from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.describe import describe
 from sdschat.sds.repair import determine_t_resp, in_response_group
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import Now
+
+__all__ = ["describe"]  # from the layer below: an interface imports it here
 
 
 class FilterPeek(NamedTuple):
@@ -198,6 +201,11 @@ class FilterSeen(NamedTuple):
     def error_rate(self) -> float:
         error: float = self.fill**self.hashes
         return error
+
+
+def is_compact(packed: bytes) -> bool:
+    """True if a filter has the compact format, of this version of the program or of an older one."""
+    return packed[:1] in (bytes([compact.WINDOW]), bytes([compact.OLD_WINDOW]))
 
 
 def filter_seen(packed: bytes) -> FilterSeen:

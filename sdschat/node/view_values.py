@@ -5,9 +5,17 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from sdschat.identity.content import ContentKind
+from sdschat.identity.content import ContentKind, Verdict
+from sdschat.identity.harmless import harmless
+from sdschat.identity.suggest import did_you_mean
 from sdschat.node.facts import Said
 from sdschat.sds.rows import AckState, Evidence
+from sdschat.sds.values import Kind, Message, Refusal
+
+# From the layers below: an interface imports these here, and knows no other module under the node.
+__all__ = [
+    "AckState", "ContentKind", "Evidence", "Kind", "Message", "Refusal", "Verdict", "did_you_mean", "harmless",
+]  # fmt: skip
 
 Key = tuple[int, str]  # Lamport time and id: where a message stands in the log
 
