@@ -1,4 +1,4 @@
-"""The application: wires the node's facts to the models, the models to the widgets, and keys to what they do."""
+"""The application: it passes events of the node to the models, and draws the models with the widgets."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from textual.containers import Horizontal
 
 from sdschat.node.facts import Fact
 from sdschat.node.pace import AT_KEYS
+from sdschat.tui.host import Host
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import Stir
 from sdschat.tui.model.glyphs import ASCII
@@ -21,22 +22,21 @@ from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
 from sdschat.tui.widgets.log_view import LogView
 
-FRAME: Final = 0.05  # seconds between two looks at what has changed, however much that is
-_SHARE: Final = 3  # so many times as long as it drew, it does not draw
+FRAME: Final = 0.05  # seconds between two frames, however much has changed
+_SHARE: Final = 3  # after a frame, drawing pauses so many times as long as the frame took
 _LONGEST: Final = 0.4  # seconds without a new frame, at most
-_SAVE: Final = 5  # seconds between two savings of drafts and read marks
-_PAST: Final = "past"  # under this name what was written is kept
+_SAVE: Final = 5  # seconds between two saves of drafts and read marks
 
 
 def _palette() -> type[Provider]:
-    """Imported when it is opened."""
+    """Return the commands of the palette. They are imported when the palette is first opened."""
     from sdschat.tui.palette import ChatCommands
 
     return ChatCommands
 
 
 class ChatApp(KeyedHost):
-    """Several channels of one node."""
+    """The chat on a screen, with all channels of one node."""
 
     CSS_PATH = "app.tcss"
     TITLE = "sdschat"
@@ -48,6 +48,10 @@ class ChatApp(KeyedHost):
     _drawn_at = 0.0
     _rest = FRAME
     _seconds = 0
+
+    @property
+    def host(self) -> Host:
+        return self
 
     # Making the screen.
 
@@ -109,26 +113,26 @@ class ChatApp(KeyedHost):
         self.keeper.save()
 
     def fail(self, error: Exception) -> None:
-        """End the application for an error outside of it, as for one inside: `crash` is that error."""
+        """End the application because of an error outside of it: `crash` is that error then."""
         self._handle_exception(error)
 
     @property
     def crash(self) -> Exception | None:
-        """What ended the application, if something did."""
+        """The error that ended the application; None if there was none."""
         return self._exception
 
     def _handle_exception(self, error: Exception) -> None:
-        """The end. What went wrong is for a file and not for the screen: texts of others may be in it."""
+        """End the application. The error goes to a file, not to the screen: texts of others may be in it."""
         self._return_code = 1
         if self._exception is None:
             self._exception = error
             self._exception_event.set()
         self._close_messages_no_wait()
 
-    # Facts.
+    # Events of the node.
 
     def _hear(self, fact: Fact) -> None:
-        """Called from the node, outside of everything that Textual knows of."""
+        """Take an event. The node calls this outside of Textual's own message handling."""
         if not self.is_running:
             return
         with self._context():
@@ -137,7 +141,7 @@ class ChatApp(KeyedHost):
             self.lens.hear(fact)
 
     def draw_soon(self) -> None:
-        """At once after a quiet moment; in a flood, once in a while."""
+        """Draw at once after a quiet moment; when much happens, once in a while."""
         if not self._draw_due:
             self._draw_due = True
             self.set_timer(max(0.001, self._drawn_at + self._rest - time.monotonic()), self._redraw)
@@ -147,7 +151,7 @@ class ChatApp(KeyedHost):
         if not self.screen_stack:
             return
         if self.panes.fitted != len(self.desktop.order):
-            self.panes.fit()  # somebody began a conversation
+            self.panes.fit()  # a participant began a conversation
         found = Stir.NOTHING
         for name, model in self.desktop.models.items():
             stirred = model.take_stirred()
@@ -162,7 +166,7 @@ class ChatApp(KeyedHost):
         self.call_after_refresh(self._painted, began)
 
     def _painted(self, began: float) -> None:
-        """However slow the terminal or the machine is, most of the time is for keys and the network."""
+        """Keep most of the time for keys and the network, however slow the terminal or the machine is."""
         self._drawn_at = time.monotonic()
         self._rest = min(_LONGEST, max(FRAME, _SHARE * (self._drawn_at - began)))
 
@@ -189,7 +193,7 @@ class ChatApp(KeyedHost):
         if self._seconds % _SAVE == 0:
             self._keep()
 
-    # What widgets tell.
+    # Messages of widgets.
 
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
@@ -197,7 +201,7 @@ class ChatApp(KeyedHost):
         if await self.typist.submit(message.text) or self.composer.text:
             self.composer.past.add(message.text)
         else:
-            self.composer.put(message.text)  # to be mended
+            self.composer.put(message.text)  # for the user to correct
 
     @on(Composer.Paged)
     def _paged(self, message: Composer.Paged) -> None:
@@ -228,7 +232,7 @@ class ChatApp(KeyedHost):
         self.action_channel(message.number + 1)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.call_later(self._fit)  # the handler of Textual, which comes after this one, takes note of the size
+        self.call_later(self._fit)  # Textual's own handler, which runs after this one, stores the size
 
     def _fit(self) -> None:
         if self.is_running and self.desktop.shown:

@@ -1,30 +1,39 @@
-"""What every form of the application can do for a command, with a screen or without."""
+"""The part of the host that is the same with a screen and without one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from sdschat.identity.content import ContentKind
-from sdschat.node.node import Node
 from sdschat.node.places import Places, channel_of
-from sdschat.tui.commands.registry import CommandError, Registry
+from sdschat.node.view_values import ContentKind
+from sdschat.tui.commands.loader import load
+from sdschat.tui.commands.registry import Command
+from sdschat.tui.errors import CommandError
+from sdschat.tui.host import MessageLog
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import clean_name, reason_text
 from sdschat.tui.model.desktop import Desktop
 from sdschat.tui.model.status import sync_words, talk_words
 from sdschat.tui.preferences import KEPT_AS, Preferences
 
-_GIVEN_UP_ON = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
+_NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
 
 
 class BaseHost:
-    """The part of `Host` that has nothing to do with how things are shown."""
+    """The part of `Host` (see there) that has nothing to do with how things are shown."""
 
-    node: Node
-    view: Places
-    preferences: Preferences
-    registry: Registry
-    desktop: Desktop
+    log_view: MessageLog
+
+    def __init__(
+        self, view: Places, preferences: Preferences, theme_now: str | None = None, commands: Iterable[Command] = ()
+    ) -> None:
+        """Load the commands. `commands`: those that only this host has."""
+        self.node = view.node
+        self.view = view
+        self.preferences = preferences
+        self.theme_now = theme_now
+        self.registry = load(commands)
+        self.desktop = Desktop(view, preferences.level)
 
     @property
     def models(self) -> Mapping[str, ChannelModel]:
@@ -40,7 +49,6 @@ class BaseHost:
 
     @property
     def room(self) -> str:
-        """The channel that is shown, or that the conversation which is shown is held in."""
         return channel_of(self.desktop.shown)
 
     @property
@@ -53,11 +61,9 @@ class BaseHost:
         return None if model is None else model.selected
 
     def label(self, name: str) -> str:
-        """What a channel or a conversation is called on the screen."""
         return clean_name(self.view.title(name))
 
     def badge(self, name: str) -> str:
-        """How complete it is, or whether the other one is there."""
         model, sync, partner = self.models[name], self.view.sync(name), self.view.partner(name)
         if partner is not None:
             words = talk_words(model.connection, partner, sync.unacked)
@@ -70,7 +76,7 @@ class BaseHost:
         prefix = prefix.strip().lower()
         if not prefix:
             if self.selection is None:
-                raise CommandError(_GIVEN_UP_ON)
+                raise CommandError(_NOTHING_SELECTED)
             return self.selection
         gaps = [message_id for message_id in self.model.timeline.gaps if message_id.startswith(prefix)]
         found = self.view.find_ids(self.channel, prefix, 3) + gaps
@@ -80,13 +86,24 @@ class BaseHost:
             raise CommandError(f"Several ids begin with {clean_name(prefix)}. Give more letters of it.")
         return found[0]
 
+    def select(self, message_id: str) -> None:
+        shown = self.view.message(self.channel, message_id)
+        if shown is None:
+            raise CommandError("That message is not in this log.")
+        self.log_view.jump_to(shown.key, choose=True)
+
+    def open_channel(self, name: str) -> str:
+        channel = self.view.join(name, self.desktop.add_if_new)
+        self.desktop.add_talks(channel)
+        return channel
+
     def open_talk(self, place: str) -> str:
         if self.view.talk(place) is None:
             raise CommandError("There are no direct messages here.")
         self.desktop.add_if_new(place)
         return place
 
-    def publish(self, text: str, action: bool, reply_to: str) -> None:
+    def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         kind = ContentKind.ACTION if action else ContentKind.TEXT
         try:
             self.view.say(self.channel, text, kind, reply_to)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
-from sdschat.tui.commands.registry import CommandError
+from sdschat.tui.errors import CommandError
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.items import first_line
 from sdschat.tui.screen_host import ScreenHost
@@ -71,7 +71,7 @@ class KeyedHost(ScreenHost):
         return super().check_action(action, parameters) if action != "turn_lens" else self.lens.is_open
 
     def action_turn_lens(self, by: int) -> None:
-        self.lens.panel.turn(by)
+        self.lens.turn(by)
 
     def action_pane(self, what: str) -> None:
         setattr(self.panes, what, not getattr(self.panes, what))

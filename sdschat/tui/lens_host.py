@@ -1,62 +1,96 @@
-"""Where the Lens lives: beside the log where there is room, over it where there is not."""
+"""The place of the Lens on the screen: beside the log if there is room, else over it."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Protocol
+
+from textual.geometry import Size
+from textual.widget import Widget
 
 from sdschat.node.facts import Fact
-from sdschat.tui.commands.registry import CommandError
+from sdschat.node.places import Places
+from sdschat.tui.errors import CommandError
+from sdschat.tui.look import Look
 
 if TYPE_CHECKING:
-    from sdschat.tui.screen_host import ScreenHost
+    from sdschat.tui.lens.panel import LensPanel
 
-ROOM: Final = 100  # columns from which it stands beside the log
-_MODULE: Final = "sdschat.tui.lens.panel"
+ROOM: Final = 100  # columns from which the panel stands beside the log
+
+
+class LensScreen(Protocol):
+    """The screen, as the Lens needs it."""
+
+    @property
+    def view(self) -> Places: ...
+
+    @property
+    def look(self) -> Look: ...
+
+    @property
+    def size(self) -> Size: ...
+
+    @property
+    def room(self) -> str:
+        """The channel that the Lens looks at first."""
+
+    @property
+    def selection(self) -> str | None:
+        """The id of the selected message."""
+
+    def mount_lens(self, panel: Widget) -> None: ...
+
+    def lens_fitted(self) -> None:
+        """The panel has another size: fit what stands around it."""
+
+    def lens_closed(self) -> None: ...
 
 
 class LensHost:
-    """Makes the panel when it is first asked for, and tells it what happens."""
+    """Makes the panel when it is first opened, and passes events and the selection on to it."""
 
-    def __init__(self, app: ScreenHost) -> None:
-        self._app = app
-        self.panel: Any = None  # a LensPanel; its module is imported when it is first wanted
+    def __init__(self, screen: LensScreen) -> None:
+        self._screen = screen
+        self.panel: LensPanel | None = None  # its module is imported when the panel is first opened
 
     @property
     def is_open(self) -> bool:
         return self.panel is not None and bool(self.panel.display)
 
     def open(self, view: str = "", argument: str = "") -> None:
-        """Raises CommandError for a view that there is not."""
-        if self.panel is None:
-            self.panel = self._make()
-            self._app.query_one("#body").mount(self.panel)
-        self.panel.display = True
+        """Show the panel. Raises CommandError if there is no view with this name."""
+        panel = self.panel
+        if panel is None:
+            panel = self.panel = self._make()
+            self._screen.mount_lens(panel)
+        panel.display = True
         self.fit()
         if view:
             try:
-                self.panel.show(view, argument)
+                panel.show(view, argument)
             except ValueError as error:
                 raise CommandError(str(error)) from error
 
-    def _make(self) -> Any:
-        try:
-            found = find_spec(_MODULE)
-        except ModuleNotFoundError:
-            found = None
-        if found is None:
-            raise CommandError("The Lens is not installed.")
-        from importlib import import_module
+    def _make(self) -> LensPanel:
+        from sdschat.tui.lens.panel import LensPanel
 
-        app = self._app
-        panel = import_module(_MODULE).LensPanel(app.node, app.room, app.selection)
-        panel.id = "lens"
-        return panel
+        screen = self._screen
+        return LensPanel(screen.view, lambda: screen.look, screen.room, screen.selection, id="lens")
 
     def close(self) -> None:
-        if self.is_open:
+        if self.panel is not None and self.panel.display:
             self.panel.display = False
-            self._app.lens_closed()
+            self._screen.lens_closed()
+
+    def turn(self, by: int) -> None:
+        """Show the view so many places further."""
+        if self.panel is not None:
+            self.panel.turn(by)
+
+    @property
+    def shown(self) -> str:
+        """The view that is open; empty if the Lens is closed."""
+        return self.panel.shown if self.panel is not None and self.panel.display else ""
 
     def toggle(self) -> None:
         if self.is_open:
@@ -65,12 +99,12 @@ class LensHost:
             self.open()
 
     def fit(self) -> None:
-        """To the size of the terminal."""
+        """Fit the panel to the size of the terminal."""
         if self.panel is not None:
-            self.panel.set_class(self._app.size.width < ROOM, "-full")
-            self._app.lens_fitted()
+            self.panel.set_class(self._screen.size.width < ROOM, "-full")
+            self._screen.lens_fitted()
 
-    # What happens, for the panel.
+    # Events for the panel.
 
     def hear(self, fact: Fact) -> None:
         if self.panel is not None:

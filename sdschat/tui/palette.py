@@ -4,33 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, Protocol, runtime_checkable
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-if TYPE_CHECKING:
-    from sdschat.tui.app import ChatApp
+from sdschat.tui.host import Host
+
+
+@runtime_checkable
+class PaletteHost(Protocol):
+    """The application, as the palette needs it."""
+
+    @property
+    def host(self) -> Host: ...
+
+    def action_start(self, text: str) -> None:
+        """Begin to write a command in the input."""
+
+    async def action_command(self, line: str) -> None:
+        """Run a command line without its slash."""
 
 
 class ChatCommands(Provider):
-    """What is typed with a slash, without typing it."""
-
-    @property
-    def _chat(self) -> ChatApp:
-        return cast("ChatApp", self.app)
+    """Every slash command and every channel, offered by the palette."""
 
     def _offers(self) -> list[tuple[str, str, Callable[[], object]]]:
-        """Title, explanation, and what it does. A command that needs an argument is begun in the input."""
-        chat, found = self._chat, []
-        for command in chat.registry.commands:
+        """Return title, explanation and action of each. A command that needs an argument is begun in the input."""
+        app, found = self.app, []
+        assert isinstance(app, PaletteHost)
+        host = app.host
+        for command in host.registry.commands:
             if command.needs_argument:
-                run: Callable[[], object] = partial(chat.action_start, f"/{command.name} ")
+                run: Callable[[], object] = partial(app.action_start, f"/{command.name} ")
             else:
-                run = partial(chat.action_command, command.name)
+                run = partial(app.action_command, command.name)
             found.append((command.usage, command.summary, run))
-        for name in chat.desktop.order:
-            found.append((f"channel {chat.label(name)}", "Show this channel", partial(chat.show_channel, name)))
+        for name in host.order:
+            found.append((f"channel {host.label(name)}", "Show this channel", partial(host.show_channel, name)))
         return found
 
     async def discover(self) -> Hits:
@@ -46,7 +57,7 @@ class ChatCommands(Provider):
 
 
 class AsciiPalette(CommandPalette):
-    """Without the signs that Textual has around it."""
+    """The palette without the signs of Textual that are not ASCII."""
 
     DEFAULT_CSS: ClassVar[str] = """
     AsciiPalette SearchIcon { display: none; }

@@ -1,8 +1,8 @@
-"""What the application can do for a command, and for itself, with a screen."""
+"""The host of commands on a screen: the widgets, and the channels that they show."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.text import Text
@@ -10,16 +10,18 @@ from textual.app import App
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.widget import Widget
 from textual.widgets import Static
 
 from sdschat.node.places import Places, channel_of, peer_of
 from sdschat.tui.base import BaseHost
-from sdschat.tui.commands.registry import CommandError, load
+from sdschat.tui.commands.registry import Command
+from sdschat.tui.errors import CommandError
 from sdschat.tui.lens_host import LensHost
 from sdschat.tui.look import Look
 from sdschat.tui.model.channel import ChannelModel, Stir
-from sdschat.tui.model.desktop import EVERYTHING, Desktop
-from sdschat.tui.model.glyphs import ASCII, UNICODE
+from sdschat.tui.model.desktop import EVERYTHING
+from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.items import Tone
 from sdschat.tui.model.keeper import Keeper
 from sdschat.tui.model.past import Past
@@ -34,26 +36,27 @@ from sdschat.tui.widgets.whole_cells import WholeCells
 
 
 class ScreenHost(BaseHost, App[int]):
-    """`Host` on a screen."""
+    """The host of commands in a terminal window."""
+
+    log_view: LogView
 
     def __init__(
         self, view: Places, channels: Sequence[str], preferences: Preferences, *, ascii_only: bool = False,
         theme_now: str | None = None, said: Sequence[str] = (), copies: Path | None = None,
+        commands: Iterable[Command] = (),
     ) -> None:  # fmt: skip
-        """`theme_now`: whatever the preferences say. `said`: to be told at the start. `copies`: the file in which
-        what was copied is kept as well, for terminals that have no clipboard."""
-        super().__init__(OutlastingDriver)
-        self.node = view.node
-        self.view = view
-        self.preferences = preferences
-        self.registry = load()
-        self.desktop = Desktop(self.view, preferences.level)
+        """Make the host; its widgets are mounted later.
+
+        `theme_now`: the theme of this run, whatever the preferences say. `said`: lines to show at the start.
+        `copies`: the file that also gets each copied text, for terminals that have no clipboard. `commands`: those
+        that only this host has.
+        """
+        App.__init__(self, OutlastingDriver)
+        BaseHost.__init__(self, view, preferences, theme_now, commands)
         self.lens = LensHost(self)
         self.panes = Panes(self)
-        self.typist = Typist(self)
-        self.timing = view.node.settings.timing
+        self.typist = Typist(self, self.registry)
         self.copies = copies
-        self.theme_now = theme_now
         self.look = Look(glyphs=ASCII if ascii_only else UNICODE)
         ScrollBar.renderer = WholeCells if ascii_only else ScrollBarRender
         self.keeper = Keeper(view, self.desktop)
@@ -76,11 +79,15 @@ class ScreenHost(BaseHost, App[int]):
     def draw_soon(self) -> None:
         raise NotImplementedError
 
-    # What commands may use (`Host`).
+    # The rest of `Host`.
+
+    @property
+    def glyphs(self) -> Glyphs:
+        return self.look.glyphs
 
     def tell(self, text: str, *, help: bool = False) -> None:
         if not self.logs.display:
-            self.lens.close()  # it covers the log, and with it what was asked for
+            self.lens.close()  # the panel covers the log, where the line goes
         self.model.note(text, self.view.now().wall, Tone.HELP if help else Tone.INFO)
         self.draw_soon()
 
@@ -88,15 +95,9 @@ class ScreenHost(BaseHost, App[int]):
         self.panes.hint(text)
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
-        self.publish(text, action, reply_to)
+        super().send(text, action=action, reply_to=reply_to)
         self.model.unread_after = None
         self.log_view.jump_to_end()
-
-    def select(self, message_id: str) -> None:
-        shown = self.view.message(self.channel, message_id)
-        if shown is None:
-            raise CommandError("That message is not in this log.")
-        self.log_view.jump_to(shown.key, choose=True)
 
     def copy(self, text: str, what: str) -> None:
         self.copy_to_clipboard(text)
@@ -137,7 +138,7 @@ class ScreenHost(BaseHost, App[int]):
         self.exit(0)
 
     def restyle(self) -> None:
-        """The theme, as it is wanted now."""
+        """Put the theme into force that is wanted now."""
         palette = PALETTES[self.theme_now or self.preferences.theme]
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
@@ -150,6 +151,11 @@ class ScreenHost(BaseHost, App[int]):
         if self.is_running:
             self.draw(EVERYTHING)
 
+    # What the panel of the Lens asks for (`LensScreen`).
+
+    def mount_lens(self, panel: Widget) -> None:
+        self.query_one("#body").mount(panel)
+
     def lens_fitted(self) -> None:
         self.panes.fit()
 
@@ -158,12 +164,6 @@ class ScreenHost(BaseHost, App[int]):
         self.composer.focus()
 
     # Channels.
-
-    def open_channel(self, name: str) -> str:
-        """Join it if need be, and list it. Raises ValueError for a name that is none."""
-        channel = self.view.join(name, self.desktop.add_if_new)
-        self.desktop.add_talks(channel)
-        return channel
 
     async def close_channel(self, name: str) -> None:
         for talk in self.desktop.talks_of(name):
@@ -196,14 +196,14 @@ class ScreenHost(BaseHost, App[int]):
         self.draw(EVERYTHING)
 
     def looking(self, name: str) -> bool:
-        """Whether somebody sees the end of this log."""
+        """True if the user sees the end of this log."""
         if not self.app_focus:
             return False
         view = {self.desktop.shown: self.log_view, self.desktop.beside: self.second_view}.get(name)
         return view is not None and view.following
 
     def _show_beside(self) -> None:
-        """The other channel of a split, if there is one."""
+        """Show the other channel of a split, if there is one."""
         name = self.desktop.beside
         self.second.display = bool(name)
         if name:

@@ -1,25 +1,27 @@
-"""What becomes of what is typed: a message, or a command; and how a word is completed."""
+"""Typed input: it is sent as a message or run as a command; and the completion of a word."""
 
 from __future__ import annotations
 
 import inspect
 
-from sdschat.tui.commands.registry import CommandError, expanded
+from sdschat.tui.commands.registry import Registry, expanded
+from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.cleaning import nick_text
 from sdschat.tui.model.completion import Completion, matching, nick_completion
 
 
 class Typist:
-    """For one application."""
+    """The input of one host."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, registry: Registry) -> None:
         self._host = host
-        self._doubted = ""  # what looked like a command that was mistyped, and was not sent for that
-        self.reply_to = ""  # the message that the next one answers
+        self._registry = registry
+        self._doubted = ""  # text that looked like a mistyped command and so was not sent; sent if entered again
+        self.reply_to = ""  # id of the message that the next one answers; empty: none
 
     async def submit(self, text: str) -> bool:
-        """Send it or run it. False where it stays in the input, with the reason said."""
+        """Send or run the text. Return False, with the reason shown, if it must stay in the input."""
         host = self._host
         try:
             if text.startswith("/") and not text.startswith("//"):
@@ -42,17 +44,17 @@ class Typist:
         return (
             text[0].isspace()
             and word.startswith("/")
-            and self._host.registry.get(word[1:]) is not None
+            and self._registry.get(word[1:]) is not None
             and text != self._doubted
         )
 
     async def run(self, line: str) -> None:
-        """A command line with its slash. Raises CommandError."""
+        """Run a command line that begins with its slash. Raises CommandError."""
         line = expanded(line[1:].strip(), self._host.preferences.aliases)
         name, _, argument = line.partition(" ")
         if not name:
             raise CommandError("A slash alone is no command. /help lists all of them.")
-        found = self._host.registry.find(name).run(self._host, argument.strip())
+        found = self._registry.find(name).run(self._host, argument.strip())
         if inspect.isawaitable(found):
             await found
 
@@ -65,9 +67,9 @@ class Typist:
         host, head = self._host, text[1:at]
         name, space, argument = head.partition(" ")
         if not space:
-            words = matching(name, [*host.registry.names(), *sorted(host.preferences.aliases)])
+            words = matching(name, [*self._registry.names(), *sorted(host.preferences.aliases)])
             return Completion(1, text[at:], [f"{word} " for word in words]) if words else None
-        command = host.registry.get(name)
+        command = self._registry.get(name)
         start = at - len(argument.rpartition(" ")[2])
         if command is not None and command.complete is not None:
             found = matching(text[start:at], command.complete(host, argument))
@@ -76,7 +78,7 @@ class Typist:
         return nick_completion(text, at, self._nicks())
 
     def _nicks(self) -> list[str]:
-        """Who was heard last comes first."""
+        """Return the nicks of the others, the one heard last first."""
         host = self._host
         people = sorted(host.view.people(host.channel), key=lambda person: -person.heard_at)
         return [nick for person in people if not person.own and (nick := nick_text(person.nick))]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.tui.commands.registry import Command, Registry, expanded, load
+from sdschat.tui.commands.loader import load
+from sdschat.tui.commands.registry import Command, Registry, expanded
 from tests.tui.stage import Stage, stage, staged
 
 HERE = Path(__file__).parent

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.node.view_values import Person
-from sdschat.tui.commands.registry import Command, CommandError
+from sdschat.tui.commands.registry import Command
+from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.status import heard_words

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from sdschat.node.places import peer_of
-from sdschat.tui.commands.registry import Command, CommandError
+from sdschat.tui.commands.registry import Command
+from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.look import fate_words
 from sdschat.tui.model.cleaning import nick_text, short
@@ -57,7 +58,7 @@ def _outbox(host: Host, argument: str) -> None:
     if not found:
         host.tell(_NOTHING)
         return
-    glyphs, now = host.log_view.look.glyphs, host.view.now().wall
+    glyphs, now = host.glyphs, host.view.now().wall
     lines = [f"{len(found)} of yours not acknowledged yet, oldest first:"]
     for message_id in found[:20]:
         shown = host.view.message(host.channel, message_id)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
-from sdschat.tui.commands.registry import Command, CommandError
+from sdschat.tui.commands.registry import Command
+from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.look import fate_words
 from sdschat.tui.model.cleaning import clean
@@ -24,10 +26,10 @@ def _help(host: Host, argument: str) -> None:
         return
     lines = []
     for group, title in _GROUPS.items():
-        found = sorted(command for command in host.registry.commands if command.group == group)
+        found = [command for command in host.registry.commands if command.group == group]
         if found:
             lines.append(f"{title}:")
-            lines += [f"  {command.usage:<21} {command.summary}" for command in found]
+            lines += [f"  {command.usage:<21} {command.summary}" for command in sorted(found, key=attrgetter("name"))]
     lines.append("/help NAME tells more of a command, /keys lists the keys, /legend the signs. //x sends /x.")
     host.tell("\n".join(lines), help=True)
 
@@ -64,7 +66,7 @@ def _set_key(host: Host, argument: str) -> None:
 
 
 def _legend(host: Host, argument: str) -> None:
-    glyphs = host.log_view.look.glyphs
+    glyphs = host.glyphs
     lines = ["your messages:"]
     for phase, meaning in STATES:
         lines.append(f"  {fate_words(Fate(phase), glyphs)[0]:<12} {meaning}")

@@ -10,12 +10,11 @@ from typing import Any, Final, NoReturn
 
 from sdschat.node import mvds
 from sdschat.node.company import Company
-from sdschat.node.facts import ConnectionChanged, Fact, HostingChanged, MessageDelivered
+from sdschat.node.facts import ConnectionChanged, Fact, HostingChanged, MessageDelivered, ev
 from sdschat.node.faulting import Injection
 from sdschat.node.node import Node
 from sdschat.node.recording import Recorder
-from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState
+from sdschat.node.view_values import AckState
 from sdschat.tui.demo.script import LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
 
 _LOOK: Final = 0.2  # seconds between two looks at whether all logs are equal

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sdschat.tui.commands.registry import Command
-
-if TYPE_CHECKING:
-    from sdschat.tui.host import Host
+from sdschat.tui.host import Host
 
 _VIEWS: Final = ("why", "repair", "packet", "graph", "matrix", "filter", "peers", "events", "faults")
 _FAULTS: Final = (

@@ -6,9 +6,9 @@ from typing import Final, get_args
 
 from sdschat.node import facts
 from sdschat.node.catchup_facts import CatchingUp, DirectRefused, DirectSaid
+from sdschat.node.facts import ev
+from sdschat.node.lens import describe
 from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.sds import events as ev
-from sdschat.sds.describe import describe
 from sdschat.tui.lens.lines import Line, heading, line, paragraph
 from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import Told, concerned

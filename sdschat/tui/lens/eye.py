@@ -13,8 +13,7 @@ from sdschat.node.lens import peek
 from sdschat.node.node import Node
 from sdschat.node.room import Watcher
 from sdschat.node.view import NodeView
-from sdschat.node.view_values import Shown
-from sdschat.sds.values import Message, Refusal
+from sdschat.node.view_values import Message, Refusal, Shown
 from sdschat.tui.lens import events, faults, gauge, graph, matrix, packet, people, repair, why
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.sight import Sight

@@ -9,7 +9,7 @@ from sdschat.node.faulting import SHARES, Injection
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.node.view import NodeView
-from sdschat.tui.commands.registry import CommandError
+from sdschat.tui.errors import CommandError
 from sdschat.tui.model.cleaning import clean, nick_text, short
 
 _SHARE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(%?)")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sdschat.node.packet import packet_fields, packet_report
-from sdschat.sds.values import Message, Refusal
+from sdschat.node.view_values import Message, Refusal
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
 from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import PacketSeen

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from collections.abc import Callable
+from typing import ClassVar, Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -15,13 +16,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from sdschat.node.facts import Fact
-from sdschat.node.node import Node
+from sdschat.node.places import Places
 from sdschat.tui.lens.eye import VIEWS, Eye
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.look import Look
-
-if TYPE_CHECKING:
-    from sdschat.tui.app import ChatApp
 
 _OFTEN: Final = 0.25  # seconds between two looks, while something happens
 _SELDOM: Final = 4  # of these, while nothing does: countdowns go on
@@ -119,13 +117,17 @@ class LensPanel(Widget):
 
     DEFAULT_CSS = "LensPanel { layout: vertical; border-left: vkey $secondary; padding: 0 0 0 1; }"
 
-    def __init__(self, node: Node, channel: str, selection: str | None) -> None:
-        super().__init__()
+    def __init__(
+        self, view: Places, look_now: Callable[[], Look], channel: str, selection: str | None, *, id: str
+    ) -> None:  # fmt: skip
+        """Make a panel that begins with this channel. `look_now` returns the colours and signs of the moment."""
+        super().__init__(id=id)
         self.shown = DEFAULT
         self.argument = ""
         self.channel = channel
         self.selection = selection
-        self._node = node
+        self._view = view
+        self._look_now = look_now
         self._eye: Eye | None = None
         self._tabs = LensTabs()
         self._body = LensBody()
@@ -147,14 +149,10 @@ class LensPanel(Widget):
 
     def _open_eye(self) -> Eye:
         if self._eye is None:
-            self._eye = Eye(self._node, self._app.view)
+            self._eye = Eye(self._view.node, self._view)
         return self._eye
 
-    @property
-    def _app(self) -> ChatApp:
-        return cast("ChatApp", self.app)
-
-    # What the application tells.
+    # Events of the application.
 
     def hear(self, fact: Fact) -> None:
         if self._eye is not None:
@@ -205,7 +203,7 @@ class LensPanel(Widget):
         if not self.is_mounted or not self.display or self._eye is None or not self._body.size.width:
             return
         self._news = False
-        look = self._app.look
+        look = self._look_now()
         width = self._body.size.width - 1
         try:
             lines = self._eye.lines(self.shown, self.channel, self.selection, self.argument, width, look.glyphs)

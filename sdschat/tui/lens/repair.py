@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node import facts
+from sdschat.node.facts import ev
 from sdschat.node.lens import AnswerPeek, answers_after
 from sdschat.node.view_values import Asking, Missing
-from sdschat.sds import events as ev
 from sdschat.tui.lens.lines import Line, bar, heading, line, paragraph, seconds
 from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import Told

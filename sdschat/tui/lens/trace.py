@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from typing import Final, NamedTuple
 
-from sdschat.identity.content import Verdict
 from sdschat.node import facts
-from sdschat.node.facts import Fact
+from sdschat.node.facts import Fact, ev
+from sdschat.node.lens import is_compact
 from sdschat.node.packet_rules import message_rules
-from sdschat.sds import events as ev
-from sdschat.sds.bloom.compact import OLD_WINDOW, WINDOW
-from sdschat.sds.values import Kind, Message, Refusal
+from sdschat.node.view_values import Kind, Message, Refusal, Verdict
 
 MESSAGES: Final = 512
 STEPS: Final = 64
@@ -82,7 +80,7 @@ class PeerTrace:
     @property
     def make(self) -> str:
         """Which implementation this looks like."""
-        if self.filter[:1] in (bytes([WINDOW]), bytes([OLD_WINDOW])) or self.signed:
+        if is_compact(self.filter) or self.signed:
             return "sdschat"
         if len(self.filter) > 10_000:
             return "@waku/sds, or like it"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node import facts
-from sdschat.node.view_values import Shown
-from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState, Evidence
+from sdschat.node.facts import ev
+from sdschat.node.view_values import AckState, Evidence, Shown
 from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import Told

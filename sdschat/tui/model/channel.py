@@ -8,15 +8,12 @@ from __future__ import annotations
 from enum import Flag, auto
 from typing import Final
 
-from sdschat.identity.book import KeyMet, NickChanged, NickClaimed
 from sdschat.node import facts
 from sdschat.node.catchup_facts import CatchingUp
-from sdschat.node.facts import Fact
+from sdschat.node.facts import Fact, KeyMet, NickChanged, NickClaimed, ev
 from sdschat.node.places import Places
 from sdschat.node.store_facts import StoreLeft
-from sdschat.node.view_values import Key, Shown, shown_of
-from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState
+from sdschat.node.view_values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_items, gap_words

@@ -6,9 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from sdschat.identity.content import ContentKind, Verdict
-from sdschat.node.view_values import Shown
-from sdschat.sds.rows import AckState
+from sdschat.node.view_values import AckState, ContentKind, Shown, Verdict
 from sdschat.tui.model.cleaning import clean, nick_text
 from sdschat.tui.model.items import Entry, Fate, Phase, Quote
 

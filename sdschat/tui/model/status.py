@@ -7,8 +7,7 @@ from typing import Final
 from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.facts import ConnectionChanged
 from sdschat.node.talk import RECEIPT
-from sdschat.node.view_values import OwnFate, Person, Sync
-from sdschat.sds.rows import Evidence
+from sdschat.node.view_values import Evidence, OwnFate, Person, Sync
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Entry, Fate, Phase

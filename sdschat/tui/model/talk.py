@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.identity.book import NickClaimed
 from sdschat.node import facts
 from sdschat.node.catchup_facts import DirectSaid
-from sdschat.node.facts import Fact
+from sdschat.node.facts import Fact, NickClaimed, ev
 from sdschat.node.places import Places, channel_of
-from sdschat.sds import events as ev
-from sdschat.sds.rows import AckState
+from sdschat.node.view_values import AckState
 from sdschat.tui.model.channel import ChannelModel, Stir
 from sdschat.tui.model.items import Entry, Phase
 

@@ -1,4 +1,4 @@
-"""Line after line: for screen readers, simple terminals and logs. The same commands, without a screen.
+"""The application line by line: for screen readers, simple terminals and logs. It has the same commands.
 
 A line of the program begins with `*`, a message with its time, and every further line of a message with four spaces:
 nothing that somebody writes can look like a line of the program.
@@ -8,45 +8,40 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 from sdschat.node.catchup_facts import CatchingUp, DirectSaid
-from sdschat.node.facts import ConnectionChanged, Fact, MessageDelivered, PresenceChanged
+from sdschat.node.facts import ConnectionChanged, Fact, MessageDelivered, PresenceChanged, ev
 from sdschat.node.places import Places
 from sdschat.node.view_values import shown_of
-from sdschat.sds import events as ev
 from sdschat.tui.base import BaseHost
-from sdschat.tui.commands.registry import CommandError, Registry, load
 from sdschat.tui.look import fate_words
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import nick_text, short
-from sdschat.tui.model.desktop import Desktop
 from sdschat.tui.model.gaps import gap_words
+from sdschat.tui.model.glyphs import ASCII
 from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import count, day, day_number
 from sdschat.tui.plain.lines import entry_line
-from sdschat.tui.plain.standins import PlainLens, PlainLog
+from sdschat.tui.plain.standins import NoScreen, PlainLens, PlainLog
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.typist import Typist
 
 SHOWN_AT_START: Final = 20
 
 
-class PlainHost(BaseHost):
-    """The application as commands see it, on two streams."""
+class PlainHost(NoScreen, BaseHost):
+    """The host of commands on two streams."""
+
+    glyphs = ASCII
 
     def __init__(self, view: Places, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
-        self.node = view.node
-        self.view = view
-        self.preferences = preferences
-        self.registry: Registry = load()
-        self.desktop = Desktop(self.view, preferences.level)
-        self.typist = Typist(self)
-        self.log_view: Any = PlainLog(self)
-        self.lens: Any = PlainLens(self)
-        self.theme_now: str | None = None
+        super().__init__(view, preferences)
+        self.log_view = PlainLog(self)
+        self.lens = PlainLens(self)
+        self.typist = Typist(self, self.registry)
         self.ended = asyncio.Event()
         self._out = out
         self._wanted = list(channels)
@@ -56,11 +51,7 @@ class PlainHost(BaseHost):
         self._phases: dict[str, Fate] = {}
         self._history: dict[str, str] = {}
 
-    # What commands may use.
-
-    @property
-    def app(self) -> Any:
-        raise CommandError("That needs a screen. Leave out --plain.")
+    # The rest of `Host`.
 
     def tell(self, text: str, *, help: bool = False) -> None:
         for line in text.split("\n"):
@@ -69,15 +60,8 @@ class PlainHost(BaseHost):
     def warn(self, text: str) -> None:
         self.tell(text)
 
-    def select(self, message_id: str) -> None:
-        shown = self.view.message(self.channel, message_id)
-        if shown is None:
-            raise CommandError("That message is not in this log.")
-        self.log_view.jump_to(shown.key, choose=True)
-
     def open_channel(self, name: str) -> str:
-        room = self.view.join(name, self.desktop.add_if_new)
-        self.desktop.add_talks(room)
+        room = super().open_channel(name)
         for each in (room, *self.desktop.talks_of(room)):
             if not self.desktop.models[each].loaded:
                 self.desktop.models[each].open_at_end()
@@ -99,27 +83,9 @@ class PlainHost(BaseHost):
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
         model.seen()
 
-    def split(self, name: str | None) -> None:
-        raise CommandError("There is no screen to split. Lines of all open channels come in here anyway.")
-
-    def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
-        self.publish(text, action, reply_to)
-
     def copy(self, text: str, what: str) -> None:
         self.tell(f"{what}:")
         self.tell(text)
-
-    def restyle(self) -> None:
-        """There are no colours here."""
-
-    def apply_keys(self) -> None:
-        """There are no keys here."""
-
-    def key_table(self) -> list[tuple[str, str, str]]:
-        return []
-
-    def toggle_bare(self) -> None:
-        raise CommandError("This is as bare as it gets.")
 
     def leave(self) -> None:
         self.ended.set()
@@ -147,7 +113,7 @@ class PlainHost(BaseHost):
     def _named(self, channel: str) -> bool:
         return bool(channel) and channel != self.desktop.shown
 
-    # Facts in.
+    # Events in.
 
     def start(self, problems: Sequence[str] = ()) -> None:
         for problem in problems:
@@ -196,7 +162,7 @@ class PlainHost(BaseHost):
             self._say_entry(entry, model.name)
 
     def _say_history(self, name: str, what: CatchingUp) -> None:
-        """When it begins, stops and ends; not every step of it."""
+        """Write when the fetching of history begins, stops and ends, but not every step of it."""
         if self._history.get(name, "done") != what.state:
             self._history[name] = what.state
             done = f"what was said before is here: {count(what.total, 'message')}"
@@ -209,7 +175,7 @@ class PlainHost(BaseHost):
         words = offline_words(model.connection, self.view.sync(name), self.view.now().wall)
         state = model.connection.state
         if model.connection.why == "closed":
-            return  # that is us, leaving
+            return  # this program closed it, to leave
         if self._offline.get(name, "") != state and (state != "connecting" or name not in self._offline):
             self._offline[name] = state
             self._tell_of(name, words or "connected")
@@ -220,7 +186,7 @@ class PlainHost(BaseHost):
         if entry is None or entry.fate is None or entry.fate == before or entry.fate.phase < Phase.MAYBE:
             return
         if before is None or before.phase != entry.fate.phase:
-            words = fate_words(entry.fate, self.log_view.look.glyphs)[0].partition(" ")[2]
+            words = fate_words(entry.fate, self.glyphs)[0].partition(" ")[2]
             self._tell_of(name, f"your message {short(message_id)} is {words}")
         self._phases[message_id] = entry.fate
         if entry.fate.phase is Phase.ACKED:
@@ -234,7 +200,7 @@ class PlainHost(BaseHost):
                 self._tell_of(name, f"{short(message_id)}: {gap_words(gap, self.view.now().wall)}")
 
     def _say_notes(self, model: ChannelModel) -> None:
-        """What the program has to say, once."""
+        """Write the notes of the program that were not written yet."""
         for item in model.timeline.items:
             if isinstance(item, NoteItem) and item.number > self._told.get(model.name, 0):
                 self._told[model.name] = item.number

@@ -1,4 +1,4 @@
-"""A message in words, on lines of its own."""
+"""The lines of a message without a screen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sdschat.tui.model.words import clock
 
 
 def entry_line(entry: Entry, model: ChannelModel, label: str) -> str:
-    """A message in words. `label`: the channel, where it has to be said."""
+    """Return a message as lines of text. `label`: its channel, if that must be named; else empty."""
     who = model.name_of(entry.sender_id, entry.nick)
     marks = [mark for mark in (entry.remark, "late" if entry.late else "") if mark]
     if entry.quote is not None:

@@ -1,4 +1,4 @@
-"""Running the plain form: lines in, lines out."""
+"""Run the application without a screen: lines in, lines out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ESCAPE: Final = "\x1b"
 async def run_plain(
     node: Node, channels: Sequence[str], *, file: Path | None = None, stdin: int = 0, out: TextIO | None = None
 ) -> int:
-    """Until the input ends, or /quit. Gives the exit code. `file`: the person's own preferences."""
+    """Run until the input ends, or /quit, and return the exit code. `file`: the user's own preferences."""
     gc.enable()
     view = Places(node)
     try:
@@ -37,7 +37,7 @@ async def run_plain(
 
 
 async def _read(host: PlainHost, descriptor: int) -> None:
-    """Every line is a message or a command; the next one belongs to it if it ends with the escape of Alt+Enter."""
+    """Take every line as a message or a command. A line that ends with the escape of Alt+Enter goes on in the next."""
     begun = ""
     async for found in lines(descriptor):
         for line in found:

@@ -1,13 +1,11 @@
-"""What commands expect of a screen, where there is none."""
+"""Stand-ins for the parts of a screen that commands expect: the log, the Lens, keys and colours."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from sdschat.node.view_values import Key
-from sdschat.tui.commands.registry import CommandError
-from sdschat.tui.look import Look
-from sdschat.tui.model.glyphs import ASCII
+from sdschat.tui.errors import CommandError
 
 if TYPE_CHECKING:
     from sdschat.tui.plain.host import PlainHost
@@ -18,11 +16,10 @@ _OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
 
 
 class PlainLog:
-    """Stands in for the log on a screen: jumping somewhere says what is there."""
+    """The log without a screen: a jump writes the messages that it arrives at."""
 
     def __init__(self, host: PlainHost) -> None:
         self._host = host
-        self.look = Look(glyphs=ASCII, ids=True, links=False)
 
     def jump_to(self, key: Key, *, top: bool = False, choose: bool = False) -> None:
         host = self._host
@@ -40,19 +37,36 @@ class PlainLog:
         self.jump_to((0, ""))
 
     def refresh_rows(self) -> None:
-        """There is nothing to draw."""
+        """Do nothing: rows are not drawn here."""
+
+
+class NoScreen:
+    """The members of `Screen` without a screen."""
+
+    def split(self, name: str | None) -> None:
+        raise CommandError("There is no screen to split. Lines of all open channels come in here anyway.")
+
+    def toggle_bare(self) -> None:
+        raise CommandError("This is as bare as it gets.")
+
+    def restyle(self) -> None:
+        """Do nothing: there are no colours."""
+
+    def apply_keys(self) -> None:
+        """Do nothing: there are no keys."""
+
+    def key_table(self) -> list[tuple[str, str, str]]:
+        return []
 
 
 class PlainLens:
-    """Every view, as lines."""
-
-    is_open = False
+    """The Lens without a screen: every view is written as lines."""
 
     def __init__(self, host: PlainHost) -> None:
         self._host = host
 
     def open(self, view: str = "", argument: str = "") -> None:
-        """Raises CommandError for a view that there is not."""
+        """Write the lines of a view. Raises CommandError if there is no view with this name."""
         from sdschat.tui.lens.text import view_text
 
         host, chosen = self._host, self._host.selection

@@ -17,16 +17,16 @@ from sdschat.node.replaying import ONLY_SHOWN
 from sdschat.node.tasks import start
 from sdschat.tui import app
 from sdschat.tui.app import ChatApp
-from sdschat.tui.commands.registry import CommandError, Registry
+from sdschat.tui.errors import CommandError
 from sdschat.tui.preferences import Preferences
-from sdschat.tui.record.commands import COMMANDS
+from sdschat.tui.record.commands import commands_of
 from sdschat.tui.record.player import SPEEDS, Player
 
 KEYS: Final = "F8 play, F9 step, Shift+F9 back, F10 faster"
 
 
 class ReplayApp(ChatApp):
-    """One pass: going back means to end, and to be made anew at an earlier place."""
+    """One pass through a recording. To go back, it ends, and a new one is made at an earlier place."""
 
     CSS_PATH = str(Path(app.__file__).with_name("app.tcss"))
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,30 +40,30 @@ class ReplayApp(ChatApp):
     def __init__(self, player: Player, *, ascii_only: bool = False, theme: str | None = None) -> None:
         channels = player.recording.channels
         super().__init__(
-            Places(player.node), channels, Preferences(bell=False), ascii_only=ascii_only, theme_now=theme
+            Places(player.node), channels, Preferences(bell=False), ascii_only=ascii_only, theme_now=theme,
+            commands=commands_of(self),
         )  # fmt: skip
-        self.registry = Registry([*self.registry.commands, *COMMANDS])
         self.player = player
         self.back_to: int | None = None
 
     def on_mount(self) -> None:
-        """After that of the chat: Textual calls both."""
+        """Start to play, after the chat is mounted: Textual calls the handlers of both classes."""
         self.set_interval(0.25, self._say_where)
         self._playing = start(self.player.run(), self.fail)
 
     def on_unmount(self) -> None:
-        """Before that of the chat."""
+        """Stop playing, before the chat is unmounted."""
         self._playing.cancel()
 
     def _hear(self, fact: Fact) -> None:
         if isinstance(fact.what, Joined) and fact.channel in self.desktop.models:
-            self.desktop.models[fact.channel].open_at_end()  # what was said before the recording came in with this
+            self.desktop.models[fact.channel].open_at_end()  # messages from before the recording came with this event
         super()._hear(fact)
 
     def _say_where(self) -> None:
         self.warn(f"{self.player.told()} | {KEYS}")
 
-    def publish(self, text: str, action: bool, reply_to: str) -> None:
+    def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         raise CommandError(ONLY_SHOWN)
 
     def action_play(self) -> None:
@@ -98,7 +98,7 @@ class ReplayApp(ChatApp):
 async def run_replay(
     recording: Recording, *, speed: float, paused: bool, ascii_only: bool, theme: str | None
 ) -> int:  # fmt: skip
-    """Until somebody quits. Gives the exit code."""
+    """Show the recording until the user quits, and return the exit code."""
     player = Player(recording, speed=speed, playing=not paused)
     place, lens = 0, ""
     try:
@@ -116,7 +116,7 @@ async def run_replay(
             if shown.back_to is None:
                 return shown.return_code or 0
             place = shown.back_to
-            lens = shown.lens.panel.shown if shown.lens.is_open else ""
+            lens = shown.lens.shown
     finally:
         with contextlib.suppress(asyncio.CancelledError):
             await player.close()

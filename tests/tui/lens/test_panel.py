@@ -10,6 +10,7 @@ from pathlib import Path
 from sdschat.node.faulting import Injection
 from sdschat.tui.lens.commands import COMMANDS
 from sdschat.tui.lens.eye import VIEWS
+from sdschat.tui.lens.panel import LensPanel
 from tests.tui.stage import Stage, stage
 
 Story = Callable[[Stage], Awaitable[None]]
@@ -23,8 +24,14 @@ def play(folder: Path, story: Story, *peers: str, size: tuple[int, int] = (120, 
     asyncio.run(run())
 
 
+def panel_of(s: Stage) -> LensPanel:
+    """Return the panel, which was opened before."""
+    assert s.app.lens.panel is not None
+    return s.app.lens.panel
+
+
 def shown(s: Stage) -> str:
-    return str(s.app.lens.panel.shown)
+    return panel_of(s).shown
 
 
 def shows(s: Stage, view: str) -> bool:
@@ -85,7 +92,7 @@ def test_the_panel_takes_the_whole_of_a_small_terminal(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
         await s.until_text("what we miss")
-        assert s.app.lens.panel.size.width > 60
+        assert panel_of(s).size.width > 60
         await s.press("f2")
         await s.enter("hello")
         await s.until_text("hello")
@@ -108,14 +115,14 @@ def test_everything_follows_the_size_of_the_terminal(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.until_text("1 here")
         await s.press("f2")
-        assert not s.app.lens.panel.has_class("-full")
+        assert not panel_of(s).has_class("-full")
         await s.pilot.resize_terminal(60, 20)
-        await s.until(lambda: bool(s.app.lens.panel.has_class("-full")))
+        await s.until(lambda: bool(panel_of(s).has_class("-full")))
         await s.press("f2")
         await s.until(lambda: s.app.log_view.size.width >= 58)
         await s.pilot.resize_terminal(120, 30)
         await s.press("f2")
-        await s.until(lambda: not s.app.lens.panel.has_class("-full"))
+        await s.until(lambda: not panel_of(s).has_class("-full"))
 
     play(tmp_path, story)
 
@@ -132,7 +139,7 @@ def test_the_panel_follows_the_selection(tmp_path: Path) -> None:
         newest = s.app.selection
         await s.press("alt+up")
         await s.until(lambda: s.app.selection != newest)
-        await s.until(lambda: s.app.lens.panel.selection == s.app.selection)
+        await s.until(lambda: panel_of(s).selection == s.app.selection)
 
     play(tmp_path, story)
 
@@ -218,7 +225,7 @@ def test_offline_by_fault_is_as_unmissable_as_any_and_ends(tmp_path: Path) -> No
 def test_the_views_are_turned_with_the_keys(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
-        s.app.lens.panel._body.focus()
+        panel_of(s)._body.focus()
         names = list(VIEWS)
         start = names.index(shown(s))
         await s.press("right")
@@ -253,7 +260,7 @@ def test_the_views_are_turned_from_the_input_while_the_lens_is_open(tmp_path: Pa
 def test_a_click_on_a_name_shows_the_view(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         await s.press("f2")
-        tabs = s.app.lens.panel._tabs
+        tabs = panel_of(s)._tabs
         row, start, _, _ = next(place for place in tabs._places if place[3] == "matrix")
         await s.pilot.click(tabs, offset=(start + 1, row))
         await s.until(lambda: shown(s) == "matrix")

@@ -1,0 +1,21 @@
+"""All commands of the application. Their modules are imported when the first command is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sdschat.tui.commands.registry import Command, Registry
+
+
+def load(more: Iterable[Command] = ()) -> Registry:
+    """Return a registry of all commands, and of `more` that only this application has."""
+    return Registry(_all(more))
+
+
+def _all(more: Iterable[Command]) -> Iterator[Command]:
+    from sdschat.tui.commands import channels, chat, history, reading, screen, talk
+    from sdschat.tui.lens import commands as lens
+
+    for module in (chat, talk, reading, history, channels, screen, lens):
+        yield from module.COMMANDS
+    yield from more
