@@ -1,1 +1,1 @@
-"""The terminal application: what people see and type. Knows the node, and nothing below it."""
+"""The terminal application: the screen and the keyboard. It uses the node, and no module below the node."""

@@ -1,4 +1,4 @@
-"""Keys, and what they do. Everything that a key does, a slash command does as well."""
+"""Keys and their actions. Every key has a slash command that does the same."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class KeyedHost(ScreenHost):
         install()
 
     async def action_command(self, line: str) -> None:
-        """What a key and the command palette do: as if it had been typed."""
+        """Run a command line without its slash, for a key or the palette, as if the user had typed it."""
         try:
             await self.typist.run(f"/{line}")
         except CommandError as error:
@@ -67,7 +67,7 @@ class KeyedHost(ScreenHost):
             self.warn(str(error))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where the Lens is closed, its keys are those of the input."""
+        """Leave the keys of the Lens to the input while the Lens is closed."""
         return super().check_action(action, parameters) if action != "turn_lens" else self.lens.is_open
 
     def action_turn_lens(self, by: int) -> None:
@@ -85,7 +85,7 @@ class KeyedHost(ScreenHost):
             self.show_channel(self.desktop.beside)
 
     def action_reply(self) -> None:
-        """The next message answers the selected one."""
+        """Make the next message an answer to the selected one."""
         entry = self.model.timeline.entries.get(self.selection or "")
         if entry is None:
             self.warn("Select a message first.")
@@ -103,7 +103,7 @@ class KeyedHost(ScreenHost):
             self.show_channel(self.desktop.order[number - 1])
 
     def action_escape(self) -> None:
-        """Out of whatever one is in, one step at a time."""
+        """Go one step back: out of the bare log, the Lens, an answer, a selection, or scrolling."""
         self.panes.hint("")
         if self.panes.bare:
             self.toggle_bare()

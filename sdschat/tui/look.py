@@ -1,4 +1,4 @@
-"""How rows become lines of a terminal: columns, signs and colours."""
+"""Drawing of rows as lines of a terminal: columns, signs and colours."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _WIDE: Final = 70  # columns from which there is room for seconds and ids
 _NARROW_NICK, _WIDE_NICK = 8, 11
 _LEAST_TEXT: Final = 10
 _NOTHING: Final = Style()
-_COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # what stands before the text of a line in a table
+_COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
 _WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "maybe", Phase.ACKED: "acked"}
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the lines are drawn with."""
+    """The colours, signs and options that lines are drawn with."""
 
     palette: Palette = DARK
     glyphs: Glyphs = UNICODE
@@ -43,13 +43,13 @@ class Look:
         return self.palette.styles.get(name, _NOTHING)
 
     def nick_style(self, sender_id: str) -> Style:
-        """The same for a participant always and everywhere."""
+        """Return the style of a nick: always the same for a participant."""
         nicks = self.palette.nicks
         return nicks[crc32(sender_id.encode(errors="replace")) % len(nicks)]
 
 
 def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
-    """Sign and word of a state, and the style's name."""
+    """Return sign and word of a state, and the name of its style."""
     if fate.refused:
         return f"{glyphs.refused} refused", "refused"
     sign = (glyphs.queued, glyphs.unacked, glyphs.maybe, glyphs.acked)[fate.phase]
@@ -69,7 +69,7 @@ def item_lines(item: Item, width: int, look: Look, now: int) -> list[Line]:
 
 
 def _columns(width: int) -> tuple[bool, int, int]:
-    """Whether there is much room, where a text begins, how wide it may be."""
+    """Return True if the log is wide, the column of the text, and the width of the text."""
     wide = width >= _WIDE
     start = 2 + (9 if wide else 6) + (_WIDE_NICK if wide else _NARROW_NICK) + 1
     return wide, start, max(_LEAST_TEXT, width - start - 1)
@@ -108,7 +108,7 @@ def _quote(entry: Entry, look: Look) -> str:
 
 
 def _linked(text: str, low: int, high: int, style: Style, look: Look) -> Line:
-    """One line of a text, with the parts of links that lie in it."""
+    """Return one line of a text, with the parts of links that lie in it marked."""
     if "://" not in text:
         return [Segment(text[low:high], style)]
     found: Line = []
@@ -124,7 +124,7 @@ def _linked(text: str, low: int, high: int, style: Style, look: Look) -> Line:
 
 
 def _marks(entry: Entry, wide: bool, look: Look) -> Line:
-    """What stands at the right of a message."""
+    """Return the marks at the right of a message: remark, late, state, id."""
     marks: Line = []
     if entry.remark:
         marks.append(Segment(entry.remark, look.style("remark")))
@@ -139,7 +139,7 @@ def _marks(entry: Entry, wide: bool, look: Look) -> Line:
 
 
 def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: Look) -> None:
-    """At the right end of the last line, or of one more where there is no room."""
+    """Add the marks at the right end of the last line, or of one more line if there is no room."""
     if not marks:
         return
     joined: Line = []
@@ -156,7 +156,7 @@ def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: Loo
 
 
 def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, look: Look) -> list[Line]:
-    """Lines of the program: every one of them has the sign in the gutter, where no message can put anything."""
+    """Return lines of the program: each has the sign in the gutter, where no message can draw anything."""
     wide, _, _ = _columns(width)
     tag = short(message_id) if wide and look.ids and message_id else ""
     room = max(_LEAST_TEXT, width - 3 - (len(tag) + 2 if tag else 0))
@@ -168,7 +168,7 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
 
 
 def _hanging(line: str, room: int) -> Iterator[str]:
-    """What does not fit goes on below the text of a table, and not below its first column."""
+    """Break a line; in a table the rest goes on below the text, not below the first column."""
     (low, high), *more = wrapped(line, room)
     yield line[low:high]
     if more:

@@ -1,7 +1,7 @@
-"""What is done once there is something to see: the rest of the program is loaded, and the channels are joined.
+"""The second part of the start, after the first frame: the rest of the program is imported, and the channels joined.
 
-In steps, with a look at the keys in between. Whoever does more than type a letter before that is through has the rest
-of it done at once, so that nothing can be asked of a channel that is not joined.
+It is done in steps, and keys are handled between two steps. Any input but a letter makes all steps left run at once, so
+that no command can meet a channel that is not joined.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from textual import events
 
 from sdschat.node.late import load
 
-PAUSE: Final = 0.001  # seconds between two steps; what matters is that the loop turns
+PAUSE: Final = 0.001  # seconds between two steps, in which the event loop handles keys
 
 
 class Opening:
-    """Of an application whose channels are listed already, and shown as they were left."""
+    """The steps for an application whose channels are listed already, and shown as they were left."""
 
     def __init__(self, channels: Sequence[str], join: Callable[[str], object], soon: Callable[..., object]) -> None:
-        """`soon` calls something a moment later, from the loop."""
+        """`soon` calls a function after so many seconds, from the event loop."""
         self.done = False
         self._soon = soon
         self._steps = self._all(channels, join)
 
     def begin(self) -> None:
-        """Only when the first frame is on the screen."""
+        """Begin with the steps. To be called when the first frame is on the screen."""
         self._soon(PAUSE, self._go_on)
 
     def _go_on(self) -> None:
@@ -36,12 +36,12 @@ class Opening:
             self.begin()
 
     def finish(self) -> None:
-        """All that is left, at once."""
+        """Do all steps that are left, at once."""
         for _ in self._steps:
             pass
 
     def before(self, event: events.Event) -> None:
-        """Somebody does something."""
+        """Finish before an input event is handled, unless it is only a letter."""
         if not self.done and isinstance(event, events.InputEvent) and not _is_letter(event):
             self.finish()
 
@@ -51,7 +51,7 @@ class Opening:
             for name in channels:
                 join(name)
                 yield name
-        finally:  # a step that fails ends the program, and until it has ended nothing is tried over and over
+        finally:  # a step that fails ends the program; until then no step is tried again
             self.done = True
         _collect_garbage()
 
@@ -61,7 +61,7 @@ def _is_letter(event: events.InputEvent) -> bool:
 
 
 def _collect_garbage() -> None:
-    """From now on, and never among what was loaded until now."""
+    """Turn garbage collection on, and exempt everything loaded so far from it."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

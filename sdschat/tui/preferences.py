@@ -1,4 +1,4 @@
-"""How somebody wants it to look and behave: from `tui.toml`, changed by commands, and kept with the profile."""
+"""Preferences of the user: read from `tui.toml`, changed by commands, and kept with the profile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT_AS: Final = "preferences"
 
 
 class PreferenceError(ValueError):
-    """A preference cannot be used; the text says which, why and what would do."""
+    """A preference cannot be used. The text says which, why, and which values are possible."""
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class Preferences:
         return self.notify.get(channel, "all")
 
     def change(self, name: str, value: object) -> None:
-        """Raises PreferenceError."""
+        """Change one preference. Raises PreferenceError."""
         if name not in self.__slots__:
             raise PreferenceError(f"There is no preference {name}; there are {', '.join(self.__slots__)}.")
         before = getattr(self, name)
@@ -55,7 +55,7 @@ class Preferences:
 
 
 def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
-    """From the file, then from what commands changed. What cannot be used is left out, and said."""
+    """Load the file, then the changes made by commands. Return them with the problems of unusable ones."""
     found = Preferences()
     problems: list[str] = []
     if path is not None and path.is_file():

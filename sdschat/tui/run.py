@@ -1,4 +1,4 @@
-"""Running the application over a node, to its end."""
+"""Run the application over a node, to its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def run_chat(
     node: Node, channels: Sequence[str], *, ascii_only: bool = False, no_color: bool = False,
     theme: str | None = None, file: Path | None = None, copies: Path | None = None,
 ) -> int:  # fmt: skip
-    """Gives the exit code. Raises what ended the application, once the terminal is as it was."""
+    """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
     app = make_app(
         node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=file, copies=copies
     )  # fmt: skip
@@ -32,7 +32,7 @@ def make_app(
     node: Node, channels: Sequence[str], *, ascii_only: bool = False, no_color: bool = False,
     theme: str | None = None, file: Path | None = None, copies: Path | None = None,
 ) -> ChatApp:  # fmt: skip
-    """`file`: the person's own preferences. `theme` is for this run alone."""
+    """Make the application. `file`: the user's preferences. `theme` is for this run alone."""
     view = Places(node)
     preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
     return ChatApp(

@@ -1,4 +1,4 @@
-"""The door through which text from outside comes onto the screen."""
+"""The only way of texts of others to the screen: both functions make them safe to draw."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NAME_LIMIT: Final = 40
 
 
 def clean(text: str, *, limit: int = TEXT_LIMIT, lines: bool = False) -> str:
-    """Text of others as it may be drawn, at most `limit` characters of it. It is still not to be read as markup."""
+    """Return at most `limit` characters of a text, safe to draw. It must not be read as markup."""
     return harmless(text, limit=limit, lines=lines)
 
 
 def clean_name(name: str, *, limit: int = NAME_LIMIT) -> str:
-    """A nick or a channel, on one line and without room at its ends or in its middle to hide something in."""
+    """Return a nick or a channel name, safe to draw: on one line, and without runs of spaces."""
     return " ".join(harmless(name, limit=limit).split())

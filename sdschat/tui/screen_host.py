@@ -71,7 +71,7 @@ class ScreenHost(BaseHost, App[int]):
         self.composer = Composer(Past(self.keeper.past()), self.typist.complete, id="input")
         self.restyle()
 
-    # Drawing is up to the application itself.
+    # Drawing, which `ChatApp` does.
 
     def draw(self, what: Stir) -> None:
         raise NotImplementedError

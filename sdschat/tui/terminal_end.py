@@ -1,8 +1,8 @@
 """A terminal that goes away while the program is on it: its window was closed, or the connection to it ended.
 
-Textual writes from a thread that ends with the first error, and whoever has something to write then waits for it, for
-ever once thirty writings are queued: the process stayed, with its profile locked and the broker that others are on.
-A terminal that hangs up sends SIGCONT as well as SIGHUP, at which Textual sets it up anew, and thirty are reached.
+Textual writes from a thread that ends with the first error. Once thirty writes are queued, the next writer waits for
+that thread for ever: the process stayed, with its profile locked and with the broker that others use. A terminal that
+hangs up sends SIGCONT as well as SIGHUP; Textual then sets the terminal up again, and thirty writes are reached.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from textual.drivers.linux_driver import LinuxDriver
 
 
 class Outlasting:
-    """A file that may be gone. What is written then is for nobody."""
+    """A file whose terminal may be gone. Writes are dropped then."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file

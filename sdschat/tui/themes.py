@@ -1,4 +1,4 @@
-"""Colours. No meaning hangs on any of them: every state has a sign and a word."""
+"""Colours. None carries a meaning alone: every state also has a sign and a word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from textual.theme import Theme
 
 
 class Palette(NamedTuple):
-    """How the lines of a log are drawn."""
+    """The colours of one theme: of the widgets, of the lines of a log, and of nicks."""
 
     theme: Theme
     styles: Mapping[str, Style]
@@ -22,7 +22,7 @@ def _styles(**colours: str) -> Mapping[str, Style]:
 
 
 def _hues(lightness: float, chroma: float, count: int = 12) -> tuple[Style, ...]:
-    """Colours evenly around the circle, all of the same lightness, so that none is hard to read."""
+    """Return colours evenly around the colour circle, all of the same lightness, so that all are readable."""
     from colorsys import hls_to_rgb
 
     found = []
@@ -92,7 +92,7 @@ _COLOURLESS: Final = {
     "block-cursor-text-style": "reverse",
 }  # fmt: skip
 PLAIN: Final = Palette(
-    # The terminal's own colours: nothing here names one.
+    # The terminal's own colours: this theme names none.
     Theme(
         "chat-plain", primary="ansi_default", secondary="ansi_default", accent="ansi_default",
         foreground="ansi_default", background="ansi_default", surface="ansi_default", panel="ansi_default",

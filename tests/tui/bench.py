@@ -1,11 +1,11 @@
-"""How quick the application is: `python -m tests.tui.bench [--messages 1000000] [--in DIR] [--rate 500]`.
+"""Speed of the application: `python -m tests.tui.bench [--messages 1000000] [--in DIR] [--rate 500]`.
 
 First frame: from starting the process to the first frame on the terminal, beside that of a bare Textual application
 started the same way, in turns. Opening: the same with a long history. Scrolling: from the key to the drawn lines.
 Keys: from the key to its letter on the screen, while so many messages a second arrive.
 
-All of it runs as it does where it was installed: compiled before, by a round that does not count. Where something else
-is at work on the machine only the processor time of the program itself says anything; it is printed beside the rest.
+The program runs as when installed: Python files are compiled before, by a round that does not count. If other programs
+use the machine, only the processor time of the program itself is reliable; it is printed beside the rest.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _LETTERS = "QWERTZUIOPASDFGHJKLYXCVBNM"
 
 
 class Taken(NamedTuple):
-    """Milliseconds."""
+    """A duration in milliseconds."""
 
     wall: float
     cpu: float  # of the process alone, whatever else the machine was doing
 
 
 def compiled(folder: Path) -> dict[str, str]:
-    """Variables with which a program keeps what Python has compiled, whatever is usual here."""
+    """Return variables with which Python keeps compiled files, whatever the environment here says."""
     return {"PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def first_frame(arguments: list[str], home: Path, marker: str) -> Taken:
-    """From the start of a process until this is on its screen."""
+    """Measure the time from the start of a process until a text is on its screen."""
     began = time.perf_counter()
     with Terminal(arguments, home, env=compiled(home.parent)) as terminal:
         wanted = marker.encode()
@@ -106,7 +106,7 @@ def long_history(home: Path, messages: int) -> None:
 
 
 def _calm(terminal: Terminal, quiet: float = 0.6) -> None:
-    """Until what is to be read stays as it is: cursors blink."""
+    """Read until the text of the screen no longer changes: cursors blink."""
     before = ""
     while (text := terminal.text()) != before:
         before = text
@@ -114,7 +114,7 @@ def _calm(terminal: Terminal, quiet: float = 0.6) -> None:
 
 
 def _answer(terminal: Terminal, keys: str) -> float:
-    """Milliseconds from a key until the screen begins to change for it."""
+    """Return the milliseconds from a key until the screen begins to change for it."""
     before = terminal.text()
     began = time.perf_counter()
     terminal.press(keys)
@@ -187,7 +187,7 @@ def _newest(terminal: Terminal) -> int:
 
 
 def _echo(terminal: Terminal, letter: str) -> float:
-    """Milliseconds from a key until its letter is drawn. No letter like it is in any message."""
+    """Return the milliseconds from a key until its letter is drawn. No message contains this letter."""
     mark = len(terminal.written)
     began = time.perf_counter()
     terminal.press(letter)
@@ -197,7 +197,7 @@ def _echo(terminal: Terminal, letter: str) -> float:
 
 
 def _drawn(written: bytes) -> bytes:
-    """What is text of it: without the escape sequences, which have capital letters of their own."""
+    """Return the text without escape sequences, which contain capital letters too."""
     import re
 
     return re.sub(rb"\x1b\[[0-9;?<>=]*[a-zA-Z]|\x1b[()][A-Z0-9]", b"", written)

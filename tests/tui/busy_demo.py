@@ -29,7 +29,7 @@ FRAME, MESSAGE = "A demonstration.", "hello, all"
 
 @contextlib.contextmanager
 def busy(per_core: int) -> Iterator[None]:
-    """All cores are busy meanwhile."""
+    """Keep all cores busy meanwhile."""
     counting = [subprocess.Popen([sys.executable, "-c", COUNT]) for _ in range(per_core * (os.cpu_count() or 1))]
     try:
         yield
@@ -40,7 +40,7 @@ def busy(per_core: int) -> Iterator[None]:
 
 
 def start(home: Path, within: float) -> tuple[float | None, float | None]:
-    """Seconds to the first frame and to the first message; None for what did not come in time."""
+    """Return the seconds to the first frame and to the first message; None for one that did not come in time."""
     began = time.monotonic()
     seen: dict[str, float] = {}
     with Terminal(command("demo"), home) as terminal:

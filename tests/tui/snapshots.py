@@ -1,4 +1,4 @@
-"""Screens as text files, to be compared: what every line says, and in which colours.
+"""Screens as text files, to be compared: the text and the colours of every line.
 
     SDSCHAT_UPDATE_SNAPSHOTS=1 python -m pytest tests/tui/test_snapshots.py     writes them anew; look at the difference
 
@@ -28,7 +28,7 @@ _VARYING = (
 
 
 def compare(name: str, strips: list[list[Segment]]) -> None:
-    """Fails with the difference."""
+    """Compare a screen with its file. Fail with the difference."""
     found = picture(strips)
     path = FOLDER / f"{name}.txt"
     if os.environ.get("SDSCHAT_UPDATE_SNAPSHOTS"):
@@ -40,7 +40,7 @@ def compare(name: str, strips: list[list[Segment]]) -> None:
 
 
 def picture(strips: list[list[Segment]]) -> str:
-    """The text of all lines, then their styles."""
+    """Return the text of all lines, then their styles."""
     texts = [_steady("".join(segment.text for segment in strip).rstrip()) for strip in strips]
     styles = [_styles(strip) for strip in strips]
     return "\n".join([*texts, "", *(f"{at:2} {style}" for at, style in enumerate(styles) if style), ""])
@@ -53,7 +53,7 @@ def _steady(text: str) -> str:
 
 
 def _styles(strip: list[Segment]) -> str:
-    """Runs of letters by style; what is blank counts for its background alone."""
+    """Return runs of letters by style; of blanks only the background counts."""
     runs: list[tuple[str, int]] = []
     for text, style, _ in strip:
         name = _name(style, blank=not text.strip())

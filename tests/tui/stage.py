@@ -24,7 +24,7 @@ CALM: dict[str, Value] = {
 
 
 def _nothing(node: Node) -> None:
-    """Is installed: the nodes do no more than SDS."""
+    """Install nothing: the nodes do no more than SDS."""
 
 
 class Stage:
@@ -41,7 +41,7 @@ class Stage:
         await self.settle()
 
     async def type(self, text: str) -> None:
-        """As if typed; a line break is one within the text."""
+        """Type a text. A line break in it does not send."""
         for letter in text:
             self.app.composer.insert(letter)
         await self.settle()
@@ -51,12 +51,12 @@ class Stage:
         await self.press("enter")
 
     async def enter_instead(self, text: str) -> None:
-        """In place of what stands in the input."""
+        """Replace the input by a text, and send it."""
         self.app.composer.put("")
         await self.enter(text)
 
     async def settle(self) -> None:
-        """Everything that is known here is on the screen."""
+        """Wait until everything that this node knows is drawn."""
         await self.pilot.pause()
         async with asyncio.timeout(PATIENCE):
             while self.app.opening is None or not self.app.opening.done or self.app.node.pace.due:
@@ -65,11 +65,11 @@ class Stage:
         await self.pilot.pause()
 
     def say(self, text: str, who: str = "bob", channel: str = "lobby", **more: Any) -> str:
-        """Somebody else sends a message. Gives its id."""
+        """Send a message from another node. Return its id."""
         return self.peers[who].node.send(channel, text, **more).message_id
 
     async def until(self, condition: Callable[[], bool], what: str = "") -> None:
-        """Wait for what others do."""
+        """Wait until a condition holds that depends on other nodes."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while not condition():
@@ -82,7 +82,7 @@ class Stage:
         await self.until(lambda: text in self.text(), repr(text))
 
     def lines(self) -> list[str]:
-        """What is on the screen."""
+        """Return the lines of the screen."""
         return [
             "".join(segment.text for segment in strip).rstrip() for strip in self.app.screen._compositor.render_strips()
         ]
@@ -91,12 +91,12 @@ class Stage:
         return "\n".join(self.lines())
 
     def log(self) -> list[str]:
-        """What is in the log, as far as it is in sight."""
+        """Return the visible lines of the log."""
         log = self.app.log_view
         return [log.render_line(y).text.rstrip() for y in range(log.size.height)]
 
     def follows(self) -> bool:
-        """Whether the log shows its end, and goes on doing so."""
+        """True if the log shows its end, and will follow it."""
         return self.app.log_view.following
 
     def hint(self) -> str:
@@ -107,7 +107,7 @@ Story = Callable[[Stage], Awaitable[None]]
 
 
 def staged(*channels: str, **how: Any) -> Callable[[Story], Callable[[Path], None]]:
-    """Makes a test of a story about ann at the application."""
+    """Return a decorator that makes a test of a story about ann at the application."""
 
     def wrap(story: Story) -> Callable[[Path], None]:
         def test(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ async def stage(
     changes: Mapping[str, Value] | None = None, ascii_only: bool = False, no_color: bool = False,
     theme: str | None = None, syncs: bool = False,
 ) -> AsyncIterator[Stage]:  # fmt: skip
-    """Peers are in the lobby from the start, and so is the person. `syncs`: they catch up, and write to one alone."""
+    """Start the application, with peers in its channels. `syncs`: with history by comparison and direct messages."""
     wanted = channels or ("lobby",)
     changes = CALM | dict(changes or {})
     async with world(folder) as place:

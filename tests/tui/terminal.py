@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: what it draws is read by an emulator, keys are bytes."""
+"""A program in a terminal of its own: an emulator reads its output, keys are bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE = 30.0
 
 
 class Terminal:
-    """Give it a command, type, and look at the screen."""
+    """A terminal that runs one command."""
 
     def __init__(
         self, command: Sequence[str], home: Path, *, size: tuple[int, int] = (100, 30),
@@ -46,7 +46,7 @@ class Terminal:
         self._open: tuple[int, ...] = (master, slave)
 
     def read(self, patience: float = 0.05) -> bytes:
-        """What has come, waiting for it that long."""
+        """Return the bytes that arrive within this time."""
         if not select.select([self.descriptor], [], [], patience)[0]:
             return b""
         try:
@@ -63,7 +63,7 @@ class Terminal:
         self.press(f"{text}\r")
 
     def text(self) -> str:
-        """What is on the screen now, as far as it was read."""
+        """Return the text of the screen, as far as its bytes were read."""
         self._stream.feed(bytes(self.written[self._drawn :]))
         self._drawn = len(self.written)
         return "\n".join(line.rstrip() for line in self.screen.display)
@@ -75,11 +75,11 @@ class Terminal:
             self.read()
 
     def until_text(self, *texts: str) -> None:
-        """Wherever lines break."""
+        """Wait until all of these texts are on the screen, wherever lines break."""
         self.until(lambda: all(text in " ".join(self.text().split()) for text in texts), f"no {texts}")
 
     def wait(self) -> int:
-        """For its end. Gives the exit code."""
+        """Wait for the end of the program. Return the exit code."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None:
             assert time.monotonic() < deadline, f"it does not end; the screen was:\n{self.text()}"
@@ -89,7 +89,7 @@ class Terminal:
         return int(self.process.returncode)
 
     def restored(self) -> bool:
-        """Whether the terminal is as it was before: its modes, its cursor, the screen behind the full-screen one."""
+        """True if the terminal is as before: its modes, its cursor, the screen behind the full-screen one."""
         last = bytes(self.written)
         seen = last.rfind(b"\x1b[?1049l") > last.rfind(b"\x1b[?1049h") and last.rfind(b"\x1b[?25h") > last.rfind(
             b"\x1b[?25l"
@@ -101,8 +101,8 @@ class Terminal:
             self.process.send_signal(number)
 
     def hang_up(self) -> None:
-        """The window is closed. With it come the signals that the kernel sends to whom a terminal belongs; the second
-        one once the first was heard, at which Textual begins to read the terminal anew. Sizes make it draw."""
+        """Close the window. Also send the signals of the kernel to the owner of a terminal; the second one after the
+        first was handled, because then Textual begins to read the terminal again. Changes of size make it draw."""
         before = self._threads()
         self._close_descriptors()
         self.process.send_signal(signal.SIGCONT)

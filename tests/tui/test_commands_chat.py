@@ -1,4 +1,4 @@
-"""Commands that say something."""
+"""Commands that send messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that find and show what was said."""
+"""Commands that find and show messages of the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said before we came: fetched when asked for, marked while it is not, and never called late."""
+"""History from before the join: fetched on request, marked while it is missing, and never called late."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sdschat.tui.model.history import badge, sentence
 from sdschat.tui.model.items import NoteItem, Tone
 from tests.tui.stage import Stage, staged
 
-# What was said before we came is that which is older than clocks may differ.
+# Messages older than the allowed difference of clocks count as history.
 NOT_UNASKED: dict[str, Value] = {"history.on_join": "none", "sds.max_skew": 1}
 
 
 async def come_later(s: Stage) -> None:
-    """Bob says something in the attic, and ann joins it when that is over."""
+    """Let bob send messages in the attic before ann joins it."""
     bob = s.peers["bob"]
     bob.node.join("attic")
     for number in range(3):

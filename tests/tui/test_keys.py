@@ -24,7 +24,7 @@ async def test_enter_sends_and_an_empty_line_does_not(s: Stage) -> None:
 
 
 async def at_once(s: Stage, text: str) -> None:
-    """As a terminal hands it over where somebody types faster than this is looked at."""
+    """Press keys as a terminal delivers them if the user types faster than they are handled."""
     for letter in text:
         s.app.post_message(events.Key("enter" if letter == "\r" else letter, letter))
     await s.settle()

@@ -1,4 +1,4 @@
-"""What is done before there is something to see, and what after it."""
+"""The start: work before the first frame, and work after it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _garbage_as_it_was() -> Iterator[None]:
 
 
 class Later:
-    """The loop's place: what is to be done a moment later."""
+    """A stand-in for the event loop: keeps the calls that are due a moment later."""
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []

@@ -1,4 +1,4 @@
-"""Line after line: everything in words, nothing that could be taken for a line of the program."""
+"""The chat line by line: everything in words, and no text that looks like a line of the program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.node.worlds import PATIENCE, Member, world
 
 
 class Lines:
-    """Ann in the plain form, bob as a bare node."""
+    """Ann at the application without a screen, bob as a bare node."""
 
     def __init__(self, host: PlainHost, out: io.StringIO, bob: Member) -> None:
         self.host = host
@@ -32,7 +32,7 @@ class Lines:
         return self._out.getvalue()
 
     async def until(self, text: str) -> str:
-        """The line that has it."""
+        """Return the line with this text."""
         async with asyncio.timeout(PATIENCE):
             while text not in self.text():
                 await asyncio.sleep(0.01)

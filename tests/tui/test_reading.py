@@ -1,4 +1,4 @@
-"""What comes in: order, gaps, late messages, unread lines, and a view that does not move."""
+"""Incoming messages: order, gaps, late messages, unread lines, and a view that does not move."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOON: dict[str, Value] = {"push.grace": 200, "push.delay_min": 100, "push.delay_
 
 
 async def unheard(s: Stage, text: str) -> str:
-    """Bob says something that ann does not hear, and carol does."""
+    """Let bob send a message that carol receives and ann does not."""
     injection = Injection(s.app.node, "lobby")
     injection.partition(s.peers["bob"].node.sender_id, "bob")
     message_id = s.say(text)
@@ -30,7 +30,7 @@ async def unheard(s: Stage, text: str) -> str:
 
 
 def texts_in_sight(s: Stage) -> list[str]:
-    """What is read at the top of the log, without the states at the right."""
+    """Return the visible texts at the top of the log, without the states at the right."""
     return [line[:40] for line in s.log()[:10]]
 
 

@@ -1,4 +1,4 @@
-"""How it looks at three sizes in three themes. What it does is tested elsewhere; nothing is tested here alone."""
+"""The screen at three sizes in three themes. Behaviour is tested elsewhere; nothing is tested here alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.tui.stage import Stage, stage
 
 @pytest.fixture(autouse=True)
 def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long ago somebody was heard depends on how fast the machine is."""
+    """Remove the times since participants were heard: they depend on the speed of the machine."""
 
     def heard(person: Person, now: int) -> str:
         return "you" if person.own else "1s ago"
@@ -31,7 +31,7 @@ def _seed(name: str) -> bytes:
 
 
 async def _talk(s: Stage) -> None:
-    """Every kind of row: a long text with a link, a mention, an answer, an action, lines of the program."""
+    """Fill the log with every kind of row: a long text with a link, a mention, an answer, an action, notes."""
     s.app.composer.cursor_blink = False
     await s.until_text("2 here")
     s.say("good morning, have a look at https://spec.example.org/sds.md#repair when you find the time to read it")

@@ -16,13 +16,13 @@ from tests.tui.stage import Stage, stage, staged
 
 
 async def all_here(s: Stage) -> None:
-    """Everybody has seen everybody's presence, and so their keys."""
+    """Wait until all nodes have seen each other's presence, and so their keys."""
     nodes = [s.app.node, *(member.node for member in s.peers.values())]
     await s.until(lambda: all(len(node.rooms["lobby"].presence.keys) >= len(nodes) - 1 for node in nodes))
 
 
 def whisper(s: Stage, text: str, who: str = "bob") -> str:
-    """Somebody writes to ann alone. Gives the id."""
+    """Send a direct message to ann. Return its id."""
     return sync_part(s.peers[who].node, "lobby").direct.send(s.app.node.sender_id, text)
 
 

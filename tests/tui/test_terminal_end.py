@@ -1,4 +1,4 @@
-"""A terminal that goes away holds nobody up."""
+"""The end of a terminal: the program ends, and nothing waits for ever."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The program, with a look at its loop: `python -m tests.tui.turns FILE join CHANNEL …`.
+"""The program, with measurements of its event loop: `python -m tests.tui.turns FILE join CHANNEL …`.
 
-When it ends, FILE has as JSON how long the turns of the loop took, and how long it was from each letter that was typed
-until that letter was drawn: both in milliseconds of processor time of the process, which is the same however busy the
-machine is with other things. Only what came after the first letter counts: starting is measured elsewhere.
+When it ends, FILE has as JSON the duration of the turns of the loop, and the time from each typed letter until it was
+drawn: both in milliseconds of processor time of the process, which do not depend on other programs on the machine. Only
+the time after the first letter counts: the start is measured elsewhere.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Watch:
         return watched
 
     def take(self, process: Callable[[Driver, Any], None]) -> Callable[[Driver, Any], None]:
-        """On the thread that reads the keys."""
+        """Note a key, on the thread that reads them."""
 
         def watched(driver: Driver, message: Any) -> None:
             if isinstance(message, events.Key) and message.character and message.character.isupper():

@@ -1,4 +1,4 @@
-"""Commands that say something."""
+"""Commands that send messages, and send them again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _say(host: Host, argument: str) -> None:
 
 
 def _reply(host: Host, argument: str) -> None:
-    """With an id or without; without a text, the next message is the answer."""
+    """Answer the message whose id begins the argument, or the selected one."""
     word, _, text = argument.partition(" ")
     found = host.view.find_ids(host.channel, word.lower(), 2) if len(word) >= 3 else []
     if len(found) == 1 and (host.selection is None or text):

@@ -1,4 +1,4 @@
-"""The command for what was said before we came."""
+"""The command that fetches history from before this node joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments as people write them."""
+"""Parsing of points in time as people write them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 def parse_moment(text: str, now: datetime) -> datetime:
-    """10:02, 2025-11-20, 2025-11-20 10:02, 30m (ago), yesterday. Raises ValueError."""
+    """Parse 10:02, 2025-11-20, 2025-11-20 10:02, 30m (ago) or yesterday. Raises ValueError."""
     text = text.strip().lower()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if text in ("today", "yesterday"):

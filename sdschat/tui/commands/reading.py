@@ -1,4 +1,4 @@
-"""Commands that find and show what was said."""
+"""Commands that find, show, copy and export messages of the log."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _goto(host: Host, argument: str) -> None:
 
 
 def _named(host: Host, prefix: str) -> str:
-    """What is no time has to be an id."""
+    """Return the id that begins so. The error says that the text is no time either."""
     try:
         return host.find_message(prefix)
     except CommandError as error:
@@ -152,7 +152,7 @@ def _link(host: Host, number: str) -> str:
 
 
 def _open(host: Host, argument: str) -> None:
-    """Asks first, and hands nothing to a shell."""
+    """Open a link in the browser, after a question. Nothing is passed to a shell."""
     number, _, sure = argument.partition(" ")
     link = _link(host, number if number != "yes" else "")
     if "yes" not in (number, sure):
@@ -180,7 +180,7 @@ def _copy(host: Host, argument: str) -> None:
 
 
 def _export(host: Host, argument: str) -> None:
-    """The whole log as text, one message after the other; made in steps, so that nothing waits for it."""
+    """Write the whole log to a text file, 500 messages at a time, so that memory use stays small."""
     if not argument:
         raise CommandError("/export needs a file: /export lobby.txt. `sdschat log` has more formats.")
     path = Path(argument).expanduser()

@@ -13,7 +13,7 @@ from sdschat.tui.model.words import count
 
 
 def _msg(host: Host, argument: str) -> None:
-    """Open the conversation, and say something in it where there is something to say."""
+    """Open a conversation, and send the text to it if there is one."""
     if not argument:
         _list(host)
         return
@@ -24,7 +24,7 @@ def _msg(host: Host, argument: str) -> None:
 
 
 def _addressed(host: Host, argument: str) -> tuple[str, str]:
-    """Whom it is for, and the text. A nick may have spaces: the longest one that fits is meant."""
+    """Split an argument into sender id and text. A nick may have spaces: the longest one that fits is taken."""
     nicks = [person.nick for person in host.view.people(host.room) if person.nick and not person.own]
     fitting = [nick for nick in nicks if f"{argument} ".startswith(f"{nick} ")]
     name = max(fitting, key=len, default=argument.partition(" ")[0])
@@ -46,7 +46,7 @@ def _list(host: Host) -> None:
 
 
 def _people(host: Host, argument: str) -> Iterable[str]:
-    """Whoever was heard last comes first; only the first word is somebody."""
+    """Return the nicks to complete, the one heard last first. Only the first word is a nick."""
     if " " in argument:
         return ()
     people = sorted(host.view.people(host.room), key=lambda person: -person.heard_at)

@@ -1,4 +1,4 @@
-"""Runs the script on a company of nodes, and counts what comes of it."""
+"""The director of the demonstration: runs the script on a local group of nodes, and counts the results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sdschat.node.recording import Recorder
 from sdschat.node.view_values import AckState
 from sdschat.tui.demo.script import LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
 
-_LOOK: Final = 0.2  # seconds between two looks at whether all logs are equal
+_LOOK: Final = 0.2  # seconds between two comparisons of all logs
 MOST_PEERS: Final = len(NAMES)
 
 
 class Tally:
-    """What one node went through."""
+    """The counts of one node's events."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -68,7 +68,7 @@ class Tally:
 
 
 class Director:
-    """One run. `tell` gets what is said to who watches."""
+    """One run. `tell` receives the lines for the watcher."""
 
     def __init__(
         self, company: Company, peers: int, loss: float, tell: Callable[[str], None] = lambda _: None,
@@ -85,12 +85,15 @@ class Director:
 
     @property
     def nicks(self) -> tuple[str, ...]:
-        """Everybody, who watches last: the broker is not theirs to begin with."""
+        """The nicks of all nodes, the watcher last, so that another node hosts the broker first."""
         return (*self.peers, WATCHER)
 
     async def open(self) -> None:
-        """Everybody is there, but for who watches: that one joins when somebody looks. Raises TimeoutError where no
-        broker could be started, OSError where nothing can be recorded, and what opening a profile raises."""
+        """Start all nodes; the peers join now, the watcher when its screen is shown.
+
+        Raises TimeoutError if no broker could be started, OSError if the recording cannot be written, and the errors
+        of opening a profile.
+        """
         await self.company.admit(self.peers, self._present)
         watcher = self.company.open(WATCHER, self._present)
         if self._record is not None:
@@ -113,18 +116,21 @@ class Director:
             self.watching.set()
 
     async def join(self) -> None:
-        """Let the watcher join with nobody looking, and wait until its channel is connected."""
+        """Let the watcher join without a screen, and wait until its channel is connected."""
         self.company.nodes[WATCHER].join(self.company.channel)
         await self.watching.wait()
 
     @property
     def failed(self) -> list[asyncio.Future[NoReturn]]:
-        """Of each node, the error that ends it."""
+        """One future for each node: the error that ends it."""
         return [node.failed for node in self.company.nodes.values()]
 
     async def play(self, seconds: float | None = None) -> None:
-        """The script for ever; or for so long, and as much faster as it takes to come to its end once. Every act has
-        its time from the start: on a machine that is late, acts follow each other closer, and none is left out."""
+        """Play the script without end; or for `seconds`, fast enough to reach its end once.
+
+        The time of every act is counted from the start: on a slow machine acts follow each other closer, and none is
+        left out.
+        """
         pace = 1.0 if seconds is None else min(1.0, seconds / LENGTH)
         loop = asyncio.get_running_loop()
         due = loop.time()
@@ -137,8 +143,10 @@ class Director:
             await self.do(act)
 
     async def settle(self, seconds: float) -> bool:
-        """No more faults and no more talk: wait until all logs are equal and everything is acknowledged, at most so
-        long. Gives whether the logs are equal."""
+        """End all faults, and wait at most so long until all logs are equal and all messages acknowledged.
+
+        Return True if the logs are equal.
+        """
         await self.do(Act(0, Verb.CALM))
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
@@ -178,7 +186,7 @@ class Director:
         return Injection(self.company.nodes[nick], self.company.channel)
 
     def summary(self, seconds: float) -> dict[str, Any]:
-        """As `sdschat demo --headless` prints it."""
+        """Return the results as `sdschat demo --headless` prints them."""
         states = {nick: self.company.log_state(nick) for nick in self.nicks}
         nodes = {
             nick: {

@@ -1,4 +1,4 @@
-"""What happens in the demonstration, scene by scene. Who of the company does it is counted from the first peer."""
+"""The script of the demonstration, scene by scene. `Act.peer` counts from the first peer."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ WATCHER: Final = "you"
 
 class Verb(StrEnum):
     SAY = "say"
-    LOSS = "loss"  # on all connections, by the share that was asked for
+    LOSS = "loss"  # on all connections, as high as the user asked for
     DEAF = "deaf"  # the watcher loses everything that comes in
     HEAR = "hear"
-    LEAVE = "leave"  # a peer is offline
+    LEAVE = "leave"  # a peer goes offline
     RETURN = "return"
     SILENCE = "silence"  # the watcher does not hear one peer
     UNSILENCE = "unsilence"
-    BROKER = "broker"  # the process of the broker ends
+    BROKER = "broker"  # end the process of the broker
     CALM = "calm"  # no faults any more
-    TELL = "tell"  # to who watches
+    TELL = "tell"  # a line for the watcher
 
 
 class Act(NamedTuple):
@@ -89,12 +89,12 @@ SCENES: Final[tuple[list[Act], ...]] = (
 )  # fmt: skip
 
 
-ONCE: Final = len(OPENING) + sum(map(len, SCENES))  # acts until all was played
+ONCE: Final = len(OPENING) + sum(map(len, SCENES))  # number of acts until everything was played once
 LENGTH: Final = sum(act.pause for part in (OPENING, *SCENES) for act in part)  # seconds
 
 
 def acts() -> Iterator[Act]:
-    """The opening, and then the scenes again and again."""
+    """Yield the acts of the opening, and then those of the scenes again and again."""
     yield from OPENING
     for scene in cycle(SCENES):
         yield from scene

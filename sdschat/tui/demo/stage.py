@@ -1,4 +1,4 @@
-"""The demonstration on the screen: the chat of who watches, while the others play."""
+"""The demonstration on the screen: the chat of the watcher, while the other nodes play the script."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WELCOME = "A demonstration. F2 opens the Lens, Alt+Up selects a message, /why sa
 
 
 def make_app(director: Director, *, ascii_only: bool = False, theme: str | None = None) -> ChatApp:
-    """Has preferences of its own: nothing of the user's is read or kept."""
+    """Make the chat with default preferences: those of the user are neither read nor changed."""
     view = Places(director.company.nodes[WATCHER])
     return ChatApp(
         view, [director.company.channel], Preferences(), ascii_only=ascii_only, theme_now=theme, said=[WELCOME]
@@ -24,7 +24,7 @@ def make_app(director: Director, *, ascii_only: bool = False, theme: str | None 
 
 
 async def show(director: Director, seconds: float | None, *, ascii_only: bool, theme: str | None) -> int:
-    """Until somebody quits, or for so long. Gives the exit code."""
+    """Run until the user quits, or for `seconds`, and return the exit code."""
     app = make_app(director, ascii_only=ascii_only, theme=theme)
 
     def tell(text: str) -> None:
@@ -47,7 +47,7 @@ async def show(director: Director, seconds: float | None, *, ascii_only: bool, t
 
 
 async def _play(director: Director, app: ChatApp, seconds: float | None) -> None:
-    """The script, once the watcher's channel is connected."""
+    """Play the script once the watcher's channel is connected."""
     try:
         async with asyncio.timeout(seconds) as limit:
             await director.watching.wait()

@@ -1,1 +1,1 @@
-"""The Lens: what the protocol is doing, for who asks. Every view is a function from what is known to lines."""
+"""The Lens: the state of the protocol, in views. Every view is a pure function that returns lines."""

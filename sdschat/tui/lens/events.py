@@ -1,4 +1,4 @@
-"""Everything that happened, newest first; what is typed behind the name narrows it down."""
+"""The view of all events, newest first. The words of the argument filter them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STYLES: Final[dict[type, str]] = {
     facts.TroubleMet: "refused",
     facts.ConnectionChanged: "late",
 }
-# What the engine itself describes. Messages come as facts with their texts.
+# Events that the engine describes in words. Messages come as events of the node, with their texts.
 _ENGINE: Final = tuple(kind for kind in get_args(ev.Event) if kind not in (ev.Delivered, ev.EphemeralReceived))
 
 
@@ -52,7 +52,7 @@ def view(sight: Sight) -> list[Line]:
 
 
 def matches(told: Told, text: str, wanted: list[str]) -> bool:
-    """All the words: in the line, the name of the event, or at the beginning of an id. Those with a minus: in none."""
+    """True if every word is in the line, in the name of the event or begins an id; and no word with a minus is."""
     if not wanted:
         return True
     ids = concerned(told.what)
@@ -65,7 +65,7 @@ def matches(told: Told, text: str, wanted: list[str]) -> bool:
 
 
 def words(sight: Sight, what: facts.What) -> str:
-    """One line for any fact."""
+    """Return one line of words for any event."""
     if isinstance(what, _ENGINE):
         return clean(describe(what, lambda full: _named(sight, full), clock), limit=_LIMIT)
     match what:
@@ -89,7 +89,7 @@ def words(sight: Sight, what: facts.What) -> str:
 
 
 def _of_sources(sight: Sight, what: facts.What) -> str:
-    """What passes between two: catching up, direct messages, Stores. Empty for anything else."""
+    """Return the words for catching up, direct messages and Stores; empty for other events."""
     match what:
         case CatchingUp(state=state, done=done, total=total, source=source):
             from_whom = f" with {sight.who(source)}" if source else ""
@@ -113,14 +113,14 @@ def _of_sources(sight: Sight, what: facts.What) -> str:
 
 
 def _named(sight: Sight, full: str) -> str:
-    """An id of either sort in short: a participant by nick."""
+    """Return an id in short; for a sender id the nick."""
     if full == sight.peek.me or full in sight.trace.peers or sight.nick_of(full):
         return sight.who(full)
     return sight.packet(full)
 
 
 def _plain(sight: Sight, what: facts.What) -> str:
-    """A fact that has no words of its own here: its name and its values."""
+    """Return the name and the values of an event that has no words of its own."""
     values = " ".join(f"{name} {_value(sight, getattr(what, name))}" for name in getattr(what, "_fields", ()))
     return clean(f"{type(what).__name__} {values}".strip(), limit=_LIMIT)
 

@@ -1,4 +1,4 @@
-"""What looks at the channels of a node: a trace each, and sights made of it on request. Knows nothing of a screen."""
+"""Observation of the channels of a node: one trace for each, and the input of the views made from it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ VIEWS: Final[Mapping[str, Callable[[Sight], list[Line]]]] = {
     "events": events.view,
     "faults": faults.view,
 }
-_EARLIER: Final = 200  # messages of the log that are looked at from before
+_EARLIER: Final = 200  # messages of the log from before the observation began
 _REMEMBERED: Final = 1024
 _log = logging.getLogger("sdschat.tui")
 
 
 class Eye:
-    """`hear` gets every fact. To be closed when nobody looks any more."""
+    """Observes all channels of a node. `hear` takes every event; `close` ends the observation."""
 
     def __init__(self, node: Node, view: NodeView) -> None:
         self.node = node
@@ -73,7 +73,7 @@ class Eye:
         self.trace(fact.channel).hear(fact)
 
     def _watch(self, channel: str) -> None:
-        """See the packets of a channel."""
+        """Begin to observe the packets of a channel."""
         room = self.node.rooms.get(channel)
         if room is None or self._watchers.get(channel) in room.watchers:
             return
@@ -82,7 +82,7 @@ class Eye:
         def see(why: str, raw: bytes, message: Message | Refusal | None) -> None:
             try:
                 trace.see(self.node.clock.now().wall, why, raw, message)
-            except Exception:  # looking must never cost a packet
+            except Exception:  # an error of the Lens must never stop a packet
                 _log.exception("the Lens could not look at a packet")
 
         self._watchers[channel] = see
@@ -99,7 +99,7 @@ class Eye:
         self, view: str, channel: str, selection: str | None = None, argument: str = "", width: int = 60,
         glyphs: Glyphs = UNICODE,
     ) -> list[Line]:  # fmt: skip
-        """A view of a channel. Raises ValueError for a view that there is not, or a channel that is not open."""
+        """Return a view of a channel. Raises ValueError for an unknown view, or a channel that is not open."""
         show = VIEWS.get(view)
         if show is None:
             raise ValueError(f"There is no view {view!r}. There are: {', '.join(VIEWS)}.")
@@ -143,12 +143,12 @@ class Eye:
     def _look_up(self, channel: str, message_id: str) -> Shown:
         shown = self._view.message(channel, message_id)
         if shown is None:
-            raise LookupError  # not to be remembered: it may come yet
+            raise LookupError  # so that the cache does not keep it: the message may still arrive
         return shown
 
 
 def _once(look_up: Callable[[str], T]) -> Callable[[str], T]:
-    """Within one look, the same question is asked once."""
+    """Return a function that remembers the answers of `look_up`, for one drawing of a view."""
     found: dict[str, T] = {}
 
     def ask(key: str) -> T:

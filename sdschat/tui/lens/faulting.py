@@ -1,4 +1,4 @@
-"""What is typed behind /fault, done."""
+"""The command /fault: parsing of its argument, and injection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _USES: Final = (
 
 
 def inject(node: Node, view: NodeView, channel: str, argument: str) -> str:
-    """Gives what is in force then, in words. Raises CommandError."""
+    """Inject or end a fault, and return in words the faults then in force. Raises CommandError."""
     what, *words = argument.split()
     what = {"dup": "duplicate", "drop": "loss", "cut": "partition"}.get(what.lower(), what.lower())
     injection = Injection(node, channel)
@@ -57,7 +57,7 @@ def _do(injection: Injection, view: NodeView, channel: str, what: str, words: li
 
 
 def _share(text: str) -> float:
-    """30%, 30 or 0.3: what is above one is of a hundred."""
+    """Parse a share: 30%, 30 or 0.3. A number above one is a percentage."""
     found = _SHARE.fullmatch(text)
     if found is None:
         raise ValueError(f"{clean(text, limit=20)!r} is no share: write 30% or 0.3")
@@ -77,7 +77,7 @@ def _way(words: list[str]) -> str:
 
 
 def _participant(view: NodeView, channel: str, name: str) -> tuple[str, str]:
-    """By nick, or by the beginning of the sender id."""
+    """Return sender id and name of the participant with this nick, or whose sender id begins so."""
     others = [person for person in view.people(channel) if not person.own]
     named = [person for person in others if person.nick.casefold() == name.casefold()]
     found = named or [person for person in others if len(name) >= 4 and person.sender_id.startswith(name.lower())]

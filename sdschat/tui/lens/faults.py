@@ -1,4 +1,4 @@
-"""Faults that are injected here, and how to change them."""
+"""The view of the faults that are injected here, with the commands that change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters: how full ours is, what it covers, how often one is wrong; and those of others."""
+"""The view of the filters: fill, range and error rate of ours, and the last filters of others."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _others(sight: Sight) -> list[Line]:
 
 
 def _test(sight: Sight) -> list[Line]:
-    """The selected message, tried on the filters of others."""
+    """Return a line with the result of testing the selected message on the filters of others."""
     chosen = sight.selection
     if chosen is None:
         return []

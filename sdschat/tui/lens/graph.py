@@ -1,4 +1,4 @@
-"""The causal graph in rails, newest first, as `git log --graph` draws commits: who wrote knowing of what."""
+"""The view of the causal graph, newest first, with lines as `git log --graph` draws them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LANES: Final = 12  # side by side; what is further to the right is cut
 
 
 class Node(NamedTuple):
-    """A message, and what it names."""
+    """A message of the graph; `parents` are the ids in its causal history."""
 
     message_id: str
     sender_id: str
@@ -28,7 +28,7 @@ class Node(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Rails as text, and the node on them, if any."""
+    """One line of the drawing, and the node on it, if any."""
 
     rails: str
     node: Node | None
@@ -61,7 +61,7 @@ def _shown(sight: Sight, rails: str, node: Node) -> Line:
 
 
 def nodes(sight: Sight) -> list[Node]:
-    """Newest first: what is in the log, what waits, and what they name and is nowhere here."""
+    """Return the nodes, newest first: messages of the log, messages that wait, and missing ones that they name."""
     found = {
         entry.message_id: Node(entry.message_id, entry.sender_id, entry.lamport, entry.dependencies, "delivered")
         for entry in sight.trace.log.values()
@@ -76,8 +76,8 @@ def nodes(sight: Sight) -> list[Node]:
 
 
 def rows(found: list[Node]) -> list[Row]:
-    """Lay out the rails. A lane is one message that somebody above has named; it ends where that message stands, and
-    the place is free for another one."""
+    """Lay out the lines. A lane belongs to one message that a newer one names; it ends where that message stands, and
+    its place is then free for another one."""
     known = {node.message_id for node in found}
     lanes: list[str | None] = []
     made: list[Row] = []
@@ -97,7 +97,7 @@ def rows(found: list[Node]) -> list[Row]:
 
 
 def _place(lanes: list[str | None], message_id: str, wanted: int = 0) -> int:
-    """Where the lane of a message is; made where there is none, at the wanted place or the first free one."""
+    """Return the lane of a message; if it has none, make one at the wanted place or the first free one."""
     if message_id in lanes:
         return lanes.index(message_id)
     if wanted < len(lanes) and lanes[wanted] is None:
@@ -112,7 +112,7 @@ def _place(lanes: list[str | None], message_id: str, wanted: int = 0) -> int:
 
 
 def _crossing(before: list[str | None], after: list[str | None], at: int, targets: set[int]) -> str:
-    """One line from a node to the lanes of its parents; what it crosses goes on below it."""
+    """Draw one line from a node to the lanes of its parents; lanes that it crosses go on below it."""
     low, high = min(targets | {at}), max(targets | {at})
     drawn = []
     for place in range(len(after)):

@@ -1,10 +1,10 @@
-"""Lines of a view: pieces of text, each with the name of a style, which the theme turns into colours."""
+"""Lines of a view: pieces of text with the name of a style each, which the theme turns into colours."""
 
 from __future__ import annotations
 
 from sdschat.tui.model.wrapping import fitted, wrapped
 
-Span = tuple[str, str]  # the text, and the name of its style; empty: as text is
+Span = tuple[str, str]  # the text, and the name of its style; empty: the style of ordinary text
 Line = tuple[Span, ...]
 
 
@@ -21,13 +21,13 @@ def heading(text: str) -> Line:
 
 
 def paragraph(text: str, width: int, style: str = "note", indent: int = 0) -> list[Line]:
-    """A text over as many lines as it needs."""
+    """Return a text, broken into as many lines as it needs."""
     lead = " " * indent
     return [((lead + text[low:high], style),) for low, high in wrapped(text, max(8, width - indent))]
 
 
 def columns(widths: tuple[int, ...], *cells: str | Span) -> Line:
-    """Cells side by side, each cut or filled to its width; one more than there are widths takes what is left."""
+    """Return a line of cells, each cut or filled to its width; one cell more than widths takes the rest."""
     found: list[Span] = []
     for place, cell in enumerate(cells):
         text, style = (cell, "") if isinstance(cell, str) else cell
@@ -36,13 +36,13 @@ def columns(widths: tuple[int, ...], *cells: str | Span) -> Line:
 
 
 def seconds(milliseconds: int) -> str:
-    """0.3 s, 30 s, 2 m."""
+    """Return a duration as 0.3 s, 30 s or 2 m."""
     if milliseconds >= 120_000:
         return f"{milliseconds / 60_000:.3g} m"
     return f"{max(0, milliseconds) / 1000:.3g} s"
 
 
 def bar(share: float, width: int, full: str = "#", empty: str = ".") -> str:
-    """How much of something is over."""
+    """Return a bar of `width` characters, filled for this share."""
     filled = round(max(0.0, min(1.0, share)) * width)
     return full * filled + empty * (width - filled)

@@ -1,4 +1,4 @@
-"""Who is known to hold what: the last messages against the participants."""
+"""The view of holders: the last messages against the participants known to have them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def view(sight: Sight) -> list[Line]:
 
 
 def known(sight: Sight, peer: str, message_id: str) -> str:
-    """How we know that somebody holds a message: author, mention, range, filter; empty where we do not."""
+    """Return the evidence that a participant holds a message: author, mention, range, filter; empty if none."""
     trace = sight.trace.peers.get(peer)
     fate = sight.fate(message_id)
     evidence = next((each for each in fate.evidence if each.sender_id == peer), None) if fate is not None else None
@@ -61,7 +61,7 @@ def _cell(sight: Sight, peer: str, message_id: str) -> Span:
 
 
 def _legend(sight: Sight) -> list[Line]:
-    """Of the selected message in words."""
+    """Return the holders of the selected message in words."""
     chosen = sight.selection
     if chosen is None:
         return []

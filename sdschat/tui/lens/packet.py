@@ -1,4 +1,4 @@
-"""A packet taken apart: fields, sizes, rules that it breaks, bytes."""
+"""The view of one packet: fields, sizes, rules that it breaks, bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VALUE: Final = 200
 
 
 def view(sight: Sight) -> list[Line]:
-    """The packet of the selected message; with a number, one of those that came or went lately; else their list."""
+    """Show the packet of the selected message; with a number, that recent packet; else the list of recent packets."""
     argument = sight.argument.strip()
     if argument.isascii() and argument.isdigit() and len(argument) < 8:
         seen = next((each for each in sight.trace.packets if each.number == int(argument)), None)
@@ -93,7 +93,7 @@ def _content(content: dict[str, object], recipe: str) -> list[Line]:
 
 
 def _hex(raw: bytes, width: int) -> Iterator[Line]:
-    """Address, bytes, and what of them is ASCII; fewer to a row where there is little room."""
+    """Yield lines of address, bytes and their ASCII characters; narrow views have fewer bytes to a line."""
     row = _ROW if width >= 5 + _ROW * 4 else _ROW // 2
     for at in range(0, min(len(raw), _MOST_BYTES), row):
         part = raw[at : at + row]

@@ -21,8 +21,8 @@ from sdschat.tui.lens.eye import VIEWS, Eye
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.look import Look
 
-_OFTEN: Final = 0.25  # seconds between two looks, while something happens
-_SELDOM: Final = 4  # of these, while nothing does: countdowns go on
+_OFTEN: Final = 0.25  # seconds between two drawings, while events come
+_SELDOM: Final = 4  # so many times as long between two drawings, while none come: for countdowns
 _HEADING: Final = Style(bold=True)
 _CHOSEN: Final = Style(bold=True, reverse=True)
 DEFAULT: Final = "repair"
@@ -30,7 +30,7 @@ _OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
 
 
 def styled(line: Line, look: Look) -> Strip:
-    """A line in the colours of the theme."""
+    """Return a line in the colours of the theme."""
     return Strip([Segment(text, style_of(name, look)) for text, name in line if text])
 
 
@@ -48,7 +48,7 @@ class LensTabs(Widget):
     def __init__(self) -> None:
         super().__init__()
         self.shown = DEFAULT
-        self._places: list[tuple[int, int, int, str]] = []  # row, from, to, view
+        self._places: list[tuple[int, int, int, str]] = []  # row, first column, column after the last, view
 
     def _laid_out(self, width: int) -> list[list[Segment]]:
         rows: list[list[Segment]] = [[]]
@@ -113,7 +113,7 @@ class LensBody(ScrollView, can_focus=True):
 
 
 class LensPanel(Widget):
-    """Looks at the channel that is shown, and at the message that is selected."""
+    """The panel: shows one view of the channel that is shown and the message that is selected."""
 
     DEFAULT_CSS = "LensPanel { layout: vertical; border-left: vkey $secondary; padding: 0 0 0 1; }"
 
@@ -169,7 +169,7 @@ class LensPanel(Widget):
         self.look()
 
     def show(self, view: str, argument: str = "") -> None:
-        """Raises ValueError for a view that there is not."""
+        """Show a view. Raises ValueError if there is no view with this name."""
         if view not in VIEWS:
             raise ValueError(f"There is no view {view!r}. There are: {', '.join(VIEWS)}.")
         self.shown = self._tabs.shown = view
@@ -181,11 +181,11 @@ class LensPanel(Widget):
         self.look()
 
     def turn(self, by: int) -> None:
-        """To the view beside the one that is shown."""
+        """Show the view so many places further in the list."""
         names = list(VIEWS)
         self.show(names[(names.index(self.shown) + by) % len(names)])
 
-    # Looking.
+    # Drawing.
 
     def on_resize(self) -> None:
         self.look()

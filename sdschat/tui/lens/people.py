@@ -1,4 +1,4 @@
-"""The participants: when heard, how their clocks go, what they speak, what they break."""
+"""The view of the participants: last heard, clock, implementation, and broken rules."""
 
 from __future__ import annotations
 

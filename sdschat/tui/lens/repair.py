@@ -1,4 +1,4 @@
-"""Repair, both sides: what we miss and when we ask, what others miss and when we answer."""
+"""The view of repair: messages missing here and our requests, messages missing at others and our answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock, countdown, duration
 
 _BAR: Final = 16
-_PAST: Final = 8  # repairs that are over
+_PAST: Final = 8  # ended repairs that are shown
 _SHOWN: Final = 30
 _OUTCOMES: Final = {
     "received": ("arrived", "acked"), "arrived_before_due": ("arrived before we asked", "acked"),
@@ -82,7 +82,7 @@ def _asking(sight: Sight, missing: Missing) -> list[Line]:
 
 
 def _entered(sight: Sight, missing: Missing) -> int:
-    """When the entry in force was made: from then on T_req counts."""
+    """Return the time at which the entry now in force was made: T_req counts from then."""
     wanted = [
         told.at for told in sight.trace.steps.get(missing.message_id, ()) if isinstance(told.what, ev.RepairWanted)
     ]
@@ -90,7 +90,7 @@ def _entered(sight: Sight, missing: Missing) -> int:
 
 
 def _who_answers(sight: Sight, missing: Missing) -> list[Line]:
-    """Who would answer after how long, by the arithmetic of SDS-R."""
+    """Return the participants that would answer, and after how long, by the rules of SDS-R."""
     if not missing.sender_id:
         return []
     found = []
@@ -139,7 +139,7 @@ def _answering(sight: Sight, answer: AnswerPeek) -> list[Line]:
 
 
 def _over(sight: Sight) -> list[Line]:
-    """The last repairs that came to an end, either way."""
+    """Return the last repairs that ended, with success or without."""
     ended: list[Line] = []
     for told in reversed(sight.trace.events):
         if len(ended) == _PAST:

@@ -1,4 +1,4 @@
-"""Everything that a view may look at. Views are pure: the same sight gives the same lines."""
+"""The input of a view. Views are pure: the same input gives the same lines."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from sdschat.tui.model.glyphs import UNICODE, Glyphs
 
 
 class Sight(NamedTuple):
-    """One look, at one moment."""
+    """The state of a channel at one moment, and the request of the user."""
 
     peek: Peek
     trace: Trace
-    nick_of: Callable[[str], str]  # of a sender id; empty where nobody proved to have one
-    message: Callable[[str], Shown | None]  # of the log
-    fate: Callable[[str], OwnFate | None]  # of an own message
-    raw: Callable[[str], bytes | None]  # the packet of a message
+    nick_of: Callable[[str], str]  # by sender id; empty if no key proved a nick
+    message: Callable[[str], Shown | None]  # a message of the log, by id
+    fate: Callable[[str], OwnFate | None]  # the state of an own message, by id
+    raw: Callable[[str], bytes | None]  # the packet of a message, by id
     selection: str | None = None
-    argument: str = ""  # what was typed behind the name of the view
+    argument: str = ""  # the text typed after the name of the view
     width: int = 60
     glyphs: Glyphs = UNICODE
     faults: str = ""
-    carried: tuple[str, ...] = ()  # what the faults did so far, in words
+    carried: tuple[str, ...] = ()  # effects of the faults so far, in words
 
     def who(self, sender_id: str | None) -> str:
-        """What to call a participant."""
+        """Return the name of a participant as views show it: "you", the nick, or the beginning of the id."""
         if not sender_id:
             return "?"
         if sender_id == self.peek.me:
@@ -37,11 +37,11 @@ class Sight(NamedTuple):
         return nick_text(self.nick_of(sender_id)) or f"<{short(sender_id, 8)}>"
 
     def packet(self, packet_id: str) -> str:
-        """What to call a packet. Those of messages go by the message's id, sync messages by an id of their own."""
+        """Return the short name of a packet: the message's id, or the id of its own that a sync message has."""
         return clean(packet_id[:9] if packet_id.startswith("sync-") else packet_id[:4], limit=16)
 
     def text_of(self, message_id: str, limit: int = 40) -> str:
-        """The beginning of what a message says; empty where it is not in the log."""
+        """Return the beginning of a message's text; empty if the message is not in the log."""
         shown = self.message(message_id)
         if shown is None:
             return ""

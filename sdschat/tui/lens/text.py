@@ -1,4 +1,4 @@
-"""Views as plain text, for where there is no panel."""
+"""Views as plain text, for a host without a screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WIDTH = 78
 
 
 def view_text(view: NodeView, name: str, channel: str, selection: str | None, argument: str = "") -> str:
-    """One look, from what is on disk and in the engine. Raises ValueError for a view that there is not."""
+    """Return a view as text, from the database and the engine. Raises ValueError for an unknown view."""
     eye = Eye(view.node, view)
     try:
         return "\n".join(plain(line) for line in eye.lines(name, channel, selection, argument, _WIDTH, ASCII))

@@ -1,4 +1,4 @@
-"""What happened in a channel, remembered as far as the views need it. Every step is O(1), all of it is bounded."""
+"""The recent events and packets of a channel, as far as the views need them. Every step is O(1), all memory bounded."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ STEPS: Final = 64
 EVENTS: Final = 2000
 PACKETS: Final = 200
 PEERS: Final = 64
-PROVEN: Final = 1024  # ids a peer
+PROVEN: Final = 1024  # ids for each participant
 RATE_SAMPLES: Final = 32
 
 
 class Told(NamedTuple):
-    """A fact, and when."""
+    """An event with its time."""
 
     at: int
     what: facts.What
 
 
 class PacketSeen(NamedTuple):
-    """A packet that came or went."""
+    """A packet that was received or sent."""
 
     number: int
     at: int
-    why: str  # live, store, sync; or why we sent it
+    why: str  # live, store, sync; or the reason to send it
     out: bool
     raw: bytes
     message: Message | Refusal | None
@@ -51,22 +51,22 @@ class LogLine(NamedTuple):
 
 
 class PeerTrace:
-    """What was heard of one participant since the Lens began to look."""
+    """Observations of one participant since the Lens was opened."""
 
     def __init__(self) -> None:
         self.packets: Counter[str] = Counter()  # by kind
         self.broken: Counter[tuple[str, str]] = Counter()  # rules of the spec
         self.refused: Counter[str] = Counter()
-        self.offsets: deque[int] = deque(maxlen=RATE_SAMPLES)  # date of a fresh packet, less our time
+        self.offsets: deque[int] = deque(maxlen=RATE_SAMPLES)  # date of a fresh packet minus our time, in milliseconds
         self.sync_gaps: deque[int] = deque(maxlen=RATE_SAMPLES)
         self.synced_at = 0
         self.filter = b""
         self.filter_at = 0
-        self.proven: OrderedDict[str, str] = OrderedDict()  # id: how it is known to be held
-        self.signed = False  # content of our make
+        self.proven: OrderedDict[str, str] = OrderedDict()  # id: evidence that the participant has the message
+        self.signed = False  # its content was signed, in the format of this program
 
     def prove(self, message_id: str, how: str) -> None:
-        """The first proof stands, except that who wrote a message needs no other: what names it may come first."""
+        """Note evidence that the participant has a message. The first one stands, but authorship replaces any other."""
         if message_id not in self.proven or how == "author":
             self.proven[message_id] = how
             if len(self.proven) > PROVEN:
@@ -74,12 +74,12 @@ class PeerTrace:
 
     @property
     def offset(self) -> int | None:
-        """How far its clock seems ahead of ours. The freshest packet lies least: every delay only takes away."""
+        """The lead of its clock over ours, in milliseconds: the largest seen, as delay only makes it smaller."""
         return max(self.offsets) if self.offsets else None
 
     @property
     def make(self) -> str:
-        """Which implementation this looks like."""
+        """The implementation that this participant seems to be."""
         if is_compact(self.filter) or self.signed:
             return "sdschat"
         if len(self.filter) > 10_000:
@@ -88,7 +88,7 @@ class PeerTrace:
 
 
 class Trace:
-    """One for each channel. `hear` gets its facts, `see` its packets."""
+    """The record of one channel. `hear` takes its events, `see` its packets."""
 
     def __init__(self, me: str) -> None:
         self.me = me
@@ -146,7 +146,7 @@ class Trace:
             peer.prove(dependency, "mention")
 
     def see(self, at: int, why: str, raw: bytes, message: Message | Refusal | None) -> None:
-        """A packet; without a message it is one of ours on its way out."""
+        """Take a packet. `message` is None for a packet that this node sends."""
         self._count += 1
         self.packets.append(PacketSeen(self._count, at, why, message is None, raw, message))
         if isinstance(message, Message) and message.sender_id != self.me:
@@ -167,7 +167,7 @@ class Trace:
             if peer.synced_at:
                 peer.sync_gaps.append(at - peer.synced_at)
             peer.synced_at = at
-        if not again:  # in a rebroadcast all of this is old
+        if not again:  # in a rebroadcast, history and filter are old
             for entry in message.causal_history:
                 peer.prove(entry.message_id, "mention")
             if message.bloom_filter is not None:
@@ -185,7 +185,7 @@ class Trace:
 
 
 def concerned(what: facts.What) -> tuple[str, ...]:
-    """The messages that a fact is about."""
+    """Return the ids of the messages that an event is about."""
     match what:
         case facts.MessageDelivered() | facts.EphemeralSaid():
             return (what.said.message.message_id,)

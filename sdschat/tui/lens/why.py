@@ -1,4 +1,4 @@
-"""Why a message has the state that it has: every step of its acknowledgement, with the cause."""
+"""The view that explains the state of a message: every step of its acknowledgement, with the cause."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _own(sight: Sight, message_id: str) -> list[Line]:
 
 
 def _what_is_needed(sight: Sight) -> list[Line]:
-    """Why nothing moves, where nothing does."""
+    """Explain, for a message that is not acknowledged, why no acknowledgement comes."""
     peek = sight.peek
     if not peek.online:
         return paragraph(
@@ -76,7 +76,7 @@ def _what_is_needed(sight: Sight) -> list[Line]:
 
 
 def _timeline(sight: Sight, message_id: str, evidence: tuple[Evidence, ...]) -> list[Line]:
-    """What was seen, and what was saved of earlier runs."""
+    """Return the steps seen in this run, and the evidence saved by earlier ones, by time."""
     steps = list(sight.trace.steps.get(message_id, ()))
     seen = {
         (told.what.evidence.sender_id, told.what.evidence.how)
@@ -134,7 +134,7 @@ def _witness(sight: Sight, state: AckState | None, evidence: Evidence) -> tuple[
     else:
         cause = f"it is in the filter that {who} sent with {packet} (wrong once in {_once(evidence.error_rate)})"
         style = "maybe"
-    if state is None:  # of an earlier run: what this piece of evidence alone would have made of it
+    if state is None:  # from an earlier run: take the state that this evidence alone leads to
         state = AckState.POSSIBLY_ACKED if style == "maybe" else AckState.ACKED
     return f"{_WORDS[state]}: {cause}", style
 
@@ -149,7 +149,7 @@ def _ordinal(number: int) -> str:
 
 
 def _foreign(sight: Sight, message_id: str, shown: Shown | None) -> list[Line]:
-    """A message of somebody else, or one that is not here."""
+    """Explain a message of another participant, or one that is not here."""
     lines: list[Line] = []
     if shown is not None:
         way = {"live": "as it was sent", "repair": "as the answer to a request", "sync": "by anti-entropy",

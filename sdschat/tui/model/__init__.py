@@ -1,1 +1,1 @@
-"""What is on the screen, as plain values: nothing in here knows Textual, so all of it can be tested alone."""
+"""The content of the screen as plain values. Nothing here uses Textual, so all of it can be tested alone."""

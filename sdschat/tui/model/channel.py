@@ -1,6 +1,7 @@
-"""One channel as somebody sees it: the rows at hand, what is unread, how far own messages came, what is missing.
+"""The model of one channel: rows in memory, unread messages, states of own messages, gaps.
 
-Facts go in with `hear`, rows and counts are read off. `stirred` says what changed since it was last looked at.
+`hear` takes the events of the node; the widgets read rows and counts. `stirred` collects the parts that changed since
+`take_stirred` was last called.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase, Quote, Tone, f
 from sdschat.tui.model.outbox import left_over
 from sdschat.tui.model.timeline import Timeline
 
-PAGE: Final = 200  # messages read at a time
+PAGE: Final = 200  # messages read from the database at a time
 _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
 _QUOTED: Final = 80
 _DETAIL: Final = 300
@@ -30,17 +31,17 @@ _LATE_KEPT: Final = 1000
 
 
 class Stir(Flag):
-    """What there is to draw anew."""
+    """The parts of the screen that have to be drawn again."""
 
     NOTHING = 0
-    ROWS = auto()  # of the log
-    BADGES = auto()  # unread, sync state
+    ROWS = auto()  # rows of the log
+    BADGES = auto()  # unread counts and sync state
     PEOPLE = auto()
     CONNECTION = auto()
 
 
 class ChannelModel:
-    """Bounded, however long the log is."""
+    """The model of a channel. Its size is bounded, however long the log is."""
 
     def __init__(self, view: Places, name: str) -> None:
         self.view = view
@@ -54,15 +55,15 @@ class ChannelModel:
         self.unread = view.unread(name)
         self.mentions = 0
         self.unread_after: Key | None = None  # the unread line stands below this
-        self.late: dict[str, None] = {}  # came late, in this run
-        self.late_unseen: list[str] = []
+        self.late: dict[str, None] = {}  # ids of messages that came late in this run; at most _LATE_KEPT, oldest first
+        self.late_unseen: list[str] = []  # those of `late` that the user has not jumped to
         self.selected: str | None = None
         self.catching_up = False
-        self.history: CatchingUp | None = None  # how far what was said before we came is here
+        self.history: CatchingUp | None = None  # progress of fetching the history; None: none was fetched
         self.total = 0
-        self.hits: list[Key] = []  # of the last search, oldest first
+        self.hits: list[Key] = []  # keys of the messages that the last search found, oldest first
         self.hit_at = 0
-        self._fates: dict[str, Fate] = {}  # of own messages that are not acknowledged
+        self._fates: dict[str, Fate] = {}  # states of own messages that are not acknowledged, by id
         self._mentions = mention_of(view.node.nick)
         self._gaps_stale = True
         self._notes = 0
@@ -73,14 +74,14 @@ class ChannelModel:
     # Reading the log.
 
     def open_at_end(self) -> None:
-        """The newest rows."""
+        """Read the newest rows."""
         self.total = self.view.count(self.name)
         found = self.view.messages(self.name, limit=PAGE)
         self.timeline.replace_all(self._entries(found), at_start=len(found) < PAGE, at_end=True)
         self._loaded()
 
     def open_around(self, key: Key) -> None:
-        """The rows on both sides of a place in the log."""
+        """Read the rows on both sides of a place in the log."""
         above = self.view.messages(self.name, before=key, limit=PAGE // 2)
         below = self.view.messages(self.name, after=(key[0], key[1][:-1] if key[1] else ""), limit=PAGE)
         below = [shown for shown in below if shown.key >= key]
@@ -95,7 +96,7 @@ class ChannelModel:
         self.stirred |= Stir.ROWS
 
     def read_before(self) -> int:
-        """More rows above. Gives how many messages came."""
+        """Read more rows above. Return the number of messages read."""
         first = self.timeline.first_key()
         if self.timeline.at_start or first is None:
             return 0
@@ -105,7 +106,7 @@ class ChannelModel:
         return len(found)
 
     def read_after(self) -> int:
-        """More rows below."""
+        """Read more rows below. Return the number of messages read."""
         last = self.timeline.last_key()
         if self.timeline.at_end or last is None:
             return 0
@@ -128,7 +129,7 @@ class ChannelModel:
         return _changed(entry, **changes)
 
     def entry_for(self, shown: Shown) -> Entry:
-        """A message as it stands, or would stand, in the log."""
+        """Return the row of a message, also if it is not in memory now."""
         return self.timeline.entries.get(shown.message_id) or self._entry(shown)
 
     def gap_sentence(self, message_id: str) -> str | None:
@@ -163,16 +164,16 @@ class ChannelModel:
     # Names.
 
     def name_of(self, sender_id: str | None, nick: str = "") -> str:
-        """How a participant is called here: the proven nick, or the beginning of the id in angle brackets."""
+        """Return the name of a participant: the proven nick, or the beginning of the id in angle brackets."""
         if sender_id is None:
             return ""
         known = nick or nick_text(self.view.nick_of(sender_id) or self.view.presence_nick(self.name, sender_id))
         return known or f"<{short(sender_id, 8)}>"
 
-    # Facts.
+    # Events of the node.
 
     def hear(self, fact: Fact, looking: bool) -> None:
-        """A fact of this channel, or of the whole node. `looking`: somebody sees the end of this log right now."""
+        """Take an event of this channel or of the whole node. `looking`: the user sees the end of this log now."""
         what = fact.what
         match what:
             case facts.MessageDelivered():
@@ -213,7 +214,7 @@ class ChannelModel:
                 self.stirred |= Stir.BADGES | Stir.PEOPLE
             case facts.EphemeralSaid(said):
                 name = self.name_of(said.message.sender_id, nick_text(said.nick))
-                # On one line: every line of a note has the sign in the gutter that says it is the program's.
+                # On one line: in a note, text of others must not begin a line that has the sign of the program.
                 text = clean(said.opened.text or "(not text)")
                 self.note(f"{name} says, without a trace in the log: {text}", at)
             case NickClaimed(sender_id, nick, held_as, held_by):
@@ -242,14 +243,14 @@ class ChannelModel:
 
     def _delivered(self, what: facts.MessageDelivered, at: int, looking: bool) -> None:
         shown = shown_of(what.said, at, what.via)
-        history = shown.via != "live" and shown.lamport < self.live_since  # what was said before we came is not late
+        history = shown.via != "live" and shown.lamport < self.live_since  # older history is not late
         if what.late and not shown.own and not history:
             self._note_late(shown.message_id, looking)
         self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(what.gap)
         self._take(shown, looking)
 
     def _take(self, shown: Shown, looking: bool) -> None:
-        """A message that is new here."""
+        """Take a message that is new here."""
         if shown.own:
             self._fates[shown.message_id] = Fate(Phase.QUEUED)
         self.total += 1
@@ -303,10 +304,10 @@ class ChannelModel:
         self._gaps_stale = True
         self.stirred |= Stir.CONNECTION | Stir.BADGES | Stir.ROWS
 
-    # What the program itself says.
+    # Lines of the program.
 
     def note(self, text: str, at: int, tone: Tone = Tone.INFO) -> None:
-        """A line of the program, below what is newest now."""
+        """Add a line of the program below the newest row."""
         self._notes += 1
         last = self.timeline.last_key() if self.timeline.at_end else None
         after = last or tail_key(at)
@@ -316,7 +317,7 @@ class ChannelModel:
     # Keeping up.
 
     def refresh_gaps(self, always: bool = False) -> None:
-        """Put the gaps where they are now. Cheap where there are none."""
+        """Put the gaps in their places of now. Cheap if there are none."""
         if not self.loaded:
             return
         self._mark_history()
@@ -332,7 +333,7 @@ class ChannelModel:
             self.stirred |= Stir.ROWS
 
     def _mark_history(self) -> None:
-        """Above the first message: what is not here of what was said before it. Where there is none: what to do."""
+        """Mark missing history above the first message; in an empty log, say how to begin."""
         timeline, text = self.timeline, ""
         first = timeline.first_key()
         if timeline.at_start and (first is not None or not timeline.gaps):
@@ -341,18 +342,18 @@ class ChannelModel:
         timeline.set_mark(history.mark(text, first[0] if first else self.live_since) if text else None)
 
     def seen(self) -> None:
-        """Somebody looks at the end of the log: nothing is unread any more. The line stays until they leave."""
+        """Count everything as read. The unread line stays until another channel is shown."""
         if self.unread or self.mentions:
             self.unread = self.mentions = 0
             self.stirred |= Stir.BADGES
 
     def leave(self) -> None:
-        """Another channel is looked at now: what comes next is below a new line."""
+        """Forget the unread line, because another channel is shown now, unless something is unread."""
         if not self.unread:
             self.unread_after = None
 
     def save_mark(self) -> None:
-        """Keep where reading stopped. Raises StoreError."""
+        """Save the place up to which the log is read. Raises StoreError."""
         last = self.timeline.last_key()
         if self.loaded and self.timeline.at_end and last is not None and not self.unread:
             mark = self.view.read_mark(self.name)

@@ -1,4 +1,4 @@
-"""Names and ids as they are shown. Like all texts from outside they come in through `sdschat.tui.safety`."""
+"""Names and ids as the screen shows them. Like all texts of others they go through `sdschat.tui.safety`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _REASON: Final = 400
 
 
 def nick_text(nick: str) -> str:
-    """A nick, on one line."""
+    """Return a nick that is safe to draw, on one line."""
     return clean_name(nick)
 
 
 def reason_text(error: Exception) -> str:
-    """What the node says of something that it refuses. It may name what others wrote, their nicks for one."""
+    """Return the text of an error, safe to draw: it may contain texts of others, such as nicks."""
     return clean(str(error), limit=_REASON)
 
 
 def short(message_id: str, letters: int = _ID_SHOWN) -> str:
-    """The first letters of an id. Ids are of others' making too."""
+    """Return the first letters of an id, safe to draw: ids are chosen by others too."""
     return clean_name(message_id[:letters])

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 
 class Completion:
-    """What a word may become. Every press of the key takes the next one."""
+    """The completions of one word. Every press of the key takes the next one."""
 
     def __init__(self, start: int, rest: str, words: list[str]) -> None:
-        self.start = start  # where the word begins
-        self.rest = rest  # what stands behind it
+        self.start = start  # index of the word's first letter
+        self.rest = rest  # the text after the cursor
         self._words = words
         self._at = -1
 
@@ -19,7 +19,7 @@ class Completion:
         return self._words[self._at]
 
     def choices(self) -> str:
-        """All of them, the one that was taken in brackets; nothing where there is but one."""
+        """Return all choices, with the taken one in brackets; empty if there is only one."""
         if len(self._words) < 2:
             return ""
         shown = [f"[{word.strip()}]" if at == self._at else word.strip() for at, word in enumerate(self._words)]
@@ -27,13 +27,13 @@ class Completion:
 
 
 def matching(prefix: str, words: Iterable[str]) -> list[str]:
-    """Those that begin like this, in their order, whatever the case."""
+    """Return the words that begin with the prefix, in their order; upper and lower case are equal."""
     low = prefix.lower()
     return list(dict.fromkeys(word for word in words if word.lower().startswith(low)))
 
 
 def nick_completion(text: str, at: int, nicks: Iterable[str]) -> Completion | None:
-    """Of the word before the cursor. At the beginning of a line a nick is spoken to."""
+    """Complete the word before the cursor to a nick; at the beginning of a line a colon follows."""
     start = at
     while start and not text[start - 1].isspace():
         start -= 1

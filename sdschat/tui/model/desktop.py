@@ -1,4 +1,4 @@
-"""All channels that are open, which of them is looked at, and what wants attention."""
+"""All open channels and conversations: the one that is shown, and those that need attention."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ EVERYTHING = Stir.ROWS | Stir.BADGES | Stir.PEOPLE | Stir.CONNECTION
 
 
 class Desktop:
-    """Facts go in, and come out as what there is to draw."""
+    """The open channels. Takes events of the node, and passes each to the models that it concerns."""
 
     def __init__(self, view: Places, level: Callable[[str], str]) -> None:
-        """`level` says of a channel whether everything in it is news, or mentions only, or nothing."""
+        """`level` returns, for a channel, which messages are news: all, mentions or none."""
         self.view = view
         self.models: dict[str, ChannelModel] = {}
         self.order: list[str] = []
         self.shown = ""
         self.beside = ""  # the other channel of a split
         self.hosting = False
-        self.ring = False  # somebody spoke to us since this was last looked at
+        self.ring = False  # a mention came since `take_ring` was last called
         self._level = level
 
     def add(self, name: str) -> ChannelModel:
-        """At the end, a conversation too: the numbers by which the others are reached must not change by what somebody
-        else does."""
+        """Add a channel or conversation at the end, so that the numbers of the others (Alt+1 to Alt+9) do not change
+        because a participant begins a conversation."""
         model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name)
         self.order.append(name)
         return model
 
     def add_talks(self, channel: str) -> None:
-        """Conversations of an earlier run in which something is unread or on its way."""
+        """List the conversations of an earlier run that have unread messages or unacknowledged ones."""
         for peer in self.view.partners(channel):
             self.add_if_new(place_of(channel, peer))
 
@@ -55,7 +55,7 @@ class Desktop:
         return self.models[name]
 
     def hear(self, fact: Fact, looking: Callable[[str], bool]) -> bool:
-        """Take a fact. True where something is to be drawn."""
+        """Take an event. Return True if something has to be drawn."""
         if isinstance(fact.what, HostingChanged):
             self.hosting = fact.what.hosting
         before = {name: model.mentions for name, model in self.models.items()} if _is_news(fact) else None
@@ -67,7 +67,7 @@ class Desktop:
         return any(model.stirred for model in concerned)
 
     def concerned(self, fact: Fact) -> list[ChannelModel]:
-        """Whose fact it is. A conversation that somebody begins is listed by this."""
+        """Return the models that an event concerns. A conversation that a participant begins is added to the list."""
         what = fact.what
         if not fact.channel:
             return list(self.models.values())
@@ -75,7 +75,7 @@ class Desktop:
             return []
         if isinstance(what, DirectSaid):
             name = place_of(fact.channel, what.to if what.own else what.sender_id)
-            if self.view.talk(name) is None:  # in a recording
+            if self.view.talk(name) is None:  # a recording has no direct messages
                 return []
             self.add_if_new(name)
             return [self.models[name]]
@@ -83,7 +83,7 @@ class Desktop:
             model for model in self.models.values() if isinstance(model, TalkModel) and model.channel == fact.channel
         ]
         message_id = getattr(what, "message_id", "")
-        if message_id:  # of a message in a conversation the channel knows nothing
+        if message_id:  # the channel does not know the messages of its conversations
             owner = next((talk for talk in talks if talk.owns(message_id)), None)
             return [self.models[fact.channel]] if owner is None else [owner]
         return [self.models[fact.channel], *talks]
@@ -96,14 +96,14 @@ class Desktop:
             self.ring = True
 
     def counted(self, name: str) -> tuple[int, int]:
-        """What is unread, and how much of it is addressed to us, as far as the person wants to know."""
+        """Return the numbers of unread messages and of mentions that the user wants to be told of."""
         model, level = self.models[name], self._level(name)
         if level == "none":
             return 0, 0
         return (0 if level == "mentions" else model.unread), model.mentions
 
     def next_active(self) -> str | None:
-        """The channel that wants attention most, but for the one that is shown."""
+        """Return the channel that needs attention most, except the one that is shown."""
         others = [name for name in self.order if name != self.shown]
         for wanted in (1, 0):
             for name in others:
@@ -112,7 +112,7 @@ class Desktop:
         return None
 
     def talks_of(self, channel: str) -> list[str]:
-        """The conversations that are held in a channel."""
+        """Return the conversations of a channel."""
         return [name for name in self.order if peer_of(name) and channel_of(name) == channel]
 
     def take_ring(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where the messages that are not here belong: before the first one that names them."""
+"""Rows for missing messages: each stands before the first message that names it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY: Final = 3
 def gap_items(
     missing: Iterable[Missing], lost: Mapping[str, Lost], entries: Iterable[Entry], name: Namer
 ) -> Iterator[GapItem]:
-    """A gap for everything that is waited for, and for what was given up and is named by one of `entries`."""
+    """Yield a gap for every missing message, and for every lost one that one of `entries` names."""
     for entry in missing:
         first = entry.named_by[0] if entry.named_by else None
         before: Key = (entry.since, "") if first is None else (first.lamport, first.message_id)
@@ -34,7 +34,7 @@ def gap_items(
 
 
 def gap_words(gap: GapItem, now: int) -> str:
-    """What to say of it at this moment."""
+    """Return the text of a gap at this moment."""
     by = f" by {gap.author}" if gap.author else ""
     if isinstance(gap.what, Lost):
         return f"1 message{by} is lost: nobody gave it to us until {clock(gap.what.at)}"
@@ -43,7 +43,7 @@ def gap_words(gap: GapItem, now: int) -> str:
 
 
 def asking_words(gap: GapItem, what: Missing, now: int) -> str:
-    """Who asks, when, and who may answer."""
+    """Return in words the state of the request for a missing message: asker, time, and possible answerers."""
     left = what.due - now
     others = [name for name in gap.answerers if name]
     may = f"; {listed(others)} may answer" if others else "; nobody is here to answer"

@@ -1,4 +1,4 @@
-"""What is said of messages from before we came: that they are being fetched, or that they can be."""
+"""Words about history from before this node joined: being fetched, paused, or not fetched."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sdschat.tui.model.items import NoteItem, Tone
 from sdschat.tui.model.words import clock, day
 
 EMPTY: Final = "no messages here yet | what you write goes out with Enter | F1 help"
-_TOP: Final = (0, "")  # above every message
+_TOP: Final = (0, "")  # a key before that of every message
 
 
 def badge(history: CatchingUp | None) -> str:
-    """For the channel list; empty where nothing is under way."""
+    """Return the words for the channel list; empty if nothing is being fetched."""
     if history is None or history.state not in ("loading", "paused"):
         return ""
     done = f" {history.done}/{history.total}" if history.total else ""
@@ -22,7 +22,7 @@ def badge(history: CatchingUp | None) -> str:
 
 
 def sentence(history: CatchingUp | None, since: int) -> str:
-    """What stands above the first message; empty where the log is complete."""
+    """Return the line above the first message; empty if the log is complete."""
     if history is not None and history.state == "loading":
         who = nick_text(history.nick) or f"<{short(history.source, 8)}>"
         return f"loading what was said before, from {who}: {history.done} of {history.total} | /load pause"
@@ -35,5 +35,5 @@ def sentence(history: CatchingUp | None, since: int) -> str:
 
 
 def mark(text: str, at: int) -> NoteItem:
-    """The line above the first message, which was said at this moment."""
+    """Return the row above the first message, with this date."""
     return NoteItem(text, Tone.HELP, at, _TOP, 0)

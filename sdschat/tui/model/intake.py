@@ -1,4 +1,4 @@
-"""From what the node shows to what stands in the log: here texts are cleaned, and nowhere else."""
+"""Rows made from messages of the node. Texts of messages are made safe to draw here, and nowhere else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def phase_of(state: AckState) -> Phase:
 
 
 def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None = None) -> Entry:
-    """A row of the log. `mentions` says of a text whether it speaks to us."""
+    """Return the row of a message. `mentions` returns True for a text that contains our nick."""
     readable = shown.text is not None
     text = clean(shown.text or "", lines=True).strip("\n") if readable else "(this content is not text)"
     fate = None
@@ -56,12 +56,12 @@ def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None 
 
 
 def verdict_words(verdict: str, own: bool = False) -> str:
-    """What the signature leaves to be said; nothing where the author is proven and known."""
+    """Return the remark on a signature; empty if the author is proven and known."""
     return "" if own else _VERDICTS.get(Verdict(verdict), "") if verdict in set(Verdict) else ""
 
 
 def link_spans(text: str) -> list[tuple[int, int]]:
-    """Where a text can be opened: http and https only, of printable ASCII, without the sentence's own punctuation."""
+    """Return the spans of links: http and https, printable ASCII, without the punctuation of the sentence."""
     found = []
     for match in _LINK.finditer(text):
         link = match.group().rstrip(_TRAILING)
@@ -72,7 +72,7 @@ def link_spans(text: str) -> list[tuple[int, int]]:
 
 
 def links_in(text: str) -> list[str]:
-    """Each of them once."""
+    """Return the links of a text, each once."""
     return list(dict.fromkeys(text[start:end] for start, end in link_spans(text)))
 
 
@@ -80,7 +80,7 @@ _OPENING: Final = {")": "(", "]": "[", ">": "<"}
 
 
 def mention_of(nick: str) -> Callable[[str], bool]:
-    """Whether a text has this nick in it as a word of its own."""
+    """Return a function that is True for a text with this nick as a word of its own."""
     if not nick.strip():
         return lambda text: False
     found = re.compile(rf"(?<!\w)@?{re.escape(nick)}(?!\w)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""What stands in a log: messages, gaps, and lines of the program itself. Immutable; a change makes a new one."""
+"""The rows of a log: messages, gaps and lines of the program. Rows are immutable; a change makes a new row."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ _LAST_ID: Final = "\U0010ffff"
 
 
 class Phase(IntEnum):
-    """How far an own message is known to have come. It never goes back."""
+    """The known progress of an own message. It never goes back."""
 
-    QUEUED = 0  # saved here, with nobody else
-    UNACKED = 1  # with the broker
+    QUEUED = 0  # saved here; nobody else has it
+    UNACKED = 1  # the broker has it
     MAYBE = 2
     ACKED = 3
 
 
 class Fate(NamedTuple):
-    """What a row says of an own message."""
+    """The state of an own message as its row shows it."""
 
     phase: Phase
-    by: int = 0  # participants: of `ACKED`, those proven to have it; of `MAYBE`, those whose filters seem to have it
-    refused: str = ""  # why the broker or this machine did not take it, while nobody has it
+    by: int = 0  # number of participants: proven to have it if ACKED, whose filters seem to have it if MAYBE
+    refused: str = ""  # reason of the broker or this machine not to take it, while nobody has it
 
     def moved(self, phase: Phase, by: int) -> Fate:
-        """Forward only: what is known stays known."""
+        """Return the state after new evidence. It only goes forward: known evidence stays."""
         if phase < self.phase:
             return self
         known = by if phase > self.phase else max(self.by, by)
         return Fate(phase, known, "" if phase > Phase.QUEUED else self.refused)
 
     def refuse(self, why: str) -> Fate:
-        """Only what nobody has can be refused: a later copy that is not taken changes nothing."""
+        """Return the state after a refusal. It counts only while nobody has the message."""
         return self._replace(refused=why) if self.phase is Phase.QUEUED else self
 
 
 class Quote(NamedTuple):
-    """The message that another one answers, as far as it is here."""
+    """The message that another one answers, as far as its text is here."""
 
     message_id: str
     nick: str
-    text: str  # its first line; empty where it is not here
+    text: str  # its first line; empty if the message is not here
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message. All texts are clean."""
+    """The row of a message. All texts are safe to draw."""
 
     key: Key
     sender_id: str
-    nick: str  # empty: nobody proved to have one
+    nick: str  # empty: no key proved one
     text: str
     verdict: str
     own: bool
@@ -70,7 +70,7 @@ class Entry:
     late: bool = False
     mention: bool = False
     readable: bool = True
-    remark: str = ""  # what is amiss with it, in words
+    remark: str = ""  # its defect in words: damaged, unsigned, …
     quote: Quote | None = None
 
     @property
@@ -83,18 +83,18 @@ class Entry:
 
     @property
     def at(self) -> int:
-        """The date under which it stands in the log."""
+        """The date by which the log orders it: its Lamport time, in epoch milliseconds."""
         return self.key[0]
 
 
 @dataclass(frozen=True, slots=True)
 class GapItem:
-    """A message that is not here, where it belongs: before the first that names it."""
+    """The row of a missing message. It stands before the first message that names it."""
 
     what: Missing | Lost
     before: Key
-    author: str  # who wrote it, in words
-    waiter: str  # whose message waits for it
+    author: str  # its author in words
+    waiter: str  # author of the first message that waits for it
     answerers: tuple[str, ...] = ()
 
     @property
@@ -115,7 +115,7 @@ class GapItem:
 
 
 class Tone(StrEnum):
-    """How loud a line of the program is."""
+    """The tone of a line of the program: colour and sign follow from it."""
 
     INFO = "info"
     ALERT = "alert"
@@ -124,7 +124,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoteItem:
-    """A line of the program. It stands below what was newest when it was said."""
+    """A line of the program. It stands below the row that was the newest when it was added."""
 
     text: str
     tone: Tone
@@ -145,7 +145,7 @@ Item = Entry | GapItem | NoteItem
 
 
 def tail_key(lamport: int) -> Key:
-    """A key below everything dated so."""
+    """Return a key that is after every message with this Lamport time."""
     return lamport, _LAST_ID
 
 

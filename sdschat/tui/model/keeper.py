@@ -1,4 +1,4 @@
-"""What is kept of a person's side of things: drafts, where reading stopped, what was written."""
+"""State of the user that outlives a run: drafts, read marks, and the history of the input."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 from sdschat.node.places import Places
 from sdschat.tui.model.desktop import Desktop
 
-_PAST = "past"  # under this name what was written is kept
+_PAST = "past"  # the name under which the store keeps the history of the input
 
 
 class Keeper:
-    """Saves what has changed. What cannot be saved now is tried again: the node says aloud that nothing can be."""
+    """Saves changes. If saving fails, it is tried again at the next save; the node reports the failure."""
 
     def __init__(self, view: Places, desktop: Desktop) -> None:
         self._view = view
@@ -20,7 +20,7 @@ class Keeper:
         self._saved: dict[str, str] = {}
 
     def draft(self, channel: str) -> str:
-        """What stands in the input of this channel."""
+        """Return the draft of this channel."""
         if channel not in self._drafts:
             self._drafts[channel] = self._saved[channel] = self._view.draft(channel)
         return self._drafts[channel]
@@ -30,7 +30,7 @@ class Keeper:
             self._drafts[channel] = text
 
     def save(self) -> None:
-        """Drafts and read marks."""
+        """Save drafts and read marks that have changed."""
         for name, text in self._drafts.items():
             if text != self._saved.get(name, "") and self._view.set_draft(name, text):
                 self._saved[name] = text
@@ -38,7 +38,7 @@ class Keeper:
             model.save_mark()
 
     def past(self) -> list[str]:
-        """What was written before, in earlier runs."""
+        """Return the texts sent in earlier runs, newest last."""
         try:
             kept = json.loads(self._view.value(_PAST) or "[]")
         except ValueError:

@@ -1,4 +1,4 @@
-"""What is said at the start of messages that an earlier run left without an acknowledgement."""
+"""The line at the start about messages that an earlier run left unacknowledged."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sdschat.node.places import Places
 from sdschat.tui.model.items import Tone
 from sdschat.tui.model.words import count, duration
 
-_STALE: Final = 15 * 60_000  # milliseconds after which nobody may expect any more that a message still goes out
+_STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
 
 
 def left_over(view: Places, channel: str, known: int, now: int) -> tuple[str, Tone]:
-    """How many there are; and aloud, how old, where they have grown old."""
+    """Return the text with their number, and its tone. If they are old, it also says their age, as an alert."""
     text = f"{count(known, 'message')} of yours from before not acknowledged yet"
     shown = (view.message(channel, message_id) for message_id in view.open_messages(channel))
     oldest = next((message for message in shown if message is not None), None)

@@ -1,4 +1,4 @@
-"""What was written before, to be had again."""
+"""The history of the input: texts that were sent, to be recalled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ KEPT: Final = 500
 
 
 class Past:
-    """Texts that were sent, newest last. Going back keeps what was being written."""
+    """Texts that were sent, newest last. Going back keeps the unsent text, and going forward returns to it."""
 
     def __init__(self, texts: list[str] | None = None) -> None:
         self.texts: list[str] = list(texts or [])[-KEPT:]
@@ -38,7 +38,7 @@ class Past:
         return self._unsent if self._at == len(self.texts) else self.texts[self._at]
 
     def search(self, words: str, further: bool = False) -> str | None:
-        """The newest text with these words in it; `further`: the next one before that which was found last."""
+        """Return the newest text that contains these words; with `further`, the next older one than the last hit."""
         start = self._found if further else len(self.texts)
         for at in range(start - 1, -1, -1):
             if words.lower() in self.texts[at].lower():

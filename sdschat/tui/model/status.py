@@ -1,4 +1,4 @@
-"""The connection and the completeness of a channel in words."""
+"""The connection, the completeness of a channel, and the state of own messages in words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VERDICTS: Final = {
 
 
 def offline_words(connection: ConnectionChanged, sync: Sync, now: int) -> str:
-    """The banner; empty while connected. Why, when it is tried again, and that nothing is lost meanwhile."""
+    """Return the banner: reason, time of the next attempt, and that messages are kept. Empty while connected."""
     if connection.state == "connected":
         return ""
     waiting = f"{sync.queued} in the outbox" if sync.queued else "what you write is kept"
@@ -41,7 +41,7 @@ def sync_words(
     connection: ConnectionChanged, sync: Sync, catching_up: bool, history: CatchingUp | None = None,
     *, alone: bool = False,
 ) -> str:  # fmt: skip
-    """The badge of a channel. `alone`: nobody else is there, so there is nobody to be level with."""
+    """Return the badge of a channel. `alone`: nobody else is here, so there is nobody to sync with."""
     if connection.state == "disconnected":
         return "offline"
     if connection.state == "connecting":
@@ -60,7 +60,7 @@ def sync_words(
 
 
 def talk_words(connection: ConnectionChanged, partner: Person, waiting: int) -> str:
-    """The badge of a conversation: whether the other one is there, and what they have not got yet."""
+    """Return the badge of a conversation: the partner is here or not, and the number of messages on their way."""
     if connection.state != "connected":
         return "offline" if connection.state == "disconnected" else "connecting"
     there = "here" if partner.online else "not here"
@@ -75,15 +75,17 @@ def heard_words(person: Person, now: int) -> str:
 
 
 def last_heard(people: list[Person]) -> int:
-    """When anybody else was heard last; 0: never."""
+    """Return the time when another participant was last heard; 0: never."""
     return max((person.heard_at for person in people if not person.own), default=0)
 
 
 def fate_sentence(
     entry: Entry, fate: Fate, own: OwnFate | None, people: list[Person], now: int, partner: Person | None = None
 ) -> str:  # fmt: skip
-    """Everything about the state of an own message: who has it, on what evidence, or what happens next. `partner`: it
-    is for this one alone."""
+    """Return everything about the state of an own message: holders with the evidence, or the next step.
+
+    `partner`: the reader of a direct message; None for a message to the channel.
+    """
     age = duration(now - entry.received_at)
     if fate.refused:
         return f"refused: {clean(fate.refused, limit=_DETAIL)} | it is tried again by itself"
@@ -109,7 +111,7 @@ def _absence(partner: Person) -> str:
 
 
 def _silence(people: list[Person], now: int, age: int) -> str:
-    """Why nothing comes, where that can be said."""
+    """Return the reason for missing acknowledgements, if one is known; else an empty text."""
     if age < _SILENT:
         return ""
     heard = last_heard(people)
@@ -121,7 +123,7 @@ def _silence(people: list[Person], now: int, age: int) -> str:
 
 
 def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> str:
-    """Peers proven to have it, and those that perhaps do."""
+    """Return in words the participants proven to have a message, and those that perhaps have it."""
     how = {"mention": "named it", "filter": "its filter has it", "range": "same log", RECEIPT: "said so, signed"}
     found: dict[bool, list[str]] = {True: [], False: []}
     for item in evidence:
@@ -132,7 +134,7 @@ def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> st
 
 
 def provenance(entry: Entry) -> str:
-    """Where a message is from, and what its signature is worth."""
+    """Return author, date, result of the signature check and origin of a message in words."""
     who = f"{entry.nick or 'nobody proven'} ({short(entry.sender_id, 8)})"
     verdict = _VERDICTS.get(entry.verdict, entry.verdict or "not read")
     late = " | late: put in above what was there" if entry.late else ""

@@ -1,4 +1,4 @@
-"""The conversation of two as somebody sees it: a channel of its own, whose messages are for one reader alone."""
+"""The model of a direct conversation: shown like a channel; its messages are for one reader alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OF_BOTH: Final = (
 
 
 class TalkModel(ChannelModel):
-    """Hears what concerns its two, and the connection of the channel that it is held in."""
+    """Takes the events of its two participants, and of the connection of the channel that it belongs to."""
 
     def __init__(self, view: Places, name: str) -> None:
         super().__init__(view, name)
@@ -28,7 +28,7 @@ class TalkModel(ChannelModel):
         self.channel = channel_of(name)
         self._talk = talk
         self.mentions = self.unread
-        self._counted = talk.newest()  # up to here, what is unread was counted from the start
+        self._counted = talk.newest()  # key of the newest message that the first count of unread ones included
         if self.unread and self.unread_after is None:
             self.unread_after = (0, "")
 
@@ -51,11 +51,11 @@ class TalkModel(ChannelModel):
                 self.stirred |= Stir.BADGES
 
     def owns(self, message_id: str) -> bool:
-        """Whether it is one of ours in here."""
+        """True if this is an own message of this conversation."""
         shown = self._talk.message(message_id)
         return shown is not None and shown.own
 
     def _count_unread(self, entry: Entry) -> None:
-        """Whatever is said in here is said to us."""
+        """Count every message here as a mention: it is for us alone."""
         super()._count_unread(entry)
         self.mentions = self.unread

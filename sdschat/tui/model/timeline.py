@@ -1,4 +1,4 @@
-"""The part of a log that is at hand: some hundred rows around what is looked at, of however many there are."""
+"""The part of a log in memory: some hundred rows around the visible ones, however long the log is."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 from sdschat.node.view_values import Key
 from sdschat.tui.model.items import Entry, GapItem, Item, NoteItem, Place
 
-MOST: Final = 1500  # rows at hand; beyond that, those farthest from what is looked at are let go
+MOST: Final = 1500  # rows in memory; beyond that, those farthest from the visible ones are dropped
 _place = attrgetter("place")
 
 
 class Timeline:
-    """Rows in log order. `at_start` and `at_end` say whether the log goes on beyond them."""
+    """Rows in log order. `at_start` and `at_end` are True if the log has no messages beyond them."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -23,7 +23,7 @@ class Timeline:
         self.gaps: dict[str, GapItem] = {}
         self.at_start = False
         self.at_end = False
-        self.version = 0  # changes with every change
+        self.version = 0  # increases with every change of the rows
 
     def __len__(self) -> int:
         return len(self.items)
@@ -43,7 +43,7 @@ class Timeline:
         return None if found is None else self.index_of(found.place)
 
     def replace_all(self, entries: Iterable[Entry], *, at_start: bool, at_end: bool) -> None:
-        """Another part of the log. Lines of the program that lie within stay."""
+        """Replace all rows by another part of the log. Lines of the program that lie within it stay."""
         found = list(entries)
         notes = [item for item in self.items if isinstance(item, NoteItem)]
         self.items = list(found)
@@ -56,7 +56,7 @@ class Timeline:
         self.version += 1
 
     def covers(self, place: Place) -> bool:
-        """Whether a row of this place belongs into the part that is at hand."""
+        """True if a row of this place belongs to the part in memory."""
         first, last = self.first_key(), self.last_key()
         after_first = self.at_start or (first is not None and place[:2] >= first)
         before_last = self.at_end or (last is not None and place[:2] <= last)
@@ -79,7 +79,7 @@ class Timeline:
         self.version += 1
 
     def put(self, item: Item) -> bool:
-        """Insert or replace a row. False where it lies outside of what is at hand."""
+        """Insert or replace a row. Return False if it lies outside the part in memory."""
         at = self.index_of(item.place)
         if at is not None:
             self.items[at] = item
@@ -106,7 +106,7 @@ class Timeline:
         self.version += 1
 
     def set_mark(self, wanted: NoteItem | None) -> None:
-        """The line above the first message: this one, or none."""
+        """Set the line above the first message, or remove it with None."""
         before = self.items[0] if self.items and isinstance(self.items[0], NoteItem) else None
         marked = before if before is not None and not before.number else None
         if marked != wanted:
@@ -117,7 +117,7 @@ class Timeline:
             self.version += 1
 
     def set_gaps(self, wanted: Iterable[GapItem]) -> None:
-        """These gaps, and no others."""
+        """Make these the only gaps."""
         found = {gap.message_id: gap for gap in wanted}
         for message_id, gap in list(self.gaps.items()):
             new = found.get(message_id)
@@ -128,7 +128,7 @@ class Timeline:
                 self.put(gap)
 
     def trim(self, low: int, high: int, most: int = MOST) -> None:
-        """Let go of the rows farthest from `low` to `high`, where there are too many."""
+        """Drop the rows farthest from the range `low` to `high` if there are more than `most`."""
         excess = len(self.items) - most
         if excess <= 0:
             return

@@ -12,7 +12,7 @@ _DAY: Final = 24 * _HOUR
 
 
 def local(milliseconds: int) -> datetime:
-    """Local time; what no calendar has is shown as its nearest end."""
+    """Return local time; a time outside the calendar becomes its first or last moment."""
     try:
         return datetime.fromtimestamp(milliseconds / 1000)
     except (ValueError, OverflowError, OSError):
@@ -24,7 +24,7 @@ def clock(milliseconds: int, seconds: bool = True) -> str:
 
 
 def day(milliseconds: int) -> str:
-    """Thu 20 Nov 2025, whatever the locale: the rest of the interface is English as well."""
+    """Return a date as Thu 20 Nov 2025, in any locale: the rest of the interface is English too."""
     moment = local(milliseconds)
     names = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
     months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -36,7 +36,7 @@ def day_number(milliseconds: int) -> int:
 
 
 def stamp(milliseconds: int) -> str:
-    """In full, with the time zone."""
+    """Return date and time in full, with the time zone."""
     moment = local(milliseconds)
     try:
         return moment.astimezone().isoformat(sep=" ", timespec="milliseconds")
@@ -45,7 +45,7 @@ def stamp(milliseconds: int) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """41s, 3m, 2h, 5d: the largest unit of which there is a whole one."""
+    """Return a duration as 41s, 3m, 2h or 5d, in the largest unit that fits once."""
     size = max(0, milliseconds)
     for unit, letter in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "m")):
         if size >= unit:
@@ -54,18 +54,18 @@ def duration(milliseconds: int) -> str:
 
 
 def countdown(milliseconds: int) -> str:
-    """00:12. Never says 00:00 before the time has come."""
+    """Return the time left as 00:12. It is 00:00 only when the time has come."""
     seconds = max(0, -(-milliseconds // _SECOND))
     return f"{seconds // 60:02d}:{seconds % 60:02d}" if seconds < 3600 else duration(milliseconds)
 
 
 def count(number: int, thing: str, things: str = "") -> str:
-    """1 message, 2 messages."""
+    """Return a count as 1 message or 2 messages."""
     return f"{number} {thing if number == 1 else things or thing + 's'}"
 
 
 def listed(names: list[str], most: int = 3) -> str:
-    """bob, carol and 2 more."""
+    """Return names as "bob, carol and 2 more"."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""

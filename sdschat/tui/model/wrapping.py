@@ -12,7 +12,7 @@ _WORD: Final = re.compile(r"\S+\s*|\s+")
 
 
 def wrapped(text: str, width: int) -> list[tuple[int, int]]:
-    """Where the lines of a text begin and end. A word that is longer than a line is cut; spaces at a break vanish."""
+    """Return start and end of each line. A word longer than a line is cut; spaces at a break are left out."""
     width = max(1, width)
     found: list[tuple[int, int]] = []
     start = 0
@@ -45,7 +45,7 @@ def _line(line: str, width: int) -> Iterator[tuple[int, int]]:
 def _cut(
     line: str, low: int, at: int, end: int, used: int, width: int
 ) -> Generator[tuple[int, int], None, tuple[int, int]]:
-    """Full lines of a word that fits into none. Gives where its rest begins, and how wide that is."""
+    """Yield full lines of a word wider than a line. Return start and width of its rest."""
     while at < end:
         size = get_character_cell_size(line[at])
         if used + size > width and at > low:
@@ -57,7 +57,7 @@ def _cut(
 
 
 def fitted(text: str, width: int, cut: str = "~") -> str:
-    """Cut or filled with spaces to exactly so many cells."""
+    """Return the text, cut or filled with spaces to exactly this width in cells."""
     size = cell_len(text)
     if size > width:
         text = text[: width - 1] if text.isascii() else _shortened(text, width - 1)

@@ -1,1 +1,1 @@
-"""A recording in the chat itself: played, stepped through, and gone back in."""
+"""The replay of a recording in the chat: play, step forward, step back."""

@@ -1,4 +1,4 @@
-"""Going through a recording in its own time, faster, slower, step by step and back. Knows nothing of a screen."""
+"""The player of a recording: at its own speed, faster, slower, step by step, and back. It needs no screen."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sdschat.node.recorded import Recording
 from sdschat.node.replaying import ReplayNode
 
 SPEEDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0)
-LONGEST_PAUSE: Final = 2.0  # seconds: nobody wants to watch nothing happen
+LONGEST_PAUSE: Final = 2.0  # seconds; a longer pause in the recording is cut to this
 _FRAME: Final = 0.1
 
 
 class Player:
-    """One pass through a recording, from a place on. Where it goes back, there is a new pass."""
+    """One pass through a recording from a given place. To go back, a new pass is opened."""
 
     def __init__(self, recording: Recording, *, speed: float = 1.0, playing: bool = True) -> None:
         self.recording = recording
@@ -27,7 +27,7 @@ class Player:
         self._moved = asyncio.Event()
 
     async def open(self, place: int = 0) -> ReplayNode:
-        """A node that stands at this place. The one before is closed."""
+        """Return a node that stands at this place. The node before it is closed."""
         await self.close()
         self._folder = tempfile.TemporaryDirectory(prefix="sdschat-replay-")
         self.node = ReplayNode(self.recording, Path(self._folder.name) / "sdschat.db")
@@ -57,18 +57,18 @@ class Player:
         self._moved.set()
 
     def step(self, count: int = 1) -> None:
-        """To the next thing that somebody was told, so many times."""
+        """Go on to the next step that emitted an event, so many times."""
         for _ in range(count):
             while self.node.next is not None and not self.node.step():
                 pass
 
     def place_back(self, count: int = 1) -> int:
-        """Where so many told things fewer had happened."""
+        """Return the place so many steps with an event earlier."""
         told = [place for place, step in enumerate(self.recording.steps[: self.node.place], 1) if step.told]
         return told[-count - 1] if len(told) > count else 0
 
     async def run(self) -> None:
-        """Play for ever: pauses, speed and steps come from outside meanwhile."""
+        """Play until cancelled. Pauses, speed and steps are set from outside meanwhile."""
         while True:
             if not self.playing or self.at_end:
                 self._moved.clear()
@@ -101,7 +101,7 @@ class Player:
             clock.at = min(step.at, clock.at + max(1, round(wait * self.speed * 1000)))
 
     def told(self) -> str:
-        """Where it stands, in words."""
+        """Return state and place of the player in words."""
         steps = self.recording.steps
         state = "at its end" if self.at_end else f"{self.speed:g}x" if self.playing else "paused"
         start, end = (steps[0].at, steps[-1].at) if steps else (0, 0)

@@ -18,7 +18,7 @@ _NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
 
 
 class Composer(TextArea):
-    """Text, its history and its completion. What is done with a text is up to who hears `Submitted`."""
+    """The input, with its history and its completion. The receiver of `Submitted` sends the text."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
     DEFAULT_CSS = """
@@ -32,7 +32,7 @@ class Composer(TextArea):
 
     @dataclass
     class Paged(Message):
-        """The log is to move by so many pages."""
+        """The log has to move by so many pages."""
 
         pages: int
 
@@ -42,7 +42,7 @@ class Composer(TextArea):
 
     @dataclass
     class Said(Message):
-        """Something about the input itself: the choices of a completion, the search in the history."""
+        """A line about the input itself: the choices of a completion, or the search in the history."""
 
         text: str
 
@@ -90,14 +90,14 @@ class Composer(TextArea):
         return actions.get(key)
 
     def _submit(self) -> None:
-        """The input is empty from here on: what is typed next may be here before anybody hears of this text."""
+        """Empty the input, then post its text: the next key may come before the message is handled."""
         text = self.text
         if text.strip():
             self.put("")
             self.post_message(self.Submitted(text))
 
     def put(self, text: str) -> None:
-        """Another text, with the cursor behind it."""
+        """Replace the text, and put the cursor at its end."""
         self._completion = None
         self.load_text(text)
         self.move_cursor(self.document.end)
@@ -134,7 +134,7 @@ class Composer(TextArea):
         self._show_search(self.text)
 
     def _search_key(self, event: events.Key) -> bool:
-        """Whether a key belongs to the search. Any other key takes what was found and goes on with it."""
+        """Handle a key of the search. Return False for any other key, which ends the search and keeps its hit."""
         assert self._searching is not None
         key = event.key
         if key == "ctrl+r":

@@ -1,4 +1,4 @@
-"""Which line of a log is which row: rows as they were drawn last, and how many lines there are before each."""
+"""The layout of a log: its rows as they were last drawn, and the number of lines before each."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Entry, GapItem, Item, Place
 from sdschat.tui.model.words import day_number
 
-_SLACK: Final = 100  # drawings that are kept though their rows are not at hand any more
+_SLACK: Final = 100  # drawn rows that are kept although they are no longer in memory
 
 
 class Drawn:
-    """A row as it was last drawn."""
+    """A row with the lines that were last drawn for it."""
 
     __slots__ = ("day", "item", "lead", "strips")
 
     def __init__(self, item: Item, day: int) -> None:
         self.item = item
         self.day = day
-        self.lead = (False, False)  # whether a day line and the unread line stand above it
+        self.lead = (False, False)  # True each if a day line, and the unread line, stand above it
         self.strips: list[Strip] = []
 
 
 class Layout:
-    """Lines are counted over the whole log: what is not at hand counts as one line a message."""
+    """The lines of the whole log. A message that is not in memory counts as one line."""
 
     def __init__(self) -> None:
         self.rows: list[Drawn] = []
-        self.starts: list[int] = [0]  # the first line of each row, and the number of all lines
-        self.above = 0  # lines before the rows at hand
+        self.starts: list[int] = [0]  # first line of each row, from 0; the last item: their number of lines
+        self.above = 0  # number of lines before the rows in memory
         self.below = 0
-        self.version = -1  # of the timeline as it was laid out
+        self.version = -1  # version of the timeline that was laid out
         self._first: Key | None = None
         self._cache: dict[Place, Drawn] = {}
 
     def clear(self) -> None:
-        """Everything is to be drawn anew."""
+        """Forget all drawn rows."""
         self._cache.clear()
         self._first = None
         self.version = -1
 
     def forget(self, place: Place) -> None:
-        """This row says something else by now."""
+        """Forget one drawn row, whose text has changed."""
         self._cache.pop(place, None)
 
     @property
     def end(self) -> int:
-        """The line after the last row at hand."""
+        """The number of the line after the last row in memory."""
         return self.above + self.starts[-1]
 
     @property
@@ -60,7 +60,7 @@ class Layout:
         return self.end + self.below
 
     def row_at(self, line: int) -> tuple[int | None, int]:
-        """Which of the rows at hand has this line, and which of its lines it is."""
+        """Return the index of the row in memory with this line, and the line's index in it."""
         local = line - self.above
         if not 0 <= local < self.starts[-1]:
             return None, 0
@@ -71,7 +71,7 @@ class Layout:
         return self.above + self.starts[at]
 
     def make(self, model: ChannelModel, width: int, look: Look) -> None:
-        """Only what is new is drawn."""
+        """Lay out all rows of the model. Only new ones are drawn."""
         timeline, now = model.timeline, model.view.now().wall
         self.version = timeline.version
         cache, starts, total = self._cache, [0], 0
@@ -99,7 +99,7 @@ class Layout:
             self._cache = {drawn.item.place: drawn for drawn in rows}
 
     def _measure(self, model: ChannelModel) -> None:
-        """How many lines there are beside what is at hand: one for each message, nearly."""
+        """Set the numbers of lines above and below the rows in memory: about one for each message."""
         timeline = model.timeline
         first, last = timeline.first_key(), timeline.last_key()
         if timeline.at_start or first is None:

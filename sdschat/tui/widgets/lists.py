@@ -18,7 +18,7 @@ from sdschat.tui.model.wrapping import fitted
 
 @dataclass(frozen=True, slots=True)
 class ChannelLine:
-    """What the list says of a channel. The name is clean."""
+    """The entry of a channel in the list. The label is safe to draw."""
 
     name: str
     label: str
@@ -29,14 +29,14 @@ class ChannelLine:
 
 
 def unread_mark(line: ChannelLine) -> str:
-    """3, or @1 where somebody spoke to us; 999+ for more than anybody counts."""
+    """Return the unread mark: 3, or @1 for a mention; at most 999+."""
     if line.mentions:
         return f"@{line.mentions}"
     return "" if not line.unread else "999+" if line.unread > 999 else str(line.unread)
 
 
 class ChannelList(Static):
-    """Two lines a channel: number, name and what is unread; below it how complete it is."""
+    """The list of channels, two lines each: number, name and unread mark; below them the badge."""
 
     DEFAULT_CSS = "ChannelList { width: 20; height: 1fr; background: $surface; padding: 0 1; }"
 
@@ -68,7 +68,7 @@ class ChannelList(Static):
 
 
 class MemberList(Static):
-    """Who is here, and when the others were heard last."""
+    """The list of participants: those here, and when the others were last heard."""
 
     DEFAULT_CSS = "MemberList { width: 22; height: 1fr; background: $surface; padding: 0 1; }"
 
@@ -77,7 +77,7 @@ class MemberList(Static):
         self._drawn = Text()
 
     def set_people(self, people: list[Person], look: Look, now: int, connected: bool) -> None:
-        """Without a connection nobody can tell who is here, and we are not."""
+        """Draw the list. Without a connection nobody is shown as here."""
         if not connected:
             people = [person._replace(online=False) for person in people]
         here = sum(person.online for person in people)
@@ -96,6 +96,6 @@ class MemberList(Static):
             text.append(f" {heard}\n", look.style("time"))
         if len(people) > room:
             text.append(f"and {len(people) - room} more: /who", look.style("time"))
-        if text != self._drawn:  # it is looked at every second, and most often nothing has changed
+        if text != self._drawn:  # called every second; mostly nothing has changed
             self._drawn = text
             self.update(text, layout=False)

@@ -1,4 +1,4 @@
-"""The lines of a log as they are drawn, and what of them is marked with the mouse."""
+"""The drawing of a log's lines, with the text that is marked with the mouse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdschat.tui.widgets.layout import Layout
 
 
 class LogLines(ScrollView, can_focus=True):
-    """Draws the lines that are in sight. Which ones that are is another's affair."""
+    """Draws the visible lines of a layout. `LogView` decides which lines are visible."""
 
     def __init__(self, look: Look, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -47,7 +47,7 @@ class LogLines(ScrollView, can_focus=True):
         return Strip.join([strip.crop(0, start), strip.crop(start, end).apply_style(style), strip.crop(end)])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """What was marked with the mouse, of the rows that are at hand."""
+        """Return the text marked with the mouse, of the rows in memory."""
         layout = self._layout_of_rows
         low = 0 if selection.start is None else selection.start.y
         high = layout.end if selection.end is None else selection.end.y + 1

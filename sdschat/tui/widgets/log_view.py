@@ -1,4 +1,4 @@
-"""The log on the screen: what of it is in sight, and more rows of it read when their end comes near."""
+"""The log on the screen: scrolling, selection, and reading more rows when the end of those in memory is near."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Place
 from sdschat.tui.widgets.log_lines import LogLines
 
-_MARGIN: Final = 40  # lines beside the viewport within which there is to be something to show
-_FOLLOWED: Final = 400  # rows that are enough to have at hand while the end is looked at
+_MARGIN: Final = 40  # lines above and below the viewport that are kept in memory
+_FOLLOWED: Final = 400  # rows in memory while the end of the log is visible
 _LEAST_WIDTH: Final = 30
 
 
 class LogView(LogLines, can_focus=True):
-    """Shows a `ChannelModel`. What somebody reads never moves under their eyes, except at the end of the log."""
+    """Shows a `ChannelModel`. Visible lines never move unless the user is at the end of the log."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "choose(-1)", "Previous message", show=False),
@@ -61,10 +61,10 @@ class LogView(LogLines, can_focus=True):
         self.following = True
         self._moving = False
 
-    # What is shown.
+    # Rows.
 
     def show(self, model: ChannelModel) -> None:
-        """Another channel, at its end."""
+        """Show a channel at its end."""
         self.model = model
         self._layout_of_rows.clear()
         self.following = True
@@ -79,7 +79,7 @@ class LogView(LogLines, can_focus=True):
         self.refresh_rows()
 
     def refresh_rows(self) -> None:
-        """Rows have changed. Lines that are looked at stay where they are."""
+        """Draw changed rows. Visible lines stay where they are."""
         model = self.model
         if model is None or not self.size.width:
             return
@@ -92,7 +92,7 @@ class LogView(LogLines, can_focus=True):
         self.refresh()
 
     def tick(self) -> None:
-        """A second has passed: countdowns."""
+        """Draw the countdowns of gaps again, once a second."""
         model = self.model
         if model is not None and any(not gap.lost for gap in model.timeline.gaps.values()):
             model.refresh_gaps(always=True)
@@ -101,7 +101,7 @@ class LogView(LogLines, can_focus=True):
             self.refresh_rows()
 
     def _catch_up(self, model: ChannelModel) -> None:
-        """Rows that came in and are not laid out yet."""
+        """Lay out rows that came in since the last drawing."""
         if model.timeline.version != self._layout_of_rows.version:
             self.refresh_rows()
 
@@ -111,14 +111,14 @@ class LogView(LogLines, can_focus=True):
         layout.make(model, width, self.look)
         size = Size(width, layout.height)
         if size != self.virtual_size:
-            # Not as an attribute: that lays out the whole screen anew, and only the scroll bar is concerned.
+            # Setting the attribute would lay out the whole screen again; only the scroll bar has changed.
             self.set_reactive(LogView.virtual_size, size)
             self._scroll_update(size)
 
-    # Where it stands.
+    # Scrolling.
 
     def _anchor(self) -> tuple[Place, int] | None:
-        """The row at the top of the viewport, and which of its lines is there."""
+        """Return the place of the row at the top of the viewport, and the index of its topmost visible line."""
         at, offset = self._layout_of_rows.row_at(round(self.scroll_y))
         return None if at is None else (self._layout_of_rows.rows[at].item.place, offset)
 
@@ -131,7 +131,7 @@ class LogView(LogLines, can_focus=True):
                 self._move_to(self._layout_of_rows.first_line(at) + anchor[1])
 
     def _move_to(self, line: float) -> None:
-        """Without that being taken for somebody's scrolling."""
+        """Scroll to a line, so that it does not count as scrolling by the user."""
         self._moving = True
         try:
             self.scroll_to(y=line, animate=False, force=True)
@@ -144,7 +144,7 @@ class LogView(LogLines, can_focus=True):
             self._scrolled(self.model)
 
     def _scrolled(self, model: ChannelModel) -> None:
-        """Somebody scrolled."""
+        """Read more rows if the user scrolled near the end of those in memory."""
         layout, timeline = self._layout_of_rows, model.timeline
         top, height = round(self.scroll_y), self.size.height
         if top + height < layout.above or top > layout.end:
@@ -161,7 +161,7 @@ class LogView(LogLines, can_focus=True):
         self._follow_if_at_end(model)
 
     def _let_go(self, model: ChannelModel) -> None:
-        """Rows came in on one side: let go of some on the other."""
+        """Drop rows on one side after rows were read on the other."""
         anchor = self._anchor()
         at = None if anchor is None else model.timeline.index_of(anchor[0])
         if at is not None:
@@ -180,7 +180,7 @@ class LogView(LogLines, can_focus=True):
             self.post_message(self.Followed(self, following))
 
     def jump_to(self, key: Key, *, top: bool = False, choose: bool = False) -> None:
-        """Show the message of this key, or what comes after it."""
+        """Show the message with this key, or the first row after it. `choose` selects it."""
         model = self.model
         if model is None:
             return
@@ -208,10 +208,10 @@ class LogView(LogLines, can_focus=True):
             self._follow(True)
             self.refresh_rows()
 
-    # Moving about.
+    # Selecting.
 
     def action_choose(self, step: int) -> None:
-        """Select the next message, or gap, in this direction; the last one on the screen to begin with."""
+        """Select the next message or gap in this direction; the first time, the last one on the screen."""
         model = self.model
         if model is None:
             return
@@ -230,7 +230,7 @@ class LogView(LogLines, can_focus=True):
             self._reveal(at)
 
     def _reveal(self, at: int) -> None:
-        """Scroll as little as needed to see a row."""
+        """Scroll as little as needed to show a row."""
         low, high = self._layout_of_rows.first_line(at), self._layout_of_rows.first_line(at + 1)
         top, height = round(self.scroll_y), self.size.height
         if low < top:
@@ -256,7 +256,7 @@ class LogView(LogLines, can_focus=True):
         if model is not None and found:
             self.jump_to(found[0].key, top=True)
             if model.timeline.at_start:
-                self._move_to(0)  # with what stands above the first message
+                self._move_to(0)  # with the lines above the first message
                 self._follow_if_at_end(model)
 
     def action_end(self) -> None:

@@ -1,4 +1,4 @@
-"""Scroll bars for terminals that have no more signs than ASCII."""
+"""Scroll bars for terminals that draw only ASCII."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.scrollbar import ScrollBarRender
 
 
 class WholeCells(ScrollBarRender):
-    """Ends where a cell ends, and not within one."""
+    """A scroll bar whose ends are ends of cells, drawn with spaces only."""
 
     VERTICAL_BARS: ClassVar[list[str]] = [" "]
     HORIZONTAL_BARS: ClassVar[list[str]] = [" "]

@@ -19,7 +19,7 @@ from tests.needs import needs_module
 
 
 def test_all_of_the_script_is_played_and_everybody_has_all_of_it_in_the_end(tmp_path: Path) -> None:
-    """However late the machine is: acts are never left out, and what is waited for has no time of its own."""
+    """Play the script on a slow machine: no act is left out, and no wait has a time limit of its own."""
     needs_module("iotcore")
 
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""`sdschat demo` in a terminal: the script begins when the channel is there, and how it fails is seen."""
+"""`sdschat demo` in a terminal: the script begins when the channel is connected, and errors are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packets and facts with hostile texts in every place that can hold one."""
+"""Packets and events with hostile texts in every place that can hold one."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ CODEC = SdsCodec()
 
 
 def _sendable(text: str, most: int) -> str:
-    """As UTF-8 of at most so many bytes: nothing else gets through the decoder."""
+    """Return the text as UTF-8 of at most so many bytes: the decoder refuses anything else."""
     return text.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore")
 
 
 def signed(channel: str, text: str, nick: str, number: int, reply_to: str = "") -> tuple[bytes, Identity]:
-    """Content that is really signed, whatever our own side would refuse to seal."""
+    """Return content with a valid signature, also if our own code would refuse to seal it."""
     identity = Identity(hashlib.sha256(f"hostile {number}".encode()).digest())
     nick = _sendable(nick, 60) or "x"
     bare = Envelope(identity.public_key, bytes(16), nick, 1, 0, _sendable(text, 6_000), _sendable(reply_to, 100), b"")
@@ -35,7 +35,7 @@ def signed(channel: str, text: str, nick: str, number: int, reply_to: str = "") 
 
 
 def packets(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
-    """Messages: signed ones with the text in text, nick and reply; and foreign ones with it in every id."""
+    """Yield signed messages with the text in text, nick and reply, and foreign ones with it in every id."""
     for number, text in enumerate(texts):
         content, identity = signed(channel, text, text, number, reply_to=text)
         message_id = hashlib.sha256(content).hexdigest()
@@ -48,7 +48,7 @@ def packets(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
 
 
 def waiting(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
-    """Messages that name what nobody has: ids and senders of gaps."""
+    """Yield messages that name missing ones, with the text in ids and senders of gaps."""
     for number, text in enumerate(texts):
         name = _sendable(text, 100) or "x"
         entry = HistoryEntry(f"gone{name}{number}", None, f"g{number}{name}")
@@ -57,7 +57,7 @@ def waiting(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
 
 
 def told(text: str) -> Iterator[What]:
-    """Facts whose words come from outside."""
+    """Yield events whose words come from outside."""
     message = Message(f"e{text}", f"e{text}", "lobby")
     yield facts.EphemeralSaid(facts.Said(message, OpenedContent(Verdict.KNOWN, text, 0, text), text, False))
     yield facts.ConnectionChanged("disconnected", text, "unreachable", text, 0, True)

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - signs that look like others are what this is about
-"""Texts that were made to harm whoever shows them. Families by name; every text is different from every other."""
+"""Texts made to harm a program that shows them. Families by name; all texts are different."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _controls() -> Iterator[str]:
 
 
 def _sequences() -> Iterator[str]:
-    """CSI, both as ESC [ and as the single C1 character, with what they do when obeyed."""
+    """Control sequences, as ESC [ and as the single C1 character, with their effect in a terminal."""
     bodies = (
         "2J", "H", "1;1H", "10A", "10B", "10C", "10D", "K", "2K", "s", "u", "?25l", "?1049h", "?1049l", "?2004l",
         "?1000h", "?1003h", "?7l", "31m", "0m", "7m", "38;2;1;2;3m", "5n", "6n", "c", ">c", "!p", "4h", "20h", "1;5r",
@@ -103,7 +103,7 @@ def _breaks() -> Iterator[str]:
 
 
 def _markup() -> Iterator[str]:
-    """What a careless interface reads as instructions."""
+    """Texts that a careless interface would read as markup."""
     for body in (
         "[/]", "[/b]", "[b", "[bold red]loud[/]", "[@click=app.quit]quit[/]", "[@click='app.bell']bell[/]",
         "[link=http://evil.example]here[/link]", "[on red]", "[[", "]]", "\\[", "[$primary]", "[#ff0000]", "[reverse]",
@@ -115,7 +115,7 @@ def _markup() -> Iterator[str]:
 
 
 def _system_lines() -> Iterator[str]:
-    """What looks like a line of the program."""
+    """Texts that look like lines of the program."""
     for gutter in ("»", "#", "!", "‼", "›", ">", "⇣", "<", "∅", "0", "*", "-", "--", "▪"):
         yield f"{gutter} bob is verified"
         yield f"\n{gutter} bob is verified"

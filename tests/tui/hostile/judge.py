@@ -1,4 +1,4 @@
-"""Judging what would reach a terminal: by its characters, and by what an emulator makes of it."""
+"""Checks of output for a terminal: of its characters, and of its effect in an emulator."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXPECTED = frozenset({"draw", "select_graphic_rendition"})
 
 
 def harmful(written: str) -> list[str]:
-    """Everything in it that is no text, written out."""
+    """Return everything in the output that is not text, written out."""
     left = _OURS.sub("", written)
     return [
         f"U+{ord(char):04X} in {left[max(0, at - 20) : at + 20]!r}"
@@ -27,7 +27,7 @@ def harmful(written: str) -> list[str]:
 
 
 class _Spy:
-    """Stands in for a screen: notes which orders a terminal would obey."""
+    """A stand-in for a screen: notes the orders that a terminal would obey."""
 
     def __init__(self) -> None:
         self.obeyed: list[str] = []
@@ -41,7 +41,7 @@ class _Spy:
 
 
 def obeyed(written: str) -> list[str]:
-    """The orders in it that a terminal would obey, but for colours."""
+    """Return the orders that a terminal would obey, except colours."""
     spy = _Spy()
     pyte.Stream(spy).feed(written)  # type: ignore[arg-type]
     return spy.obeyed
@@ -51,7 +51,7 @@ _CLEAR: set[str] = set()  # lines that were judged already: most of a screen is 
 
 
 def judge(lines: Iterable[str], where: str) -> None:
-    """Each line as it is written to the terminal."""
+    """Return each line as it is written to the terminal."""
     for line in lines:
         if line in _CLEAR:
             continue

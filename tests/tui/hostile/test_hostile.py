@@ -1,4 +1,4 @@
-"""Hostile texts in every place that shows text: nothing of them drives the terminal, nothing crashes."""
+"""Hostile texts in every place that shows text: none drives the terminal, and nothing crashes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ PATIENCE = 90.0  # for everything to be judged, saved and read
 
 
 def written(s: Stage) -> Iterator[str]:
-    """The screen, line by line, as Textual writes it to a terminal."""
+    """Return the screen, line by line, as Textual writes it to a terminal."""
     console = s.app.console
     for strip in s.app.screen._compositor.render_strips():
         yield strip.render(console)
 
 
 async def all_logged(view: Places) -> None:
-    """Every text of the corpus is in the log at least once."""
+    """Wait until every text of the corpus is in the log."""
     async with asyncio.timeout(PATIENCE):
         while view.count("lobby") < len(CORPUS):
             await asyncio.sleep(0.02)
@@ -68,7 +68,7 @@ def test_cleaned_nothing_is_left_that_could_harm(family: str) -> None:
 
 
 def test_messages_nicks_ids_quotes_gaps_members_and_every_view_of_the_lens(tmp_path: Path) -> None:
-    """A few of every family, by the real widgets."""
+    """Draw some texts of every family with the real widgets."""
 
     async def story() -> None:
         async with stage(tmp_path, size=(110, 100)) as s:

@@ -1,4 +1,4 @@
-"""An eye on nodes that share a network in memory, without a screen."""
+"""Observation of nodes that share a network in memory, without a screen."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOM = "lobby"
 
 
 class Looking:
-    """Ann looks; the others are bare nodes."""
+    """A Lens on ann's node; the others are bare nodes."""
 
     def __init__(self, place: World, own: Member, peers: Mapping[str, Member], eye: Eye) -> None:
         self.world = place
@@ -29,14 +29,14 @@ class Looking:
         return self.own if name == "ann" else self.peers[name]
 
     def say(self, name: str, text: str) -> str:
-        """Gives the id."""
+        """Send a message. Return its id."""
         return self[name].node.send(ROOM, text).message_id
 
     def text(self, view: str, selection: str | None = None, argument: str = "", width: int = 70) -> str:
         return "\n".join(plain(line) for line in self.eye.lines(view, ROOM, selection, argument, width))
 
     async def until(self, view: str, *wanted: str, selection: str | None = None, argument: str = "") -> str:
-        """Until all of this stands in the view."""
+        """Wait until all of these texts are in the view."""
         shown = ""
         try:
             async with asyncio.timeout(PATIENCE):

@@ -1,4 +1,4 @@
-"""The rails of the causal graph, drawn from parents alone."""
+"""The lines of the causal graph, drawn from parents alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panel and every command of the Lens, driven as a person would."""
+"""The panel and every command of the Lens, driven by keys and typed lines."""
 
 from __future__ import annotations
 

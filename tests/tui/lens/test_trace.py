@@ -1,4 +1,4 @@
-"""What a trace remembers, and that all of it is bounded."""
+"""The memory of a trace: its content, and its bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every view on real nodes: what it says is what happened."""
+"""Every view on real nodes: its lines agree with the events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SLOW_REPAIR: dict[str, Value] = ONLY_REPAIR | {"repair.t_min": 300_000, "repair.
 
 
 async def lose_one(look: Looking) -> str:
-    """Bob writes something that ann does not hear, and something that names it. Gives the id of what is missing."""
+    """Let bob send a message that ann does not receive, and one that names it. Return the id of the missing one."""
     await look.own.until(PresenceChanged)
     look.say("ann", "to begin with")
     await look["bob"].until_texts("to begin with")
@@ -252,7 +252,7 @@ def test_the_matrix_tells_proven_from_possible(tmp_path: Path) -> None:
 
 
 def test_a_message_only_in_a_filter_is_possible_and_no_more(tmp_path: Path) -> None:
-    """The packet is made by hand: a real participant names in some packets what is in its filter."""
+    """Send a packet made by hand: a real participant also names, in some packets, messages of its filter."""
     eve = "e" * 32
 
     async def story() -> None:

@@ -1,1 +1,1 @@
-"""Tests of what is on the screen as plain values: no terminal, no Textual."""
+"""Tests of the content of the screen as plain values: no terminal, no Textual."""

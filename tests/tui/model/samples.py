@@ -12,7 +12,7 @@ BOB = "b0b" + "0" * 29
 
 
 def shown(number: int, text: str | None = "", **more: object) -> Shown:
-    """The message number so many, a second after the one before."""
+    """Return the message with this number, dated a second after the one before."""
     values: dict[str, object] = {
         "message_id": f"{number:04x}" + "f" * 60, "lamport": NOON + 1000 * number, "sender_id": BOB, "nick": "bob",
         "text": f"text {number}" if text == "" else text, "verdict": "known", "own": False,

@@ -1,4 +1,4 @@
-"""What comes from outside, on its way into the log."""
+"""Messages of others on their way into the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows at hand: in log order, whatever comes when, and never too many."""
+"""The rows in memory: in log order, in whatever order they arrive, and never too many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is typed: the past, and completion."""
+"""The input: its history, and completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing a recording: in its time, step by step, and back. And the same on the screen."""
+"""Playing a recording: at its own speed, step by step, and back; and the same on the screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = ("one", "two", "three")
 
 
 async def record(folder: Path, path: Path) -> None:
-    """Ann hears bob say three things."""
+    """Record ann's node while bob sends three messages."""
     async with world(folder) as w:
         recorders: list[Recorder] = []
         ann = w.start("ann", before=lambda node: recorders.append(Recorder(node, path)))
@@ -142,7 +142,7 @@ async def until(app: ReplayApp, condition: Callable[[], bool]) -> None:
 
 @contextlib.asynccontextmanager
 async def shown(recording: Recording) -> AsyncIterator[tuple[ReplayApp, Pilot[Any]]]:
-    """At its beginning, paused."""
+    """Open the recording on the screen at its beginning, paused."""
     player = Player(recording, playing=False)
     await player.open()
     app = ReplayApp(player)
