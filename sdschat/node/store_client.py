@@ -31,6 +31,7 @@ SHORTEST_GRACE: Final = 20
 ASK_AGAIN: Final = 30_000  # a Store that had it not may have it later; doubles
 HINTS_AFTER: Final = 1_000  # the Store needs a moment to hear and save what was just said
 HINTS_EVERY: Final = 10_000
+HINTS_TRIES: Final = 5  # for the same messages, each time after twice as long: then the Stores will not have them
 
 
 class Fetched(NamedTuple):
@@ -75,6 +76,7 @@ class StoreClient:
         self._look_at = 0
         self._hints_at: int | None = None
         self._hints_asked = -HINTS_EVERY
+        self._hints_tries = 0
         self._now = Now(0, 0)
 
     def attach(self, room: Room) -> None:
@@ -158,8 +160,10 @@ class StoreClient:
 
     def take(self, ready: Ready, now: Now) -> Work:
         self._now = now
-        if self._hints_at is None and any(type(write) is Append for write in ready.writes):
-            self._hints_at = max(now.mono + HINTS_AFTER, self._hints_asked + HINTS_EVERY)
+        if any(type(write) is Append for write in ready.writes):
+            self._hints_tries = 0
+            soon = max(now.mono + HINTS_AFTER, self._hints_asked + HINTS_EVERY)
+            self._hints_at = soon if self._hints_at is None else min(self._hints_at, soon)
         if self._online:
             self._asking.flush(now)
         posts, self._asking.posts = self._asking.posts, []
@@ -247,8 +251,9 @@ class StoreClient:
             entry = state.delivered(item.message_id)
             if entry is not None:
                 self._asking.promises.note(reply.store, [(entry.lamport, entry.message_id)])
-        if reply.unknown and self._hints_at is None:
-            self._hints_at = now.mono + HINTS_EVERY
+        if reply.unknown and self._hints_at is None and self._hints_tries < HINTS_TRIES:
+            self._hints_at = now.mono + (HINTS_EVERY << self._hints_tries)
+            self._hints_tries += 1
         self._room.stir()
 
 

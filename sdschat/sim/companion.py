@@ -64,8 +64,10 @@ class Companion:
         self.node = node
         self.codec = world.codec
         self.name = node.plan.name  # under which others write to it
+        self.low = self.since(now)
         self.begin_at: int | None = now.mono + _SETTLE if node.online else None
         self.complete = False
+        self.reach = self.low  # from where on the log is complete
         self.came: set[str] = set()  # by catching up, and not told yet
         assert isinstance(node.store, Disk)
         self._entries = node.store.index
@@ -75,6 +77,10 @@ class Companion:
             self.seeker, Librarian(self), self, carrier=Pages(_GROUP, node.plan.name.encode(), now), codec=_CODEC,
             intake=self,
         )  # fmt: skip
+
+    def since(self, now: Now) -> int:
+        """How far back the history is wanted."""
+        return 0
 
     def rests(self) -> Rests:
         """The table of who rests after failing."""
@@ -130,7 +136,7 @@ class Companion:
     def advance(self, now: Now) -> None:
         if self.begin_at is not None and self.begin_at <= now.mono:
             self.begin_at = None
-            self.seeker.begin(Key(0, ""), Key(now.wall + 1, ""), now.mono)
+            self.seeker.begin(Key(self.low, ""), Key(max(now.wall, self.low) + 1, ""), now.mono)
             self.world.people_changed()
         when = self.exchange.next_wake()
         if when is not None and when <= now.mono:
@@ -176,6 +182,7 @@ class Companion:
         channel = self.node.channel
         assert channel is not None
         found: list[Key] = []
+        absent: set[str] = set()
         new = 0
         for raw in packets:
             message = self.codec.decode(raw)
@@ -192,4 +199,6 @@ class Companion:
                 new += not here
                 if not here:
                     self.came.add(message.message_id)
-        return TakenIn(found, new, False)
+                holds = channel.state.holds
+                absent.update(one.message_id for one in message.causal_history if not holds(one.message_id))
+        return TakenIn(found, new, False, len(absent.difference(key.message_id for key in found)))

@@ -3,7 +3,8 @@ production code of `sdschat.catchup` and MVDS, over the same bad network."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import Any, Final
 
 from sdschat.catchup.progress import State
 from sdschat.sds.channel import Channel
@@ -18,13 +19,16 @@ from sdschat.sim.node import Node
 from sdschat.sim.on_events import check_events
 from sdschat.sim.on_state import check_sizes
 from sdschat.sim.on_writes import check_writes
-from sdschat.sim.scenario import Action
+from sdschat.sim.scenario import Action, Violation
 from sdschat.sim.world import ARRIVAL, WAKE, World
 
+_AT_REST: Final = 3_600_000  # a Store that had not got something is asked for it again, ever more rarely
 
-def _lowers(writes: list[Write]) -> bool:
+
+def _lowest(writes: list[Write], horizon: int) -> int:
+    """The join horizon after these writes."""
     rows = (write.row for write in writes if isinstance(write, Put))
-    return any(isinstance(row, ChannelRow) and row.horizon == 0 for row in rows)
+    return min((row.horizon for row in rows if isinstance(row, ChannelRow)), default=horizon)
 
 
 class HistoryWorld(World):
@@ -34,6 +38,7 @@ class HistoryWorld(World):
         super().__init__(*arguments)
         self.companions: dict[int, Companion] = {}
         self.fetched = 0
+        self.parcels: Counter[str] = Counter()  # sent, by what they are
         for node in self.nodes:
             node.store = self.disk()
 
@@ -61,6 +66,24 @@ class HistoryWorld(World):
 
     def check(self) -> None:
         """Everything has converged."""
+
+    def check_rest(self) -> None:
+        """H4: in bounded time nobody compares, fetches, asks a Store or answers any more."""
+        turn = self.scenario.config.sync_interval
+        until = self.time + _AT_REST + 20 * turn
+        while True:
+            before = self.parcels.copy()
+            self.run(self.time + 3 * turn, self.act)
+            sent = self.parcels - before
+            if not sent:
+                return
+            if self.time >= until:
+                what = ", ".join(f"{count} on {name}" for name, count in sorted(sent.items()))
+                raise Violation("H4", f"in three quiet sync intervals: {what}")
+
+    def owed_from(self, node: Node) -> int:
+        """The date from which on the node is owed everything."""
+        return 0
 
     def boot(self, node: Node) -> None:
         self.companions.pop(node.index, None)
@@ -90,8 +113,11 @@ class HistoryWorld(World):
             return
         ready = channel.take()
         parcels = companion.take(ready, node.now(self.time))
-        if companion.complete and node.armed != "before-writes" and _lowers(ready.writes):
-            self.ledger.seen[node.index].horizon = 0  # which is the one way in which it may move
+        if companion.complete and node.armed != "before-writes":
+            seen = self.ledger.seen[node.index]
+            lowest = _lowest(ready.writes, seen.horizon)
+            if lowest == companion.reach < seen.horizon:  # which is the one way in which it may move
+                seen.horizon = lowest
         if node.armed and self._dies(node, ready):
             del self.companions[node.index]
             self.people_changed()
@@ -140,6 +166,7 @@ class HistoryWorld(World):
         if not node.online:
             return
         self.trace.sent(self.time, node.index, parcel.packet)
+        self.parcels[parcel.what] += 1
         for receiver in self.receivers(parcel):
             what = f"{node.index} to {receiver}"
             count = self._counts.get(what, 0)
@@ -164,7 +191,8 @@ class HistoryWorld(World):
         assert channel is not None
         if companion.seeker.state is State.DONE and companion.seeker.begun and not companion.complete:
             companion.complete = True
-            channel.lower_horizon(now, 0)
+            companion.reach = max(companion.low, companion.seeker.reach.lamport)
+            channel.lower_horizon(now, companion.reach)
         self.flush(node)
 
     # Time.

@@ -9,6 +9,7 @@ from typing import Any
 
 from sdschat.catchup.values import Key
 from sdschat.node.keeper import Keeper, Shared
+from sdschat.node.keeper_quota import Quota
 from sdschat.node.part import Handler, Part, Post
 from sdschat.node.store_client import StoreClient
 from sdschat.node.store_facts import StoreLeft
@@ -28,8 +29,11 @@ _TURNS = 16  # of parts, in one step: what a question that nobody answers leads 
 class Booth:
     """Stands in for `sdschat.node.room.Room`, as far as `StoreClient` and `Keeper` use one."""
 
-    def __init__(self, companion: Companion, person: Person, standing: Standing, shelf: Any | None) -> None:
-        """`shelf`: of a Store, what it answers from."""
+    def __init__(
+        self, companion: Companion, person: Person, standing: Standing, shelf: Any | None,
+        floor: Callable[[str], int] = lambda _: 0, quota: Quota | None = None,
+    ) -> None:  # fmt: skip
+        """Of a Store: what it answers from, from which date on, and how much of it."""
         self.name = CHANNEL
         self.presence = SimpleNamespace(online={}, roles={}, role="")
         self.transport = SimpleNamespace(waiting=0, connected=True)
@@ -43,7 +47,7 @@ class Booth:
         self.client = StoreClient(person.identity, Strangers(), standing, draw.randbytes)
         self.parts: list[Part] = [self.client]
         if shelf is not None:
-            self.parts.append(Keeper(Shared(person.identity, shelf, lambda _: 0, self._soon.append)))
+            self.parts.append(Keeper(Shared(person.identity, shelf, floor, self._soon.append, quota)))
         for part in self.parts:
             part.attach(self)  # type: ignore[arg-type]
 

@@ -14,6 +14,7 @@ from sdschat.mvds.events import Delivered
 from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.rows import Write as DirectWrite
 from sdschat.mvds.values import Mode
+from sdschat.node.catchup import DAY
 from sdschat.node.catchup_store import StorePages
 from sdschat.node.direct import CONFIG, pair_group
 from sdschat.node.presence import STORE
@@ -26,7 +27,8 @@ from sdschat.sim.node import CHANNEL, Node
 from sdschat.sim.scenario import Violation
 from sdschat.wire.catchup_codec import DIRECT, PAGES, Records, SyncCodec
 from tests.sim_history.booth import Booth, Shelf
-from tests.sim_history.lying import LyingShelf
+from tests.sim_history.lying import FLOORS, BusyQuota, LyingShelf
+from tests.sim_history.people import LIES
 
 if TYPE_CHECKING:
     from tests.sim_history.world import StoreWorld
@@ -37,7 +39,7 @@ _CODEC = SyncCodec()
 class FullDisk(Disk):
     """Direct messages are on it too, and where each message of the log is kept. One step is one transaction."""
 
-    __slots__ = ("direct", "numbers", "pending", "places")
+    __slots__ = ("direct", "numbers", "pending", "places", "since")
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,6 +47,7 @@ class FullDisk(Disk):
         self.pending: tuple[DirectWrite, ...] = ()
         self.places: list[str] = []
         self.numbers: dict[str, int] = {}
+        self.since: int | None = None  # how far back the history is wanted
 
     def place(self, message_id: str) -> int:
         return self.numbers[message_id]
@@ -72,14 +75,37 @@ class Equipped(Companion):
         assert isinstance(node.store, FullDisk)
         self.disk = node.store
         self.disk.pending = ()
-        shelf = LyingShelf(self, self.person.lies) if self.person.lies else Shelf(self)
-        self.booth = Booth(self, self.person, self.standing, shelf if self.person.store else None)
+        lies = self.person.lies
+        shelf = LyingShelf(self, lies, self._did) if lies else Shelf(self)
+        quota = BusyQuota(self._did) if lies == "busy" else None
+        self.booth = Booth(self, self.person, self.standing, shelf if self.person.store else None, self._floor, quota)
         self.pages = StorePages(self.booth.client, self.seeker, self._took, self._store_failed)
         self.direct = Engine(CONFIG, self.name.encode(), self.disk.direct, now, self.disk.direct.snapshot())
         self._now = now
         self._connected = False
         self._others: Sequence[Node] = ()
         self._told: list[tuple[bytes, bytes]] = []
+
+    def _did(self, what: str) -> None:
+        """Count what this Store did that it should not."""
+        self.everyone.reached[what] += 1
+
+    def _floor(self, channel: str) -> int:
+        """From which date on this Store says to have anything."""
+        floor = FLOORS.get(self.person.lies, 0)
+        if floor:
+            self._did(self.person.lies)
+        return floor
+
+    def since(self, now: Now) -> int:
+        """How far back the history is wanted: as `history.on_join` has it at the first start, and kept after that."""
+        assert isinstance(self.node.store, FullDisk)
+        if self.node.store.since is None:
+            assert self.node.channel is not None
+            horizon = self.node.channel.state.horizon
+            on_join = self.world.people[self.node.index].on_join  # type: ignore[attr-defined]
+            self.node.store.since = min(horizon, {"all": 0, "24h": max(0, now.wall - DAY)}.get(on_join, horizon))
+        return self.node.store.since
 
     def rests(self) -> Rests:
         return self.standing.rests
@@ -183,9 +209,11 @@ class Equipped(Companion):
         if self.booth.left:
             liars = {self.everyone.at[store] for store in self.booth.left}
             self.booth.left.clear()
-            if not all(self.everyone.people[at].lies for at in liars):
+            if not all(self.everyone.people[at].lies in LIES for at in liars):
                 raise Violation("H3", f"{self.node.plan.name} takes an honest Store for a liar")
             self.everyone.noticed += len(liars)
+            for at in liars:
+                self.everyone.reached[f"left: {self.everyone.people[at].lies}"] += 1
             self.seeker.sources(self.sources(self._others, self._now), self._now.mono)
         if self.seeker.ranges is not None:
             (store, want), self.seeker.ranges = self.seeker.ranges, None

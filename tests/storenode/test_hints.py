@@ -111,3 +111,24 @@ def test_the_store_that_a_hint_names_is_asked_and_finds_it_by_the_hint(tmp_path:
             assert read_hint(query.wanted[0].hint) == hint
 
     asyncio.run(story())
+
+
+def test_a_store_that_never_has_it_is_not_asked_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_client, "HINTS_EVERY", 5)
+
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, _ = w.start_store("keeper", changes=SLOW)
+            keeper_of(keeper).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
+            twist(keeper, lambda query, _: Answer(query.query_id, (), tuple(one.message_id for one in query.wanted)))
+            ann = w.start_asking("ann", changes=SLOW)
+            await ann.until(PresenceChanged)
+            ann.node.send("lobby", "first")
+            tries = store_client.HINTS_TRIES
+            async with asyncio.timeout(15):
+                while len([fact for fact in ann.of(StoreAsked) if fact.why == "hints"]) < tries + 1:
+                    await asyncio.sleep(0.01)
+            await asyncio.sleep(1.0)
+            assert len([fact for fact in ann.of(StoreAsked) if fact.why == "hints"]) == tries + 1
+
+    asyncio.run(story())
