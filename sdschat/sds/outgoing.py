@@ -21,7 +21,7 @@ from sdschat.sds.values import Now
 class Outgoing:
     """An own message and what is known of its fate."""
 
-    __slots__ = ("due", "evidence", "lamport", "message_id", "sends", "state")
+    __slots__ = ("due", "evidence", "lamport", "message_id", "proven_by", "sends", "state")
 
     def __init__(self, message_id: str, lamport: int) -> None:
         self.message_id = message_id
@@ -30,6 +30,14 @@ class Outgoing:
         self.sends = 0
         self.due = 0
         self.evidence: dict[str, Evidence] = {}
+        self.proven_by: tuple[str, ...] = ()  # whose evidence is no filter
+
+    def note(self, evidence: Evidence) -> None:
+        """Keep it in the place of what this participant told before, and as the last: in the order of a restart."""
+        self.evidence.pop(evidence.sender_id, None)
+        self.evidence[evidence.sender_id] = evidence
+        if evidence.proven:
+            self.proven_by += (evidence.sender_id,)
 
 
 class OutgoingBuffer:
@@ -146,7 +154,8 @@ class OutgoingBuffer:
         message = Outgoing(row.message_id, row.lamport)
         message.state = row.state
         message.sends = row.sends
-        message.evidence = {evidence.sender_id: evidence for evidence in row.evidence}
+        for evidence in row.evidence:
+            message.note(evidence)
         if row.state is AckState.ACKED:
             self._remember(message)
             return

@@ -23,7 +23,8 @@ from itertools import combinations, product
 from time import perf_counter
 from typing import NamedTuple
 
-NAMES = "abc"
+from tests.sds.ack_scripts import NAMES, Script, every
+
 DAY = 10  # dates of one place in a script; whose date it is makes it unlike all others
 
 
@@ -37,18 +38,6 @@ class Rules(NamedTuple):
 
 NOW = Rules()
 BEFORE = Rules(False, False, False)
-
-
-class Script(NamedTuple):
-    """Steps are "+b" (b joins), "-b" (b goes) and "b" (b writes); a is there from the beginning."""
-
-    steps: tuple[str, ...]
-    slack: int = 0  # places by which a horizon lies before the joining
-    ahead: tuple[int, ...] = (0, 0, 0)  # places by which clocks are ahead
-
-    @property
-    def nodes(self) -> int:
-        return 1 + max((NAMES.index(step[-1]) for step in self.steps), default=0)
 
 
 class Print(NamedTuple):
@@ -313,42 +302,6 @@ def _path(came: dict[State, tuple[State, Action] | None], state: State) -> list[
     return path[::-1]
 
 
-def scripts(nodes: int, writes: int, leaves: bool = False) -> Iterator[Script]:
-    """All in which everybody joins, and at most so many messages are written."""
-    for length in range(1, writes + 1):
-        for steps in product(*[_steps(nodes, leaves)] * (length + nodes - 1 + leaves)):
-            if _makes_sense(steps, nodes, length, leaves):
-                yield Script(steps)
-
-
-def _steps(nodes: int, leaves: bool) -> list[str]:
-    joins = [f"+{name}" for name in NAMES[1:nodes]]
-    return [*joins, *NAMES[:nodes], *([f"-{name}" for name in NAMES[1:nodes]] if leaves else [])]
-
-
-def _makes_sense(steps: tuple[str, ...], nodes: int, writes: int, leaves: bool) -> bool:
-    here = {"a"}
-    joined = 0
-    for step in steps:
-        if step[0] == "+":
-            if NAMES.index(step[-1]) != joined + 1:
-                return False
-            joined += 1
-            here.add(step[-1])
-        elif step[-1] not in here:
-            return False
-        elif step[0] == "-":
-            here.remove(step[-1])
-    return joined == nodes - 1 and sum(len(step) == 1 for step in steps) == writes and leaves == (len(here) < nodes)
-
-
-def variants(script: Script) -> Iterator[Script]:
-    """The same with horizons before the joining, and with clocks that differ."""
-    clocks = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 2, 0), (0, 0, 1)]
-    for slack, ahead in product((0, 1, 9), clocks if script.nodes > 2 else clocks[:4]):
-        yield Script(script.steps, slack, ahead)
-
-
 class Found(NamedTuple):
     worlds: int
     states: int
@@ -381,21 +334,17 @@ def told(found: Found) -> str:
     return "\n  ".join([*lines, f"and for ever after: resends of {world.names(still)}, which everybody has"])
 
 
-def _every(nodes: int, writes: int, leaves: bool = False) -> Iterator[Script]:
-    return (each for script in scripts(nodes, writes, leaves) for each in variants(script))
-
-
 def main() -> None:
     writes = int(sys.argv[1]) if len(sys.argv) > 1 else 4
-    print("rules as they were:\n ", told(explore(_every(2, writes), BEFORE)))
-    for name, every, delays in (
-        ("two nodes", _every(2, writes), False),
-        ("two nodes, packets late", _every(2, writes - 1), True),
-        ("three nodes", _every(3, writes - 1), False),
-        ("three nodes, of which one goes", _every(3, writes - 1, leaves=True), False),
+    print("rules as they were:\n ", told(explore(every(2, writes), BEFORE)))
+    for name, worlds, delays in (
+        ("two nodes", every(2, writes), False),
+        ("two nodes, packets late", every(2, writes - 1), True),
+        ("three nodes", every(3, writes - 1), False),
+        ("three nodes, of which one goes", every(3, writes - 1, leaves=True), False),
     ):
         began = perf_counter()
-        found = explore(every, NOW, delays)
+        found = explore(worlds, NOW, delays)
         print(f"rules of now, {name}, {perf_counter() - began:.0f} s:\n ", told(found), flush=True)
 
 

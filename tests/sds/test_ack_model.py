@@ -14,31 +14,12 @@ from sdschat.sds.steps import evidence, ranges, send, sync
 from sdschat.sds.steps.questions import PATIENCE, TURNS, question
 from sdschat.sds.steps.sync import send_sync
 from sdschat.sds.values import Message, Now
-from tests.sds.ack_model import (
-    BEFORE,
-    DAY,
-    NAMES,
-    NOW,
-    Action,
-    Print,
-    Rules,
-    Script,
-    State,
-    World,
-    explore,
-    scripts,
-    search,
-    told,
-    variants,
-)
+from tests.sds.ack_model import BEFORE, DAY, NOW, Action, Print, Rules, State, World, explore, search, told
+from tests.sds.ack_scripts import NAMES, Script, every, scripts
 from tests.sds.group import CODEC, START, Node
 
 LATER_JOINER = Script(("+b", "b", "a"))
 UNIT = 100_000  # ms of one date of the model
-
-
-def every(nodes: int, writes: int, leaves: bool = False) -> list[Script]:
-    return [each for script in scripts(nodes, writes, leaves) for each in variants(script)]
 
 
 def test_before_what_the_later_joiner_wrote_was_never_acknowledged() -> None:
@@ -58,7 +39,7 @@ def test_now_it_is() -> None:
 
 @pytest.mark.parametrize(("nodes", "writes", "leaves"), [(2, 2, False), (2, 2, True), (3, 1, False), (3, 1, True)])
 def test_all_is_acknowledged_in_the_end(nodes: int, writes: int, leaves: bool) -> None:
-    found = explore(iter(every(nodes, writes, leaves)), NOW)
+    found = explore(every(nodes, writes, leaves), NOW)
     assert (found.result, found.worlds > 10) == (None, True), told(found)
 
 

@@ -22,7 +22,7 @@ pieces = st.lists(st.tuples(senders, st.sampled_from(["mention", "filter"]), st.
 def known(*rates: float, how: str = "filter") -> Outgoing:
     message = Outgoing("m1", 5)
     for place, rate in enumerate(rates):
-        message.evidence[f"p{place}"] = Evidence(f"p{place}", how, f"s{place}", 0, rate)
+        message.note(Evidence(f"p{place}", how, f"s{place}", 0, rate))
     return message
 
 
@@ -58,7 +58,7 @@ def test_more_evidence_never_takes_an_acknowledgement_back(found: list[tuple[str
     for sender, how, rate in found:
         if sender in message.evidence:
             continue
-        message.evidence[sender] = Evidence(sender, how, "s", 0, 0.0 if how == "mention" else rate)
+        message.note(Evidence(sender, how, "s", 0, 0.0 if how == "mention" else rate))
         now = acknowledged(message)
         assert now or not before
         before = now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, filterfalse, islice
 
 from sdschat.sds.bloom.received import MAX_FILL, ReceivedFilter
 from sdschat.sds.events import FilterIgnored, LeftOutgoing, StateChanged
@@ -86,7 +86,7 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
         return  # the same participant again: nothing new
     if old is None and len(known.evidence) >= MAX_EVIDENCE and not _make_room(known, evidence):
         return
-    known.evidence[evidence.sender_id] = evidence
+    known.note(evidence)
     s.outgoing.changed[known.message_id] = known
     before = known.state
     left: Iterable[str] = ()
@@ -96,8 +96,8 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
         left = s.outgoing.possibly(known)
         if known.message_id in s.outgoing.open:
             schedule_resend(s, known)
-    by = tuple(sender_id for sender_id, found in known.evidence.items() if found.proven)
-    perhaps = tuple(sender_id for sender_id, found in known.evidence.items() if not found.proven)
+    by = known.proven_by
+    perhaps = tuple(filterfalse(by.__contains__, known.evidence))
     resends = known.sends - 1 if known.sends else 0
     s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence, perhaps))
     for message_id in left:
@@ -121,10 +121,10 @@ def acknowledged(known: Outgoing) -> bool:
     The chances of filters do not multiply: who holds the same ids has the same filter, which is wrong about the same
     others. That all are wrong is no likelier than that the best of them is, and in general no less likely.
     """
+    if known.proven_by:
+        return True
     chance = 1.0
     for evidence in known.evidence.values():
-        if evidence.proven:
-            return True
         if evidence.error_rate < chance:
             chance = evidence.error_rate
     return len(known.evidence) >= WITNESSES and chance <= CERTAIN_ENOUGH

@@ -10,11 +10,13 @@ from sdschat.sds.state import ChannelState
 def heard_copy(s: ChannelState, message_id: str) -> None:
     """Somebody else has sent it, even if it is new here: it was held once, so that we meant to send it, and was dropped
     for want of room."""
-    answer = s.answers.entries.get(message_id)
-    if answer is not None and answer.due is None:
-        s.answers.settle(answer, s.now.mono)  # who asked for it before has been served
-    call_off_answer(s, message_id, "answered_by_other")
-    call_off_push(s, message_id, "heard_again")
+    if s.answers.entries:
+        call_off_answer(s, message_id, "answered_by_other")
+        answer = s.answers.entries.get(message_id)
+        if answer is not None:
+            s.answers.settle(answer, s.now.mono)  # also where none was due: who asked for it has been served
+    if s.pushes.entries:
+        call_off_push(s, message_id, "heard_again")
 
 
 def call_off_answer(s: ChannelState, message_id: str, why: str) -> None:
