@@ -25,19 +25,21 @@ Examples:
 Exit code 0: all is well; 1: a promise was broken, a run failed, or model and engine differ; 2: wrong use.
 """
 
+_PROFILES: Final = ("mixed", "plain", "varied", "equivalence")
 _OF: Final = {  # the options of each way to use this command
     "--grid": {"grid", "lake", "on_spark", "master", "remote", "pairs", "pictures", "seeds", "jobs"},
     "--compare": {"comparing", "participants", "changes", "seeds", "jobs", "lake", "pictures"},
     "--with": {"changes", "seed", "lake"},
-    "checking promises": {"seeds", "first", "profile", "show", "jobs"},
+    "checking promises": {"seeds", "first", "profile", "show", "jobs", "reach"},
 }
 
 
 @click.command("simulate", help=f"Simulate groups of participants: every run follows from its seed.\n\n{EXAMPLES}")
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="How many. Default: 200, or what the grid says.")
 @click.option("--first", type=click.IntRange(0), default=0, metavar="N", help="The first of them. Default: 0.")
-@click.option("--profile", type=click.Choice(["mixed", "plain", "equivalence"]), default="mixed", help="How checked.")
+@click.option("--profile", type=click.Choice(_PROFILES), default="mixed", help="Which stories, and how checked.")
 @click.option("--show", is_flag=True, help="Print the conversations of the seeds instead of running them.")
+@click.option("--reach", is_flag=True, help="Print how many seeds met each rare situation.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes. Default: one a core.")
 @click.option("--grid", metavar="FILE", help="A grid of settings: a TOML file, or ci, groups, loss or timers.")
 @click.option("--lake", metavar="DIR", help="Where runs are kept. Started again, only what is missing is done.")
@@ -52,7 +54,7 @@ _OF: Final = {  # the options of each way to use this command
 @click.option("--participants", metavar="N,…", default="10,100", help="Compare: groups of so many. Default: 10,100.")
 @click.pass_context
 def command(
-    context: click.Context, seeds: int | None, first: int, profile: str, show: bool, jobs: int | None,
+    context: click.Context, seeds: int | None, first: int, profile: str, show: bool, reach: bool, jobs: int | None,
     grid: str | None, lake: str | None, on_spark: bool, master: str, remote: str, pairs: tuple[str, ...],
     pictures: str | None, changes: tuple[str, ...], seed: int, comparing: bool, participants: str,
 ) -> int:  # fmt: skip
@@ -77,7 +79,7 @@ def command(
 
         return simulate_grid.run_one(changes, seed, _folder(lake))
     _only(context, "checking promises")
-    return _invariants(seeds or 200, first, profile, show, jobs)
+    return _invariants(seeds or 200, first, profile, [*["--show"] * show, *["--reach"] * reach], jobs)
 
 
 def _only(context: click.Context, way: str) -> None:
@@ -109,9 +111,9 @@ def _numbers(text: str) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _invariants(seeds: int, first: int, profile: str, show: bool, jobs: int) -> int:
+def _invariants(seeds: int, first: int, profile: str, flags: list[str], jobs: int) -> int:
     """Check the engine's promises over many seeds."""
     from sdschat.sim.runner import main
 
     given = ["--seeds", str(seeds), "--first", str(first), "--profile", profile, "--jobs", str(jobs)]
-    return main([*given, "--show"] if show else given)
+    return main([*given, *flags])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import replace
 
-from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.steps.send import TooManyUnacknowledged
 from sdschat.sim.ledger import Origin
+from sdschat.sim.malformed import malformed
 from sdschat.sim.network import split
-from sdschat.sim.node import CHANNEL, Node
+from sdschat.sim.node import Backup, Node
 from sdschat.sim.on_packets import check_made
 from sdschat.sim.scenario import START, Action
-from sdschat.sim.world import World
+from sdschat.sim.strangers import said, written
+from sdschat.sim.world import ARRIVAL, World
 
 
 def act(world: World, action: Action) -> None:
@@ -25,21 +28,38 @@ def _up(world: World, action: Action) -> Node | None:
 
 def content_of(world: World, action: Action) -> bytes:
     """With ids by content, no two messages may be alike; with ids by text, many are, and that is to be borne."""
-    if world.scenario.config.id_rule == "text" and action.number % 3 == 0:
+    if world.nodes[action.node].config.id_rule == "text" and action.number % 3 == 0:
         return b"ok"
     text = b"%d/%d hello" % (world.scenario.seed, action.number)
     return text + b"." * 2000 if action.point == "long" else text
 
 
 def _send(world: World, action: Action) -> None:
+    if world.nodes[action.node].plan.literal:
+        _send_literally(world, action)
+        return
     node = _up(world, action)
     if node is None or node.channel is None:
         return
     state = node.channel.state
-    message = node.channel.send(node.now(world.time), content_of(world, action))
+    try:
+        message = node.channel.send(node.now(world.time), content_of(world, action))
+    except TooManyUnacknowledged:
+        return
     world.made(node, message, state.unsaved[message.message_id].raw)
     check_made(world.ledger, world.ledger.seen[node.index], message.lamport_timestamp or 0)
     world.flush(node)
+
+
+def _send_literally(world: World, action: Action) -> None:
+    node = world.nodes[action.node]
+    peer = node.literal
+    if peer is None or node.gone:
+        return
+    message = peer.send(node.now(world.time), content_of(world, action))
+    raw = peer.outgoing[message.message_id].raw
+    world.made(node, message, raw)
+    world.literal_did(node, [raw])
 
 
 def _ephemeral(world: World, action: Action) -> None:
@@ -92,10 +112,60 @@ def _online(world: World, action: Action) -> None:
 
 
 def _join(world: World, action: Action) -> None:
+    """Come for the first time. With a copy of somebody's key comes a copy of that one's disk."""
     node = world.nodes[action.node]
-    if node.gone and not node.boots:
-        node.gone = False
-        world.boot(node)
+    if node.boots or not node.gone:
+        return
+    node.gone = False
+    if node.plan.key_of:
+        other = world.nodes[world.ledger.index[node.plan.key_of]]
+        node.store = deepcopy(other.store)
+        world.ledger.reach.met["began from a copy of another's profile"] += 1
+        world.ledger.seen[node.index].put_back(world.ledger.seen[other.index].copied())
+    world.boot(node)
+
+
+def _backup(world: World, action: Action) -> None:
+    """Copy the disk, to be put back later."""
+    node = world.nodes[action.node]
+    if node.boots and not node.gone:
+        node.backup = Backup(deepcopy(node.store), world.ledger.seen[node.index].copied())
+
+
+def _rollback(world: World, action: Action) -> None:
+    """The process dies, and the disk is the copy made earlier. What happened since is gone, though others heard it."""
+    node = world.nodes[action.node]
+    if node.backup is None or node.gone:
+        return
+    node.kill()
+    node.store = deepcopy(node.backup.store)
+    world.ledger.reach.met["came back from an older backup"] += 1
+    world.ledger.seen[node.index].put_back(node.backup.copied)
+
+
+def _fetch(world: World, action: Action) -> None:
+    """Catch up from a Store that has everything dated from then on, as `history.on_join` says how far back."""
+    node = _up(world, action)
+    if node is None or node.channel is None:
+        return
+    since = START + action.number
+    seen = world.ledger.seen
+    known = {message_id for other in seen for message_id, lamport in other.log.items() if lamport >= since}
+    known -= world.ledger.convergence.ignored
+    origins = world.ledger.origins
+    for message_id in sorted(known, key=lambda key: (origins[key].lamport, key)):
+        origin = origins[message_id]
+        node.channel.receive_history(node.now(world.time), origin.message, origin.raw)
+    world.flush(node)
+    _lower_horizon(world, _up(world, action), since)
+
+
+def _lower_horizon(world: World, node: Node | None, since: int) -> None:
+    if node is None or node.channel is None:  # it died of what it fetched
+        return
+    world.ledger.seen[node.index].lowered_to = since
+    node.channel.lower_horizon(node.now(world.time), since)
+    world.flush(node)
 
 
 def _leave(world: World, action: Action) -> None:
@@ -141,28 +211,27 @@ def _garbage(world: World, action: Action) -> None:
 
 def _flood(world: World, action: Action) -> None:
     """A stranger writes what no honest participant would."""
-    now = START + world.time
     for count in range(action.number):
-        what = f"{world.scenario.seed} {action.at} {action.point} {count}"
-        history: tuple[HistoryEntry, ...] = ()
-        lamport, channel = now + count, CHANNEL
-        if action.point == "orphans":
-            history = tuple(HistoryEntry(f"nowhere {what} {parent}", None, "z") for parent in range(3))
-        elif action.point == "future":
-            lamport = now + world.scenario.config.max_skew + 10_000 + count
-        elif action.point == "parent":
-            newest = max(world.ledger.origins, key=lambda key: (world.ledger.origins[key].lamport, key), default=what)
-            history = (HistoryEntry(newest, None, None),)
-            lamport = now - 1000
-        elif action.point == "clock":
-            lamport = (0, MAX_LAMPORT, 2**64 - 1)[count % 3]
-        elif action.point == "channel":
-            channel = "elsewhere"
-        message = Message("z", f"flood {what}", channel, lamport, history, None, (), what.encode())
+        message = said(world, action, count) or written(world, action, count)
         raw = world.codec.encode(message)
-        world.ledger.origins[message.message_id] = Origin(-1, message, raw)
-        world.ledger.convergence.ignored.add(message.message_id)
+        if message.content:
+            world.ledger.origins[message.message_id] = Origin(-1, message, raw)
+            world.ledger.convergence.ignored.add(message.message_id)
         world.broadcast(len(world.nodes), message.message_id, (raw, world.codec.decode(raw)))
+
+
+def _malformed(world: World, action: Action) -> None:
+    """One packet that each decoder must refuse, for the reason named by `point`; for a conflict, by who has the id."""
+    raw = malformed(action.point, world.codec, world.scenario.config.max_message_bytes, action.number)
+    if action.point != "id_conflict":
+        world.broadcast(len(world.nodes), f"malformed {action.number}", (raw, world.codec.decode(raw)))
+        return
+    node = _up(world, action)
+    seen = world.ledger.seen[action.node]
+    if node is not None and seen.log:
+        known = world.ledger.origins[next(reversed(seen.log))].message
+        raw = world.codec.encode(replace(known, sender_id="z", content=b"something else"))
+        world.schedule(world.time + 1, ARRIVAL, node.index, (raw, world.codec.decode(raw)))
 
 
 _ACTS: dict[str, Callable[[World, Action], None]] = {
@@ -170,6 +239,10 @@ _ACTS: dict[str, Callable[[World, Action], None]] = {
     "ephemeral": _ephemeral,
     "crash": _crash,
     "restart": _restart,
+    "backup": _backup,
+    "rollback": _rollback,
+    "fetch": _fetch,
+    "malformed": _malformed,
     "offline": _offline,
     "online": _online,
     "join": _join,

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 
 class Convergence:
     """After `begin`, counts what each node still lacks of what some node has."""
 
-    __slots__ = ("_horizons", "_lacking", "_lamports", "_logs", "ignored", "outstanding", "since")
+    __slots__ = (
+        "_horizons",
+        "_lacking",
+        "_lamports",
+        "_logs",
+        "_refuses",
+        "_silent",
+        "ignored",
+        "outstanding",
+        "since",
+    )
 
     def __init__(self, logs: list[dict[str, int]]) -> None:
         self._logs = logs
@@ -16,17 +26,27 @@ class Convergence:
         self._lacking: dict[int, dict[str, None]] = {}
         self._lamports: dict[str, int] = {}
         self._horizons: dict[int, int] = {}
+        self._refuses: Callable[[int, str], bool] = lambda node, message_id: False
+        self._silent: Collection[int] = ()
         self.outstanding = 0
         self.since = -1
 
-    def begin(self, time: int, horizons: Mapping[int, int]) -> None:
-        """From now on, for these nodes: each must get everything from its join horizon on that another one has."""
+    def begin(
+        self, time: int, horizons: Mapping[int, int], *, silent: Collection[int] = (),
+        refuses: Callable[[int, str], bool] | None = None,
+    ) -> None:  # fmt: skip
+        """From now on, for these nodes: each must get everything from its join horizon on that another one has, but
+        for what it refuses. What only `silent` nodes have, which push nothing, nobody is owed."""
         self.since = time
+        self._silent = silent
+        self._refuses = refuses or self._refuses
         self._horizons = dict(horizons)
         self._lamports = {}
         self._lacking = {node: {} for node in horizons}
         self.outstanding = 0
         for node in horizons:
+            if node in silent:
+                continue
             for message_id, lamport in self._logs[node].items():
                 self.appeared(message_id, lamport)
 
@@ -35,7 +55,7 @@ class Convergence:
             return
         self._lamports[message_id] = lamport
         for node, horizon in self._horizons.items():
-            if lamport >= horizon and message_id not in self._logs[node]:
+            if lamport >= horizon and message_id not in self._logs[node] and not self._refuses(node, message_id):
                 self._lacking[node][message_id] = None
                 self.outstanding += 1
 
@@ -46,11 +66,18 @@ class Convergence:
         if message_id in self._lacking[node]:
             del self._lacking[node][message_id]
             self.outstanding -= 1
-        self.appeared(message_id, lamport)
+        if node not in self._silent:
+            self.appeared(message_id, lamport)
 
     def lacking(self) -> dict[int, list[str]]:
         return {node: list(ids) for node, ids in self._lacking.items() if ids}
 
     def required(self, node: int) -> list[str]:
+        if node not in self._horizons:
+            return []
         horizon = self._horizons[node]
-        return [message_id for message_id, lamport in self._lamports.items() if lamport >= horizon]
+        return [
+            message_id
+            for message_id, lamport in self._lamports.items()
+            if lamport >= horizon and not self._refuses(node, message_id)
+        ]

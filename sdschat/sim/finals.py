@@ -1,13 +1,10 @@
-"""Invariants of the world at rest: after convergence, after quiet, and after old traffic is heard again."""
+"""Invariants of the world at rest: after convergence, and after old traffic is heard again."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from sdschat.sds.events import Delivered
 from sdschat.sds.rows import Append
 from sdschat.sds.values import Refusal
-from sdschat.sim.ledger import Seen
 from sdschat.sim.on_state import check_sizes, check_waiting
 from sdschat.sim.scenario import Violation
 from sdschat.sim.world import World
@@ -44,54 +41,6 @@ def check_finals(world: World) -> None:
             raise Violation("I2", f"{ledger.seen[index].name} has another order")
 
 
-class Quiet(NamedTuple):
-    """What each had sent, and was not sure of, when everything had been said; and how much had been asked for, and
-    shown."""
-
-    packets: list[int]
-    unsure: list[int]
-    asked_for: int
-    delivered: int
-
-
-def quiet_begins(world: World) -> Quiet:
-    ledger = world.ledger
-    unsure = [_unsure(seen) + _for_the_gone(world, seen) for seen in ledger.seen]
-    return Quiet([seen.packets for seen in ledger.seen], unsure, len(ledger.asked_for), ledger.delivered)
-
-
-def check_quiet(world: World, quiet: Quiet, turns: int) -> None:
-    """I14: with nothing to say, nearly nothing is said: about one packet a sync interval, here two. Beyond that,
-    whatever of its own one is not sure of is still resent, ever more rarely; what somebody who has left seemed to lack
-    is still pushed, once; and what somebody asks for, though it is from before that one's joining and so not owed, is
-    asked for and answered. Where something is still shown, because what it waited for is given up only now, it is not
-    quiet yet."""
-    ledger = world.ledger
-    if ledger.delivered != quiet.delivered:
-        return
-    asked_for = len(ledger.asked_for) - quiet.asked_for
-    for seen, before, unsure in zip(ledger.seen, quiet.packets, quiet.unsure, strict=True):
-        sent = seen.packets - before
-        if sent > 2 * turns + 2 + unsure + 2 * asked_for:
-            raise Violation("I14", f"{seen.name} sent {sent} packets in {turns} quiet sync intervals")
-
-
-def _unsure(seen: Seen) -> int:
-    """Own messages that nobody has acknowledged for certain are still resent, ever more rarely."""
-    channel = seen.node.channel
-    return 0 if channel is None else len(channel.state.outgoing.open)
-
-
-def _for_the_gone(world: World, seen: Seen) -> int:
-    """Pushes that are due for somebody who has left, and so will never say that they came."""
-    channel = seen.node.channel
-    if channel is None:
-        return 0
-    gone = {node.plan.name for node in world.nodes if node.gone}
-    pushes = channel.state.pushes.entries.values()
-    return sum(push.due is not None and not gone.isdisjoint(push.wanted_by) for push in pushes)
-
-
 def check_replay(world: World) -> None:
     """I15: what was heard once changes no log when it is heard again, much later."""
     sent = world.sent
@@ -101,7 +50,7 @@ def check_replay(world: World) -> None:
         if channel is None or node.gone:
             continue
         for raw, message in sent[world.scenario.seed % stride :: stride]:
-            if isinstance(message, Refusal) or message.sender_id not in world.ledger.index:
+            if isinstance(message, Refusal) or message.sender_id not in world.ledger.participants:
                 continue
             if message.content and message.message_id not in world.ledger.seen[node.index].log:
                 continue  # from before it joined, or of somebody who took it along

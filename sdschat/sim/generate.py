@@ -4,7 +4,6 @@ a world where everything goes wrong at once hides what only one thing going wron
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from random import Random
 
 from sdschat.sds.config import DEMO, SPEC, Config, Layout
@@ -12,7 +11,7 @@ from sdschat.sim.scenario import WRONG_BY, Action, Plan, Rates, Scenario
 
 _NAMES = "abcdefghijklmnopqrstuvwxyz"
 _POINTS = ("before-writes", "before-packets", "between-packets", "idle")
-_TIGHT = (
+TIGHT = (
     ("BUFFERED_PER_SENDER", 6),
     ("BUFFERED_PER_CHANNEL", 12),
     ("MISSING_PER_SENDER", 4),
@@ -34,11 +33,6 @@ _TIGHT = (
 _SMALL_WINDOWS = (("RECENT_WINDOW", 20), ("RANGE_IDS", 16), ("RANGE_LIMIT", 64), ("FILTER_REVIEW", 64))
 
 
-@lru_cache(maxsize=4096)
-def config_for(base: Config, layout: Layout) -> Config:
-    return base if base.bloom_layout == layout else replace(base, bloom_layout=layout)
-
-
 def generate(seed: int) -> Scenario:
     draw = Random(seed)
     timing = "demo" if draw.random() < 0.4 else "spec"
@@ -47,7 +41,7 @@ def generate(seed: int) -> Scenario:
     heal_at = int(turn * draw.choice((1, 2, 2, 3, 4, 6)) * draw.uniform(0.7, 1.3))
     limits: tuple[tuple[str, int], ...] = ()
     if draw.random() < 0.08:
-        limits = _TIGHT if draw.random() < 0.5 else _SMALL_WINDOWS
+        limits = TIGHT if draw.random() < 0.5 else _SMALL_WINDOWS
     if limits is _SMALL_WINDOWS:
         config = replace(config, bloom_capacity=16)
     plans = _plans(draw, config, turn, plain=bool(limits))

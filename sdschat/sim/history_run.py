@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from sdschat.sds.config import Config
-from sdschat.sim.finals import check_finals, check_quiet, check_replay, quiet_begins
-from sdschat.sim.generate import config_for, generate
+from sdschat.sim.finals import check_finals, check_replay
+from sdschat.sim.generate import generate
 from sdschat.sim.history import HistoryWorld
+from sdschat.sim.liveness import check_quiet, check_settles
 from sdschat.sim.phases import Outcome, _where, not_converged, patience
-from sdschat.sim.scenario import Action, Plan, Scenario, Violation
+from sdschat.sim.scenario import Action, Plan, Scenario, Violation, config_for
 from sdschat.sim.tight import limits
 from sdschat.sim.trace import Trace
 from sdschat.sim.world import ACTION
@@ -127,10 +128,8 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     world.run(max(world.time, at_rest) + 2 * turn + scenario.rates.tail_ms, _act)
     check_finals(world)
     world.check()
-    quiet = quiet_begins(world)
-    world.run(world.time + 3 * turn, _act)
-    check_quiet(world, quiet, 3)
-    world.check_rest()
+    check_settles(world)
+    check_quiet(world, turns=3)
     check_replay(world)
 
 
@@ -160,7 +159,7 @@ def _heal(world: HistoryWorld) -> None:
     """Everyone is there, the network is whole, and everything that was ever said is owed to everyone."""
     world.network.calm = True
     world.network.blocked = frozenset()
-    world.ledger.convergence.begin(world.time, {node.index: world.owed_from(node) for node in world.nodes})
+    world.ledger.convergence.begin(world.time, {node.index: 0 for node in world.nodes})
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import fields
 
 from sdschat.sds.config import DEMO, SPEC, Config
-from sdschat.sim.scenario import Action, Scenario
+from sdschat.sim.scenario import START, Action, Scenario
 
 
 def describe(scenario: Scenario) -> list[str]:
     """The whole scenario, settings first, then what happens, with `tick` for the time between."""
-    lines = [f"# seed {scenario.seed}", f"timing {scenario.timing}"]
+    lines = [f"# {scenario.variant} seed {scenario.seed}".replace("  ", " "), f"timing {scenario.timing}"]
     lines += _settings(scenario.config, SPEC if scenario.timing == "spec" else DEMO)
     lines += [f"limit {name} {value}" for name, value in scenario.limits]
     rates = scenario.rates
@@ -25,6 +25,12 @@ def describe(scenario: Scenario) -> list[str]:
         notes = [f"bloom {plan.layout}"] if plan.layout != "auto" else []
         notes += [f"skew {plan.skew / 1000:+.1f}s"] if plan.skew else []
         notes += [f"slow {plan.batch}ms"] if plan.batch else []
+        notes += [f"key of {plan.key_of}"] if plan.key_of else []
+        notes += [f"keeps {plan.bodies} packets"] if plan.bodies else []
+        notes += [f"the specification alone, filter {plan.literal}"] if plan.literal else []
+        notes += [f"{name} {value}" for name, value in plan.settings]
+        if plan.later is not None:
+            notes += ["after a restart", *(f"{name} {value}" for name, value in plan.later)]
         lines.append(" ".join(("later" if plan.joins else "peer", plan.name, *notes)))
     time = 0
     for action in scenario.actions:
@@ -57,8 +63,10 @@ def _action(scenario: Scenario, action: Action) -> str:
         return f"{verb} {who} {action.number}{' ' + action.point if action.point else ''}"
     if verb == "flood":
         return f"flood {action.number} {action.point}"
-    if verb == "crash":
-        return f"crash {who} {action.point}"
+    if verb in ("crash", "malformed"):
+        return f"{verb} {who} {action.point}"
+    if verb == "fetch":
+        return f"fetch {who} {'all' if action.number == -START else f'from {action.number / 1000:.1f}s on'}"
     if verb == "partition":
         return "partition " + " | ".join(names(group) for group in action.groups)
     if verb == "oneway":

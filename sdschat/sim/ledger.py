@@ -6,7 +6,8 @@ from sdschat.sds.bloom import compact, waku
 from sdschat.sds.rows import AckState, OutgoingRow
 from sdschat.sds.values import Message
 from sdschat.sim.convergence import Convergence
-from sdschat.sim.node import Node
+from sdschat.sim.node import Copied, Node
+from sdschat.sim.reach import Reach
 from sdschat.sim.scenario import Scenario
 
 _SLACK = 5_000  # a clock runs ahead of time by one millisecond for every packet sent in the same one
@@ -27,10 +28,10 @@ class Origin:
 class Masks:
     """Which bits a filter may have set (all that is or was held), and which it must (all from its floor on)."""
 
-    __slots__ = ("_floor", "_known", "_may", "_must", "_shape", "_waku")
+    __slots__ = ("_floor", "_known", "_may", "_must", "_waku", "shape")
 
     def __init__(self, capacity: int, error_rate: float) -> None:
-        self._shape = compact.shape_for(capacity, error_rate)
+        self.shape = compact.shape_for(capacity, error_rate)
         self._known: dict[str, int] = {}
         self._may = 0
         self._must = 0
@@ -39,7 +40,7 @@ class Masks:
 
     def add(self, message_id: str, lamport: int) -> None:
         self._known[message_id] = lamport
-        mask = compact.mask(message_id, self._shape.hashes, self._shape.bits)
+        mask = compact.mask(message_id, self.shape.hashes, self.shape.bits)
         self._may |= mask
         if lamport >= self._floor:
             self._must |= mask
@@ -58,7 +59,9 @@ class Masks:
         found = compact.decode(packed)
         if isinstance(found, str):
             return found
-        shape = self._shape
+        shape = self.shape
+        if not fresh and (found.hashes != shape.hashes or found.bits not in compact.sizes(shape)):
+            return ""  # a message from before other settings, which goes out only now
         if found.value & ~compact.fold(self._may, shape.bits, found.bits):
             return "claims what is not on the disk"
         if not fresh:
@@ -93,29 +96,41 @@ class Seen:
         "index",
         "last_own",
         "log",
+        "lowered_to",
         "made_now",
         "masks",
         "missing_since",
         "name",
         "newest",
         "node",
+        "once_in_log",
         "outgoing",
-        "packets",
         "parked",
+        "participant",
         "put_off",
+        "reach",
         "requests_due",
+        "small",
+        "syncs",
         "told",
         "told_states",
+        "torn",
         "wrong_clock",
     )  # fmt: skip
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, scenario: Scenario, reach: Reach) -> None:
         self.node = node
+        self.small = bool(scenario.limits)
+        self.reach = reach
         self.index = node.index
         self.name = node.plan.name
+        self.participant = node.plan.participant
+        self.torn = self.participant in scenario.torn  # an older backup, or one of two places with this key
         self.masks = Masks(node.config.bloom_capacity, node.config.bloom_error_rate)
         self.horizon = -1
+        self.lowered_to = -1  # where the join horizon may go, since all from there on was given
         self.log: dict[str, int] = {}
+        self.once_in_log: set[str] = set()  # what an older backup took out of it
         self.held: dict[str, int] = {}
         self.parked: dict[str, None] = {}
         self.outgoing: dict[str, OutgoingRow] = {}
@@ -129,7 +144,7 @@ class Seen:
         self.requests_due: dict[str, tuple[int, int]] = {}
         self.answers_due: dict[str, int] = {}
         self.put_off: dict[str, None] = {}
-        self.packets = 0
+        self.syncs = 0  # sync messages that it sent
         self.wrong_clock = node.plan.skew > node.config.max_skew
 
     def settle(self) -> None:
@@ -142,6 +157,9 @@ class Seen:
         """The process is new. Its user sees the log of the disk, whatever was told before; what was scheduled comes
         back by the wall clock, which may have jumped."""
         self.settle()
+        shape = compact.shape_for(self.node.config.bloom_capacity, self.node.config.bloom_error_rate)
+        if shape != self.masks.shape:
+            self._measure_anew()
         self.told = dict.fromkeys(self.log)
         self.newest = max(((lamport, message_id) for message_id, lamport in self.log.items()), default=(0, ""))
         self.missing_since.clear()
@@ -149,12 +167,36 @@ class Seen:
         self.answers_due.clear()
         self.put_off.clear()
 
+    def _measure_anew(self) -> None:
+        """Filters have another shape from now on: they are made of what is here."""
+        self.masks = Masks(self.node.config.bloom_capacity, self.node.config.bloom_error_rate)
+        for message_id, lamport in (*self.log.items(), *self.held.items()):
+            self.masks.add(message_id, lamport)
+
+    def copied(self) -> Copied:
+        """What a copy of the disk holds now."""
+        self.settle()
+        return Copied(
+            self.horizon, dict(self.log), dict(self.held), dict(self.parked), dict(self.outgoing), self.last_own
+        )
+
+    def put_back(self, copied: Copied) -> None:
+        """The disk is the copy from now on."""
+        self.settle()
+        self.once_in_log |= self.log.keys() - copied.log.keys()
+        self.log.clear()  # others know this one dictionary
+        self.log.update(copied.log)
+        self.horizon, self.held, self.parked = copied.horizon, dict(copied.held), dict(copied.parked)
+        self.outgoing, self.last_own = dict(copied.outgoing), copied.last_own
+        self.told_states = {row.message_id: row.state for row in copied.outgoing.values()}
+        self.gaps_told.clear()
+        self._measure_anew()
+
 
 class Ledger:
     """Everything that the checks share."""
 
     __slots__ = (
-        "asked_for",
         "clock_bound",
         "convergence",
         "delivered",
@@ -163,6 +205,8 @@ class Ledger:
         "false_positives",
         "index",
         "origins",
+        "participants",
+        "reach",
         "refusals",
         "scenario",
         "seen",
@@ -173,15 +217,27 @@ class Ledger:
         self.scenario = scenario
         self.origins: dict[str, Origin] = {}
         self.ephemerals: dict[str, int] = {}
-        self.seen = [Seen(node) for node in nodes]
+        self.reach = Reach()
+        self.seen = [Seen(node, scenario, self.reach) for node in nodes]
         self.index = {node.plan.name: node.index for node in nodes}
+        self.participants: dict[str, list[Seen]] = {}  # those with this id: one, or two places with one key
+        for seen in self.seen:
+            self.participants.setdefault(seen.participant, []).append(seen)
         self.convergence = Convergence([seen.log for seen in self.seen])
         # I9: as far as honest clocks differ; somebody who lies about his may drag the others along to `max_skew`.
         poisoned = scenario.hostile or scenario.wrong_clock
         self.clock_bound = _SLACK + scenario.skew + (scenario.config.max_skew if poisoned else 0)
         self.time = 0
-        self.asked_for: set[tuple[int, str]] = set()  # who asked for what, by repair requests
         self.delivered = 0
         self.refusals = 0
         self.evidence = 0
         self.false_positives = 0
+
+    def wrote(self, seen: Seen, origin: Origin) -> bool:
+        """True if the message bears the participant id of this node, whichever place with that key made it."""
+        return origin.author >= 0 and self.seen[origin.author].participant == seen.participant
+
+    def refuses(self, node: int, message_id: str) -> bool:
+        """True for a message under this node's own id that another place, or an older time, made: it looks forged."""
+        seen = self.seen[node]
+        return seen.torn and self.wrote(seen, self.origins[message_id])

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.memory import MemoryStore
+from sdschat.sds.rows import OutgoingRow
 from sdschat.sds.values import Codec, Message, Now, Refusal
+from sdschat.sim.literal import LiteralPeer
 from sdschat.sim.network import mix
 from sdschat.sim.scenario import START, Plan
 
 CHANNEL = "lobby"
+
+
+class Copied(NamedTuple):
+    """A disk, as `Seen` knows it."""
+
+    horizon: int
+    log: dict[str, int]
+    held: dict[str, int]
+    parked: dict[str, None]
+    outgoing: dict[str, OutgoingRow]
+    last_own: int
+
+
+class Backup(NamedTuple):
+    """A copy of a disk, and of what the world knows of it."""
+
+    store: MemoryStore
+    copied: Copied
+
 
 Arrival = tuple[bytes, Message | Refusal]
 
@@ -19,6 +42,7 @@ class Node:
 
     __slots__ = (
         "armed",
+        "backup",
         "batch",
         "boots",
         "channel",
@@ -26,6 +50,8 @@ class Node:
         "gone",
         "inbox",
         "index",
+        "later",
+        "literal",
         "mono_base",
         "online",
         "plan",
@@ -34,11 +60,14 @@ class Node:
         "wake_at",
     )
 
-    def __init__(self, index: int, plan: Plan, config: Config) -> None:
+    def __init__(self, index: int, plan: Plan, config: Config, later: Config | None = None) -> None:
         self.index = index
         self.plan = plan
         self.config = config
-        self.store = MemoryStore()
+        self.later = later  # the settings from its second start on
+        self.literal: LiteralPeer | None = None
+        self.backup: Backup | None = None
+        self.store = MemoryStore(plan.bodies or None)
         self.skew = plan.skew
         self.batch = plan.batch
         self.channel: Channel | None = None
@@ -55,6 +84,8 @@ class Node:
 
     def boot(self, time: int, codec: Codec) -> Channel:
         """Start the process. Its monotonic clock starts anew, somewhere."""
+        if self.boots and self.later is not None:
+            self.config = self.later
         self.boots += 1
         self.mono_base = mix(self.index * 1000 + self.boots) % 1_000_000_000 - time
         self.wake_at = None
@@ -63,9 +94,15 @@ class Node:
         self.channel = self.open(time, codec)
         return self.channel
 
+    def boot_literal(self, time: int, codec: Codec) -> LiteralPeer:
+        """Start a peer that is the specification and no more. It has neither engine nor disk."""
+        self.boots += 1
+        self.literal = LiteralPeer(CHANNEL, self.plan.name, self.config, codec, self.now(time), self.plan.literal)
+        return self.literal
+
     def open(self, time: int, codec: Codec) -> Channel:
         """The engine as it comes from the disk, which is also how one is replaced without anybody noticing."""
-        name = self.plan.name
+        name = self.plan.participant
         return Channel(
             CHANNEL, name, codec=codec, history=self.store.history, secret=b"secret of " + name.encode(),
             now=self.now(time), config=self.config, snapshot=self.store.snapshot(), online=self.online,

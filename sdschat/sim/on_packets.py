@@ -30,6 +30,10 @@ def _content(ledger: Ledger, seen: Seen, packet: Packet, message: Message) -> No
         raise Violation("I4", f"{what} ({packet.why}) differs from what its author made")
     if message_id not in seen.log and message_id not in seen.held and message_id not in seen.parked:
         raise Violation("I6", f"{what} ({packet.why}) was sent before it was saved")
+    channel = seen.node.channel
+    s = None if channel is None else channel.state
+    if s is not None and (message_id in s.answers.timers or message_id in s.pushes.timers):
+        raise Violation("I14", f"{what} ({packet.why}) was sent, and is to be sent once more")
     if packet.why == "message":
         _made(ledger, seen, message, fresh=message_id == seen.made_now)
 
@@ -46,14 +50,14 @@ def _made(ledger: Ledger, seen: Seen, message: Message, fresh: bool) -> None:
         seen.last_own = lamport
     log = seen.log
     history = message.causal_history
-    if len(history) > seen.node.config.causal_history:
+    if fresh and len(history) > seen.node.config.causal_history:
         raise Violation("I8", f"{what} names {len(history)} messages")
     for entry in history:
         if entry.message_id not in log:
             raise Violation("I7", f"{what} mentions {entry.message_id[:8]}, which is not saved")
-    if len(message.repair_request) > seen.node.config.max_requests:
-        raise Violation("I8", f"{what} asks for {len(message.repair_request)} messages")
     if fresh:
+        if len(message.repair_request) > seen.node.config.max_requests:
+            raise Violation("I8", f"{what} asks for {len(message.repair_request)} messages")
         for entry in message.repair_request:
             if entry.message_id in log or entry.message_id in seen.held:
                 raise Violation("I14", f"{what} asks for {entry.message_id[:8]}, which is here")

@@ -58,9 +58,23 @@ def check_sizes(seen: Seen) -> None:
         ("entries in the recent window", len(s.window.order), limits.RECENT_WINDOW),
         ("ephemeral ids", len(s.ephemeral_seen), limits.EPHEMERAL_SEEN),
     )
-    for what, size, bound in bounds:
-        if size > bound:
-            raise Violation("I8", f"{seen.name} has {size} {what}; {bound} are allowed")
+    for what, size, bound in bounds + _far_bounds(s) if seen.small else bounds:
+        if size >= bound:
+            if size > bound:
+                raise Violation("I8", f"{seen.name} has {size} {what}; {bound} are allowed")
+            seen.reach.met[f"full: {what}"] += 1
+
+
+def _far_bounds(s: ChannelState) -> tuple[tuple[str, int, int], ...]:
+    """Bounds that no scenario comes near where they are not made small."""
+    wanted = max((len(push.wanted_by) for push in s.pushes.entries.values()), default=0)
+    witnesses = max((len(known.evidence) for known in s.outgoing.known.values()), default=0)
+    return (
+        ("messages on their way", sum(1 for _ in s.fresh), limits.FRESH_KEPT),
+        ("unacknowledged messages", len(s.outgoing.open), limits.UNACKED_KEPT),
+        ("participants that one push is for", wanted, limits.WANTED_BY),
+        ("witnesses of one message", witnesses, limits.MAX_EVIDENCE),
+    )
 
 
 def _possibly_acked(s: ChannelState) -> int:
@@ -94,7 +108,8 @@ def check_waiting(seen: Seen) -> None:
             if parent not in s.requests.missing and parent not in s.incoming.held:
                 raise Violation("I5", f"{name} holds {message_id[:8]} back for {parent[:8]}, which nobody looks for")
     for message_id in s.outgoing.open:
-        if message_id not in s.outgoing.timers:
+        due = s.outgoing.timers.get(message_id)
+        if due is None or due > s.now.mono + 2 * s.config.resend_max:
             raise Violation("I5", f"{name} has given up on {message_id[:8]}")
 
 
@@ -127,9 +142,11 @@ def check_answering(seen: Seen, message: Message, origins: Mapping[str, Origin])
     channel = seen.node.channel
     assert channel is not None
     s = channel.state
-    for entry in message.repair_request[: s.config.max_requests]:
+    for entry in message.repair_request[: limits.ANSWERS_PER_SENDER]:
         origin = origins.get(entry.message_id)
         if origin is None or origin.author != seen.index or entry.message_id not in seen.log:
+            continue
+        if s.packet_of(entry.message_id) is None:  # a disk that keeps few packets
             continue
         answer = s.answers.entries.get(entry.message_id)
         if answer is None or (answer.due is None and answer.asked):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.rows import (
+    FROM_STORE,
     AckState,
     AnswerRow,
     Append,
@@ -29,7 +30,7 @@ def check_writes(ledger: Ledger, seen: Seen, writes: list[Write]) -> None:
             row = write.row
             if isinstance(row, (ChannelRow, PeerRow)):
                 if isinstance(row, ChannelRow) and row.horizon != seen.horizon:
-                    _horizon(seen, row.horizon)
+                    _horizon(ledger, seen, row.horizon)
             elif isinstance(row, OutgoingRow):
                 _outgoing(seen, row)
             elif isinstance(row, HeldRow):
@@ -53,13 +54,13 @@ def _append(ledger: Ledger, seen: Seen, row: LogRow) -> None:
     origin = ledger.origins.get(message_id)
     if origin is None:
         raise Violation("I4", f"{seen.name} has {message_id[:8]} in its log, which nobody made")
-    if row.raw != origin.raw or lamport != origin.lamport or row.own != (origin.author == seen.index):
+    if row.raw != origin.raw or lamport != origin.lamport or row.own != ledger.wrote(seen, origin):
         raise Violation("I4", f"{seen.name} has {message_id[:8]} in its log other than it was made")
     if message_id in seen.log:
         raise Violation("I4", f"{seen.name} put {message_id[:8]} into its log twice")
     seen.log[message_id] = lamport
     ledger.delivered += 1
-    if row.own:
+    if row.own and row.via != FROM_STORE:
         seen.made_now = message_id
         seen.last_own = max(seen.last_own, lamport)
     elif seen.held.pop(message_id, None) is None:
@@ -68,9 +69,14 @@ def _append(ledger: Ledger, seen: Seen, row: LogRow) -> None:
     ledger.convergence.appended(seen.index, message_id, lamport)
 
 
-def _horizon(seen: Seen, horizon: int) -> None:
-    if seen.horizon >= 0:
+def _horizon(ledger: Ledger, seen: Seen, horizon: int) -> None:
+    """It moves down only: where all the history from there on was given, or a clock that was fast is put right."""
+    put_right = START + ledger.time + seen.node.skew < seen.horizon
+    if seen.horizon >= 0 and (horizon > seen.horizon or not (put_right or horizon == seen.lowered_to)):
         raise Violation("I6", f"the join horizon of {seen.name} moved")
+    if seen.horizon >= 0:
+        how = "mended after a clock was put right" if put_right else "lowered after catching up"
+        seen.reach.met[f"join horizon {how}"] += 1
     seen.horizon = horizon
 
 
@@ -118,7 +124,7 @@ def _outgoing(seen: Seen, row: OutgoingRow) -> None:
     mentioned, chance = False, 1.0
     filters: set[str] = set()
     for evidence in row.evidence:
-        if evidence.sender_id == seen.name:
+        if evidence.sender_id == seen.participant:
             raise Violation("I7", f"{what} is acknowledged by its own author")
         if evidence.how in CERTAIN:
             mentioned = True

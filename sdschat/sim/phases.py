@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from sdschat.sds.bloom import waku
-from sdschat.sds.config import Config
 from sdschat.sds.limits import PUSH_BYTES_PER_MINUTE
 from sdschat.sim.acts import act
-from sdschat.sim.finals import check_finals, check_quiet, check_replay, quiet_begins
-from sdschat.sim.generate import config_for
-from sdschat.sim.scenario import Scenario, Violation
+from sdschat.sim.finals import check_finals, check_replay
+from sdschat.sim.liveness import check_quiet, check_settles
+from sdschat.sim.scenario import Plan, Scenario, Violation, config_for
 from sdschat.sim.tight import limits
 from sdschat.sim.trace import Trace
 from sdschat.sim.world import ACTION, World
@@ -26,6 +26,7 @@ class Outcome:
     rule: str = ""
     what: str = ""
     timing: str = ""
+    variant: str = ""  # of the scenario: the same seeds tell other stories
     usual: bool = False  # default settings, so that its time of convergence may be compared
     healed_for: int = 0  # from healing to convergence
     delivered: int = 0
@@ -34,6 +35,7 @@ class Outcome:
     evidence: int = 0
     false_positives: int = 0
     trace: str = ""
+    reach: dict[str, int] = field(default_factory=dict)  # rare situations that it met
     steps: list[tuple[int, int, str]] = field(default_factory=list)
 
     @property
@@ -44,28 +46,35 @@ class Outcome:
 def patience(scenario: Scenario, lacking: int = 0) -> int:
     """How long after healing everybody must have everything: five minutes with the spec's timers, in proportion with
     others, and after what is gone for good was given up. `lacking` is the most that one of them lacks then."""
-    config = scenario.config
+    turn, lost_after = scenario.turn, scenario.lost_after
     # Small windows and buffers take more rounds: through a buffer of six, four at a time, about one in each.
-    bound = (30 + lacking if scenario.limits else 10) * config.sync_interval
-    if any(plan.layout == "waku" for plan in scenario.plans):  # what exceeds the budget of pushes waits for it
+    bound = (30 + lacking if scenario.limits else 10) * turn
+    if any(
+        plan.layout == "waku" or plan.literal == "waku" for plan in scenario.plans
+    ):  # what exceeds the budget of pushes waits for it
         bound += max(0, lacking * waku.BYTES * 60_000 // PUSH_BYTES_PER_MINUTE - 60_000)
+    budget = dict(scenario.limits).get("PUSH_BYTES_PER_MINUTE", 0)
+    if budget:  # long messages
+        size = 3_000 + (waku.BYTES if any("waku" in (plan.layout, plan.literal) for plan in scenario.plans) else 0)
+        bound += lacking * size * 60_000 // budget
     if scenario.wrong_clock:
         bound += scenario.wrong_clock  # until its messages are due
-    if scenario.losing or not config.repair_enabled:  # without repair, parents from before joining are waited for
-        bound += config.lost_after + 4 * config.sync_interval
+    silent = not all(config.repair_enabled for config in scenario.configs)
+    if scenario.losing or silent:  # without repair, parents from before joining are waited for
+        bound += lost_after + 4 * turn
     if scenario.hostile:  # what waited for such a parent may be refused when that comes, and is given up as well then
-        bound += config.lost_after
+        bound += lost_after
     return bound
 
 
 def run(scenario: Scenario, full_trace: bool = False, replace_every: int = 0) -> Outcome:
     """Every exception of the engine is a violation too: it must not raise."""
     trace = Trace(full_trace)
-    outcome = Outcome(scenario.seed, timing=scenario.timing, usual=scenario.usual)
+    outcome = Outcome(scenario.seed, timing=scenario.timing, variant=scenario.variant, usual=scenario.usual)
     world = None
     try:
         with limits(scenario.limits):
-            configs: list[Config] = [config_for(scenario.config, plan.layout) for plan in scenario.plans]
+            configs = [config_for(scenario.config, plan.layout, plan.settings) for plan in scenario.plans]
             world = World(scenario, configs, trace, replace_every)
             outcome.healed_for = _live(world)
     except Violation as violation:
@@ -75,6 +84,7 @@ def run(scenario: Scenario, full_trace: bool = False, replace_every: int = 0) ->
     if world is not None:
         ledger = world.ledger
         outcome.delivered, outcome.frames, outcome.refusals = ledger.delivered, world.frames, ledger.refusals
+        outcome.reach = dict(ledger.reach.met)
         outcome.evidence, outcome.false_positives = ledger.evidence, ledger.false_positives
         if outcome.rule:
             outcome.what += f" (at {world.time / 1000:.1f} s)"
@@ -102,18 +112,28 @@ def _live(world: World) -> int:
     within = patience(scenario, max(map(len, world.ledger.convergence.lacking().values()), default=0))
     _settle(world, within)
     took = world.time - scenario.heal_at
-    turn = scenario.config.sync_interval
+    turn = scenario.turn
     rates = scenario.rates
     stragglers = scenario.heal_at + 2 * rates.tail_ms + rates.latency if rates.tail or rates.duplicate else 0
     world.run(max(world.time, stragglers) + 2 * turn, act)
     _settle(world, within)  # what is left of somebody who has left may reach a log only now, and then all must get it
     check_finals(world)
-    quiet = quiet_begins(world)
-    world.run(world.time + _QUIET_TURNS * turn, act)
+    _note_rare(world)
     if not scenario.hostile:
-        check_quiet(world, quiet, _QUIET_TURNS)
+        check_settles(world)
+        check_quiet(world, _QUIET_TURNS)
     check_replay(world)
     return took
+
+
+def _note_rare(world: World) -> None:
+    """Situations that are seen at the end."""
+    met = world.ledger.reach.met
+    for node in world.nodes:
+        if node.literal is not None and node.literal.answered:
+            met["a peer that is the specification asked, and was answered"] += 1
+    dates = Counter(origin.lamport for origin in world.ledger.origins.values() if origin.author >= 0)
+    met["two messages of one date"] += sum(count > 1 for count in dates.values())
 
 
 def _settle(world: World, within: int) -> None:
@@ -134,12 +154,15 @@ def not_converged(world: World, within: int) -> str:
 
 def _heal(world: World) -> None:
     """Every network fault ends, and everyone who has not left is up."""
+    scenario = world.scenario
     world.network.calm = True
     world.network.blocked = frozenset()
     for node in world.nodes:
         if node.gone:
             continue
         node.armed = ""
+        if node.literal is not None:
+            continue
         if node.channel is None:
             node.online = True
             world.boot(node)
@@ -148,6 +171,16 @@ def _heal(world: World) -> None:
             node.channel.connected(node.now(world.time))
             world.flush(node)
     seen = world.ledger.seen
+    owed = [node.index for node in world.nodes if not node.gone and _is_owed(scenario, node.plan)]
     world.ledger.convergence.begin(
-        world.time, {node.index: seen[node.index].horizon for node in world.nodes if not node.gone}
+        world.time,
+        {index: seen[index].horizon for index in owed},
+        silent=[node.index for node in world.nodes if node.literal is not None],
+        refuses=world.ledger.refuses if scenario.torn else None,
     )
+
+
+def _is_owed(scenario: Scenario, plan: Plan) -> bool:
+    """True for a participant that is to get everything: who sends no filter cannot say what it lacks, and of two
+    places with one key each calls off what the other one is sent."""
+    return plan.literal != "none" and plan.participant not in scenario.twins

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
@@ -14,8 +15,10 @@ from sdschat.sim.equivalence import check_equivalence
 from sdschat.sim.generate import generate
 from sdschat.sim.language import describe
 from sdschat.sim.phases import Outcome, run
+from sdschat.sim.reach import SITUATIONS
 from sdschat.sim.scenario import Scenario
 from sdschat.sim.shrink import shrink
+from sdschat.sim.varied import varied
 
 _CHUNK = 25
 _EQUIVALENCE_EVERY = 40  # one seed in so many is also run with engines restored after every few steps
@@ -34,6 +37,7 @@ class Summary:
     false_positives: int = 0
     failures: list[Outcome] = field(default_factory=list)
     healed: dict[str, list[int]] = field(default_factory=dict)  # kind of seed: ms from healing to convergence
+    reach: Counter[str] = field(default_factory=Counter)  # rare situation: seeds that met it
 
     def add(self, outcome: Outcome) -> None:
         self.seeds += 1
@@ -42,16 +46,26 @@ class Summary:
         self.refusals += outcome.refusals
         self.evidence += outcome.evidence
         self.false_positives += outcome.false_positives
+        self.reach.update(name for name, count in outcome.reach.items() if count)
         if outcome.good:
             name = f"{outcome.timing} timing, {'default' if outcome.usual else 'other'} settings"
             self.healed.setdefault(name, []).append(outcome.healed_for)
         else:
             self.failures.append(outcome)
 
+    def unmet(self) -> list[str]:
+        return [name for name in SITUATIONS if not self.reach[name]]
+
+    def reach_lines(self) -> Iterator[str]:
+        """Each rare situation, and how many seeds met it."""
+        for name in SITUATIONS:
+            yield f"{self.reach[name]:>8,}  {name}"
+
     def lines(self) -> Iterator[str]:
         yield f"{_seeds(self.seeds)}, {len(self.failures)} failed"
         yield f"{self.delivered:,} deliveries, {self.frames:,} frames, {self.refusals:,} refused"
         yield f"{self.evidence:,} acknowledgements looked into, {self.false_positives:,} filters wrong by chance"
+        yield f"{len(SITUATIONS) - len(self.unmet())} of {len(SITUATIONS)} rare situations met"
         for name, times in sorted(self.healed.items()):
             times.sort()
             p50, p99 = times[len(times) // 2], times[min(len(times) - 1, len(times) * 99 // 100)]
@@ -63,10 +77,19 @@ def _seeds(number: int) -> str:
     return f"{number:,} seed{'' if number == 1 else 's'}"
 
 
+PROFILES = ("mixed", "plain", "varied", "equivalence")
+
+
+def story(seed: int, profile: str) -> Scenario:
+    """The scenario that a seed stands for: of every two in a row, `mixed` takes a plain and a varied one."""
+    return varied(seed) if profile == "varied" or (profile == "mixed" and seed % 2) else generate(seed)
+
+
 def run_seed(seed: int, *, profile: str = "mixed") -> Outcome:
-    """One seed. Profiles: `mixed` (as CI runs it), `plain` (each seed once), `equivalence` (I16 for every seed)."""
-    scenario = generate(seed)
-    if profile == "equivalence" or (profile == "mixed" and seed % _EQUIVALENCE_EVERY == 0):
+    """One seed. Profiles: `mixed` (as CI runs it), `plain` and `varied` (each seed once, see generate.py and
+    varied.py), `equivalence` (I16 for every seed)."""
+    scenario = story(seed, profile)
+    if profile == "equivalence" or (profile == "mixed" and seed % _EQUIVALENCE_EVERY < 2):
         outcome = equivalence(scenario)
         if profile == "equivalence" or not outcome.good:
             return replace(outcome, steps=[])
@@ -112,15 +135,19 @@ def run_seeds(seeds: range, jobs: int = 1, *, profile: str = "mixed", progress: 
 
 def explain(outcome: Outcome) -> Iterable[str]:
     """A failure as the shortest conversation found that still breaks the same rule."""
-    scenario = generate(outcome.seed)
+    scenario = varied(outcome.seed) if outcome.variant else generate(outcome.seed)
     attempt = equivalence if outcome.rule == "I16" else run
     smallest = shrink(scenario, attempt)
     again = attempt(smallest)
     return [
-        f"seed {outcome.seed} breaks {outcome.rule}: {outcome.what}",
+        _broken(outcome),
         *(f"    {line}" for line in describe(smallest)),
         f"    # {again.rule}: {again.what}",
     ]
+
+
+def _broken(outcome: Outcome) -> str:
+    return f"{outcome.variant} seed {outcome.seed} breaks {outcome.rule}: {outcome.what}".lstrip()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -129,19 +156,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=200, help="how many (default 200)")
     parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
-    parser.add_argument("--profile", choices=("mixed", "plain", "equivalence"), default="mixed")
+    parser.add_argument("--profile", choices=PROFILES, default="mixed")
     parser.add_argument("--show", action="store_true", help="print the seed's conversation instead of running it")
+    parser.add_argument("--reach", action="store_true", help="print how many seeds met each rare situation")
     options = parser.parse_args(argv)
     seeds = range(options.first, options.first + options.seeds)
     if options.show:
         for seed in seeds:
-            print(*describe(generate(seed)), sep="\n")
+            print(*describe(story(seed, options.profile)), sep="\n")
         return 0
     summary = run_seeds(seeds, min(options.jobs, len(seeds)), profile=options.profile, progress=sys.stderr.isatty())
     for line in summary.lines():
         print(line)
+    for line in summary.reach_lines() if options.reach else ():
+        print(line)
     for outcome in summary.failures[:_SHOWN]:
         print(*explain(outcome), sep="\n")
     for outcome in summary.failures[_SHOWN:]:
-        print(f"seed {outcome.seed} breaks {outcome.rule}: {outcome.what}")
+        print(_broken(outcome))
     return 1 if summary.failures else 0

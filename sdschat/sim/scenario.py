@@ -7,13 +7,16 @@ actions is still nearly the same story.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from sdschat.sds.config import DEMO, SPEC, Config, Layout
 
 WRONG_BY = 10_000  # a wrong clock is ahead by at least so much more than others bear
 START = 1_700_000_000_000  # epoch milliseconds at the world's time 0
+
+Settings = tuple[tuple[str, Any], ...]  # fields of a `Config` that differ from the scenario's, with their values
 
 
 class Action(NamedTuple):
@@ -48,6 +51,15 @@ class Plan:
     skew: int = 0
     batch: int = 0  # a slow consumer looks into its inbox this long after the first packet in it came
     joins: bool = False  # comes by a `join` action, not at the start
+    settings: Settings = ()
+    later: Settings | None = None  # the settings from its second start on, where they are other ones
+    key_of: str = ""  # the plan whose key it has a copy of: both have that participant id
+    bodies: int = 0  # how many packets its disk keeps beside its own open ones; 0: all
+    literal: str = ""  # "waku" or "none": a peer that is the specification and no more, with such a filter
+
+    @property
+    def participant(self) -> str:
+        return self.key_of or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,44 @@ class Scenario:
     actions: tuple[Action, ...]
     heal_at: int
     limits: tuple[tuple[str, int], ...] = ()  # engine limits made small, so that few messages reach them
+    variant: str = ""  # "varied": a story of varied.py, which has the same seeds
+
+    def without_last(self) -> Scenario:
+        """Without the last participant, and everything it does."""
+        last = len(self.plans) - 1
+        actions = tuple(
+            action._replace(groups=tuple(tuple(node for node in group if node != last) for group in action.groups))
+            for action in self.actions
+            if action.node != last
+        )
+        return replace(self, plans=self.plans[:-1], actions=actions)
+
+    @property
+    def configs(self) -> tuple[Config, ...]:
+        """Settings of every participant, at every time."""
+        return _configs_of(self.config, self.plans)
+
+    @property
+    def turn(self) -> int:
+        """The longest sync interval of anybody."""
+        return max(config.sync_interval for config in self.configs)
+
+    @property
+    def lost_after(self) -> int:
+        """The longest time that anybody waits for what is gone."""
+        return max(config.lost_after for config in self.configs)
+
+    @property
+    def torn(self) -> frozenset[str]:
+        """Participants with less or other in their log than their id stands for: from an older backup, or one key in
+        two places. An own message that another process wrote is refused, as forged."""
+        back = {self.plans[action.node].participant for action in self.actions if action.verb == "rollback"}
+        return frozenset(back) | self.twins
+
+    @property
+    def twins(self) -> frozenset[str]:
+        """Participants with one key in two places."""
+        return frozenset(plan.key_of for plan in self.plans if plan.key_of)
 
     @property
     def hostile(self) -> bool:
@@ -88,12 +138,30 @@ class Scenario:
     def usual(self) -> bool:
         """Default settings, however bad the network, and nobody who lies or leaves: what I5 gives times for."""
         default = SPEC if self.timing == "spec" else DEMO
-        return self.config == default and not (self.limits or self.losing or self.hostile or self.wrong_clock)
+        same = self.config == default and not any(plan.settings or plan.later or plan.literal for plan in self.plans)
+        return same and not (self.limits or self.losing or self.hostile or self.wrong_clock)
 
     @property
     def losing(self) -> bool:
         """Whether messages can be gone for good, so that waiting for them has to end first."""
-        return any(action.verb in ("leave", "flood") for action in self.actions)
+        return any(action.verb in ("leave", "flood", "rollback") for action in self.actions) or bool(self.torn)
+
+
+@lru_cache(maxsize=4096)
+def config_for(base: Config, layout: Layout, settings: Settings = ()) -> Config:
+    """The scenario's settings, with what differs for one participant."""
+    changes = {"bloom_layout": layout, **dict(settings)}
+    if all(getattr(base, name) == value for name, value in changes.items()):
+        return base
+    return replace(base, **changes)
+
+
+@lru_cache(maxsize=256)
+def _configs_of(base: Config, plans: tuple[Plan, ...]) -> tuple[Config, ...]:
+    given = [
+        (plan.layout, settings) for plan in plans for settings in (plan.settings, plan.later) if settings is not None
+    ]
+    return tuple(config_for(base, layout, settings) for layout, settings in dict.fromkeys(given))
 
 
 class Violation(Exception):

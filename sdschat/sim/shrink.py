@@ -63,19 +63,19 @@ def _simpler(scenario: Scenario) -> Iterator[Scenario]:
     yield replace(scenario, rates=replace(rates, loss=0.0))
     yield replace(scenario, rates=replace(rates, loss=rates.loss / 2))
     for at, plan in enumerate(scenario.plans):
-        for plain in (replace(plan, skew=0), replace(plan, batch=0), replace(plan, layout="auto")):
+        for plain in (
+            replace(plan, skew=0),
+            replace(plan, batch=0),
+            replace(plan, layout="auto"),
+            replace(plan, literal=""),
+            replace(plan, later=None),
+            *(replace(plan, settings=tuple(item for item in plan.settings if item != gone)) for gone in plan.settings),
+        ):
             yield replace(scenario, plans=(*scenario.plans[:at], plain, *scenario.plans[at + 1 :]))
     yield from _fewer_nodes(scenario)
 
 
 def _fewer_nodes(scenario: Scenario) -> Iterator[Scenario]:
     """Without the last participant, and everything it does."""
-    last = len(scenario.plans) - 1
-    if last < 2:
-        return
-    actions = tuple(
-        action._replace(groups=tuple(tuple(node for node in group if node != last) for group in action.groups))
-        for action in scenario.actions
-        if action.node != last
-    )
-    yield replace(scenario, plans=scenario.plans[:-1], actions=actions)
+    if len(scenario.plans) > 2 and not any(plan.key_of == scenario.plans[-1].name for plan in scenario.plans):
+        yield scenario.without_last()

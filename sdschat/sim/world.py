@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
 from sdschat.sds.channel import Channel
 from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import Message, Refusal
-from sdschat.sim.ledger import Ledger, Origin
+from sdschat.sim.ledger import Ledger, Origin, Seen
 from sdschat.sim.network import Network
 from sdschat.sim.node import Arrival, Node
 from sdschat.sim.on_events import check_events
 from sdschat.sim.on_packets import check_packet
 from sdschat.sim.on_state import check_answering, check_refused, check_restored, check_sizes, check_waiting
 from sdschat.sim.on_writes import check_writes
-from sdschat.sim.scenario import Scenario, Violation
+from sdschat.sim.scenario import Scenario, Violation, config_for
 from sdschat.sim.trace import Trace
 from sdschat.wire.sds_codec import SdsCodec
 
 ACTION, ARRIVAL, WAKE, DRAIN = range(4)
 _STUCK = 64  # wakes of one node at one time
+
+
+_DEATHS = {
+    "before-writes": "before the writes",
+    "before-packets": "before the packets",
+    "between-packets": "between the packets",
+}
 
 
 class SharedCodec:
@@ -40,6 +48,12 @@ class SharedCodec:
         return known
 
 
+def _node(scenario: Scenario, at: int, config: Any) -> Node:
+    plan = scenario.plans[at]
+    later = None if plan.later is None else config_for(scenario.config, plan.layout, plan.later)
+    return Node(at, plan, config, later)
+
+
 class World:
     """`replace_every`: every so many steps, an engine is replaced by one restored from its disk, unnoticed."""
 
@@ -47,13 +61,14 @@ class World:
         self.scenario = scenario
         self.trace = trace
         self.codec = SharedCodec(scenario.config.max_message_bytes)
-        self.nodes = [Node(at, plan, configs[at]) for at, plan in enumerate(scenario.plans)]
+        self.nodes = [_node(scenario, at, configs[at]) for at in range(len(scenario.plans))]
         self.network = Network(scenario.seed, scenario.rates)
         self.ledger = Ledger(scenario, self.nodes)
         self.time = 0
         self.sent: list[Arrival] = []
         self.frames = 0
         self.until_settled = False
+        self.listener: Callable[[Seen, Packet, Message], None] | None = None  # hears what the nodes send
         self._heap: list[tuple[int, int, int, int, Any]] = []
         self._order = 0
         self._counts: dict[str, int] = {}
@@ -89,7 +104,14 @@ class World:
     # A node's life.
 
     def boot(self, node: Node) -> None:
+        if node.plan.literal:
+            peer = node.boot_literal(self.time, self.codec)
+            peer.log = self.ledger.seen[node.index].log
+            self.literal_did(node, [])
+            return
         known = node.store.snapshot() is not None
+        if known and node.boots and node.later is not None:
+            self.ledger.reach.met["came back with other settings"] += 1
         channel = node.boot(self.time, self.codec)
         seen = self.ledger.seen[node.index]
         seen.booted()
@@ -114,6 +136,7 @@ class World:
         seen.settle()
         if ready.events:
             check_events(ledger, seen, ready.events)
+        ledger.reach.step(seen, channel.state, ready)
         self.trace.step(self.time, node.index, ready)
         self._steps += 1
         check_sizes(seen)
@@ -124,6 +147,7 @@ class World:
 
     def _dies(self, node: Node, ready: Ready) -> bool:
         """Whether this is the step, and then what of it still happens."""
+        armed = node.armed
         seen = self.ledger.seen[node.index]
         if node.armed == "before-writes":
             if not ready.writes:
@@ -138,12 +162,30 @@ class World:
                     self._publish(node, packet)
             seen.settle()
         node.kill()
+        self.ledger.reach.met[f"died {_DEATHS[armed]}"] += 1
         return True
+
+    def literal_did(self, node: Node, packets: Iterable[bytes]) -> None:
+        """After every verb of a peer that is the specification and no more."""
+        peer, ledger = node.literal, self.ledger
+        assert peer is not None
+        before = len(ledger.seen[node.index].told)
+        for raw in packets:
+            message = self.codec.decode(raw)
+            assert isinstance(message, Message)
+            peer.asked += bool(message.repair_request)
+            self.broadcast(node.index, message.message_id, (raw, message))
+        for message_id, lamport in list(peer.log.items())[before:]:
+            ledger.seen[node.index].told[message_id] = None
+            ledger.convergence.appended(node.index, message_id, lamport)
+        self._wake_at(node, peer.next_wake())
 
     def _set_wake(self, node: Node, channel: Channel) -> None:
         due = channel.next_wake()
-        if due is None:
-            return
+        if due is not None:
+            self._wake_at(node, due)
+
+    def _wake_at(self, node: Node, due: int) -> None:
         at = max(due - node.mono_base, self.time)
         if node.wake_at is None or at < node.wake_at:
             node.wake_at = at
@@ -151,6 +193,9 @@ class World:
 
     def _wake(self, node: Node) -> None:
         channel = node.channel
+        if node.literal is not None and node.wake_at == self.time and not node.gone:
+            node.wake_at = None
+            self.literal_did(node, list(node.literal.advance(node.now(self.time))))
         if channel is None or node.wake_at != self.time:
             return
         node.wake_at = None
@@ -172,7 +217,10 @@ class World:
         message = self.codec.decode(packet.raw)
         seen = self.ledger.seen[node.index]
         check_packet(self.ledger, seen, packet, message)
-        seen.packets += 1
+        assert isinstance(message, Message)
+        seen.syncs += packet.why == "sync"
+        if self.listener is not None:
+            self.listener(seen, packet, message)
         what = packet.message_id if packet.why != "sync" else f"sync {node.index}"
         self.broadcast(node.index, what, (packet.raw, message))
 
@@ -191,6 +239,9 @@ class World:
 
     def _arrive(self, node: Node, arrival: Arrival) -> None:
         channel = node.channel
+        if node.literal is not None and not isinstance(arrival[1], Refusal):
+            node.literal.receive(node.now(self.time), arrival[1], arrival[0])
+            self.literal_did(node, [])
         if channel is None or not node.online:
             return
         if node.batch:
@@ -208,11 +259,11 @@ class World:
             check_refused(node.plan.name, channel, lambda: channel.receive(now, raw))
         else:
             channel.receive_message(node.now(self.time), message, raw)
-            if message.repair_request and not message.content and self._answers(node):
+            if message.repair_request and not message.content and self._answers(node, message):
                 check_answering(self.ledger.seen[node.index], message, self.ledger.origins)
 
-    def _answers(self, node: Node) -> bool:
-        return node.config.repair_enabled and not self.scenario.crowded
+    def _answers(self, node: Node, message: Message) -> bool:
+        return node.config.repair_enabled and not self.scenario.crowded and message.sender_id != node.plan.participant
 
     def _drain(self, node: Node) -> None:
         """A slow consumer looks into its inbox: everything in it is one step."""

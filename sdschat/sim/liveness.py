@@ -1,0 +1,189 @@
+"""I18: what others have is acknowledged in bounded time. I14: after that, a quiet group sends sync messages alone.
+
+Both are promised to the participants that are present when the faults are over and everybody has everything (I1, I5).
+For every message M of one of them, A:
+
+- **Acknowledged**, and out of the outgoing buffer, where M has a witness: another participant that is present and in
+  whose log M is, whatever its join horizon. Both compare ranges: they speak the compact format, and neither has heard
+  a filter of the waku format for ten minutes.
+- **Possibly acknowledged** where M has no witness, and yet the filter of somebody present says that it holds M. One
+  filter proves nothing, so in a group of two M stays in the buffer, and is sent again after `resend_possibly_acked`,
+  twice as long each time, up to `resend_max`. So it is with a peer that is the specification and no more.
+- Nothing is promised where A is alone, or only peers that are the specification without a filter have M: it is sent
+  again after `resend_unacked`, twice as long each time, up to `resend_max`.
+
+Then nobody misses anything, asks, owes an answer or means to push, also for the sake of one who has left, and this
+stays so. A packet that is no sync message is then sent for one reason only: M is sent again, and was not promised to
+be acknowledged.
+
+Who is **torn** (back from an older backup, or with one key in two places) refuses its own messages that another time or
+place wrote. Its log differs for ever, so it is no witness and has none. What it asks for in vain it gives up after
+`lost_after`, to learn later of the next such message; and of two places with one key each calls off what the other is
+sent. A peer that is the specification without a filter learns only from causal histories what it misses, and asks for
+one message a packet, back to the beginning. For the sake of these, one message may be sent again, though never more
+than twice in a sync interval or in `t_max`.
+
+The time is counted in sync intervals from when everybody has everything. Everybody speaks at least every 2.5 intervals
+and compares one range of `RANGE_IDS` messages with each sync message; one turn in four asks for what is older than a
+joiner, and one in four answers. That makes `FIRST_RANGE` intervals for a log of one range and `EACH_RANGE` for every
+other one. Where somebody misses something when the time begins, it is given up first, which takes `lost_after`; and
+what is owed then waits for the budgets of bytes.
+Strangers that write what no honest participant writes make the promise void: they never answer (`Scenario.hostile`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from sdschat.sds import limits
+from sdschat.sds.bloom.received import MAX_FILL, read_filter
+from sdschat.sds.outgoing import Outgoing
+from sdschat.sds.rows import AckState
+from sdschat.sds.state import ChannelState, Packet
+from sdschat.sds.values import Message
+from sdschat.sim.ledger import Seen
+from sdschat.sim.scenario import Violation
+from sdschat.sim.world import World
+
+FIRST_RANGE = 20  # sync intervals
+EACH_RANGE = 10
+_LONG_MESSAGE = 3_000  # bytes, without its filter
+
+
+def turn_of(world: World) -> int:
+    """The longest sync interval of anybody present."""
+    return max((node.config.sync_interval for node in world.nodes if not node.gone), default=1)
+
+
+def bound(world: World) -> int:
+    """Milliseconds from convergence to rest, at most."""
+    longest = max((len(seen.log) for seen in world.ledger.seen), default=0)
+    others = longest // limits.RANGE_IDS
+    wait = max((seen.node.config.lost_after for seen in world.ledger.seen if _waits(seen)), default=0)
+    wait += max((_owed_for(seen.node.channel.state) for seen in world.ledger.seen if seen.node.channel), default=0)
+    return (FIRST_RANGE + EACH_RANGE * others) * turn_of(world) + wait
+
+
+def _owed_for(s: ChannelState) -> int:
+    """How long the budgets of bytes take for what is owed now."""
+    size = _LONG_MESSAGE + s.filter.size
+    pushes, answers = len(s.pushes.timers) * size, len(s.answers.timers) * size
+    return (pushes * 60_000 // limits.PUSH_BYTES_PER_MINUTE) + (answers * 60_000 // limits.ANSWER_BYTES_PER_MINUTE)
+
+
+def _waits(seen: Seen) -> bool:
+    """True for a participant that misses something, which it may have to give up first, or will."""
+    node = seen.node
+    if node.literal is not None:
+        return bool(node.literal.missing)
+    return seen.torn or (node.channel is not None and bool(node.channel.state.requests.missing))
+
+
+def check_settles(world: World) -> int:
+    """I18: run until everybody is at rest. Return how long that took; raise where it is beyond the bound."""
+    step = max(1, turn_of(world) // 2)
+    began, until = world.time, world.time + bound(world)
+    while (unrest := next(_restless(world), "")) and world.time < until:
+        world.run(min(world.time + step, until))
+    if unrest:
+        raise Violation("I18", f"{unrest}, {(until - began) / 1000:.0f} s after everybody had everything")
+    return world.time - began
+
+
+def check_quiet(world: World, turns: int) -> None:
+    """I14: run on, with nothing to say: about one sync message an interval from each, here two, and nothing else."""
+    noise: Counter[tuple[str, int, str]] = Counter()
+
+    def heard(seen: Seen, packet: Packet, message: Message) -> None:
+        for entry in message.repair_request if packet.why == "sync" else ():
+            noise["asks", seen.index, entry.message_id] += 1
+        if packet.why == "resend" and _promised(world, seen, packet.message_id):
+            noise["sends again", seen.index, packet.message_id] += 1
+        elif packet.why not in ("sync", "resend"):
+            noise[packet.why, seen.index, packet.message_id] += 1
+
+    before = [seen.syncs for seen in world.ledger.seen]
+    world.listener = heard
+    world.run(world.time + turns * turn_of(world))
+    world.listener = None
+    lenient = bool(world.scenario.torn) or _somebody_walks_back(world)
+    for (why, index, message_id), count in noise.items():
+        seen, config = world.ledger.seen[index], world.nodes[index].config
+        if not lenient or count > 1 + 2 * turns * turn_of(world) // min(config.t_max, config.sync_interval):
+            raise Violation("I14", f"{seen.name} is not quiet: {why} {message_id[:8]}")
+    for seen, sent in zip(world.ledger.seen, before, strict=True):
+        own_turns = turns * turn_of(world) // seen.node.config.sync_interval
+        asked = sum(count for (why, index, _), count in noise.items() if why == "asks" and index == seen.index)
+        if seen.syncs - sent > 2 * own_turns + 2 + asked:
+            raise Violation("I14", f"{seen.name} sent {seen.syncs - sent} sync messages in {own_turns} quiet intervals")
+
+
+def _restless(world: World) -> Iterator[str]:
+    """What anybody still has to do, in words."""
+    if world.ledger.convergence.outstanding:
+        yield "somebody lacks something again"
+    for seen in world.ledger.seen:
+        node, name = seen.node, seen.name
+        if node.gone:
+            continue
+        if node.literal is not None and node.literal.filter is not None and node.literal.missing:
+            yield f"{name} still asks for {len(node.literal.missing)} messages"
+        if node.channel is None:
+            continue
+        s = node.channel.state
+        if not (world.scenario.twins or _somebody_walks_back(world)):
+            yield from _owing(name, s)
+        for message_id, known in s.outgoing.open.items():
+            if _promised(world, seen, message_id):
+                yield f"{name} has {known.state.name.lower()} {message_id[:8]}, which others have"
+            elif known.state is AckState.UNACKED and _seems_held(world, seen, known):
+                yield f"{name} has unacked {message_id[:8]}, which the filters of others have"
+
+
+def _somebody_walks_back(world: World) -> bool:
+    """True while a peer that is the specification without a filter misses something."""
+    peers = (node.literal for node in world.nodes if not node.gone)
+    return any(peer is not None and peer.filter is None and peer.missing for peer in peers)
+
+
+def _owing(name: str, s: ChannelState) -> Iterator[str]:
+    for what, number in (
+        ("misses", len(s.requests.missing)),
+        ("means to answer for", len(s.answers.timers)),
+        ("means to push", len(s.pushes.timers)),
+    ):
+        if number:
+            yield f"{name} still {what} {number} messages"
+
+
+def _promised(world: World, author: Seen, message_id: str) -> bool:
+    """True if the message has a witness."""
+    if author.torn or not _compares(author):
+        return False
+    return any(
+        message_id in other.log and other is not author and not other.torn and _compares(other)
+        for other in world.ledger.seen
+    )
+
+
+def _compares(seen: Seen) -> bool:
+    channel = seen.node.channel
+    if channel is None or seen.node.gone:
+        return False
+    return channel.state.filter.layout == "compact" and channel.state.waku_heard_at < 0
+
+
+def _seems_held(world: World, author: Seen, known: Outgoing) -> bool:
+    """True if a filter that somebody present sends holds the message."""
+    for other in world.ledger.seen:
+        channel = other.node.channel
+        if channel is None or other.node.gone or other.participant == author.participant:
+            continue
+        packed = channel.state.filter.to_bytes()
+        theirs = read_filter(packed)
+        if isinstance(theirs, str) or theirs.fill > MAX_FILL or known.lamport < theirs.floor:
+            continue
+        if theirs.holds(known.message_id):
+            return True
+    return False
