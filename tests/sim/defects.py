@@ -6,7 +6,7 @@ find every one of them is not worth running.
 
 from __future__ import annotations
 
-from tests.sim import defects_acks, defects_disk, defects_log
+from tests.sim import defects_acks, defects_disk, defects_liveness, defects_log
 from tests.sim.plant import DEFECTS
 
-__all__ = ["DEFECTS", "defects_acks", "defects_disk", "defects_log"]
+__all__ = ["DEFECTS", "defects_acks", "defects_disk", "defects_liveness", "defects_log"]

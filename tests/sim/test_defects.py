@@ -8,21 +8,31 @@ from sdschat.sim.runner import run_seed
 from tests.sim.defects import DEFECTS
 
 ENOUGH = 500
+# With the rules as they were: the group never settled, or sent what had just been sent.
+AS_THEY_WERE = {"who_joined_later_is_never_answered": "I18", "own_copies_call_no_answer_off": "I14"}
 RAISE = ("malformed_packets_raise",)
 
 
 def test_there_are_enough_defects() -> None:
-    assert len(DEFECTS) >= 22
+    assert len(DEFECTS) >= 49
 
 
 @pytest.mark.parametrize("name", DEFECTS)
 def test_the_simulator_finds(name: str) -> None:
     with DEFECTS[name]():
-        outcomes = (run_seed(seed, profile="plain") for seed in range(ENOUGH))
+        outcomes = (run_seed(seed, profile="varied" if seed % 2 else "plain") for seed in range(ENOUGH))
         found = next((outcome for outcome in outcomes if not outcome.good), None)
     assert found is not None, f"{name} is not found within {ENOUGH} seeds"
     if name not in RAISE:
         assert "Error in " not in found.what, f"the defect does not fit the engine any more: {found.what}"
+
+
+@pytest.mark.parametrize("name", AS_THEY_WERE)
+def test_the_rules_of_before_are_found_by_what_they_broke(name: str) -> None:
+    with DEFECTS[name]():
+        outcomes = (run_seed(seed, profile="plain") for seed in range(ENOUGH))
+        found = next((outcome.rule for outcome in outcomes if not outcome.good), "")
+    assert found == AS_THEY_WERE[name]
 
 
 @pytest.mark.parametrize("name", DEFECTS)
