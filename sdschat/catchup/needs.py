@@ -38,11 +38,13 @@ class Needs:
                 self._left.append(need)
         self._asked, self._ascending = [], []
 
-    def choose(self) -> Want:
-        """The next request."""
-        total = sum(need.messages for need in self._left)
+    def choose(self, apart: bool = False) -> Want:
+        """The next request. `apart`: what is needed as a whole first, and what short ids tell in a request of its own,
+        because the source gives them in two ways."""
+        left = ([need for need in self._left if not need.shorts] if apart else []) or self._left
+        total = sum(need.messages for need in left)
         self.partly = self._read_first and total > READ_FIRST
-        self._asked = _newest(self._left) if self.partly else _oldest(self._left)
+        self._asked = _newest(left) if self.partly else _oldest(left)
         self._ascending = self._asked[::-1]
         self._read_first = False
         found = sum(need.messages for need in self._asked)

@@ -311,7 +311,7 @@ class Seeker:
         if not self._needs:
             self._compare_with(self._source, mono)
             return
-        want = self._needs.choose()
+        want = self._needs.choose(apart=self._source.store)
         self._number += 1
         self._lowest = None
         self._pages.clear()

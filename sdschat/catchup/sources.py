@@ -54,7 +54,7 @@ class Sources:
         alone = self._alone_since is not None and mono - self._alone_since >= ALONE
         for name in self._present.keys() - known:
             self._rests.forget(name)  # it was started again, and has nothing to do with what failed before
-            if alone:
+            if alone and not self._present[name].store:  # which need not be left to ask, for it has what we want
                 self._lets[name] = mono + AFTER_YOU
         self._alone_since = None if self._present else (self._alone_since or mono)
         self._lets = {name: until for name, until in self._lets.items() if name in self._present}

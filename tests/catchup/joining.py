@@ -71,7 +71,19 @@ async def feed(home: Path, author: subprocess.Popen[bytes], texts: list[str], ta
     print(f"fed {len(texts):,} in {time.monotonic() - began:.1f} s: {packets:,} packets", flush=True)
 
 
-async def measure(home: Path, messages: int, there: list[str], settle: float, ago: int) -> None:
+async def restart_store(home: Path, url: str, processes: list[subprocess.Popen[bytes]], after: int) -> float:
+    """Kill the Store in the middle of it, and start it again three seconds later. Return when that was."""
+    while standing(home, "bob")[0] < after:
+        await asyncio.sleep(0.02)
+    processes[0].kill()
+    processes[0].wait()
+    print(f"  killed with {standing(home, 'bob')[0]:,} messages here", flush=True)
+    await asyncio.sleep(3)
+    processes[0] = start_store(home, url)
+    return time.monotonic()
+
+
+async def measure(home: Path, messages: int, there: list[str], settle: float, ago: int, kill_after: int) -> None:
     texts = [f"number {number} of a long conversation" for number in range(messages)]
     if ago:
         await write_alone(home, "ann", texts, ago)
@@ -93,7 +105,7 @@ async def measure(home: Path, messages: int, there: list[str], settle: float, ag
         await feed(home, processes[-1], texts, tap)
     await asyncio.sleep(settle)
     before = Counter(tap.packets)
-    began = time.monotonic()
+    began = back = time.monotonic()
     heard = home / "heard.jsonl"
     with open(heard, "wb") as out:
         processes.append(start(home, "bob", "--broker", url, "--set", "history.on_join=all", out=out))
@@ -101,6 +113,8 @@ async def measure(home: Path, messages: int, there: list[str], settle: float, ag
             while not profile_path(home, "bob").exists():
                 await asyncio.sleep(0.1)
             await asyncio.sleep(1)  # its tables are made
+            if kill_after:
+                back = await restart_store(home, url, processes, kill_after)
             while standing(home, "bob")[0] < messages:
                 await asyncio.sleep(0.2)
                 if time.monotonic() - began > 600:
@@ -110,6 +124,8 @@ async def measure(home: Path, messages: int, there: list[str], settle: float, ag
             stop(*processes)
             await tap.transport.close()
             await hosting.close()
+    if kill_after:
+        print(f"  all of it {began + taken - back:.1f} s after the Store was started again")
     told = Counter(json.loads(line)["event"] for line in heard.read_bytes().splitlines())
     packets = {kind: count - before[kind] for kind, count in tap.packets.items()}
     print(f"{messages:,} messages, {' and '.join(there)} there: {taken:.1f} s")
@@ -124,12 +140,12 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=20_000)
     parser.add_argument("--there", default="store,peer", help="who is there: store, peer or both (default)")
     parser.add_argument("--ago", type=float, default=120.0, help="minutes since it was said; 0: it is said now")
+    parser.add_argument("--kill-after", type=int, default=0, help="kill -9 the Store when so many came, and start it")
     parser.add_argument("--settle", type=float, default=3.0, help="seconds that they are there before the joiner")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(
-            measure(Path(folder), options.messages, options.there.split(","), options.settle, int(options.ago * 60_000))
-        )
+        there, ago = options.there.split(","), int(options.ago * 60_000)
+        asyncio.run(measure(Path(folder), options.messages, there, options.settle, ago, options.kill_after))
 
 
 if __name__ == "__main__":

@@ -93,6 +93,19 @@ def test_a_source_that_sends_what_nobody_asked_for_is_left() -> None:
     assert world.keys("bob") == keys
 
 
+def test_what_a_store_gives_as_pages_is_asked_for_apart_from_what_short_ids_tell() -> None:
+    needs = Needs()
+    whole = [Need(Key(low, ""), Key(low + 10, ""), 10) for low in (0, 40)]
+    told = Need(Key(20, ""), Key(30, ""), 2, (7, 8))
+    needs.replace([*whole, told])
+    want = needs.choose(apart=True)
+    assert [stretch.low.lamport for stretch in want.stretches] == [0, 40]
+    needs.settle(None)
+    assert [stretch.shorts for stretch in needs.choose(apart=True).stretches] == [(7, 8)]
+    needs.settle(None)
+    assert not needs
+
+
 def test_paused_it_takes_nothing_and_resumed_it_goes_on() -> None:
     keys = some_keys(6000)
     world = World({"ann": keys, "bob": []})
