@@ -79,7 +79,7 @@ class Companion:
         )  # fmt: skip
 
     def since(self, now: Now) -> int:
-        """How far back the history is wanted."""
+        """The date from which on the history is wanted."""
         return 0
 
     def rests(self) -> Rests:

@@ -130,6 +130,7 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     world.check()
     check_settles(world)
     check_quiet(world, turns=3)
+    world.check_rest()
     check_replay(world)
 
 
@@ -159,7 +160,7 @@ def _heal(world: HistoryWorld) -> None:
     """Everyone is there, the network is whole, and everything that was ever said is owed to everyone."""
     world.network.calm = True
     world.network.blocked = frozenset()
-    world.ledger.convergence.begin(world.time, {node.index: 0 for node in world.nodes})
+    world.ledger.convergence.begin(world.time, {node.index: world.owed_from(node) for node in world.nodes})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Who wrote much more than filters and mentions acknowledge compares with somebody, and need not send it again."""
+"""A comparison acknowledges what filters and mentions cannot: much more than they hold, written at once."""
 
 from __future__ import annotations
 

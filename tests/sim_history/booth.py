@@ -33,7 +33,7 @@ class Booth:
         self, companion: Companion, person: Person, standing: Standing, shelf: Any | None,
         floor: Callable[[str], int] = lambda _: 0, quota: Quota | None = None,
     ) -> None:  # fmt: skip
-        """Of a Store: what it answers from, from which date on, and how much of it."""
+        """`shelf`, `floor` and `quota` are a Store's: what it answers from, from which date on, and how much of it."""
         self.name = CHANNEL
         self.presence = SimpleNamespace(online={}, roles={}, role="")
         self.transport = SimpleNamespace(waiting=0, connected=True)

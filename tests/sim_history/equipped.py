@@ -91,14 +91,14 @@ class Equipped(Companion):
         self.everyone.reached[what] += 1
 
     def _floor(self, channel: str) -> int:
-        """From which date on this Store says to have anything."""
+        """The date from which on this Store says to have anything."""
         floor = FLOORS.get(self.person.lies, 0)
         if floor:
             self._did(self.person.lies)
         return floor
 
     def since(self, now: Now) -> int:
-        """How far back the history is wanted: as `history.on_join` has it at the first start, and kept after that."""
+        """The date from which on it is wanted: by `history.on_join` at the first start, and kept after that."""
         assert isinstance(self.node.store, FullDisk)
         if self.node.store.since is None:
             assert self.node.channel is not None

@@ -13,7 +13,7 @@ _TENTH = 10
 
 
 class LyingShelf(Shelf):
-    """What an honest one gives, and then something else. `did` is called with what was done."""
+    """Gives what an honest one gives, and then something else. `did` is called with what was done."""
 
     def __init__(self, companion: object, way: str, did: Callable[[str], None]) -> None:
         super().__init__(companion)  # type: ignore[arg-type]
