@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from sdschat.sds import limits
-from sdschat.sds.config import MINUTE, Config
+from sdschat.sds.config import MINUTE, Config, Layout
 from sdschat.sds.events import Delivered, GapClosed
 from sdschat.sds.values import Message, Reason
 from tests.sds.group import CODEC, QUIET, START, Group, forge
@@ -187,14 +189,19 @@ def test_without_anti_entropy_a_newcomer_waits() -> None:
     assert group["a"].delivered() == []
 
 
-def test_history_that_a_joiner_fetched_is_not_pushed_to_it_without_end_because_its_foreign_filter_lacks_it() -> None:
+@pytest.mark.parametrize("layout", ["waku", "auto"])
+def test_history_that_a_joiner_fetched_is_not_pushed_to_it_without_end_because_its_foreign_filter_lacks_it(
+    layout: Layout,
+) -> None:
     """A filter of the waku format does not say since when it is complete, so a joiner is served the minutes before it
     came. What it has of these from elsewhere has to be in its filter."""
     group = Group("a", config=Config(bloom_layout="waku", id_rule="text"))
     said = group.say("a", "said before b came")
     group.tick(15 * MINUTE)
-    group.add("b")
+    group.add("b", config=Config(bloom_layout=layout, id_rule="text"))
     assert group["b"].channel.receive_history(group.now, said, CODEC.encode(said))
     group.collect("b")
-    group.tick(60 * MINUTE)
+    group.tick(10 * MINUTE)
+    group.crash("b")
+    group.tick(50 * MINUTE)
     assert [packet.message_id for packet in group["a"].sent if packet.why == "push"] == []

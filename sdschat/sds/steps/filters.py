@@ -12,7 +12,14 @@ from sdschat.sds.state import ChannelState
 
 WAKU_REMEMBERED = 600_000  # with `auto`, waku is spoken for ten minutes after such a peer was heard
 LAYOUT_NOTED = 1000
+FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when others first meet it
 _FOREVER = 1 << 62
+
+
+def filter_begins(s: ChannelState, floor: int) -> int:
+    """The date from which our filter is to hold everything, where it says that it begins at `floor`. One of the waku
+    format says nothing, and so others serve a participant with what was said in the minutes before they met it."""
+    return floor - (FIRST_MET if s.filter.layout == "waku" else 0)
 
 
 def include_received(s: ChannelState, message_id: str, lamport: int) -> None:
@@ -75,7 +82,7 @@ def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
         # Complete from the oldest that is kept; where its date is shared with one that is not, from the next date.
         oldest, dropped = ids[-keep][0], ids[-keep - 1][0]
         floor = oldest if dropped < oldest else oldest + 1
-    return floor, [item for item in ids[-keep:] if item[0] >= floor]
+    return floor, [item for item in ids[-keep:] if item[0] >= filter_begins(s, floor)]
 
 
 def note_layout(s: ChannelState, packed: bytes) -> None:
@@ -123,6 +130,7 @@ def restore_filter(s: ChannelState, layout: str, generation: int, floor: int) ->
 def _generations(s: ChannelState, floor: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """What the elder and the younger generation hold: all from `floor` on, and whatever came while they were made."""
     own = s.filter
+    floor = filter_begins(s, floor)
     found = {entry.message_id: entry for entry in s.between(floor, _FOREVER, 2 * own.capacity)}
     for entry in s.history.recently_added(own.capacity + BUFFERED_PER_CHANNEL + PARKED_PER_CHANNEL):
         found[entry.message_id] = entry

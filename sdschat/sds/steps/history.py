@@ -22,9 +22,8 @@ from sdschat.sds.rows import OUTSIDE_THE_FILTER
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
-from sdschat.sds.steps.filters import include_received, remake_filter
+from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
 from sdschat.sds.steps.parked import make_parking_room, park
-from sdschat.sds.steps.pushes import FIRST_MET
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.requests import received
 from sdschat.sds.values import Kind, Message, Reason
@@ -49,11 +48,10 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         return False
     received(s, message.message_id)
     learn_hints(s, message)
-    covered = lamport >= _filter_begins(s)
-    generation = s.filter.generation if covered else OUTSIDE_THE_FILTER
+    generation = s.filter.generation if lamport >= s.filter.floor else OUTSIDE_THE_FILTER
     gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
     deliver_message(s, message, raw, via, gap, generation, s.now.wall)
-    if covered:
+    if lamport >= filter_begins(s, s.filter.floor):
         include_received(s, message.message_id, lamport)
     return True
 
@@ -65,12 +63,6 @@ def _refused(s: ChannelState, message: Message, raw: bytes) -> Reason | None:
         return Reason.NO_KIND
     reason = out_of_bounds(message.lamport_timestamp or 0)
     return Reason.ID_CONFLICT if reason is None and conflicts(s, message, raw) else reason
-
-
-def _filter_begins(s: ChannelState) -> int:
-    """The date from which history goes into the filter. One of the waku format does not say since when it is complete,
-    so that others serve a participant whom they meet first with what was said in the minutes before."""
-    return s.filter.floor - (FIRST_MET if s.filter.layout == "waku" else 0)
 
 
 def lower_horizon(s: ChannelState, lamport: int) -> None:

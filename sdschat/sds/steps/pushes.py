@@ -11,6 +11,7 @@ from sdschat.sds.push import Push
 from sdschat.sds.rows import OUTSIDE_THE_FILTER, Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import call_off_answer, settle_push
+from sdschat.sds.steps.filters import FIRST_MET
 from sdschat.sds.steps.owed import send_due
 from sdschat.sds.steps.timing import hurry
 from sdschat.sds.timers import to_wall
@@ -18,7 +19,6 @@ from sdschat.sds.timers import to_wall
 ACTIVE_WITHIN = 10  # sync intervals within which a peer counts as being about
 _FOREVER = 1 << 62
 _FORGOTTEN_THERE = 16  # one in so many of a filter's ids came to us after it was rolled over, and to a peer before
-FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when we first meet it
 CROWD = 16  # this many peers about stretch the delay by as much again, so that one of them is first
 
 
