@@ -41,7 +41,7 @@ def status(chosen: Chosen, as_json: bool) -> int:
 
 
 def _ids(channels: list[Archived], max_size: int) -> None:
-    """What ids without packets take, where there are any."""
+    """Print what ids without packets take, where there are any."""
     taken = sum(one.ids_bytes for one in channels)
     if taken:
         click.echo(f"ids of dropped packets: {sum(one.floor.ids for one in channels):,}, about {_size(taken)}")

@@ -185,8 +185,8 @@ class CatchUp:
     # Parts of it.
 
     def _look(self, now: Now) -> None:
-        """Who can be asked: Stores first, then participants, in an order of our own so that all get their share. A
-        Store that was left is asked last, as the participant that it is, whose messages are checked like anybody's."""
+        """Tell the seeker whom it can ask: Stores first, then participants, in an order of our own so that all get a
+        share. A Store that was left comes last, as the participant that it is, whose messages are checked like any."""
         presence = self._room.presence
         stores = self._client.stores() if self._client else []
         others = [name for name, nick in presence.online.items() if nick and name not in stores]
