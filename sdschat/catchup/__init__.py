@@ -4,8 +4,8 @@ A log is a set of (Lamport time, id), in this order. `index` keeps sums over str
 another log by questions, and `answer` is the other side of that. What differs is then fetched: see `sdschat/node`.
 """
 
-from sdschat.catchup.answers import answer
-from sdschat.catchup.asker import Asker
+from sdschat.catchup.comparer import Asker
+from sdschat.catchup.responder import answer
 from sdschat.catchup.values import HIGHEST, LOWEST, Answer, Ask, BadAnswer, Key, Log, Need, Summary
 
 __all__ = ["HIGHEST", "LOWEST", "Answer", "Ask", "Asker", "BadAnswer", "Key", "Log", "Need", "Summary", "answer"]

@@ -10,11 +10,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from sdschat.catchup.answers import Effort, answer
-from sdschat.catchup.equal import Equal, held
-from sdschat.catchup.library import Librarian
+from sdschat.catchup.equal_ranges import Equal, held
 from sdschat.catchup.progress import State
-from sdschat.catchup.seeker import Seeker
+from sdschat.catchup.provider import Librarian
+from sdschat.catchup.responder import Effort, answer
+from sdschat.catchup.session import Seeker
 from sdschat.catchup.values import Answer, Ask, Declined, Frame, Key, Log, Nudge, Page, Refused, Want
 
 LINGER: Final = 10_000  # how long whoever we dealt with may still acknowledge, or be acknowledged

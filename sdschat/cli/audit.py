@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE
 from sdschat.cli.options import say
-from sdschat.cli.problem import DONE, PROFILE, UNEXPECTED, WRONG_USE
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, only
 from sdschat.cli.spark.common import milliseconds, settle_option
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
+from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, Problem
 from sdschat.transport.address import Address, Secret
 from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError
 from sdschat.transport.credentials import find_password

@@ -6,9 +6,9 @@ import json
 
 import click
 
-from sdschat.cli.local import open_reader
 from sdschat.cli.options import local_options, say
-from sdschat.cli.sources import Chosen
+from sdschat.cli.profile_reader import open_reader
+from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import moment, safe
 
 _HEADINGS = "MESSAGES  UNREAD  UNACKED  WAITING  MISSING  LOST  PEERS  NEWEST               LOG"

@@ -7,7 +7,7 @@ import json
 import click
 
 from sdschat.cli.options import channel_options, user_file
-from sdschat.cli.sources import Chosen, written
+from sdschat.cli.setting_sources import Chosen, written
 from sdschat.node.settings import SETTINGS
 
 

@@ -12,10 +12,10 @@ from typing import Any, Final, cast
 
 import click
 
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.options import standard_input
 from sdschat.cli.packet_input import Candidate, candidates
-from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.node.packet import BROKEN, NO_PACKET, SOUND, packet_report
+from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 
 EXIT_CODES: Final = {SOUND: 0, BROKEN: 1, NO_PACKET: 2}
 _CHECKED: Final = 1000  # signatures, unless all are asked for: one takes longer than all the rest of a packet

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sdschat.cli.errors import DONE, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import DONE, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.terminal import require_screen
 from sdschat.transport.tasks import first
 
@@ -79,8 +79,8 @@ async def _company(
     peers: int, loss: float, tell: Callable[[str], None], record: str | None
 ) -> AsyncIterator[Director]:  # fmt: skip
     """Everybody but who watches is there; at the end, nobody is, and nothing is left."""
-    from sdschat.node.company import Company
     from sdschat.node.settings import make_settings
+    from sdschat.node.tools.local_group import Company
     from sdschat.tui.demo.director import Director
 
     with tempfile.TemporaryDirectory(prefix="sdschat-demo-") as folder:

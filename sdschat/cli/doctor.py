@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 import click
 
 from sdschat import __version__
-from sdschat.cli.local import open_reader
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.options import channel_options
-from sdschat.cli.problem import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.session import mqtt_options
-from sdschat.cli.sources import Chosen
+from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import counted, moment, safe
-from sdschat.node.connect import MqttNetwork
+from sdschat.node.network import MqttNetwork
 from sdschat.node.profile import database_path
 from sdschat.store.errors import StoreError
 from sdschat.transport import base
@@ -63,7 +63,7 @@ def command(chosen: Chosen, salvage: str | None) -> int:
 def _salvage(chosen: Chosen, name: str) -> int:
     """Nothing of the damaged profile is changed."""
     from sdschat.cli.progress import shown
-    from sdschat.node.salvage import salvage
+    from sdschat.node.tools.salvage import salvage
 
     target = database_path(chosen.data_dir, name)
     source = database_path(chosen.data_dir, chosen.profile)

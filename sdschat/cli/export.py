@@ -10,11 +10,11 @@ from typing import Final, TextIO
 
 import click
 
-from sdschat.cli.local import open_reader
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.log import FORMATS, Wanted, print_history, which_options
 from sdschat.cli.options import local_options, say
-from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.sources import Chosen
+from sdschat.cli.profile_reader import open_reader
+from sdschat.cli.setting_sources import Chosen
 
 _SUFFIXES: Final = {".txt": "text", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".md": "md",
                     ".parquet": "parquet"}  # fmt: skip

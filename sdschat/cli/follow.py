@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from sdschat.store.display_rows import Key, StoredMessage
 from sdschat.store.reader import Reader
-from sdschat.store.shown import Key, StoredMessage
 
 _PAUSE: Final = 0.25  # seconds
 _LATE: Final = 500  # the last messages of a log, among which one that comes late is noticed

@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, Problem
 
 # A page each in the folder `topics`; one of a command's name stands before what `--help` says.
 TOPICS: Final = ("chat", "keys", "signs", "lens", "store", "json", "settings", "audit", "spark")

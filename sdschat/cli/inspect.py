@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from sdschat.cli.lines import state_name
-from sdschat.cli.local import codec_of, open_reader, require_channel
+from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.json_events import state_name
 from sdschat.cli.options import channel_name, local_options
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.render import print_report
-from sdschat.cli.sources import Chosen
-from sdschat.node.packet import packet_report
+from sdschat.cli.setting_sources import Chosen
+from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.rows import Evidence, OutgoingRow, Snapshot
+from sdschat.store.display_rows import Ancestor, StoredMessage
 from sdschat.store.reader import Reader
-from sdschat.store.shown import Ancestor, StoredMessage
 
 _SHOWN = 20  # entries of a buffer, in text; JSON has all of them
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.options import channel_name, channel_options, say, user_file
-from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.terminal import require_screen
 
 if TYPE_CHECKING:
-    from sdschat.cli.sources import Chosen
+    from sdschat.cli.setting_sources import Chosen
     from sdschat.node.node import Node
 
 _THEMES: Final = ("dark", "light", "contrast", "plain")
@@ -65,7 +65,7 @@ async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]
     """Run the body, and keep everything of it where that is wanted. Raises Problem where the file cannot be made."""
     if path is None:
         return await body
-    from sdschat.node.recording import Recorder
+    from sdschat.node.recording.recorder import Recorder
 
     try:
         recorder = Recorder(node, path)

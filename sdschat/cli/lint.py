@@ -14,12 +14,12 @@ from typing import Any, Final
 import click
 
 from sdschat.cli.decode import EXIT_CODES
+from sdschat.cli.errors import NOT_AUTHORISED, UNREACHABLE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import NOT_AUTHORISED, UNREACHABLE, Problem
 from sdschat.cli.session import mqtt_options
-from sdschat.cli.sources import Chosen
+from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import safe
-from sdschat.node.packet import BROKEN, NO_PACKET, SOUND, packet_report
+from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.transport import base
 from sdschat.transport.base import Why
 from sdschat.transport.client import MqttTransport

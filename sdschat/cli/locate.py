@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sdschat.cli.options import local_options, user_file
-from sdschat.cli.sources import PROJECT_FILE, Chosen
+from sdschat.cli.setting_sources import PROJECT_FILE, Chosen
 from sdschat.identity.keyfile import KEY_FILE
 from sdschat.node.profile import database_path
 

@@ -11,19 +11,19 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.follow import ChannelLog, follow
-from sdschat.cli.local import codec_of, open_reader, require_channel
 from sdschat.cli.log_direct import DirectLog, find_partner, own_id
 from sdschat.cli.log_formats import as_json, as_markdown, as_text, direct_as_json
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.parquet import write_journal, write_messages
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.progress import shown
-from sdschat.cli.sources import Chosen
+from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import parse_moment
+from sdschat.store.display_rows import StoredMessage
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
-from sdschat.store.shown import StoredMessage
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS: Final = ("text", "json", "md", "parquet")

@@ -6,16 +6,16 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.log_formats import DIRECT
-from sdschat.cli.problem import WRONG_USE, Problem
-from sdschat.cli.sources import Chosen
+from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.profile import database_path
 from sdschat.sds.rows import AckState
 from sdschat.store.direct_rows import DirectRow
+from sdschat.store.display_rows import StoredMessage
 from sdschat.store.reader import Reader
-from sdschat.store.shown import StoredMessage
 
 _SHORTEST_ID = 6
 _SENT = 1  # the database says whether the other one has it, and not how often it went out

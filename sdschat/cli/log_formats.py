@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from sdschat.cli.lines import described, state_name
+from sdschat.cli.json_events import described, state_name
 from sdschat.cli.text import moment, safe
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import Codec, Message
-from sdschat.store.shown import StoredMessage
+from sdschat.store.display_rows import StoredMessage
 
 DIRECT = "direct"  # the `via` of a message that is no part of the log
 

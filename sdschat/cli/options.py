@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 import click
 
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, Problem
 
 if TYPE_CHECKING:
-    from sdschat.cli.sources import Chosen
+    from sdschat.cli.setting_sources import Chosen
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,7 +61,7 @@ def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
 
 def _choose(given: dict[str, Any]) -> Chosen:
     """Takes our options out of `given`, and finds everything else that is in force."""
-    from sdschat.cli.sources import CONFIG_VARIABLE, GENERAL, PROJECT_FILE, resolve
+    from sdschat.cli.setting_sources import CONFIG_VARIABLE, GENERAL, PROJECT_FILE, resolve
 
     sets, verbose = given.pop("sets"), given.pop("verbose")
     if wire := given.pop("wire", None):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import Final, NamedTuple
 
-from sdschat.node.packet import NO_PACKET, SOUND, packet_report
-from sdschat.wire.scan import Malformed, read_field
+from sdschat.node.view.packet_report import NO_PACKET, SOUND, packet_report
+from sdschat.wire.protobuf_scan import Malformed, read_field
 
 MOST_BYTES: Final = 32 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from sdschat.cli.lines import state_name
+from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.json_events import state_name
 from sdschat.cli.log_formats import DIRECT
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.store.display_rows import StoredMessage
 from sdschat.store.journal import JournalRow
-from sdschat.store.shown import StoredMessage
 
 _ROWS: Final = 10_000  # in memory at a time
 _MESSAGE: Final = {

@@ -7,16 +7,16 @@ import sys
 
 import click
 
-from sdschat.cli.lines import json_line
+from sdschat.cli.errors import DONE, WRONG_USE, Problem
+from sdschat.cli.json_events import json_line
 from sdschat.cli.options import channel_name, channel_options, say
-from sdschat.cli.problem import DONE, WRONG_USE, Problem
 from sdschat.cli.session import first_connection, run_node
-from sdschat.cli.sources import Chosen
-from sdschat.cli.streams import LineWriter
-from sdschat.node.facts import ConnectionChanged, Fact, HandedOver, NotPublished
-from sdschat.node.input import lines
+from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.stdio import LineWriter
+from sdschat.node.events import ConnectionChanged, Fact, HandedOver, NotPublished
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
+from sdschat.node.stdin import lines
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.steps.send import TooManyUnacknowledged

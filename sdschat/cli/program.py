@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from sdschat import __version__
-from sdschat.cli import problem as codes
+from sdschat.cli import errors as codes
 from sdschat.cli.lazy import LazyGroup
 from sdschat.cli.options import say
 from sdschat.cli.terminal import reserve_closed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.terminal import require_screen
 
 
@@ -33,7 +33,7 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
     """
     if not 0.01 <= speed <= 1000:
         raise Problem(f"--speed is {speed:g}, and must be from 0.01 to 1000.", WRONG_USE)
-    from sdschat.node.recorded import RecordingError, read_recording
+    from sdschat.node.recording.reader import RecordingError, read_recording
 
     try:
         recording = read_recording(file)
@@ -45,7 +45,7 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
         raise Problem(f"{file} is a recording in which nothing happened.", WRONG_USE)
     require_screen("replay needs a terminal.")
     no_color = bool(os.environ.pop("NO_COLOR", ""))
-    from sdschat.tui.record.app import run_replay
+    from sdschat.tui.replay.app import run_replay
 
     shown = run_replay(
         recording, speed=speed, paused=paused, ascii_only=ascii_only, theme="plain" if no_color else theme

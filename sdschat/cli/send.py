@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.options import channel_name, channel_options, say, standard_input
-from sdschat.cli.problem import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import first_connection, run_node
-from sdschat.cli.sources import Chosen
-from sdschat.cli.streams import bursts
+from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.stdio import bursts
 from sdschat.cli.text import safe
-from sdschat.node.facts import Fact, HandedOver, NotPublished, PresenceChanged
+from sdschat.node.events import Fact, HandedOver, NotPublished, PresenceChanged
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 
 if TYPE_CHECKING:
-    from sdschat.node.direct import Direct
     from sdschat.node.node import Node
+    from sdschat.node.sync.direct import Direct
 
 _WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.ACKED}
 _PART: Final = 40_000  # bytes of one message, so that it fits into a packet whatever filter goes with it
@@ -168,7 +168,7 @@ class _Sending:
             await asyncio.sleep(_LOOK)
 
     def _direct(self) -> Direct:
-        from sdschat.node.mvds import sync_part
+        from sdschat.node.sync.extension import sync_part
 
         return sync_part(self._node, self._order.channel).direct
 

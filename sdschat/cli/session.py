@@ -9,18 +9,18 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.logs import log_to_file
 from sdschat.cli.options import say
-from sdschat.cli.problem import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, Problem
-from sdschat.cli.sources import Chosen
+from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import safe
-from sdschat.identity.book import NickClaimed
 from sdschat.identity.content import problems_with
-from sdschat.node import facts
-from sdschat.node.connect import MqttNetwork
+from sdschat.identity.key_book import NickClaimed
+from sdschat.node import events
+from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
-from sdschat.node.store_facts import StoreLeft
+from sdschat.node.store_client.events import StoreLeft
 from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
@@ -93,10 +93,11 @@ async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) 
 
 def _install(node: Node, catches_up: bool) -> None:
     """What every channel has beside its engine. Slow to import, so with the first channel and not before."""
-    from sdschat.node import mvds, store_client
+    from sdschat.node.store_client import client
+    from sdschat.node.sync import extension
 
-    store_client.install(node)
-    mvds.install(node, asks=catches_up)
+    client.install(node)
+    extension.install(node, asks=catches_up)
 
 
 def _listen_to_signals() -> asyncio.Future[int]:
@@ -119,9 +120,9 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
     connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     failures = 0
 
-    def hear(fact: facts.Fact) -> None:
+    def hear(fact: events.Fact) -> None:
         nonlocal failures
-        if not isinstance(fact.what, facts.ConnectionChanged) or fact.channel != channel or connected.done():
+        if not isinstance(fact.what, events.ConnectionChanged) or fact.channel != channel or connected.done():
             return
         if fact.what.state == "connected":
             connected.set_result(None)
@@ -147,29 +148,29 @@ class Narrator:
         self._verbose = verbose
         self._said = ""
 
-    def __call__(self, fact: facts.Fact) -> None:
+    def __call__(self, fact: events.Fact) -> None:
         text = self._text(fact.what)
         if text and (text != self._said or self._verbose):
             self._said = text
             say(f"{fact.channel}: {text}" if fact.channel else text)
 
-    def _text(self, what: facts.What) -> str:
+    def _text(self, what: events.What) -> str:
         match what:
-            case facts.ConnectionChanged(state="disconnected", why=why, detail=detail, ever=ever):
+            case events.ConnectionChanged(state="disconnected", why=why, detail=detail, ever=ever):
                 return f"not connected: {detail}" if (ever or self._verbose) and why != Why.CLOSED else ""
-            case facts.ConnectionChanged(state="connected", address=address, ever=ever):
+            case events.ConnectionChanged(state="connected", address=address, ever=ever):
                 return f"connected to {address}" if ever or self._verbose else ""
-            case facts.HostingChanged(hosting):
+            case events.HostingChanged(hosting):
                 return f"the embedded broker is {'now hosted' if hosting else 'not hosted any more'} by this process"
-            case facts.NotPublished(failure=failure, detail=detail):
+            case events.NotPublished(failure=failure, detail=detail):
                 return f"a packet was not sent ({failure}): {detail}"
-            case facts.IdentityUsedElsewhere():
+            case events.IdentityUsedElsewhere():
                 return "somebody else uses your key: a message was signed with it that was not written here"
-            case facts.SavingFailed(detail):
+            case events.SavingFailed(detail):
                 return f"nothing can be saved, so nothing is sent or shown: {detail}"
-            case facts.SavingResumed():
+            case events.SavingResumed():
                 return "saving works again"
-            case facts.TroubleMet(detail):
+            case events.TroubleMet(detail):
                 return f"trouble: {detail}"
             case StoreLeft(store_id, nick, detail):
                 return f"the Store {safe(nick)} ({store_id[:8]}) is not asked any more: {detail}"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sdschat.cli.errors import Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import Problem
 from sdschat.cli.spark.common import must_be_folder
 from sdschat.cli.text import counted
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.spark.common import must_be_folder, open_spark
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ from typing import Final
 
 import click
 
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.options import channel_name, channel_options, say
-from sdschat.cli.problem import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
-from sdschat.cli.sources import WORKED_OUT, Chosen, Found
+from sdschat.cli.setting_sources import WORKED_OUT, Chosen, Found
 from sdschat.cli.text import counted, safe
-from sdschat.node.keeper_discover import MOST, Discovery
-from sdschat.node.keeper_metrics import MetricsServer, prometheus
-from sdschat.node.keeper_node import Keeping, StoreNode
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
-from sdschat.store.figures import archived
+from sdschat.node.store_server.discovery import MOST, Discovery
+from sdschat.node.store_server.metrics import MetricsServer, prometheus
+from sdschat.node.store_server.node import Keeping, StoreNode
+from sdschat.store.archive_stats import archived
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-from sdschat.cli.local import open_reader
+from sdschat.cli.errors import DONE
 from sdschat.cli.options import say
-from sdschat.cli.problem import DONE
-from sdschat.cli.sources import Chosen
+from sdschat.cli.profile_reader import open_reader
+from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import moment, safe
-from sdschat.node.keeper_counts import COUNTS
-from sdschat.node.keeper_node import crowded
 from sdschat.node.profile import database_path, open_profile
-from sdschat.store.figures import Archived, archived, database_space
+from sdschat.node.store_server.counters import COUNTS
+from sdschat.node.store_server.node import crowded
+from sdschat.store.archive_stats import Archived, archived, database_space
 from sdschat.store.retention import Space
 from sdschat.store.retention import compact as write_anew
 

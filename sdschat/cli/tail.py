@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from sdschat.cli.local import open_reader
 from sdschat.cli.log import Wanted, print_history, which_options
 from sdschat.cli.options import local_options
-from sdschat.cli.sources import Chosen
+from sdschat.cli.profile_reader import open_reader
+from sdschat.cli.setting_sources import Chosen
 
 _LAST: Final = 10
 

@@ -14,17 +14,17 @@ from typing import Final
 
 import click
 
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.options import channel_name, channel_options, say
-from sdschat.cli.problem import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
 from sdschat.cli.session import mqtt_options
-from sdschat.cli.sources import Chosen
+from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.tap_folder import TapFolder, tap_folder
 from sdschat.cli.text import counted, safe
 from sdschat.node.settings import duration
 from sdschat.transport import base
 from sdschat.transport.base import Why
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.redelivered import Known, known_in
+from sdschat.transport.duplicate_filter import Known, known_in
 from sdschat.transport.segments import Recorded, Spool
 from sdschat.transport.tasks import first
 from sdschat.transport.topics import Topics, place

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, Problem
 
 _FILE: Final = ".tap"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, Problem
 
 _LAST_STANDARD = 2  # the number of standard error
 

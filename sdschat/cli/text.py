@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from sdschat.identity.harmless import harmless
+from sdschat.identity.sanitize import harmless
 
 _AGO: Final = re.compile(r"(\d+)\s*(s|m|h|d|w)")
 _UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}

@@ -45,7 +45,7 @@ class Verdict(StrEnum):
 
 
 class Keys(Protocol):
-    """The known keys, as verification needs them; `sdschat.identity.book.KeyBook` is the real implementation."""
+    """The known keys, as verification needs them; `sdschat.identity.key_book.KeyBook` is the real implementation."""
 
     def knows(self, public_key: bytes) -> bool: ...
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from sdschat.mvds.asking import to_be_asked, wait_anew
 from sdschat.mvds.core import Core
 from sdschat.mvds.dag import Release, memory_cost
 from sdschat.mvds.events import Delivered, ParentsLost, ParentsMissing
 from sdschat.mvds.peers import Peer
+from sdschat.mvds.request_plan import to_be_asked, wait_anew
 from sdschat.mvds.rows import MessageRow, RecordRow, RecordType, WaitingRow
 from sdschat.mvds.values import Message, Reason
 

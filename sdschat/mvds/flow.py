@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sdschat.mvds.asking import PROMPT, ask, may_ask
 from sdschat.mvds.core import Core
 from sdschat.mvds.events import BroughtForward, Expired, PayloadSent, RecordDropped
 from sdschat.mvds.packing import ID_COST, Packer, message_cost
 from sdschat.mvds.peers import Lane, Peer
+from sdschat.mvds.request_plan import PROMPT, ask, may_ask
 from sdschat.mvds.rows import RecordRow, RecordType
 from sdschat.mvds.rules import bring_forward
 from sdschat.mvds.values import Message, Packet

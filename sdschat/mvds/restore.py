@@ -4,9 +4,9 @@ there was no room to take up, messages that were refused, and their usual size."
 
 from __future__ import annotations
 
-from sdschat.mvds.asking import PROMPT, ask_for_parents
 from sdschat.mvds.core import Core
 from sdschat.mvds.peers import Peer
+from sdschat.mvds.request_plan import PROMPT, ask_for_parents
 from sdschat.mvds.rows import AheadRow, HeadsRow, RecordType, Snapshot
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.mvds import limits
-from sdschat.mvds.asking import ask, ask_for_parents
 from sdschat.mvds.core import Core
 from sdschat.mvds.dag import memory_cost
 from sdschat.mvds.delivery import process_message
 from sdschat.mvds.events import Acknowledged, DuplicateReceived, EphemeralReceived
 from sdschat.mvds.ids import message_id
 from sdschat.mvds.peers import Peer
+from sdschat.mvds.request_plan import ask, ask_for_parents
 from sdschat.mvds.rows import RecordRow, RecordType
 from sdschat.mvds.values import Message, Mode, Payload, Reason
 

@@ -10,21 +10,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from sdschat.identity.content import ContentKind, problems_with
+from sdschat.node.channel.content import Desk
 from sdschat.node.clock import Clock
-from sdschat.node.facts import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
-from sdschat.node.pace import Pace
+from sdschat.node.events import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
 from sdschat.node.profile import Profile
-from sdschat.node.reading import Desk
 from sdschat.node.settings import Settings
+from sdschat.node.turn_scheduler import Pace
 from sdschat.sds.values import Message
 from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
 from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
-    from sdschat.node.connect import Network
-    from sdschat.node.part import Part
-    from sdschat.node.room import Room
-    from sdschat.node.saving import Batch
+    from sdschat.node.channel.commit import Batch
+    from sdschat.node.channel.extension import Part
+    from sdschat.node.channel.session import Room
+    from sdschat.node.network import Network
 
 RECENT: Final = 300
 RETRY: Final = 2.0  # seconds until saving is tried again
@@ -92,7 +92,7 @@ class Node:
         self._prepare.append(install)
 
     def _restoring(self, _: Room) -> Part:
-        from sdschat.node.restoring import Restoring
+        from sdschat.node.channel.restore import Restoring
 
         return Restoring(self._store, self.desk)
 
@@ -102,8 +102,8 @@ class Node:
         topics = Topics(name, self.settings.topic_prefix)
         if topics.channel in self.rooms:
             return self.rooms[topics.channel]
-        from sdschat.node.dialect import choose_dialect, codec_for, keep_dialect
-        from sdschat.node.room import Room, open_engine
+        from sdschat.node.channel.dialect import choose_dialect, codec_for, keep_dialect
+        from sdschat.node.channel.session import Room, open_engine
 
         prepare, self._prepare = self._prepare, []
         for install in prepare:
@@ -174,7 +174,7 @@ class Node:
         for loss in losses:
             self._tell(name, TroubleMet(f"{loss.what} {loss.message_id}".rstrip()))
         if losses:
-            from sdschat.node.saving import read_again
+            from sdschat.node.channel.commit import read_again
 
             read_again(name, self._profile, self.desk)
 
@@ -186,7 +186,7 @@ class Node:
         self.pace.stir()
 
     def _turn(self) -> None:
-        from sdschat.node.saving import gather
+        from sdschat.node.channel.commit import gather
 
         self.pace.begin()
         stirred, self._stirred = self._stirred, {}
@@ -204,7 +204,7 @@ class Node:
         self.pace.end(sum(len(batch.texts) for batch in taken))
 
     def _commit(self) -> None:
-        from sdschat.node.saving import save
+        from sdschat.node.channel.commit import save
 
         batches = self._unsaved
         try:

@@ -11,8 +11,8 @@ from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.keys import Identity
 from sdschat.node.settings import Settings
 from sdschat.sds.values import Codec
-from sdschat.store.book import JournalSettings
 from sdschat.store.files import prepare_directory
+from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store
 from sdschat.wire.nim_codec import EitherCodec
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from sdschat.identity.suggest import did_you_mean
 from sdschat.sds.config import DEMO, SPEC, Config, response_groups
-from sdschat.transport.lanes import NONE, Faults
+from sdschat.transport.fault_lane import NONE, Faults
 from sdschat.transport.topics import DEFAULT_PREFIX, normal_prefix
 
 Timing = Literal["spec", "demo"]

@@ -10,20 +10,20 @@ After every verb, take what is ready and make it true in that order. Nothing her
 
 from __future__ import annotations
 
-from sdschat.sds.chance import Chance
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.history import History
+from sdschat.sds.jitter import Chance
 from sdschat.sds.persist import collect_writes, open_fresh, restore
 from sdschat.sds.rows import Snapshot
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
+from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
 from sdschat.sds.steps.deliver import give_up
+from sdschat.sds.steps.future_dated import release_parked
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
-from sdschat.sds.steps.parked import release_parked
-from sdschat.sds.steps.pushes import forget_old_pushes, push_sweep
 from sdschat.sds.steps.receive import receive_message
 from sdschat.sds.steps.send import send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message

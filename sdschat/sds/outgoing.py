@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
-from sdschat.sds.left import LeftBuffer
 from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
+from sdschat.sds.retired import LeftBuffer
 from sdschat.sds.rows import FORGOTTEN, LEFT, AckState, Evidence, OutgoingRow
 from sdschat.sds.timers import Deadlines, to_mono, to_wall
 from sdschat.sds.values import Now

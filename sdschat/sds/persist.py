@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from sdschat.sds.fresh import Fresh
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.incoming import Held
 from sdschat.sds.limits import BUFFERED_PER_CHANNEL, FRESH_KEPT, RECENT_WINDOW
+from sdschat.sds.recent_arrivals import Fresh
 from sdschat.sds.rows import FROM_STORE, ChannelRow, Drop, HeldRow, HintRow, LogRow, PeerRow, Put, Row, Snapshot, Table
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release

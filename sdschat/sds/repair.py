@@ -10,8 +10,8 @@ from hashlib import sha256
 
 from sdschat.sds.config import Config
 from sdschat.sds.limits import ANSWERS_PER_CHANNEL, ANSWERS_PER_SENDER, MISSING_PER_CHANNEL, MISSING_PER_SENDER
-from sdschat.sds.owed import OwedBuffer, OwedEntry, may_take
 from sdschat.sds.rows import AnswerRow, MissingRow
+from sdschat.sds.scheduled_sends import OwedBuffer, OwedEntry, may_take
 from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
 from sdschat.sds.values import Now
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
-from sdschat.sds.again import Again
 from sdschat.sds.bloom.own import OwnFilter
-from sdschat.sds.chance import Chance
 from sdschat.sds.clock import LamportClock
 from sdschat.sds.config import Config
 from sdschat.sds.events import Event, Rejected
-from sdschat.sds.fresh import Fresh
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.history import History
 from sdschat.sds.incoming import IncomingBuffer
+from sdschat.sds.jitter import Chance
 from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW
 from sdschat.sds.outgoing import OutgoingBuffer
 from sdschat.sds.peers import Peers
-from sdschat.sds.push import PushBuffer
+from sdschat.sds.push_buffer import PushBuffer
+from sdschat.sds.recent_arrivals import Fresh
+from sdschat.sds.refetch import Again
 from sdschat.sds.repair import AnswerBuffer, RequestBuffer
 from sdschat.sds.rows import ChannelRow, Entry, LogRow, Write
 from sdschat.sds.values import Codec, Now, Reason

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.catchup.exchange import Exchange, TakenIn
-from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.peers import Source
+from sdschat.catchup.provider import Librarian, Stored
 from sdschat.catchup.rests import Rests
-from sdschat.catchup.seeker import Seeker
-from sdschat.catchup.sources import Source
+from sdschat.catchup.session import Seeker
 from sdschat.catchup.values import Frame, Key, Summary
 from sdschat.mvds.pages import Pages
 from sdschat.sds.memory import MemoryStore

@@ -12,13 +12,13 @@ from sdschat.sds.events import Delivered, Event, RepairCancelled
 from sdschat.sds.rows import ChannelRow, Put, Write
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
-from sdschat.sim.acts import act
+from sdschat.sim.actions import act
+from sdschat.sim.check_events import check_events
+from sdschat.sim.check_state import check_sizes
+from sdschat.sim.check_writes import check_writes
 from sdschat.sim.companion import Companion, Disk, Parcel
-from sdschat.sim.ledger import Seen
 from sdschat.sim.node import Node
-from sdschat.sim.on_events import check_events
-from sdschat.sim.on_state import check_sizes
-from sdschat.sim.on_writes import check_writes
+from sdschat.sim.oracle import Seen
 from sdschat.sim.scenario import Action, Violation
 from sdschat.sim.world import ARRIVAL, WAKE, World
 

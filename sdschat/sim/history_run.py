@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from sdschat.sds.config import Config
-from sdschat.sim.finals import check_finals, check_replay
+from sdschat.sim.check_end import check_finals, check_replay
 from sdschat.sim.generate import generate
 from sdschat.sim.history import HistoryWorld
 from sdschat.sim.liveness import check_quiet, check_settles

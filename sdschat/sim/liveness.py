@@ -42,7 +42,7 @@ from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.values import Message
-from sdschat.sim.ledger import Seen
+from sdschat.sim.oracle import Seen
 from sdschat.sim.scenario import Violation
 from sdschat.sim.world import World
 

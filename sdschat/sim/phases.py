@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from sdschat.sds.bloom import waku
 from sdschat.sds.limits import PUSH_BYTES_PER_MINUTE
-from sdschat.sim.acts import act
-from sdschat.sim.finals import check_finals, check_replay
+from sdschat.sim.actions import act
+from sdschat.sim.check_end import check_finals, check_replay
 from sdschat.sim.liveness import check_quiet, check_settles
 from sdschat.sim.scenario import Plan, Scenario, Violation, config_for
 from sdschat.sim.tight import limits

@@ -39,7 +39,7 @@ from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Reason
 
 if TYPE_CHECKING:
-    from sdschat.sim.ledger import Seen
+    from sdschat.sim.oracle import Seen
 
 _BOUNDS: Final = (
     "messages waiting",

@@ -9,13 +9,13 @@ from typing import Any
 from sdschat.sds.channel import Channel
 from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import Message, Refusal
-from sdschat.sim.ledger import Ledger, Origin, Seen
+from sdschat.sim.check_events import check_events
+from sdschat.sim.check_packets import check_packet
+from sdschat.sim.check_state import check_answering, check_refused, check_restored, check_sizes, check_waiting
+from sdschat.sim.check_writes import check_writes
 from sdschat.sim.network import Network
 from sdschat.sim.node import Arrival, Node
-from sdschat.sim.on_events import check_events
-from sdschat.sim.on_packets import check_packet
-from sdschat.sim.on_state import check_answering, check_refused, check_restored, check_sizes, check_waiting
-from sdschat.sim.on_writes import check_writes
+from sdschat.sim.oracle import Ledger, Origin, Seen
 from sdschat.sim.scenario import Scenario, Violation, config_for
 from sdschat.sim.trace import Trace
 from sdschat.wire.sds_codec import SdsCodec

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from sdschat.store.checksums import body_sum
 from sdschat.store.errors import told_plainly
 from sdschat.store.store import Store
-from sdschat.store.sums import body_sum
 
 _FROM: Final = "SELECT log.place, log.lamport, log.message_id, body.raw, body.sum FROM log"
 _BY_ID: Final = f"{_FROM} JOIN body USING (place) WHERE log.channel = ? AND log.message_id = ?"

@@ -24,7 +24,7 @@ from sdschat.sds.rows import (
     Table,
 )
 from sdschat.sds.values import Codec, Message
-from sdschat.store.sums import SqlValue, row_sum
+from sdschat.store.checksums import SqlValue, row_sum
 
 SqlRow = tuple[SqlValue, ...]
 

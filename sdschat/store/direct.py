@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, Final
 
+from sdschat.store.checksums import row_sum
 from sdschat.store.direct_rows import COLUMNS, DirectRow, sound_row
 from sdschat.store.errors import told_plainly
 from sdschat.store.store import Store
-from sdschat.store.sums import row_sum
 from sdschat.store.transaction import Transaction
 
 # A message keeps its place when its state changes: places are the order in which messages came.

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import Entry, LogRow
-from sdschat.store import past
+from sdschat.store import dropped_packets
+from sdschat.store.checksums import body_sum
 from sdschat.store.columns import LOG_COLUMNS, Altered, log_entry
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.schema import PLACE_BITS
-from sdschat.store.sums import body_sum
 
 _FROM: Final = f"SELECT {LOG_COLUMNS} FROM log"
 _BY_ID: Final = f"{_FROM} WHERE channel = ? AND message_id = ?"
@@ -53,7 +53,7 @@ class SqlHistory:
         if number is None or found:
             return self._entry(found[0]) if found else None
         with told_plainly(self._path):
-            return past.entry(self._connection, number, message_id)
+            return dropped_packets.entry(self._connection, number, message_id)
 
     def row(self, message_id: str) -> LogRow | None:
         """Nothing where the packet was altered: others have it, and whoever asks us is answered by them."""
@@ -87,7 +87,7 @@ class SqlHistory:
             return []
         kept = self._in_order(self._ask(_BETWEEN, (number, low, high, limit)))
         with told_plainly(self._path):
-            dropped = list(islice(past.entries(self._connection, number, low, high), limit))
+            dropped = list(islice(dropped_packets.entries(self._connection, number, low, high), limit))
         return sorted([*kept, *dropped])[:limit] if dropped else kept
 
     def _last_of(self, number: int, rows: list[Any], high: int, count: int) -> list[Entry]:
@@ -96,7 +96,7 @@ class SqlHistory:
         kept = self._in_order(rows[::-1])
         low = kept[0].lamport if len(kept) == count else 0
         with told_plainly(self._path):
-            found = past.entries(self._connection, number, low, high, newest_first=True)
+            found = dropped_packets.entries(self._connection, number, low, high, newest_first=True)
             dropped = list(islice(found, count))
         return sorted([*kept, *dropped])[-count:] if dropped else kept
 

@@ -26,10 +26,10 @@ from sdschat.mvds.rows import (
     Write,
 )
 from sdschat.mvds.values import Message, Metadata, Mode
+from sdschat.store.checksums import row_sum
 from sdschat.store.columns import dump
 from sdschat.store.errors import told_plainly
 from sdschat.store.store import Store
-from sdschat.store.sums import row_sum
 from sdschat.store.transaction import Transaction
 
 _PUT: Final = (

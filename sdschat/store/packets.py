@@ -1,14 +1,14 @@
-"""Messages of a log with their packets, a page at a time, for whoever is catching up. See `sdschat.catchup.library`."""
+"""Messages of a log with their packets, a page at a time, for those who catch up. See `sdschat.catchup.provider`."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from sdschat.catchup.library import Stored
+from sdschat.catchup.provider import Stored
 from sdschat.catchup.values import Key, Summary
+from sdschat.store.checksums import body_sum
 from sdschat.store.errors import told_plainly
 from sdschat.store.store import Store
-from sdschat.store.sums import body_sum
 
 # SQLite enters the index by the dates alone, hence both conditions.
 _PAGE: Final = (

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from sdschat.store.columns import Altered
+from sdschat.store.display_rows import SHOWN_COLUMNS, SHOWN_JOINS, Key, StoredMessage, shown
 from sdschat.store.history import first_place, last_place
 from sdschat.store.search import Condition, condition_for, plain_condition
-from sdschat.store.shown import SHOWN_COLUMNS, SHOWN_JOINS, Key, StoredMessage, shown
 
 _COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from sdschat.catchup.index import Bucket, Draft, RangeIndex, Read, split
 from sdschat.catchup.values import LOWEST, Key, Summary
-from sdschat.store import past
+from sdschat.store import dropped_packets
+from sdschat.store.checksums import row_sum
 from sdschat.store.errors import told_plainly
-from sdschat.store.sums import row_sum
 
 _SELECT: Final = "SELECT channel, start, count, total, sum FROM range_bucket WHERE channel = ?"
 _PUT: Final = (
@@ -154,7 +154,7 @@ def _reader(connection: sqlite3.Connection, channel: int) -> Read:
     def read(low: Key, high: Key, limit: int) -> list[tuple[int, str]]:
         values = (channel, low.lamport, high.lamport, *low, *high, limit)
         rows: list[Any] = connection.execute(_KEYS, values).fetchall()
-        dated = past.keys(connection, channel, low.lamport, high.lamport)
+        dated = dropped_packets.keys(connection, channel, low.lamport, high.lamport)
         dropped = list(islice((key for key in dated if low <= key < high), None if limit < 0 else limit))
         if not dropped:
             return rows

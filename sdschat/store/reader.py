@@ -11,21 +11,21 @@ from typing import Any, Final
 
 from sdschat.sds.rows import OutgoingRow, Snapshot, Table
 from sdschat.sds.values import Codec
-from sdschat.store.book import JOURNAL_COLUMNS
+from sdschat.store.channel_table import Tally, load_tallies
+from sdschat.store.checksums import row_sum
 from sdschat.store.columns import SHAPES, Altered, load_ids
 from sdschat.store.connection import open_reader
 from sdschat.store.direct_rows import DirectRow, rows_after
-from sdschat.store.directory import Tally, load_tallies
+from sdschat.store.display_rows import Ancestor, ChannelInfo, Key, MessageDetail, StoredMessage
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text
-from sdschat.store.local import Local
+from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.migrate import require_current
 from sdschat.store.query import Page, Query
 from sdschat.store.schema import PLACE_BITS
-from sdschat.store.shown import Ancestor, ChannelInfo, Key, MessageDetail, StoredMessage
 from sdschat.store.snapshot import Loader, Loss
-from sdschat.store.sums import row_sum
+from sdschat.store.user_state import Local
 
 _WINDOW: Final = 512  # messages fetched at a time
 _LAST_LETTER: Final = "\U0010ffff"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from sdschat.store.sums import body_sum
+from sdschat.store.checksums import body_sum
 from sdschat.store.transaction import Transaction
 
 _RESTORE: Final = (

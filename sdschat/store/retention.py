@@ -11,13 +11,13 @@ import json
 import sqlite3
 from typing import Any, Final, NamedTuple
 
-from sdschat.store import past
+from sdschat.store import dropped_packets
+from sdschat.store.checksums import row_sum
 from sdschat.store.errors import told_plainly
-from sdschat.store.floors import Floor, floor_name, floor_of
 from sdschat.store.history import first_place, last_place
+from sdschat.store.retention_floor import Floor, floor_name, floor_of
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.store import Store
-from sdschat.store.sums import row_sum
 
 _NEXT: Final = (
     "SELECT lamport FROM log WHERE channel = ? AND lamport >= ? ORDER BY lamport, message_id LIMIT 1 OFFSET ?"
@@ -91,7 +91,7 @@ def _delete(connection: sqlite3.Connection, places: set[int]) -> None:
     if places:
         number = min(places) >> PLACE_BITS
         last = connection.execute(_LAST, (first_place(number), last_place(number))).fetchone()[0]
-        past.move(connection, sorted(places - {last}))
+        dropped_packets.move(connection, sorted(places - {last}))
 
 
 def make_compact(store: Store, channel: str, most: int) -> int:
@@ -112,15 +112,15 @@ def forget_oldest(store: Store, channel: str, most: int, now: int) -> Floor:
     floor, number = floor_of(store, channel), store.number(channel)
     assert number is not None
     with told_plainly(store.path):
-        keys = past.oldest(store.connection, number, most)
+        keys = dropped_packets.oldest(store.connection, number, most)
         if keys:
-            keys = sorted({*keys, *past.keys(store.connection, number, keys[-1][0], keys[-1][0])})
+            keys = sorted({*keys, *dropped_packets.keys(store.connection, number, keys[-1][0], keys[-1][0])})
     if not keys:
         return floor
     new = floor._replace(at=now, ids_from=keys[-1][0] + 1, ids_gone=floor.ids_gone + len(keys))
 
     def step(connection: sqlite3.Connection, number: int) -> None:
-        past.forget(connection, number, keys)
+        dropped_packets.forget(connection, number, keys)
         store.ranges.forget(connection, number, keys)
         _keep(connection, channel, new)
 

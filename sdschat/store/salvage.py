@@ -13,11 +13,11 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.sds.rows import ChannelRow, OutgoingRow, Table
 from sdschat.sds.values import Codec, Message
+from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import LOG_COLUMNS, SHAPES, Altered, log_entry
 from sdschat.store.connection import open_reader
 from sdschat.store.files import ProfileLock
 from sdschat.store.history import first_place, last_place
-from sdschat.store.sums import body_sum, row_sum
 
 _ONE_BY_ONE: Final = 64  # rows that are tried singly behind one that cannot be read; then steps double
 _LAST_ROW: Final = 2**62

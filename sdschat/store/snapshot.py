@@ -23,8 +23,8 @@ from sdschat.sds.rows import (
     Table,
 )
 from sdschat.sds.values import Codec
+from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import SHAPES, STATE_SELECT, Altered
-from sdschat.store.sums import body_sum, row_sum
 
 RowType = TypeVar("RowType", bound=Row)
 

@@ -23,19 +23,19 @@ from typing import TYPE_CHECKING
 
 from sdschat.sds.rows import Snapshot, Write
 from sdschat.sds.values import Codec
-from sdschat.store.book import Book, JournalSettings
+from sdschat.store.channel_table import Tally, load_tallies
 from sdschat.store.columns import Altered
 from sdschat.store.connection import open_writer
-from sdschat.store.directory import Tally, load_tallies
 from sdschat.store.errors import DiskFull, StoreDamaged, StoreError, told_plainly
 from sdschat.store.files import ProfileLock, Reserve, prepare_directory, prepare_file, sync_directory
 from sdschat.store.history import SqlHistory
 from sdschat.store.journal import JournalRow
-from sdschat.store.local import Local
+from sdschat.store.journal_writer import Book, JournalSettings
 from sdschat.store.migrate import migrate
 from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.transaction import IndexedText, Transaction
+from sdschat.store.user_state import Local
 from sdschat.store.verify import mend_on_opening
 
 if TYPE_CHECKING:

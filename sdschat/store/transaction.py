@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sdschat.sds.rows import Append, ChannelRow, Drop, LogRow, Put, Row, Table, Write
-from sdschat.store.book import Book
+from sdschat.store.channel_table import CHANNEL_REPLACE, Tally
+from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
-from sdschat.store.directory import CHANNEL_REPLACE, Tally
 from sdschat.store.journal import JournalRow
-from sdschat.store.sums import body_sum, row_sum
+from sdschat.store.journal_writer import Book
 
 if TYPE_CHECKING:
     from sdschat.store.ranges import Ranges

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from sdschat.sds.rows import Entry, LogRow
 from sdschat.sds.values import Codec, Message
+from sdschat.store.channel_table import CHANNEL_REPLACE, Tally, count_again, load_tallies
+from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import LOG_COLUMNS, Altered, log_entry, log_values
-from sdschat.store.directory import CHANNEL_REPLACE, Tally, count_again, load_tallies
 from sdschat.store.errors import StoreDamaged
-from sdschat.store.floors import floor_of
-from sdschat.store.local import Local
+from sdschat.store.retention_floor import floor_of
 from sdschat.store.snapshot import Loss
-from sdschat.store.sums import body_sum, row_sum
+from sdschat.store.user_state import Local
 
 CHECKED_BYTES: Final = 16 * 1024 * 1024  # as much as is checked in a blink, with every opening
 

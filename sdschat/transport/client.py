@@ -12,9 +12,9 @@ from sdschat.transport import base
 from sdschat.transport.address import AddressError, clear_text_problem
 from sdschat.transport.backoff import Backoff
 from sdschat.transport.base import Why
+from sdschat.transport.event_queue import Notifier
 from sdschat.transport.link import LinkOptions, Opened
 from sdschat.transport.mqtt import PahoLink
-from sdschat.transport.notifier import Notifier
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.outbox import Packet
 from sdschat.transport.sender import HUNG_UP, QUIET, Sender

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from sdschat.transport import base
 from sdschat.transport.base import Failure, Transport, Why
-from sdschat.transport.lanes import MAX_HELD, NONE, Direction, Faults, Lane, Scheduler
-from sdschat.transport.notifier import Notifier
+from sdschat.transport.event_queue import Notifier
+from sdschat.transport.fault_lane import MAX_HELD, NONE, Direction, Faults, Lane, Scheduler
 
 __all__ = ["MAX_HELD", "NONE", "Applied", "Direction", "Faults", "FaultyTransport", "Lane", "Scheduler"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from sdschat.transport import base
 from sdschat.transport.base import Failure, Why
-from sdschat.transport.notifier import Notifier
+from sdschat.transport.event_queue import Notifier
 from sdschat.transport.topics import matches
 
 _ADDRESS = "memory://network"

@@ -23,15 +23,15 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from sdschat.transport.base import Receipt, Why
+from sdschat.transport.buffered_socket import Stream
 from sdschat.transport.link import LinkEvents, LinkOptions, Opened
-from sdschat.transport.reasons import (
+from sdschat.transport.mqtt_reasons import (
     WebsocketRefusedError,
     explain_dial,
     explain_goodbye,
     explain_loss,
     explain_refusal,
 )
-from sdschat.transport.stream import Stream
 
 _PACKETS_AT_A_TIME: Final = 16  # then the loop can do other work, such as reading keys
 _SUBSCRIBE_QOS: Final = 1

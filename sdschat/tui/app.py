@@ -11,13 +11,13 @@ from textual.app import ComposeResult
 from textual.command import Provider
 from textual.containers import Horizontal
 
-from sdschat.node.facts import Fact
-from sdschat.node.pace import AT_KEYS
+from sdschat.node.events import Fact
+from sdschat.node.turn_scheduler import AT_KEYS
 from sdschat.tui.host import Host
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import Stir
 from sdschat.tui.model.glyphs import ASCII
-from sdschat.tui.opening import Opening
+from sdschat.tui.startup import Opening
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
 from sdschat.tui.widgets.log_view import LogView

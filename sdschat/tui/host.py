@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from sdschat.node.node import Node
-from sdschat.node.places import Places
-from sdschat.node.view_values import Key
+from sdschat.node.view.conversations import Places
+from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.glyphs import Glyphs
 from sdschat.tui.preferences import Preferences

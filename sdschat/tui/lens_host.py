@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 from textual.geometry import Size
 from textual.widget import Widget
 
-from sdschat.node.facts import Fact
-from sdschat.node.places import Places
+from sdschat.node.events import Fact
+from sdschat.node.view.conversations import Places
 from sdschat.tui.errors import CommandError
-from sdschat.tui.look import Look
+from sdschat.tui.line_style import Look
 
 if TYPE_CHECKING:
     from sdschat.tui.lens.panel import LensPanel

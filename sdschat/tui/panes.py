@@ -9,14 +9,14 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
-from sdschat.node.places import Places
+from sdschat.node.view.conversations import Places
 from sdschat.tui.lens_host import LensHost
-from sdschat.tui.look import Look
+from sdschat.tui.line_style import Look
 from sdschat.tui.model.cleaning import clean, nick_text, short
-from sdschat.tui.model.desktop import Desktop
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Entry, GapItem
 from sdschat.tui.model.status import fate_sentence, offline_words, provenance
+from sdschat.tui.model.workspace import Desktop
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log

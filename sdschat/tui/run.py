@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sdschat.node.node import Node
-from sdschat.node.places import Places
+from sdschat.node.view.conversations import Places
 from sdschat.tui import preferences as prefs
 from sdschat.tui.app import ChatApp
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node.view_values import harmless
+from sdschat.node.view.values import harmless
 
 TEXT_LIMIT: Final = 16_384  # characters of a message that are drawn; all of them are kept, searched and copied
 NAME_LIMIT: Final = 40

@@ -13,23 +13,23 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import Widget
 from textual.widgets import Static
 
-from sdschat.node.places import Places, channel_of, peer_of
-from sdschat.tui.base import BaseHost
+from sdschat.node.view.conversations import Places, channel_of, peer_of
+from sdschat.tui.base_host import BaseHost
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
+from sdschat.tui.input_handler import Typist
 from sdschat.tui.lens_host import LensHost
-from sdschat.tui.look import Look
+from sdschat.tui.line_style import Look
 from sdschat.tui.model.channel import ChannelModel, Stir
-from sdschat.tui.model.desktop import EVERYTHING
 from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
+from sdschat.tui.model.input_history import Past
 from sdschat.tui.model.items import Tone
-from sdschat.tui.model.keeper import Keeper
-from sdschat.tui.model.past import Past
+from sdschat.tui.model.user_state import Keeper
+from sdschat.tui.model.workspace import EVERYTHING
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.terminal_end import OutlastingDriver
 from sdschat.tui.themes import PALETTES, PLAIN
-from sdschat.tui.typist import Typist
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView
 from sdschat.tui.widgets.whole_cells import WholeCells

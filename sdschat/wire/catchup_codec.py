@@ -29,7 +29,7 @@ from sdschat.mvds.limits import MAX_PACKET_BYTES
 from sdschat.mvds.values import Payload, Refusal
 from sdschat.wire import catchup_pb2 as pb
 from sdschat.wire.mvds_codec import MvdsCodec
-from sdschat.wire.text import longer_than
+from sdschat.wire.names import longer_than
 
 DIRECT: Final = 0  # the lane of messages between two: plain MVDS
 PAGES: Final = 1  # the lane of pages

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from google.protobuf.message import DecodeError
 
 from sdschat.wire.chat_pb2 import Chat
-from sdschat.wire.text import has_control, longer_than
+from sdschat.wire.names import has_control, longer_than
 
 MAGIC: Final = b"SDC1"
 KEY_BYTES: Final = 32

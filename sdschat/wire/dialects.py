@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.wire.nim_codec import TO_SPEC as NIM_TO_SPEC
-from sdschat.wire.scan import BYTES, VARINT, Field, Malformed, fields, read_varint
+from sdschat.wire.protobuf_scan import BYTES, VARINT, Field, Malformed, fields, read_varint
 
 SPEC: Final = "spec"
 WAKU_OLDER: Final = "waku-older"

@@ -20,7 +20,7 @@ from typing import Final
 
 from sdschat.sds.limits import MAX_UNKNOWN_BYTES
 from sdschat.sds.values import Message, Reason, Refusal
-from sdschat.wire.scan import BYTES, VARINT, Malformed, fields, read_varint
+from sdschat.wire.protobuf_scan import BYTES, VARINT, Malformed, fields, read_varint
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.sds_strict import refuse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from sdschat.wire.scan import Malformed, fields
+from sdschat.wire.protobuf_scan import Malformed, fields
 
 _HISTORY, _FILTER, _REQUEST, _CONTENT = 11, 12, 13, 20
 _PARTS: Final = {_CONTENT: 0, _FILTER: 1, _HISTORY: 2, _REQUEST: 3}

@@ -17,10 +17,10 @@ from sdschat.sds.limits import (
     MAX_SENDER_BYTES,
 )
 from sdschat.sds.values import HistoryEntry, Message, Reason, Refusal
+from sdschat.wire.names import has_control, longer_than, readable
 from sdschat.wire.sds_pb2 import HistoryEntry as PbEntry
 from sdschat.wire.sds_pb2 import Message as PbMessage
 from sdschat.wire.sds_strict import examine, explain, refuse
-from sdschat.wire.text import has_control, longer_than, readable
 
 _DEFAULT_MAX_MESSAGE_BYTES: Final = 65536
 

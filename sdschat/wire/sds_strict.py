@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from sdschat.sds.limits import MAX_ID_BYTES, MAX_SENDER_BYTES, MAX_UNKNOWN_BYTES
 from sdschat.sds.values import Reason, Refusal
-from sdschat.wire.scan import BYTES, VARINT, Field, Malformed, fields
-from sdschat.wire.text import readable
+from sdschat.wire.names import readable
+from sdschat.wire.protobuf_scan import BYTES, VARINT, Field, Malformed, fields
 
 _MOST_FIELDS: Final = 2560  # more than full histories and the allowed unknown bytes can come to
 _LOOK_AT: Final = 256  # fields that are searched for ids, in a packet that is refused anyway

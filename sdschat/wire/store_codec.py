@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError, Message
 from sdschat.sds.limits import KIB, MAX_HINT_BYTES, MAX_ID_BYTES, MAX_LAMPORT, MAX_SENDER_BYTES, MAX_UNKNOWN_BYTES
 from sdschat.sds.values import Reason, Refusal
 from sdschat.wire import store_pb2 as pb
-from sdschat.wire.text import has_control, longer_than
+from sdschat.wire.names import has_control, longer_than
 
 MAX_WANTED: Final = 256  # messages in one question
 MAX_ITEMS: Final = 1024  # messages in one answer

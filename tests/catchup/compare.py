@@ -8,8 +8,8 @@ from random import Random
 from typing import NamedTuple, TypeVar
 
 from sdschat.catchup import HIGHEST, LOWEST, Answer, Ask, Asker, Key, Need, answer
-from sdschat.catchup.answers import Effort
 from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.responder import Effort
 from sdschat.catchup.sketch import Shortener
 from sdschat.catchup.values import Frame, makes_up
 from sdschat.wire.catchup_codec import decode_extension, encode_frame

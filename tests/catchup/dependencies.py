@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from sdschat.catchup.memory import MemoryLog
-from sdschat.node.part import Post
-from sdschat.node.presence import STORE
-from sdschat.node.store_standing import Standing
+from sdschat.node.channel.extension import Post
+from sdschat.node.channel.presence import STORE
+from sdschat.node.store_client.reputation import Standing
 from sdschat.sds.channel import Channel
 from sdschat.sds.ids import content_id
 from sdschat.sds.rows import Append

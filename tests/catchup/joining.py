@@ -23,7 +23,7 @@ from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.hosting import Hosting
+from sdschat.transport.embedded import Hosting
 from sdschat.transport.options import MqttOptions
 from tests.catchup.live import CHANNEL, CODEC, Tap, profile_path, standing, start, stop, write_alone
 from tests.cli.processes import command, environment

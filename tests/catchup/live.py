@@ -13,7 +13,7 @@ from typing import IO
 from sdschat.catchup.values import Frame, Refused
 from sdschat.mvds.values import Refusal
 from sdschat.node.clock import Clock
-from sdschat.node.connect import InMemory
+from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings

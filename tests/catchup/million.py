@@ -24,7 +24,7 @@ from sdschat.sds.values import HistoryEntry, Message
 from sdschat.store.store import Store
 from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.hosting import Hosting
+from sdschat.transport.embedded import Hosting
 from sdschat.transport.options import MqttOptions
 from tests.catchup.live import (
     CHANNEL,

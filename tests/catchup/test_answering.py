@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sdschat.catchup import limits
-from sdschat.catchup.answers import Effort, answer
 from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.responder import Effort, answer
 from sdschat.catchup.sketch import Shortener, fill
 from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Key, Kind, Question, Reply, summarise
 

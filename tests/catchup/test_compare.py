@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sdschat.catchup import HIGHEST, LOWEST, Answer, Ask, Asker, BadAnswer, Key, answer
 from sdschat.catchup import values as v
-from sdschat.catchup.answers import Effort
 from sdschat.catchup.index import RangeIndex, split
 from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.responder import Effort
 from tests.catchup.compare import PLENTY, Keys, compare, some_keys
 
 

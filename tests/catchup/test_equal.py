@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, Key
-from sdschat.catchup.equal import Equal, held
+from sdschat.catchup.equal_ranges import Equal, held
 from sdschat.catchup.memory import MemoryLog
 from tests.catchup.compare import some_keys
 from tests.catchup.world import Keys, World, brought_together

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdschat.catchup import limits
-from sdschat.catchup.needs import READ_FIRST, Needs
+from sdschat.catchup.fetch_plan import READ_FIRST, Needs
 from sdschat.catchup.values import Key, Need, Stretch
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sdschat.catchup.memory import MemoryLog
+from sdschat.catchup.peers import AFTER_YOU, ALONE, Source, Sources
 from sdschat.catchup.progress import State
 from sdschat.catchup.rests import REST_FIRST, REST_OF_PEERS, Rests
-from sdschat.catchup.seeker import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, Seeker
-from sdschat.catchup.sources import AFTER_YOU, ALONE, Source, Sources
+from sdschat.catchup.session import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, Seeker
 from sdschat.catchup.values import (
     HIGHEST,
     LOWEST,

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from sdschat.catchup import Key
-from sdschat.catchup.needs import READ_FIRST, Needs
+from sdschat.catchup.fetch_plan import READ_FIRST, Needs
 from sdschat.catchup.progress import State
 from sdschat.catchup.values import Need, Stretch
 from tests.catchup.compare import some_keys

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sdschat.catchup.store_check import Watch
 from sdschat.catchup.values import HIGHEST, LOWEST, Key, Need
-from sdschat.catchup.watch import Watch
 
 KEYS = [Key(lamport, f"{lamport:064x}") for lamport in range(1000, 2000)]
 NEEDS = [Need(Key(low, ""), Key(low + 250, ""), 250) for low in range(1000, 2000, 250)]

@@ -9,10 +9,10 @@ from random import Random
 
 from sdschat.catchup import HIGHEST, LOWEST, Key
 from sdschat.catchup.exchange import Exchange, TakenIn
-from sdschat.catchup.library import Librarian, Stored
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.seeker import Seeker
-from sdschat.catchup.sources import Source
+from sdschat.catchup.peers import Source
+from sdschat.catchup.provider import Librarian, Stored
+from sdschat.catchup.session import Seeker
 from sdschat.catchup.values import Ask, Frame
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Now

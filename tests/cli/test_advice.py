@@ -18,7 +18,7 @@ import pytest
 
 from sdschat.cli.broker import places
 from sdschat.cli.program import program, run
-from sdschat.node.facts import MessageDelivered
+from sdschat.node.events import MessageDelivered
 from sdschat.store.errors import StoreDamaged
 from sdschat.transport.address import Address
 from sdschat.transport.broker import BrokerConfig, BrokerTls

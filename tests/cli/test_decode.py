@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from sdschat.cli import decode
 from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
-from sdschat.node.packet import BROKEN, NO_PACKET, SOUND, packet_report
+from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.wire.nim_codec import EitherCodec, NimCodec

@@ -13,7 +13,7 @@ import pytest
 
 from sdschat import __version__
 from sdschat.cli.help import TOPICS, page
-from sdschat.cli.lines import EVENT_NAMES
+from sdschat.cli.json_events import EVENT_NAMES
 from sdschat.cli.man import page as roff
 from sdschat.cli.man import plain
 from sdschat.cli.program import COMMANDS, program

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from sdschat.cli.lines import json_line
-from sdschat.node.facts import Fact
+from sdschat.cli.json_events import json_line
+from sdschat.node.events import Fact
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 

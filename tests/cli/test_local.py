@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sdschat.cli.text import counted, parse_moment, safe
-from sdschat.node.connect import InMemory
+from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from sdschat.cli.follow import ChannelLog
-from sdschat.node.catchup_facts import DirectSaid
-from sdschat.node.facts import PresenceChanged
+from sdschat.node.events import PresenceChanged
+from sdschat.node.sync.events import DirectSaid
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.store.store import Store

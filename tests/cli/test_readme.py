@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from sdschat.cli.lines import EVENT_NAMES
+from sdschat.cli.json_events import EVENT_NAMES
 from sdschat.cli.program import COMMANDS
 from sdschat.node.settings import SETTINGS
 from tests.cli.processes import ROOT

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.facts import ConnectionChanged, MessageDelivered
+from sdschat.node.events import ConnectionChanged, MessageDelivered
 from tests.cli.processes import run
 from tests.node.worlds import world
 from tests.wire.samples import field

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.cli.problem import Problem
-from sdschat.cli.sources import Chosen, resolve, written
+from sdschat.cli.errors import Problem
+from sdschat.cli.setting_sources import Chosen, resolve, written
 from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse
 from sdschat.sds.config import DEMO, SPEC
 from tests.cli.processes import run

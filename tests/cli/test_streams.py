@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from sdschat.cli.streams import bursts
+from sdschat.cli.stdio import bursts
 
 _PAUSE = 0.05
 

@@ -12,7 +12,7 @@ import click
 from click.testing import CliRunner
 
 from sdschat.cli.program import program
-from sdschat.node.connect import InMemory
+from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings

@@ -7,9 +7,9 @@ import types
 import typing
 from typing import Any, get_args, get_origin, get_type_hints
 
-from sdschat.cli.lines import EVENT_TYPES, json_line
+from sdschat.cli.json_events import EVENT_TYPES, json_line
 from sdschat.identity.content import OpenedContent
-from sdschat.node.facts import Fact, Said
+from sdschat.node.events import Fact, Said
 from sdschat.sds.events import Event
 from sdschat.sds.values import Message, Now
 from sdschat.store.journal import journal_rows, json_lines

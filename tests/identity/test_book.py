@@ -8,10 +8,10 @@ import hashlib
 
 import pytest
 
-from sdschat.identity import book as book_module
-from sdschat.identity.book import KeyBook, KeyMet, KeyRow, NickChanged, NickClaimed, NickRow
+from sdschat.identity import key_book as book_module
 from sdschat.identity.content import OpenedContent, Verdict
-from sdschat.identity.names import skeleton
+from sdschat.identity.key_book import KeyBook, KeyMet, KeyRow, NickChanged, NickClaimed, NickRow
+from sdschat.identity.lookalikes import skeleton
 from sdschat.identity.signing import sender_id_of
 
 K1, K2, K3 = b"1" * 32, b"2" * 32, b"3" * 32

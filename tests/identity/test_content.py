@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.identity.book import KeyBook, KeyRow
 from sdschat.identity.content import (
     ContentKind,
     OpenedContent,
@@ -22,6 +21,7 @@ from sdschat.identity.content import (
     seal,
     seal_presence,
 )
+from sdschat.identity.key_book import KeyBook, KeyRow
 from sdschat.identity.keys import Identity
 from sdschat.wire.chat_codec import MAGIC, decode_envelope, encode_envelope
 from sdschat.wire.chat_pb2 import Chat

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.identity.harmless import harmless
+from sdschat.identity.sanitize import harmless
 
 UNTOUCHED = {
     "ascii": "plain text, [bold]not markup[/bold] & <b>this</b> neither \\u{1b}",

@@ -25,7 +25,7 @@ from sdschat.transport.address import parse_url
 from sdschat.transport.base import Connected, Event, Published, Received
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.hosting import Hosting
+from sdschat.transport.embedded import Hosting
 from sdschat.transport.options import MqttOptions
 from tests.cli.processes import command, environment
 from tests.transport.worlds import Mosquitto, free_port

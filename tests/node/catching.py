@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sdschat.node import mvds, store_client
-from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.clock import Clock
-from sdschat.node.connect import InMemory
-from sdschat.node.facts import MessageDelivered
-from sdschat.node.keeper_node import Keeping, StoreNode
+from sdschat.node.events import MessageDelivered
+from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import Value, make_settings
+from sdschat.node.store_client import client
+from sdschat.node.store_server.node import Keeping, StoreNode
+from sdschat.node.sync import extension
+from sdschat.node.sync.events import CatchingUp
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import QUICK, Member, World
 
@@ -42,8 +43,8 @@ def start(
     given: Mapping[str, Value] = {key.replace("__", "."): value for key, value in changes.items()}
     settings = make_settings(QUICK | dict(given))
     node = Node(open_profile(w.path(name), settings), name, settings, InMemory(w.network, settings), _ago(ago))
-    store_client.install(node)
-    mvds.install(node)
+    client.install(node)
+    extension.install(node)
     if store:
         StoreNode(node, node.profile.store, Keeping())
     member = Member(node)

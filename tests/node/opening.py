@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from sdschat.node.channel.session import open_engine
 from sdschat.node.clock import Clock
 from sdschat.node.profile import database_path, open_profile
-from sdschat.node.room import open_engine
 from sdschat.node.settings import make_settings
 from sdschat.sds.rows import Append, ChannelRow, Put, Table, Write
 from sdschat.store.transaction import IndexedText

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from sdschat.catchup.progress import State
-from sdschat.node.catchup import SETTLE
-from sdschat.node.catchup_facts import CatchingUp
 from sdschat.node.clock import Clock
-from sdschat.node.facts import MessageDelivered
-from sdschat.node.mvds import sync_part
+from sdschat.node.events import MessageDelivered
 from sdschat.node.settings import SettingError, make_settings, parse
+from sdschat.node.sync.events import CatchingUp
+from sdschat.node.sync.extension import sync_part
+from sdschat.node.sync.history_sync import SETTLE
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import Now
 from tests.node.catching import DAY, caught_up, log_of, say, start, stop, wrote

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from sdschat.node.facts import MessageDelivered
+from sdschat.node.events import MessageDelivered
 from sdschat.sds.events import MessageResent
 from tests.node.catching import caught_up, start
 from tests.node.worlds import PATIENCE, Member, world

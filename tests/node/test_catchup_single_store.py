@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.facts import MessageDelivered, PresenceChanged
-from sdschat.node.store_facts import StoreLeft, StoreSilent
+from sdschat.node.events import MessageDelivered, PresenceChanged
+from sdschat.node.store_client.events import StoreLeft, StoreSilent
 from sdschat.wire.store_codec import Answer, Query
 from tests.node.catching import DAY, caught_up, log_of, say, start, stop
 from tests.node.worlds import Member, World, world

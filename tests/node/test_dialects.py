@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.facts import ConnectionChanged, MessageDelivered
+from sdschat.node.events import ConnectionChanged, MessageDelivered
 from sdschat.node.settings import SettingError, Value
 from sdschat.sds.events import Rejected, RepairRequested, StateChanged
 from sdschat.sds.rows import AckState

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sdschat.mvds.values import Payload
-from sdschat.node.catchup_facts import DirectRefused, DirectSaid
-from sdschat.node.direct import Direct
-from sdschat.node.facts import MessageDelivered, PresenceChanged, TroubleMet
-from sdschat.node.mvds import sync_part
+from sdschat.node.events import MessageDelivered, PresenceChanged, TroubleMet
+from sdschat.node.sync.direct import Direct
+from sdschat.node.sync.events import DirectRefused, DirectSaid
+from sdschat.node.sync.extension import sync_part
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import Now

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.facts import ConnectionChanged, MessageDelivered, PresenceChanged
-from sdschat.node.faulting import Injection
+from sdschat.node.events import ConnectionChanged, MessageDelivered, PresenceChanged
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.sds.events import DependenciesMissing, SyncReceived
 from sdschat.transport.memory import MemoryTransport
 from tests.node.worlds import Member, World, world

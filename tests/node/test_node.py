@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
-from sdschat.identity.book import KeyMet, NickClaimed
 from sdschat.identity.content import seal
+from sdschat.identity.key_book import KeyMet, NickClaimed
 from sdschat.identity.keyfile import load_or_create
-from sdschat.node.facts import (
+from sdschat.node.events import (
     ConnectionChanged,
     EphemeralSaid,
     Fact,

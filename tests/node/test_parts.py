@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.facts import ConnectionChanged, MessageDelivered, PresenceChanged, TroubleMet
-from sdschat.node.part import Post, Work
-from sdschat.node.room import Room
+from sdschat.node.channel.extension import Post, Work
+from sdschat.node.channel.session import Room
+from sdschat.node.events import ConnectionChanged, MessageDelivered, PresenceChanged, TroubleMet
 from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdschat.identity.keys import Identity
-from sdschat.node.facts import PresenceChanged
-from sdschat.node.presence import STORE, Presence
+from sdschat.node.channel.presence import STORE, Presence
+from sdschat.node.events import PresenceChanged
 
 ME, OTHER = Identity(b"m" * 32), Identity(b"o" * 32)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.facts import MessageDelivered, TroubleMet
+from sdschat.node.events import MessageDelivered, TroubleMet
 from sdschat.node.profile import ProfileError, database_path
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from sdschat.identity.content import OpenedContent, Verdict
-from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged, Said, TroubleMet
-from sdschat.node.faulting import Injection
+from sdschat.node.events import Fact, MessageDelivered, PresenceChanged, Said, TroubleMet
 from sdschat.node.node import Node
-from sdschat.node.record_codec import Unrecorded, from_json, to_json
-from sdschat.node.recorded import Recording, RecordingError, read_recording
-from sdschat.node.recording import Recorder
-from sdschat.node.replaying import ReplayNode
-from sdschat.node.view import NodeView
+from sdschat.node.recording.codec import Unrecorded, from_json, to_json
+from sdschat.node.recording.reader import Recording, RecordingError, read_recording
+from sdschat.node.recording.recorder import Recorder
+from sdschat.node.recording.replay import ReplayNode
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.channel import NodeView
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState, Append, Drop, Entry, Evidence, LogRow, OutgoingRow, Put, Table
 from sdschat.sds.values import HistoryEntry, Message, Reason

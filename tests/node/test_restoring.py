@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
-from sdschat.node.facts import MessageDelivered, PacketRestored, TroubleMet
+from sdschat.node.events import MessageDelivered, PacketRestored, TroubleMet
 from sdschat.sds.events import StateChanged
 from sdschat.sds.ids import content_id
 from sdschat.sds.rows import AckState

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.facts import MessageDelivered
-from sdschat.node.salvage import salvage
+from sdschat.node.events import MessageDelivered
 from sdschat.node.settings import make_settings
+from sdschat.node.tools.salvage import salvage
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.store.errors import ProfileInUse, StoreDamaged, StoreUnavailable

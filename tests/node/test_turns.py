@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node import pace, saving
-from sdschat.node.facts import ConnectionChanged, MessageDelivered
+from sdschat.node import turn_scheduler
+from sdschat.node.channel import commit
+from sdschat.node.events import ConnectionChanged, MessageDelivered
 from tests.node.worlds import Member, World, world
 
 FEW = 16  # packets that the network hands over before the loop may do something else
@@ -46,14 +47,14 @@ async def step() -> None:
 
 def test_of_a_flood_a_turn_takes_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long it would be put off otherwise: the number that waits ends that."""
-    monkeypatch.setattr(pace, "PAUSE", 3600.0)
-    monkeypatch.setattr(pace, "LONGEST", 3600.0)
+    monkeypatch.setattr(turn_scheduler, "PAUSE", 3600.0)
+    monkeypatch.setattr(turn_scheduler, "LONGEST", 3600.0)
 
     async def story() -> None:
         async with world(tmp_path) as w:
             packets = await packets_of_bob(w, 20 * FEW)
             ann = await alone(w, monkeypatch)
-            ann.node.pace.most = pace.AT_KEYS
+            ann.node.pace.most = turn_scheduler.AT_KEYS
             room, taken = ann.node.rooms["lobby"], []
             for at in range(0, len(packets), FEW):
                 before = len(ann.of(MessageDelivered))
@@ -61,8 +62,8 @@ def test_of_a_flood_a_turn_takes_no_more_than_it_may(tmp_path: Path, monkeypatch
                     room.receive(packet, "live")
                 await step()
                 taken.append(len(ann.of(MessageDelivered)) - before)
-            assert max(taken) <= pace.AT_KEYS
-            assert sum(taken) >= len(packets) - pace.AT_KEYS
+            assert max(taken) <= turn_scheduler.AT_KEYS
+            assert sum(taken) >= len(packets) - turn_scheduler.AT_KEYS
 
     asyncio.run(story())
 
@@ -103,12 +104,12 @@ def test_a_key_comes_before_what_is_to_be_saved(tmp_path: Path, monkeypatch: pyt
             assert len(ann.of(MessageDelivered)) == 1, "nothing was saved for long: there is nothing to wait for"
             hand_over(ann, second)
             ann.node.pace.hold()
-            clock.now += pace.KEY - 0.001
+            clock.now += turn_scheduler.KEY - 0.001
             await step()
             assert len(ann.of(MessageDelivered)) == 1
             hand_over(ann, third)
             ann.node.pace.hold()
-            clock.now += pace.LONGEST - pace.KEY + 0.002
+            clock.now += turn_scheduler.LONGEST - turn_scheduler.KEY + 0.002
             await step()
             assert len(ann.of(MessageDelivered)) == 3, "however much is typed, it is saved"
 
@@ -126,12 +127,12 @@ class SlowDisk:
         loop = asyncio.get_running_loop()
         self.now = loop.time() + 60.0  # what was due before is over
         self.savings = 0
-        save: Callable[..., None] = saving.save
+        save: Callable[..., None] = commit.save
 
         def slowly(*arguments: object) -> None:
             save(*arguments)
             self.savings += 1
             self.now += seconds
 
-        monkeypatch.setattr(saving, "save", slowly)
+        monkeypatch.setattr(commit, "save", slowly)
         monkeypatch.setattr(loop, "time", lambda: self.now)

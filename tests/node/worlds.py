@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from sdschat.node.connect import InMemory
-from sdschat.node.facts import Fact, MessageDelivered
+from sdschat.node.events import Fact, MessageDelivered
+from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import Value, make_settings

@@ -14,7 +14,7 @@ import asyncio
 import json
 import sys
 
-from sdschat.node.input import lines
+from sdschat.node.stdin import lines
 from sdschat.transport.address import parse_url
 from sdschat.transport.options import MqttOptions
 from tests.peers.live import LivePeer, live_peer

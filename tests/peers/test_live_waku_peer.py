@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sdschat.identity.content import Verdict
-from sdschat.node.connect import MqttNetwork
-from sdschat.node.facts import ConnectionChanged, EphemeralSaid, MessageDelivered
+from sdschat.node.events import ConnectionChanged, EphemeralSaid, MessageDelivered
+from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import Value, make_settings

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from sdschat.pipeline.schemas import FIELD, Copy, Message, Node, Presence
 from sdschat.sds.rows import Append, Put, Table, Write
-from sdschat.store.book import JournalSettings
 from sdschat.store.journal import JournalRow
+from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store
 from tests.store.samples import CODEC, START, log_row, packet_of, state_row
 

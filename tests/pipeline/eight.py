@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from sdschat.store.evidence import Evidence
+from sdschat.store.audit_reader import Evidence
 from tests.cli.processes import Pipe, command, environment
 from tests.needs import needs_program
 from tests.pipeline.field import change, database, nth

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from sdschat.cli.program import run
-from sdschat.node.facts import MessageDelivered
+from sdschat.node.events import MessageDelivered
 from sdschat.node.settings import Value
 from tests.needs import needs_program
 from tests.node.worlds import World

@@ -20,7 +20,7 @@ from sdschat.pipeline.report.commands import look
 from sdschat.pipeline.rules import DEFAULT, LOST
 from sdschat.pipeline.schemas import AuditChannel, AuditMissing, AuditNode
 from sdschat.pipeline.verdict import sentence
-from sdschat.store.evidence import Evidence
+from sdschat.store.audit_reader import Evidence
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.spark.sources import sources_in
 from sdschat.pipeline.sources.folders import DANGLING, LINKED_FOLDER, OTHER_KIND, SPECIAL, UNREADABLE, find
 from tests.pipeline.field import database

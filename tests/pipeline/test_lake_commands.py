@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdschat.cli.problem import Problem
+from sdschat.cli.errors import Problem
 from sdschat.cli.program import run
 from sdschat.pipeline.rules import DEFAULT, LOST
 from sdschat.pipeline.schemas import FIELD, AuditMissing, AuditNode, Node, Quarantine, ddl

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sdschat.cli.problem import Problem
+from sdschat.cli.errors import Problem
 from sdschat.cli.spark.recording import Recording, recording
 from sdschat.cli.spark.stream import _told
 from sdschat.cli.spark.watching import batch_line

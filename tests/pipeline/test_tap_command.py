@@ -19,7 +19,7 @@ from sdschat.pipeline.sources.folders import find
 from sdschat.transport.base import Published
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.redelivered import known_in
+from sdschat.transport.duplicate_filter import known_in
 from sdschat.transport.segments import SPOOL, Recorded, Spool
 from tests.cli.processes import command, environment
 from tests.cli.processes import run as run_process

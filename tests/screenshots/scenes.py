@@ -12,17 +12,17 @@ from typing import Any, Final, NamedTuple
 from textual.pilot import Pilot
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.node import mvds
-from sdschat.node.catchup import TELL_EVERY
-from sdschat.node.catchup_facts import CatchingUp
-from sdschat.node.company import Company
-from sdschat.node.connect import MqttNetwork
-from sdschat.node.facts import Fact
-from sdschat.node.faulting import Injection
+from sdschat.node.events import Fact
+from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
-from sdschat.node.places import Places
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import Settings, Value, make_settings
+from sdschat.node.sync import extension
+from sdschat.node.sync.events import CatchingUp
+from sdschat.node.sync.history_sync import TELL_EVERY
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.tools.local_group import Company
+from sdschat.node.view.conversations import Places
 from sdschat.transport.address import LOCAL, Address
 from sdschat.transport.options import MqttOptions
 from sdschat.tui.app import ChatApp
@@ -234,8 +234,8 @@ async def _newcomer(folder: Path, shoot: Shot) -> None:
     for nick in ("bob", "carol", "ann"):
         prepare_key(folder, nick)
     company = Company(folder, settings({"history.on_join": "none", "sds.max_skew": 1}), CHANNEL)
-    await company.admit(("bob", "carol"), mvds.install)
-    ann = company.open("ann", mvds.install)
+    await company.admit(("bob", "carol"), extension.install)
+    ann = company.open("ann", extension.install)
     try:
         for number in range(_MANY):
             company.nodes["bob"].send(
@@ -274,6 +274,8 @@ async def _load(ann: Node, shown: Camera) -> None:
 async def _talk_alone(company: Company, shown: Camera) -> None:
     await shown.enter("/msg carol I have left the spare key under the bench")
     await shown.until_text("acked 1")
-    mvds.sync_part(company.nodes["carol"], CHANNEL).direct.send(company.nodes["ann"].sender_id, "found it, thank you")
+    extension.sync_part(company.nodes["carol"], CHANNEL).direct.send(
+        company.nodes["ann"].sender_id, "found it, thank you"
+    )
     await shown.until_text("found it")
     await shown.shoot("direct")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.sds.chance import Chance
+from sdschat.sds.jitter import Chance
 
 
 def test_the_same_question_has_the_same_answer() -> None:

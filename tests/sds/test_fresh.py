@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.sds.bloom.compact import mask, shape_for
-from sdschat.sds.fresh import Fresh
 from sdschat.sds.limits import FRESH_KEPT
+from sdschat.sds.recent_arrivals import Fresh
 
 SHAPE = shape_for(256, 1e-4)
 STEPS = st.lists(

@@ -8,7 +8,7 @@ from sdschat.sds import limits
 from sdschat.sds.bloom import waku
 from sdschat.sds.config import Config
 from sdschat.sds.events import PushCancelled, PushScheduled
-from sdschat.sds.push import Push, PushBuffer
+from sdschat.sds.push_buffer import Push, PushBuffer
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 

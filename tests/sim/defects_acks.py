@@ -10,16 +10,7 @@ from sdschat.sds.channel import Channel
 from sdschat.sds.repair import determine_t_resp, in_response_group
 from sdschat.sds.rows import Evidence
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps import (
-    acks,
-    answers,
-    copies,
-    outgoing_sweep,
-    pushes,
-    requests,
-    send,
-    timing,
-)
+from sdschat.sds.steps import acks, answers, anti_entropy, copies, outgoing_sweep, requests, send, timing
 from sdschat.sds.values import Message, Now
 from tests.sim.plant import defect, instead, method
 
@@ -81,7 +72,7 @@ def what_is_only_held_is_mentioned() -> Iterator[None]:
 
 @defect
 def no_anti_entropy() -> Iterator[None]:
-    with instead(pushes.want_push, lambda *_: 0):
+    with instead(anti_entropy.want_push, lambda *_: 0):
         yield
 
 

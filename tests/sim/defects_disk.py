@@ -11,19 +11,14 @@ from sdschat.sds.clock import LamportClock
 from sdschat.sds.incoming import IncomingBuffer
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Ready
-from sdschat.sds.steps import (
-    deliver,
-    filters,
-    parked,
-    sync,
-)
+from sdschat.sds.steps import deliver, filters, future_dated, sync
 from sdschat.sds.values import Message, Now, Refusal
 from tests.sim.plant import defect, instead, method
 
 
 @defect
 def future_clocks_are_adopted() -> Iterator[None]:
-    with instead(parked.park, lambda s, message, raw, via, lamport: _take(s, message, raw, via)):
+    with instead(future_dated.park, lambda s, message, raw, via, lamport: _take(s, message, raw, via)):
         yield
 
 
@@ -34,7 +29,7 @@ def _take(s: ChannelState, message: Message, raw: bytes, via: str) -> None:
 
 @defect
 def parked_messages_move_the_clock() -> Iterator[None]:
-    old = parked.park
+    old = future_dated.park
 
     def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
         s.clock.observe(lamport)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdschat.sds import limits
-from sdschat.sds.owed import OwedBuffer
 from sdschat.sds.peers import Peer
+from sdschat.sds.scheduled_sends import OwedBuffer
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import acks, copies, deliver, outgoing_sweep, questions, ranges
 from tests.sim.plant import defect, instead, method

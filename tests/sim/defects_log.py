@@ -10,15 +10,7 @@ from sdschat.sds.gaps import Gaps
 from sdschat.sds.ids import message_id_for
 from sdschat.sds.rows import Entry, GapRow
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps import (
-    deliver,
-    dependencies,
-    filters,
-    parked,
-    receive,
-    requests,
-    send,
-)
+from sdschat.sds.steps import deliver, dependencies, filters, future_dated, receive, requests, send
 from sdschat.sds.values import Message
 from sdschat.sds.window import RecentWindow
 from tests.sim.plant import defect, instead, method
@@ -177,7 +169,7 @@ def what_one_goes_without_all_go_without() -> Iterator[None]:
 
 @defect
 def parked_messages_enter_the_filter() -> Iterator[None]:
-    old = parked.park
+    old = future_dated.park
 
     def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
         old(s, message, raw, via, lamport)

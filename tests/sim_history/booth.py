@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from sdschat.catchup.values import Key
-from sdschat.node.keeper import Keeper, Shared
-from sdschat.node.keeper_quota import Quota
-from sdschat.node.part import Handler, Part, Post
-from sdschat.node.store_client import StoreClient
-from sdschat.node.store_facts import StoreLeft
-from sdschat.node.store_standing import Standing
+from sdschat.node.channel.extension import Handler, Part, Post
+from sdschat.node.store_client.client import StoreClient
+from sdschat.node.store_client.events import StoreLeft
+from sdschat.node.store_client.reputation import Standing
+from sdschat.node.store_server.quota import Quota
+from sdschat.node.store_server.server import Keeper, Shared
 from sdschat.sds.channel import Channel
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
@@ -27,7 +27,7 @@ _TURNS = 16  # of parts, in one step: what a question that nobody answers leads 
 
 
 class Booth:
-    """Stands in for `sdschat.node.room.Room`, as far as `StoreClient` and `Keeper` use one."""
+    """Stands in for `sdschat.node.channel.session.Room`, as far as `StoreClient` and `Keeper` use one."""
 
     def __init__(
         self, companion: Companion, person: Person, standing: Standing, shelf: Any | None,

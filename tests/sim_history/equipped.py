@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from sdschat.catchup.peers import Source
 from sdschat.catchup.progress import State
 from sdschat.catchup.rests import Rests
-from sdschat.catchup.sources import Source
 from sdschat.mvds.engine import Engine
 from sdschat.mvds.events import Delivered
 from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.rows import Write as DirectWrite
 from sdschat.mvds.values import Mode
-from sdschat.node.catchup import DAY
-from sdschat.node.catchup_store import StorePages
-from sdschat.node.direct import CONFIG, pair_group
-from sdschat.node.presence import STORE
-from sdschat.node.store_standing import Standing
+from sdschat.node.channel.presence import STORE
+from sdschat.node.store_client.reputation import Standing
+from sdschat.node.sync.direct import CONFIG, pair_group
+from sdschat.node.sync.history_sync import DAY
+from sdschat.node.sync.store_pages import StorePages
 from sdschat.sds.rows import Append, Write
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sdschat.node.keeper_quota import Quota
+from sdschat.node.store_server.quota import Quota
 from sdschat.store.archive import Kept, Span
 from tests.sim_history.booth import Shelf
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from sdschat.catchup.exchange import Exchange
-from sdschat.node import store_asking, store_client
-from sdschat.node.store_client import StoreClient
-from sdschat.node.store_judge import Checked, Judged
+from sdschat.node.store_client import client as store_client
+from sdschat.node.store_client import requests
+from sdschat.node.store_client.client import StoreClient
+from sdschat.node.store_client.verify import Checked, Judged
 from sdschat.sds.values import Now
 from sdschat.sim.companion import Companion
 from sdschat.sim.history_run import run, run_seeds
@@ -95,7 +96,7 @@ def test_who_takes_whatever_a_store_sends_ends_up_with_what_nobody_said(monkeypa
         decoded = [(codec.decode(item.packet), item) for item in items if item.packet]  # type: ignore[attr-defined]
         return Judged(tuple(Checked(message, item.packet, item.hint) for message, item in decoded))
 
-    monkeypatch.setattr(store_asking, "judge", believe)
+    monkeypatch.setattr(requests, "judge", believe)
     assert not all(_play(seed).good for seed in (0, 126, 128))
 
 

@@ -7,7 +7,7 @@ import signal
 
 from sdschat.cli import main
 from sdschat.cli.pipe import _Pipe
-from sdschat.node.faulting import Injection
+from sdschat.node.tools.fault_injection import Injection
 
 _run = _Pipe.run
 

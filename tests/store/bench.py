@@ -17,8 +17,8 @@ from pathlib import Path
 
 from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.rows import Append, Put, Table, Write
-from sdschat.store.book import JournalSettings
 from sdschat.store.journal import JournalRow
+from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
 from tests.store.samples import CODEC, START, Talk, log_row, packet_of, state_row

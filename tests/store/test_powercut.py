@@ -14,8 +14,8 @@ from typing import cast
 
 import pytest
 
-from sdschat.store.book import JournalSettings
 from sdschat.store.files import ProfileLock, prepare_directory, sync_directory
+from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.migrate import migrate
 from sdschat.store.store import Store
 from tests.needs import needs_module

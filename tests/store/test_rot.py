@@ -11,9 +11,9 @@ from typing import NamedTuple
 import pytest
 
 from sdschat.sds.rows import Entry, Snapshot
+from sdschat.store.display_rows import StoredMessage
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import JournalRow
-from sdschat.store.shown import StoredMessage
 from sdschat.store.store import Store
 from tests.store.samples import CODEC, Talk
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from sdschat.sds.rows import AckState, Append, Evidence, OutgoingRow, Put, Table, Write
+from sdschat.store.checksums import row_sum
 from sdschat.store.salvage import Wreck
 from sdschat.store.store import Store
-from sdschat.store.sums import row_sum
 from tests.store.samples import CODEC, START, log_row, packet_of, row_of, state_row
 
 

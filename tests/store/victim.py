@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from sdschat.store.book import JournalSettings
 from sdschat.store.connection import open_writer
 from sdschat.store.files import prepare_directory, prepare_file
+from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.migrate import migrate
 from sdschat.store.store import Store
 from tests.store.samples import CODEC, Talk

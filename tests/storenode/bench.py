@@ -20,13 +20,13 @@ from typing import Any, Final
 
 from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
-from sdschat.node.connect import InMemory
-from sdschat.node.keeper_answers import Answerer
-from sdschat.node.keeper_node import Keeping, StoreNode
+from sdschat.node.channel.session import Room
+from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
-from sdschat.node.room import Room
 from sdschat.node.settings import make_settings
+from sdschat.node.store_server.answers import Answerer
+from sdschat.node.store_server.node import Keeping, StoreNode
 from sdschat.sds.ids import content_id
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import Append, Entry, LogRow, Put, Table, Write

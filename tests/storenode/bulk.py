@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from sdschat.sds.rows import Append, Entry, LogRow, Put, Table
 from sdschat.sds.values import HistoryEntry, Message
+from sdschat.store.channel_table import CHANNEL_REPLACE, Tally
+from sdschat.store.checksums import body_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, log_values
-from sdschat.store.directory import CHANNEL_REPLACE, Tally
 from sdschat.store.history import first_place
 from sdschat.store.store import Store
-from sdschat.store.sums import body_sum
 from sdschat.wire.sds_codec import SdsCodec
 from tests.store.samples import state_row
 

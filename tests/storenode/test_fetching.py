@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sdschat.identity.keys import Identity
-from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.settings import Value
-from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
-from sdschat.node.store_seal import ANSWER, Letter, seal, unseal
+from sdschat.node.store_client.envelope import ANSWER, Letter, seal, unseal
+from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds.events import RepairRequested
 from sdschat.sds.values import Message
 from sdschat.store.reader import Reader

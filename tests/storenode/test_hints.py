@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node import store_client
-from sdschat.node.facts import MessageDelivered, PresenceChanged
-from sdschat.node.store_facts import StoreAsked
-from sdschat.node.store_hint import hint_of, read_hint
+from sdschat.node.events import MessageDelivered, PresenceChanged
+from sdschat.node.store_client import client
+from sdschat.node.store_client.events import StoreAsked
+from sdschat.node.store_client.hint import hint_of, read_hint
 from sdschat.wire.store_codec import Answer, Query
 from tests.storenode.test_fetching import SLOW
 from tests.storenode.worlds import deaf, hearing, keeper_of, stores, twist
@@ -20,9 +20,9 @@ STORE = "0123456789abcdef" * 2
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_client, "HINTS_AFTER", 20)
-    monkeypatch.setattr(store_client, "HINTS_EVERY", 40)
-    monkeypatch.setattr(store_client, "GRACE", 20)
+    monkeypatch.setattr(client, "HINTS_AFTER", 20)
+    monkeypatch.setattr(client, "HINTS_EVERY", 40)
+    monkeypatch.setattr(client, "GRACE", 20)
 
 
 def test_a_hint_comes_back_as_it_went() -> None:
@@ -114,7 +114,7 @@ def test_the_store_that_a_hint_names_is_asked_and_finds_it_by_the_hint(tmp_path:
 
 
 def test_a_store_that_never_has_it_is_not_asked_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_client, "HINTS_EVERY", 5)
+    monkeypatch.setattr(client, "HINTS_EVERY", 5)
 
     async def story() -> None:
         async with stores(tmp_path) as w:
@@ -124,7 +124,7 @@ def test_a_store_that_never_has_it_is_not_asked_for_ever(tmp_path: Path, monkeyp
             ann = w.start_asking("ann", changes=SLOW)
             await ann.until(PresenceChanged)
             ann.node.send("lobby", "first")
-            tries = store_client.HINTS_TRIES
+            tries = client.HINTS_TRIES
             async with asyncio.timeout(15):
                 while len([fact for fact in ann.of(StoreAsked) if fact.why == "hints"]) < tries + 1:
                     await asyncio.sleep(0.01)

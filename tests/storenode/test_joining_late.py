@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from sdschat.catchup.progress import State
-from sdschat.node.catchup_facts import CatchingUp
-from sdschat.node.facts import MessageDelivered, PresenceChanged
+from sdschat.node.events import MessageDelivered, PresenceChanged
+from sdschat.node.sync.events import CatchingUp
 from sdschat.sds.events import RepairRequested
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec

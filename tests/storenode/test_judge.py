@@ -6,7 +6,7 @@ import pytest
 
 from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
-from sdschat.node.store_judge import Judged, Lie, judge
+from sdschat.node.store_client.verify import Judged, Lie, judge
 from sdschat.sds.ids import content_id, text_id
 from sdschat.sds.values import Message
 from sdschat.wire.sds_codec import SdsCodec

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 from sdschat.identity.keys import Identity
-from sdschat.node.facts import MessageDelivered, PresenceChanged
-from sdschat.node.keeper import BACKLOG
-from sdschat.node.keeper_answers import Answerer
-from sdschat.node.keeper_quota import Quota
-from sdschat.node.store_hint import hint_of, read_hint
-from sdschat.node.store_seal import ANSWER, QUERY, Letter, seal, unseal
+from sdschat.node.events import MessageDelivered, PresenceChanged
+from sdschat.node.store_client.envelope import ANSWER, QUERY, Letter, seal, unseal
+from sdschat.node.store_client.hint import hint_of, read_hint
+from sdschat.node.store_server.answers import Answerer
+from sdschat.node.store_server.quota import Quota
+from sdschat.node.store_server.server import BACKLOG
 from sdschat.sds.events import SyncSent
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import Kind, Message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.node.store_promises import Promises
+from sdschat.node.store_client.claims import Promises
 from sdschat.wire.store_codec import Answer, Key, Range
 
 QID = bytes(8)

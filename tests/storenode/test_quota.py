@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.node.keeper_quota import Quota
+from sdschat.node.store_server.quota import Quota
 
 
 def test_who_asks_without_end_is_told_to_wait_and_others_are_not() -> None:

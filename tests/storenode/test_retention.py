@@ -13,8 +13,7 @@ from sdschat.catchup.values import HIGHEST, LOWEST, Key, summarise
 from sdschat.sds.rows import Append, Put, Table, Write
 from sdschat.sds.values import HistoryEntry
 from sdschat.store.archive import Archive, Span
-from sdschat.store.floors import Floor, floor_name, floor_of
-from sdschat.store.past import BYTES_EACH
+from sdschat.store.dropped_packets import BYTES_EACH
 from sdschat.store.reader import Reader
 from sdschat.store.retention import (
     compact,
@@ -26,6 +25,7 @@ from sdschat.store.retention import (
     oldest_kept,
     space,
 )
+from sdschat.store.retention_floor import Floor, floor_name, floor_of
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
 from tests.store.samples import CODEC, START, log_row, packet_of, state_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from sdschat.catchup.rests import REST_FIRST, REST_LONGEST
-from sdschat.node.store_standing import BUSY, Standing
+from sdschat.node.store_client.reputation import BUSY, Standing
 
 STORES = ["a" * 32, "b" * 32, "c" * 32]
 

@@ -7,15 +7,15 @@ import json
 from itertools import repeat
 from pathlib import Path
 
-from sdschat.node.catchup_facts import CatchingUp
-from sdschat.node.connect import InMemory
-from sdschat.node.facts import MessageDelivered, PresenceChanged
-from sdschat.node.keeper_counts import COUNTS, Counts
-from sdschat.node.keeper_discover import Discovery
-from sdschat.node.keeper_metrics import MetricsServer, prometheus
-from sdschat.node.keeper_node import Keeping, StoreNode
+from sdschat.node.events import MessageDelivered, PresenceChanged
+from sdschat.node.network import InMemory
+from sdschat.node.store_server.counters import COUNTS, Counts
+from sdschat.node.store_server.discovery import Discovery
+from sdschat.node.store_server.metrics import MetricsServer, prometheus
+from sdschat.node.store_server.node import Keeping, StoreNode
+from sdschat.node.sync.events import CatchingUp
 from sdschat.store.archive import Archive
-from sdschat.store.figures import archived
+from sdschat.store.archive_stats import archived
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import Member

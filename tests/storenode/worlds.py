@@ -6,13 +6,14 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
-from sdschat.node import mvds, store_client
-from sdschat.node.keeper import Keeper
-from sdschat.node.keeper_answers import Answerer
-from sdschat.node.keeper_node import Keeping, StoreNode
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
-from sdschat.node.store_standing import Standing
+from sdschat.node.store_client import client
+from sdschat.node.store_client.reputation import Standing
+from sdschat.node.store_server.answers import Answerer
+from sdschat.node.store_server.node import Keeping, StoreNode
+from sdschat.node.store_server.server import Keeper
+from sdschat.node.sync import extension
 from sdschat.transport.memory import MemoryTransport
 from sdschat.wire.store_codec import Answer, Query
 from tests.node.worlds import Member, World, world
@@ -25,7 +26,7 @@ class Stores(World):
         self, name: str, *channels: str, changes: Mapping[str, Value] | None = None, standing: Standing | None = None
     ) -> Member:
         """A participant that asks Stores."""
-        return self._start(name, channels, changes, lambda node: store_client.install(node, standing))
+        return self._start(name, channels, changes, lambda node: client.install(node, standing))
 
     def start_late(
         self, name: str, *channels: str, skew: int = 0, changes: Mapping[str, Value] | None = None
@@ -34,8 +35,8 @@ class Stores(World):
 
         def extend(node: Node) -> None:
             node.clock.skew = skew
-            store_client.install(node)
-            mvds.install(node)
+            client.install(node)
+            extension.install(node)
 
         return self._start(name, channels, changes, extend)
 
@@ -45,8 +46,8 @@ class Stores(World):
         made: list[StoreNode] = []
 
         def extend(node: Node) -> None:
-            store_client.install(node)
-            mvds.install(node)
+            client.install(node)
+            extension.install(node)
             made.append(StoreNode(node, node.profile.store, keeping or Keeping()))
 
         member = self._start(name, channels, changes, extend)
@@ -61,7 +62,7 @@ class Stores(World):
         for channel in channels or ("lobby",):
             member.node.join(channel)
             for part in member.node.rooms[channel].parts:
-                if isinstance(part, store_client.StoreClient):
+                if isinstance(part, client.StoreClient):
                     part._asking.patience = 60_000  # a machine that is busy is not a Store that is silent
         return member
 
@@ -96,8 +97,8 @@ def keeper_of(member: Member, channel: str = "lobby") -> Keeper:
     return next(part for part in member.node.rooms[channel].parts if isinstance(part, Keeper))
 
 
-def client_of(member: Member, channel: str = "lobby") -> store_client.StoreClient:
-    return next(part for part in member.node.rooms[channel].parts if isinstance(part, store_client.StoreClient))
+def client_of(member: Member, channel: str = "lobby") -> client.StoreClient:
+    return next(part for part in member.node.rooms[channel].parts if isinstance(part, client.StoreClient))
 
 
 Twist = Callable[[Query, Answer], Answer]

@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from sdschat.identity.book import KeyBook
 from sdschat.identity.content import open_content, seal
+from sdschat.identity.key_book import KeyBook
 from sdschat.identity.keys import Identity
 from sdschat.transport.base import Connected, Published, Received
 from sdschat.transport.client import MqttTransport

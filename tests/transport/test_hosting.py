@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sdschat.transport.base import Connected, Published, Received
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.hosting import Hosting
+from sdschat.transport.embedded import Hosting
 from tests.needs import needs_module
 from tests.transport.worlds import connected, free_port, listens, quick, run
 
@@ -22,7 +22,7 @@ LOCAL = "mqtt://127.0.0.1"
 HOST = """
 import asyncio, sys
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.hosting import Hosting
+from sdschat.transport.embedded import Hosting
 
 async def main():
     hosting = Hosting(BrokerConfig(port=int(sys.argv[1])))

@@ -10,9 +10,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from sdschat.node import mvds
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
+from sdschat.node.sync import extension
 from sdschat.tui.app import ChatApp
 from sdschat.tui.run import make_app
 from tests.node.worlds import PATIENCE, Member, World, world
@@ -133,7 +133,7 @@ async def stage(
     wanted = channels or ("lobby",)
     changes = CALM | dict(changes or {})
     async with world(folder) as place:
-        before = mvds.install if syncs else _nothing
+        before = extension.install if syncs else _nothing
         others = {name: place.start(name, *wanted, changes=changes, before=before) for name in peers}
         own = place.start(nick, *wanted, changes=changes, before=before)
         app = make_app(

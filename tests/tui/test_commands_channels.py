@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.node.view_values import Person
+from sdschat.node.view.values import Person
 from sdschat.tui.commands.channels import person_line
 from tests.tui.stage import Stage, staged
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.node.facts import MessageDelivered
+from sdschat.node.events import MessageDelivered
 from sdschat.tui.model.items import Phase
 from tests.tui.stage import Stage, staged
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from sdschat.node.catchup_facts import CatchingUp
-from sdschat.node.facts import Fact, Joined, MessageDelivered
-from sdschat.node.faulting import Injection
+from sdschat.node.events import Fact, Joined, MessageDelivered
 from sdschat.node.settings import Value
+from sdschat.node.sync.events import CatchingUp
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.history import badge, sentence
 from sdschat.tui.model.items import NoteItem, Tone

@@ -8,10 +8,10 @@ from pathlib import Path
 from textual import events
 from textual.binding import Binding
 
-from sdschat.node.facts import MessageDelivered
+from sdschat.node.events import MessageDelivered
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.lens.panel import LensBody
-from sdschat.tui.record.app import ReplayApp
+from sdschat.tui.replay.app import ReplayApp
 from sdschat.tui.widgets.log_view import LogView
 from tests.tui.stage import Stage, stage, staged
 

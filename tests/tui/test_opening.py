@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from sdschat.node.late import PIECES
-from sdschat.tui.opening import Opening
+from sdschat.node.lazy_imports import PIECES
+from sdschat.tui.startup import Opening
 from tests.cli.processes import PATIENCE, command, environment
 from tests.transport.worlds import free_port
 from tests.tui.terminal import Terminal
@@ -39,8 +39,8 @@ JOINING = """
 import asyncio, json, sys
 from pathlib import Path
 from sdschat.cli.session import _install
-from sdschat.node.connect import MqttNetwork
-from sdschat.node.late import load
+from sdschat.node.network import MqttNetwork
+from sdschat.node.lazy_imports import load
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.facts import ConnectionChanged, Fact, MessageDelivered
-from sdschat.node.faulting import Injection
+from sdschat.node.events import ConnectionChanged, Fact, MessageDelivered
 from sdschat.node.settings import Value
-from sdschat.node.store_facts import StoreLeft
+from sdschat.node.store_client.events import StoreLeft
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.model.items import GapItem
 from tests.tui.stage import Stage, stage, staged
 
@@ -203,7 +203,7 @@ def test_states_survive_a_restart(tmp_path: Path) -> None:
 
 @staged(peers=("bob",))
 async def test_a_refused_message_says_why(s: Stage) -> None:
-    from sdschat.node.facts import NotPublished
+    from sdschat.node.events import NotPublished
 
     Injection(s.app.node, "lobby").offline(True)
     await s.enter("too much for the broker")

@@ -10,7 +10,7 @@ import pytest
 
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.profile import database_path
-from sdschat.node.view_values import Person
+from sdschat.node.view.values import Person
 from sdschat.tui.widgets import lists
 from tests.tui.snapshots import compare
 from tests.tui.stage import Stage, stage

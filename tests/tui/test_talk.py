@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.catchup_facts import DirectSaid
-from sdschat.node.faulting import Injection
-from sdschat.node.mvds import sync_part
-from sdschat.node.view_values import Shown
+from sdschat.node.sync.events import DirectSaid
+from sdschat.node.sync.extension import sync_part
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.values import Shown
 from sdschat.tui.model.items import Phase
 from tests.tui.hostile.judge import judge
 from tests.tui.hostile.test_hostile import written

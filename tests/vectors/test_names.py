@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sdschat.node import catchup
-from sdschat.node.direct import pair_group
-from sdschat.node.store_hint import Hint, hint_of, read_hint
+from sdschat.node.store_client.hint import Hint, hint_of, read_hint
+from sdschat.node.sync import history_sync
+from sdschat.node.sync.direct import pair_group
 from sdschat.sds.ids import content_id, text_id
 from sdschat.store.journal import fingerprint_of, fingerprint_step
 from tests.vectors.files import vectors
@@ -30,7 +30,7 @@ def test_text_ids(case: Case) -> None:
 
 @pytest.mark.parametrize("case", FILE["history_groups"], ids=lambda case: case["channel"])
 def test_the_group_of_pages(case: Case) -> None:
-    assert catchup.history_group(case["channel"]).hex() == case["group"]
+    assert history_sync.history_group(case["channel"]).hex() == case["group"]
 
 
 @pytest.mark.parametrize("case", FILE["pair_groups"], ids=lambda case: case["channel"] + case["pair"][0][0])

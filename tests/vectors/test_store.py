@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sdschat.identity.keys import Identity
-from sdschat.node import store_seal
+from sdschat.node.store_client import envelope
 from sdschat.wire import store_codec as codec
 from tests.vectors.files import vectors
 
@@ -51,14 +51,14 @@ def test_answers(case: Case) -> None:
 @pytest.mark.parametrize("case", FILE["letters"], ids=lambda case: case["tag"])
 def test_letters(case: Case) -> None:
     author, domain, body = Identity(bytes.fromhex(case["seed"])), case["tag"].encode() + b"\0", case["body"]
-    made = store_seal.seal(author, domain, case["channel"], case["to"], bytes.fromhex(body))
+    made = envelope.seal(author, domain, case["channel"], case["to"], bytes.fromhex(body))
     assert made.hex() == case["hex"]
-    read = store_seal.unseal(bytes.fromhex(case["hex"]), codec.MAX_ANSWER_BYTES)
-    assert isinstance(read, store_seal.Letter)
+    read = envelope.unseal(bytes.fromhex(case["hex"]), codec.MAX_ANSWER_BYTES)
+    assert isinstance(read, envelope.Letter)
     assert (read.sender_id, read.sealed.body.hex()) == (author.sender_id, body)
     assert read.proven(domain, case["channel"], case["to"])
     assert not read.proven(domain, case["channel"], author.sender_id)
 
 
 def test_tags() -> None:
-    assert [case["tag"].encode() + b"\0" for case in FILE["letters"]] == [store_seal.QUERY, store_seal.ANSWER]
+    assert [case["tag"].encode() + b"\0" for case in FILE["letters"]] == [envelope.QUERY, envelope.ANSWER]

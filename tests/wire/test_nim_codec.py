@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sdschat.sds.values import HistoryEntry, Kind, Message, Reason, Refusal
 from sdschat.wire.nim_codec import ANONYMOUS, EitherCodec, NimCodec
-from sdschat.wire.scan import fields
+from sdschat.wire.protobuf_scan import fields
 from tests.wire.samples import BYTES, CODEC, VARINT, digest, field, full_message, least, tag, varint
 
 NIM = NimCodec()

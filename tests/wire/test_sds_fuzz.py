@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sdschat.sds.values import Message, Reason, Refusal
-from sdschat.wire.scan import Malformed, fields
+from sdschat.wire.protobuf_scan import Malformed, fields
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.sds_pb2 import Message as PbMessage
 from tests.wire.samples import CODEC, END_GROUP, GROUP, accepted, field, full_message, least, tag, varint

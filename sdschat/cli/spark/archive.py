@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.cli.errors import Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import Problem
 from sdschat.cli.spark.common import lake_option, open_lake, step
+from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted
-from sdschat.cli.where import where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where

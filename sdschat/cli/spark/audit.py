@@ -12,7 +12,7 @@ from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import Sources, as_object, closer_lines, lines, refused_lines
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, nothing_called
 from sdschat.cli.spark.common import lake_option, milliseconds, open_lake, settle_option, step
-from sdschat.cli.where import where_options
+from sdschat.cli.spark_target import where_options
 from sdschat.pipeline.verdict import counted
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.problem import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.text import safe
 from sdschat.identity.suggest import nearest
 

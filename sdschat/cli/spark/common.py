@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from sdschat.cli.audit_report import refused_where
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.text import safe
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import DONE, UNEXPECTED, WRONG_USE, Problem
 from sdschat.cli.spark.common import lake_option
 from sdschat.cli.text import parse_moment
 from sdschat.pipeline.schemas import FIELD

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.spark.common import lake_option
 
 

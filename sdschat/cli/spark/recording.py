@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-from sdschat.cli.problem import Problem
+from sdschat.cli.errors import Problem
 
 _GRACE: Final = 10.0  # seconds to put the last packets into a segment
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.spark.common import lake_option, open_lake, step
-from sdschat.cli.where import where_options
+from sdschat.cli.spark_target import where_options
 
 if TYPE_CHECKING:
     from sdschat.pipeline.lake import Lake

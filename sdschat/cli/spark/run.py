@@ -22,8 +22,8 @@ from sdschat.cli.spark.common import (
 )
 from sdschat.cli.spark.report import output_option, write_report
 from sdschat.cli.spark.sources import sources_in
+from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted
-from sdschat.cli.where import where_options
 from sdschat.pipeline.schemas import FIELD
 
 if TYPE_CHECKING:

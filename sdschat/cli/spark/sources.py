@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from sdschat.cli.errors import WRONG_USE, Problem
 from sdschat.cli.options import say
-from sdschat.cli.problem import WRONG_USE, Problem
 from sdschat.cli.text import safe
 
 _NAMED: Final = 3

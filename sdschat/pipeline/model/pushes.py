@@ -1,4 +1,4 @@
-"""Anti-entropy: sending messages again that a filter lacks (like `sdschat.sds.steps.pushes`)."""
+"""Anti-entropy: sending messages again that a filter lacks (like `sdschat.sds.steps.anti_entropy`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from sdschat.pipeline.model.group import Group
 from sdschat.pipeline.model.rules import NEVER
 from sdschat.pipeline.model.wheel import Indices
-from sdschat.sds.steps.pushes import CROWD
+from sdschat.sds.steps.anti_entropy import CROWD
 
 
 def want_push(g: Group, message: int, who: Indices) -> None:

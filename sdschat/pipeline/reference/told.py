@@ -13,7 +13,7 @@ from sdschat.pipeline.schemas import AuditJournal
 from sdschat.pipeline.sources.columnar import Columns
 from sdschat.pipeline.sources.taken_apart import IdLists
 from sdschat.pipeline.sources.telling import SEQ_MASK
-from sdschat.store.book import JOURNAL_COLUMNS
+from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
 
 _NAMES: Final = JOURNAL_COLUMNS.split(", ")

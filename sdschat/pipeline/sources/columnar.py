@@ -15,11 +15,11 @@ from sdschat.pipeline.sources.databases import BYTES, ROWS
 from sdschat.pipeline.sources.telling import Telling
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import AckState, OutgoingRow
-from sdschat.store import past
-from sdschat.store.book import JOURNAL_COLUMNS
+from sdschat.store import dropped_packets
 from sdschat.store.columns import LOG_COLUMNS, dump_ids
 from sdschat.store.errors import told_plainly
 from sdschat.store.history import first_place, last_place
+from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
 
 Columns = list[tuple[Any, ...]]
@@ -130,7 +130,7 @@ class Columnar(Telling):
 
     def _past_columns(self, number: int) -> Iterator[Logged]:
         """Messages of which a Store kept the id and little more."""
-        left = past.entries(self._connection, number, 0, MAX_LAMPORT)
+        left = dropped_packets.entries(self._connection, number, 0, MAX_LAMPORT)
         while some := list(islice(left, ROWS)):
             lamports, ids, senders, dependencies, _ = zip(*some, strict=True)
             nothing, zeros = (None,) * len(some), (0,) * len(some)

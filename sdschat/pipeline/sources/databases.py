@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.pipeline.sources.packets import Opened, opened
 from sdschat.pipeline.sources.telling import UNREADABLE, Telling
+from sdschat.store.audit_reader import Altered, Evidence, Found, Standing
 from sdschat.store.errors import SchemaOlder, StoreDamaged, StoreError
-from sdschat.store.evidence import Altered, Evidence, Found, Standing
 from sdschat.store.journal import JournalRow
 
 Row = Journal | Message | Node | Declared | Quarantine

@@ -16,8 +16,8 @@ from sdschat.pipeline.sources.columnar import Columnar, Columns
 from sdschat.pipeline.sources.databases import Reading, journal_rows
 from sdschat.pipeline.sources.taken_apart import IdLists
 from sdschat.pipeline.sources.telling import SEQ_MASK, UNREADABLE
-from sdschat.store.book import JOURNAL_COLUMNS
 from sdschat.store.journal import VERSION
+from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
 
 _NAMES: Final = JOURNAL_COLUMNS.split(", ")

@@ -17,7 +17,7 @@ from sdschat.pipeline.sources.columnar import Columnar, Logged, last_nick, mark_
 from sdschat.pipeline.sources.databases import REMEMBERED, Reading, message_row
 from sdschat.pipeline.sources.taken_apart import Packets
 from sdschat.pipeline.sources.telling import UNREADABLE
-from sdschat.store.evidence import Found
+from sdschat.store.audit_reader import Found
 from sdschat.store.journal import fingerprint_text
 from sdschat.wire.parts import parts
 

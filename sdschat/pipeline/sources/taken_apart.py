@@ -10,9 +10,9 @@ from sdschat.pipeline.sources.columnar import Logged
 from sdschat.pipeline.sources.databases import NO_SIZES, Sizes, are_ids
 from sdschat.pipeline.sources.packets import CODEC, digest_of
 from sdschat.sds.values import Message
+from sdschat.store.checksums import body_sum
 from sdschat.store.columns import dump_ids, load_ids
 from sdschat.store.journal import fingerprint_step
-from sdschat.store.sums import body_sum
 from sdschat.wire.chat_codec import decode_envelope
 
 _LISTS: Final = 100_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
+from sdschat.store.audit_reader import Altered, Evidence, Found, Standing
 from sdschat.store.errors import told_plainly
-from sdschat.store.evidence import Altered, Evidence, Found, Standing
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow
 from sdschat.store.schema import PLACE_BITS

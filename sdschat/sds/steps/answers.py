@@ -7,8 +7,8 @@ from sdschat.sds.limits import ANSWERS_PER_SENDER
 from sdschat.sds.repair import Answer, determine_t_resp, in_response_group
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import call_off_push
-from sdschat.sds.steps.owed import send_due
 from sdschat.sds.steps.requests import requested_by_other
+from sdschat.sds.steps.send_due import send_due
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import Message
 

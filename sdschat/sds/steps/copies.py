@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.events import PushCancelled, RepairCancelled
-from sdschat.sds.push import Push
+from sdschat.sds.push_buffer import Push
 from sdschat.sds.state import ChannelState
 
 

@@ -8,7 +8,7 @@ from sdschat.sds.events import FilterIgnored
 from sdschat.sds.peers import Peer
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_causal_history, review_filter
-from sdschat.sds.steps.pushes import review_lacks
+from sdschat.sds.steps.anti_entropy import review_lacks
 from sdschat.sds.steps.ranges import review_range
 from sdschat.sds.values import Message
 

@@ -23,7 +23,7 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
-from sdschat.sds.steps.parked import make_parking_room, park
+from sdschat.sds.steps.future_dated import make_parking_room, park
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.requests import received
 from sdschat.sds.values import Kind, Message, Reason

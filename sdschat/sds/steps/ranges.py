@@ -19,8 +19,8 @@ from sdschat.sds.peers import Peer
 from sdschat.sds.rows import Entry
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_equal_range
+from sdschat.sds.steps.anti_entropy import want_push
 from sdschat.sds.steps.filters import waku_is_about
-from sdschat.sds.steps.pushes import want_push
 from sdschat.sds.steps.questions import note_question, question, turn
 from sdschat.sds.steps.timing import calm, hurry
 

@@ -25,7 +25,7 @@ from sdschat.sds.steps.dependencies import (
 )
 from sdschat.sds.steps.evidence import review_evidence
 from sdschat.sds.steps.filters import include_received, note_layout
-from sdschat.sds.steps.parked import make_parking_room, park
+from sdschat.sds.steps.future_dated import make_parking_room, park
 from sdschat.sds.steps.requests import learn_hints_of_missing, note_missing, received
 from sdschat.sds.steps.timing import traffic_heard
 from sdschat.sds.values import Message, Reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.node.view_values import Person
+from sdschat.node.view.values import Person
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host

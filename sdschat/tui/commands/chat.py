@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sdschat.node.places import peer_of
+from sdschat.node.view.conversations import peer_of
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
-from sdschat.tui.look import fate_words
+from sdschat.tui.line_style import fate_words
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line
 from sdschat.tui.model.words import count, duration

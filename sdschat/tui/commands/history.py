@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from sdschat.node.places import peer_of
+from sdschat.node.view.conversations import peer_of
 from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError

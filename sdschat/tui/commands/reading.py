@@ -11,7 +11,7 @@ from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.cleaning import clean, clean_name, short
-from sdschat.tui.model.intake import links_in
+from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.status import fate_sentence, provenance
 from sdschat.tui.model.words import clock, count, day, stamp
 

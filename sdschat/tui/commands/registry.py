@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from sdschat.node.view_values import did_you_mean
+from sdschat.node.view.values import did_you_mean
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
-from sdschat.tui.look import fate_words
+from sdschat.tui.line_style import fate_words
 from sdschat.tui.model.cleaning import clean
 from sdschat.tui.model.items import Fate, Phase
 from sdschat.tui.model.status import STATES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.node.places import place_of
+from sdschat.node.view.conversations import place_of
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host

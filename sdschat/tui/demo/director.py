@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from sdschat.node import mvds
-from sdschat.node.company import Company
-from sdschat.node.facts import ConnectionChanged, Fact, HostingChanged, MessageDelivered, ev
-from sdschat.node.faulting import Injection
+from sdschat.node.events import ConnectionChanged, Fact, HostingChanged, MessageDelivered, ev
 from sdschat.node.node import Node
-from sdschat.node.recording import Recorder
-from sdschat.node.view_values import AckState
+from sdschat.node.recording.recorder import Recorder
+from sdschat.node.sync import extension
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.tools.local_group import Company
+from sdschat.node.view.values import AckState
 from sdschat.tui.demo.script import LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
 
 _LOOK: Final = 0.2  # seconds between two comparisons of all logs
@@ -105,7 +105,7 @@ class Director:
             self._recorder.close()
 
     def _present(self, node: Node) -> None:
-        mvds.install(node)
+        extension.install(node)
         tally = self.tallies[node.nick] = Tally()
         node.listen(tally.hear)
         if node.nick == WATCHER:

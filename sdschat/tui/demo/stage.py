@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 
-from sdschat.node.places import Places
 from sdschat.node.tasks import first, start
+from sdschat.node.view.conversations import Places
 from sdschat.tui.app import ChatApp
 from sdschat.tui.demo.director import Director
 from sdschat.tui.demo.script import WATCHER

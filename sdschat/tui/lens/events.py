@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
-from sdschat.node import facts
-from sdschat.node.catchup_facts import CatchingUp, DirectRefused, DirectSaid
-from sdschat.node.facts import ev
-from sdschat.node.lens import describe
-from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
+from sdschat.node import events
+from sdschat.node.events import ev
+from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
+from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
+from sdschat.node.view.engine_snapshot import describe
 from sdschat.tui.lens.lines import Line, heading, line, paragraph
-from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import Told, concerned
+from sdschat.tui.lens.view_input import Sight
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock, count
 
 SHOWN: Final = 400
 _LIMIT: Final = 240
 _STYLES: Final[dict[type, str]] = {
-    facts.MessageDelivered: "text",
+    events.MessageDelivered: "text",
     ev.StateChanged: "acked",
     ev.DependenciesMissing: "gap",
     ev.DependenciesLost: "lost",
@@ -27,9 +27,9 @@ _STYLES: Final[dict[type, str]] = {
     ev.RepairScheduled: "gap",
     ev.RepairResponded: "gap",
     ev.Rejected: "refused",
-    facts.NotPublished: "refused",
-    facts.TroubleMet: "refused",
-    facts.ConnectionChanged: "late",
+    events.NotPublished: "refused",
+    events.TroubleMet: "refused",
+    events.ConnectionChanged: "late",
 }
 # Events that the engine describes in words. Messages come as events of the node, with their texts.
 _ENGINE: Final = tuple(kind for kind in get_args(ev.Event) if kind not in (ev.Delivered, ev.EphemeralReceived))
@@ -64,31 +64,31 @@ def matches(told: Told, text: str, wanted: list[str]) -> bool:
     return all(not has(word[1:]) if word.startswith("-") and len(word) > 1 else has(word) for word in wanted)
 
 
-def words(sight: Sight, what: facts.What) -> str:
+def words(sight: Sight, what: events.What) -> str:
     """Return one line of words for any event."""
     if isinstance(what, _ENGINE):
         return clean(describe(what, lambda full: _named(sight, full), clock), limit=_LIMIT)
     match what:
-        case facts.MessageDelivered(said=said, late=late, via=via):
+        case events.MessageDelivered(said=said, late=late, via=via):
             text = clean(said.opened.text or "", limit=60)
             extra = f"{', late' if late else ''}{'' if via == 'live' else f', via {via}'}"
             return f"delivered {short(said.message.message_id)} of {sight.who(said.message.sender_id)}{extra}: {text}"
-        case facts.EphemeralSaid(said=said):
+        case events.EphemeralSaid(said=said):
             return f"ephemeral of {sight.who(said.message.sender_id)}: {clean(said.opened.text or '', limit=60)}"
-        case facts.PresenceChanged(sender_id=sender, online=online):
+        case events.PresenceChanged(sender_id=sender, online=online):
             return f"{sight.who(sender)} {'is here' if online else 'is gone'}"
-        case facts.ConnectionChanged(state=state, detail=detail, address=address):
+        case events.ConnectionChanged(state=state, detail=detail, address=address):
             return clean(f"{state}: {detail or address}", limit=_LIMIT)
-        case facts.HandedOver(message_id=message_id):
+        case events.HandedOver(message_id=message_id):
             return f"the broker has {short(message_id)}"
-        case facts.NotPublished(failure=failure, detail=detail):
+        case events.NotPublished(failure=failure, detail=detail):
             return clean(f"not sent ({failure}): {detail}", limit=_LIMIT)
-        case facts.Joined():
+        case events.Joined():
             return "channel opened"
     return _of_sources(sight, what) or _plain(sight, what)
 
 
-def _of_sources(sight: Sight, what: facts.What) -> str:
+def _of_sources(sight: Sight, what: events.What) -> str:
     """Return the words for catching up, direct messages and Stores; empty for other events."""
     match what:
         case CatchingUp(state=state, done=done, total=total, source=source):
@@ -119,7 +119,7 @@ def _named(sight: Sight, full: str) -> str:
     return sight.packet(full)
 
 
-def _plain(sight: Sight, what: facts.What) -> str:
+def _plain(sight: Sight, what: events.What) -> str:
     """Return the name and the values of an event that has no words of its own."""
     values = " ".join(f"{name} {_value(sight, getattr(what, name))}" for name in getattr(what, "_fields", ()))
     return clean(f"{type(what).__name__} {values}".strip(), limit=_LIMIT)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sdschat.node.faulting import SHARES, Injection
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
-from sdschat.node.view import NodeView
+from sdschat.node.tools.fault_injection import SHARES, Injection
+from sdschat.node.view.channel import NodeView
 from sdschat.tui.errors import CommandError
 from sdschat.tui.model.cleaning import clean, nick_text, short
 

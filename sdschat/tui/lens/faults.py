@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
-from sdschat.tui.lens.sight import Sight
+from sdschat.tui.lens.view_input import Sight
 from sdschat.tui.model.cleaning import clean
 
 USES: Final = (

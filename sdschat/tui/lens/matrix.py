@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node.lens import filter_holds, filter_seen
+from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
 from sdschat.tui.lens.lines import Line, Span, columns, heading, line, paragraph
-from sdschat.tui.lens.sight import Sight
+from sdschat.tui.lens.view_input import Sight
 from sdschat.tui.model.cleaning import short
 
 _MESSAGES: Final = 20

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from sdschat.node.packet import packet_fields, packet_report
-from sdschat.node.view_values import Message, Refusal
+from sdschat.node.view.packet_report import packet_fields, packet_report
+from sdschat.node.view.values import Message, Refusal
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
-from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import PacketSeen
+from sdschat.tui.lens.view_input import Sight
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock
 

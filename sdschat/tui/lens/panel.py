@@ -15,11 +15,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from sdschat.node.facts import Fact
-from sdschat.node.places import Places
-from sdschat.tui.lens.eye import VIEWS, Eye
+from sdschat.node.events import Fact
+from sdschat.node.view.conversations import Places
+from sdschat.tui.lens.inspector import VIEWS, Eye
 from sdschat.tui.lens.lines import Line
-from sdschat.tui.look import Look
+from sdschat.tui.line_style import Look
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
 _SELDOM: Final = 4  # so many times as long between two drawings, while none come: for countdowns

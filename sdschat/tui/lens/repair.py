@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node import facts
-from sdschat.node.facts import ev
-from sdschat.node.lens import AnswerPeek, answers_after
-from sdschat.node.view_values import Asking, Missing
+from sdschat.node import events
+from sdschat.node.events import ev
+from sdschat.node.view.engine_snapshot import AnswerPeek, answers_after
+from sdschat.node.view.values import Asking, Missing
 from sdschat.tui.lens.lines import Line, bar, heading, line, paragraph, seconds
-from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import Told
+from sdschat.tui.lens.view_input import Sight
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock, countdown, duration
 
@@ -152,7 +152,7 @@ def _over(sight: Sight) -> list[Line]:
 
 def _ended(sight: Sight, told: Told) -> tuple[str, str] | None:
     match told.what:
-        case facts.MessageDelivered(via="repair", said=said):
+        case events.MessageDelivered(via="repair", said=said):
             return f"{short(said.message.message_id)} repaired, by {sight.who(said.message.sender_id)}", "acked"
         case ev.RepairResponded(message_id=answered):
             return f"{short(answered)} answered by us", "acked"

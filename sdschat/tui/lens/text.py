@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sdschat.node.view import NodeView
-from sdschat.tui.lens.eye import Eye
+from sdschat.node.view.channel import NodeView
+from sdschat.tui.lens.inspector import Eye
 from sdschat.tui.lens.lines import plain
 from sdschat.tui.model.glyphs import ASCII
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from typing import Final, NamedTuple
 
-from sdschat.node import facts
-from sdschat.node.facts import Fact, ev
-from sdschat.node.lens import is_compact
-from sdschat.node.packet_rules import message_rules
-from sdschat.node.view_values import Kind, Message, Refusal, Verdict
+from sdschat.node import events
+from sdschat.node.events import Fact, ev
+from sdschat.node.view.engine_snapshot import is_compact
+from sdschat.node.view.packet_rules import message_rules
+from sdschat.node.view.values import Kind, Message, Refusal, Verdict
 
 MESSAGES: Final = 512
 STEPS: Final = 64
@@ -24,7 +24,7 @@ class Told(NamedTuple):
     """An event with its time."""
 
     at: int
-    what: facts.What
+    what: events.What
 
 
 class PacketSeen(NamedTuple):
@@ -106,7 +106,7 @@ class Trace:
         self.events.append(told)
         for message_id in concerned(fact.what):
             self._note(message_id, told)
-        if isinstance(fact.what, facts.MessageDelivered):
+        if isinstance(fact.what, events.MessageDelivered):
             self._delivered(fact.what)
         elif isinstance(fact.what, ev.StateChanged) and fact.what.evidence is not None:
             found = fact.what.evidence
@@ -121,7 +121,7 @@ class Trace:
                 self.steps.popitem(last=False)
         steps.append(told)
 
-    def _delivered(self, what: facts.MessageDelivered) -> None:
+    def _delivered(self, what: events.MessageDelivered) -> None:
         message = what.said.message
         self.add(
             LogLine(
@@ -184,10 +184,10 @@ class Trace:
         return found
 
 
-def concerned(what: facts.What) -> tuple[str, ...]:
+def concerned(what: events.What) -> tuple[str, ...]:
     """Return the ids of the messages that an event is about."""
     match what:
-        case facts.MessageDelivered() | facts.EphemeralSaid():
+        case events.MessageDelivered() | events.EphemeralSaid():
             return (what.said.message.message_id,)
         case ev.DependenciesMissing():
             return (what.message_id, *what.dependencies)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node import facts
-from sdschat.node.facts import ev
-from sdschat.node.view_values import AckState, Evidence, Shown
+from sdschat.node import events
+from sdschat.node.events import ev
+from sdschat.node.view.values import AckState, Evidence, Shown
 from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
-from sdschat.tui.lens.sight import Sight
 from sdschat.tui.lens.trace import Told
+from sdschat.tui.lens.view_input import Sight
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock, count, countdown, duration
 
@@ -102,11 +102,11 @@ def _stamped(at: int, text: str, style: str, width: int) -> list[Line]:
 
 def _step(sight: Sight, told: Told) -> tuple[str, str] | None:
     match told.what:
-        case facts.MessageDelivered():
+        case events.MessageDelivered():
             return "written: saved here, in the log", "note"
-        case facts.HandedOver():
+        case events.HandedOver():
             return "handed to the broker; nobody else need have it yet", "note"
-        case facts.NotPublished(detail=detail):
+        case events.NotPublished(detail=detail):
             return f"not sent: {clean(detail, limit=200)}", "refused"
         case ev.MessageResent(sends=sends):
             return f"sent again, the {_ordinal(sends)} time", "note"
@@ -170,7 +170,7 @@ def _foreign(sight: Sight, message_id: str, shown: Shown | None) -> list[Line]:
 
 def _arrival(sight: Sight, message_id: str, told: Told) -> tuple[str, str] | None:
     match told.what:
-        case facts.MessageDelivered(late=late, gap=gap):
+        case events.MessageDelivered(late=late, gap=gap):
             text = "took its place in the log" + (", before what was there already" if late else "")
             return text + (f", without {count(len(gap), 'message')} that nobody gave us" if gap else ""), "acked"
         case ev.DependenciesMissing(message_id=by):

@@ -9,16 +9,16 @@ from __future__ import annotations
 from enum import Flag, auto
 from typing import Final
 
-from sdschat.node import facts
-from sdschat.node.catchup_facts import CatchingUp
-from sdschat.node.facts import Fact, KeyMet, NickChanged, NickClaimed, ev
-from sdschat.node.places import Places
-from sdschat.node.store_facts import StoreLeft
-from sdschat.node.view_values import AckState, Key, Shown, shown_of
+from sdschat.node import events
+from sdschat.node.events import Fact, KeyMet, NickChanged, NickClaimed, ev
+from sdschat.node.store_client.events import StoreLeft
+from sdschat.node.sync.events import CatchingUp
+from sdschat.node.view.conversations import Places
+from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
 from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
-from sdschat.tui.model.intake import entry_of, mention_of, phase_of
 from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase, Quote, Tone, first_line, tail_key
 from sdschat.tui.model.outbox import left_over
 from sdschat.tui.model.timeline import Timeline
@@ -50,7 +50,7 @@ class ChannelModel:
         self.loaded = False
         self.stirred = Stir.NOTHING
         state = "connected" if view.connected(name) else "connecting"
-        self.connection = facts.ConnectionChanged(state, "")
+        self.connection = events.ConnectionChanged(state, "")
         self.live_since = view.now().wall
         self.unread = view.unread(name)
         self.mentions = 0
@@ -176,27 +176,27 @@ class ChannelModel:
         """Take an event of this channel or of the whole node. `looking`: the user sees the end of this log now."""
         what = fact.what
         match what:
-            case facts.MessageDelivered():
+            case events.MessageDelivered():
                 self._delivered(what, fact.time, looking)
-            case facts.HandedOver(message_id):
+            case events.HandedOver(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
-            case facts.NotPublished(message_id, failure, detail):
+            case events.NotPublished(message_id, failure, detail):
                 self._not_published(message_id, failure, detail)
             case ev.StateChanged(message_id, state, by, _, _, perhaps):
                 if state is not AckState.UNACKED:
                     self._move(message_id, phase_of(state), len(by if state is AckState.ACKED else perhaps))
             case ev.MessageResent(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
-            case facts.ConnectionChanged():
+            case events.ConnectionChanged():
                 self._connection(what)
-            case facts.PresenceChanged() | KeyMet() | NickChanged():
+            case events.PresenceChanged() | KeyMet() | NickChanged():
                 self.stirred |= Stir.PEOPLE
                 if isinstance(what, NickChanged):
                     self.note(f"{nick_text(what.before)} is now known as {nick_text(what.after)}", fact.time)
             case _:
                 self._hear_rarer(what, fact.time)
 
-    def _hear_rarer(self, what: facts.What, at: int) -> None:
+    def _hear_rarer(self, what: events.What, at: int) -> None:
         match what:
             case (
                 ev.DependenciesMissing() | ev.DependenciesLost() | ev.GapClosed() | ev.RepairWanted()
@@ -212,7 +212,7 @@ class ChannelModel:
             case ev.SyncReceived() | ev.SyncSent():
                 self.catching_up = self.catching_up and isinstance(what, ev.SyncSent)
                 self.stirred |= Stir.BADGES | Stir.PEOPLE
-            case facts.EphemeralSaid(said):
+            case events.EphemeralSaid(said):
                 name = self.name_of(said.message.sender_id, nick_text(said.nick))
                 # On one line: in a note, text of others must not begin a line that has the sign of the program.
                 text = clean(said.opened.text or "(not text)")
@@ -222,26 +222,26 @@ class ChannelModel:
                     f"{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} known before "
                     f"({short(held_by, 8)}): it is another key", at, Tone.ALERT,
                 )  # fmt: skip
-            case facts.IdentityUsedElsewhere():
+            case events.IdentityUsedElsewhere():
                 self.note(
                     "somebody else uses your key: a message was signed with it that was not written here", at,
                     Tone.ALERT,
                 )  # fmt: skip
-            case facts.SavingFailed(detail):
+            case events.SavingFailed(detail):
                 why = clean(detail, limit=_DETAIL)
                 self.note(f"nothing can be saved, so nothing is sent or shown: {why}", at, Tone.ALERT)
-            case facts.SavingResumed():
+            case events.SavingResumed():
                 self.note("saving works again", at)
-            case facts.TroubleMet(detail):
+            case events.TroubleMet(detail):
                 self.note(f"trouble: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
             case StoreLeft(store_id, nick, detail):
                 who = f"{nick_text(nick)} ({short(store_id, 8)})"
                 self.note(f"the Store {who} is not asked any more: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
-            case facts.Joined(known=known) if known:
+            case events.Joined(known=known) if known:
                 text, tone = left_over(self.view, self.name, known, at)
                 self.note(text, at, tone)
 
-    def _delivered(self, what: facts.MessageDelivered, at: int, looking: bool) -> None:
+    def _delivered(self, what: events.MessageDelivered, at: int, looking: bool) -> None:
         shown = shown_of(what.said, at, what.via)
         history = shown.via != "live" and shown.lamport < self.live_since  # older history is not late
         if what.late and not shown.own and not history:
@@ -296,7 +296,7 @@ class ChannelModel:
         if fate.phase is Phase.ACKED:
             del self._fates[message_id]
 
-    def _connection(self, what: facts.ConnectionChanged) -> None:
+    def _connection(self, what: events.ConnectionChanged) -> None:
         if what.state == "connected" and self.connection.state != "connected":
             self.catching_up = True
             self.live_since = self.view.now().wall

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from sdschat.node.view_values import Asking, Key, Lost, Missing
+from sdschat.node.view.values import Asking, Key, Lost, Missing
 from sdschat.tui.model.items import Entry, GapItem
 from sdschat.tui.model.words import clock, countdown, listed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node.catchup_facts import CatchingUp
+from sdschat.node.sync.events import CatchingUp
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import NoteItem, Tone
 from sdschat.tui.model.words import clock, day

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple
 
-from sdschat.node.view_values import Key, Lost, Missing
+from sdschat.node.view.values import Key, Lost, Missing
 
 Place = tuple[int, str, int, str]  # Lamport time, id, rank beside that message, tie-breaker
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node.places import Places
+from sdschat.node.view.conversations import Places
 from sdschat.tui.model.items import Tone
 from sdschat.tui.model.words import count, duration
 

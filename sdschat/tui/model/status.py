@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node.catchup_facts import CatchingUp
-from sdschat.node.facts import ConnectionChanged
-from sdschat.node.talk import RECEIPT
-from sdschat.node.view_values import Evidence, OwnFate, Person, Sync
+from sdschat.node.events import ConnectionChanged
+from sdschat.node.sync.events import CatchingUp
+from sdschat.node.view.direct import RECEIPT
+from sdschat.node.view.values import Evidence, OwnFate, Person, Sync
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Entry, Fate, Phase

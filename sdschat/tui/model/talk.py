@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.node import facts
-from sdschat.node.catchup_facts import DirectSaid
-from sdschat.node.facts import Fact, NickClaimed, ev
-from sdschat.node.places import Places, channel_of
-from sdschat.node.view_values import AckState
+from sdschat.node import events
+from sdschat.node.events import Fact, NickClaimed, ev
+from sdschat.node.sync.events import DirectSaid
+from sdschat.node.view.conversations import Places, channel_of
+from sdschat.node.view.values import AckState
 from sdschat.tui.model.channel import ChannelModel, Stir
 from sdschat.tui.model.items import Entry, Phase
 
 _OF_BOTH: Final = (
-    facts.ConnectionChanged, facts.SavingFailed, facts.SavingResumed, facts.PresenceChanged, NickClaimed,
-    facts.IdentityUsedElsewhere,
+    events.ConnectionChanged, events.SavingFailed, events.SavingResumed, events.PresenceChanged, NickClaimed,
+    events.IdentityUsedElsewhere,
 )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ class TalkModel(ChannelModel):
                 if shown is not None and shown.key > self._counted:
                     self._take(shown, looking)
                 self.stirred |= Stir.BADGES
-            case facts.HandedOver(message_id) if self.owns(message_id):
+            case events.HandedOver(message_id) if self.owns(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
             case ev.StateChanged(message_id, state, by) if state is AckState.ACKED and self.owns(message_id):
                 self._talk.acknowledged(message_id)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from sdschat.node.view_values import Key
+from sdschat.node.view.values import Key
 from sdschat.tui.model.items import Entry, GapItem, Item, NoteItem, Place
 
 MOST: Final = 1500  # rows in memory; beyond that, those farthest from the visible ones are dropped

@@ -10,12 +10,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from sdschat.node.catchup_facts import CatchingUp, DirectSaid
-from sdschat.node.facts import ConnectionChanged, Fact, MessageDelivered, PresenceChanged, ev
-from sdschat.node.places import Places
-from sdschat.node.view_values import shown_of
-from sdschat.tui.base import BaseHost
-from sdschat.tui.look import fate_words
+from sdschat.node.events import ConnectionChanged, Fact, MessageDelivered, PresenceChanged, ev
+from sdschat.node.sync.events import CatchingUp, DirectSaid
+from sdschat.node.view.conversations import Places
+from sdschat.node.view.values import shown_of
+from sdschat.tui.base_host import BaseHost
+from sdschat.tui.input_handler import Typist
+from sdschat.tui.line_style import fate_words
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import nick_text, short
@@ -27,7 +28,6 @@ from sdschat.tui.model.words import count, day, day_number
 from sdschat.tui.plain.lines import entry_line
 from sdschat.tui.plain.standins import NoScreen, PlainLens, PlainLog
 from sdschat.tui.preferences import Preferences
-from sdschat.tui.typist import Typist
 
 SHOWN_AT_START: Final = 20
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TextIO
 
-from sdschat.node.input import lines
 from sdschat.node.node import Node
-from sdschat.node.places import Places
+from sdschat.node.stdin import lines
 from sdschat.node.tasks import first
+from sdschat.node.view.conversations import Places
 from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sdschat.node.view_values import Key
+from sdschat.node.view.values import Key
 from sdschat.tui.errors import CommandError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from sdschat.tui.model.completion import Completion
-from sdschat.tui.model.past import Past
+from sdschat.tui.model.input_history import Past
 
 _NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from textual.strip import Strip
 
-from sdschat.node.view_values import Key
-from sdschat.tui.look import Look, day_line, item_lines, unread_line
+from sdschat.node.view.values import Key
+from sdschat.tui.line_style import Look, day_line, item_lines, unread_line
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Entry, GapItem, Item, Place
 from sdschat.tui.model.words import day_number

@@ -9,8 +9,8 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
-from sdschat.node.view_values import Person
-from sdschat.tui.look import Look
+from sdschat.node.view.values import Person
+from sdschat.tui.line_style import Look
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.wrapping import fitted

@@ -8,7 +8,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from sdschat.tui.look import Look
+from sdschat.tui.line_style import Look
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.widgets.layout import Layout
 

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
 
-from sdschat.node.view_values import Key
-from sdschat.tui.look import Look
+from sdschat.node.view.values import Key
+from sdschat.tui.line_style import Look
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Place
 from sdschat.tui.widgets.log_lines import LogLines

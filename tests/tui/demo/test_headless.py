@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.company import Company
 from sdschat.node.settings import make_settings
+from sdschat.node.tools.local_group import Company
 from sdschat.tui.demo.director import Director
 from sdschat.tui.demo.script import NAMES, OPENING, SCENES, Verb
 from tests.cli.processes import PATIENCE, command, environment, run

@@ -16,7 +16,7 @@ sys.exit(run(["demo", *sys.argv[1:]]))
 """
 # Channels are joined in a step of the loop that comes seconds after the first frame, as on a busy machine.
 LATE = """
-from sdschat.tui.opening import Opening
+from sdschat.tui.startup import Opening
 begin = Opening.begin
 def late(self):
     Opening.begin = begin

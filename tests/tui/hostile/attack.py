@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from sdschat.identity.content import OpenedContent, Verdict
 from sdschat.identity.keys import Identity
 from sdschat.identity.signing import CONTENT_DOMAIN, signed_bytes
-from sdschat.node import facts
-from sdschat.node.facts import What
+from sdschat.node import events
+from sdschat.node.events import What
 from sdschat.node.node import Node
-from sdschat.node.store_facts import StoreLeft
+from sdschat.node.store_client.events import StoreLeft
 from sdschat.sds import events as ev
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from sdschat.wire.chat_codec import Envelope, encode_envelope
@@ -59,14 +59,14 @@ def waiting(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
 def told(text: str) -> Iterator[What]:
     """Yield events whose words come from outside."""
     message = Message(f"e{text}", f"e{text}", "lobby")
-    yield facts.EphemeralSaid(facts.Said(message, OpenedContent(Verdict.KNOWN, text, 0, text), text, False))
-    yield facts.ConnectionChanged("disconnected", text, "unreachable", text, 0, True)
-    yield facts.NotPublished("", text, text)
-    yield facts.NotPublished(text, text, text)
-    yield facts.TroubleMet(text)
-    yield facts.PresenceChanged(text, text, True)
-    yield facts.SavingFailed(text)
-    yield facts.SavingResumed()
+    yield events.EphemeralSaid(events.Said(message, OpenedContent(Verdict.KNOWN, text, 0, text), text, False))
+    yield events.ConnectionChanged("disconnected", text, "unreachable", text, 0, True)
+    yield events.NotPublished("", text, text)
+    yield events.NotPublished(text, text, text)
+    yield events.TroubleMet(text)
+    yield events.PresenceChanged(text, text, True)
+    yield events.SavingFailed(text)
+    yield events.SavingResumed()
     yield StoreLeft(text, text, text)
     yield ev.Rejected(Reason.UNREADABLE, text, text, text)
     yield ev.DependenciesMissing(text, (text,))
@@ -78,7 +78,7 @@ def told(text: str) -> Iterator[What]:
     yield ev.SyncReceived(text)
     yield ev.FilterIgnored(text, text)
     yield ev.LayoutChanged(text)
-    yield facts.IdentityUsedElsewhere(text)
+    yield events.IdentityUsedElsewhere(text)
 
 
 def tell(node: Node, channel: str, what: What) -> None:

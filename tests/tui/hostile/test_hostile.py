@@ -13,12 +13,12 @@ import pytest
 from rich.console import Console
 from textual.strip import Strip
 
-from sdschat.cli.lines import json_line
-from sdschat.node.facts import Fact
-from sdschat.node.places import Places
+from sdschat.cli.json_events import json_line
+from sdschat.node.events import Fact
+from sdschat.node.view.conversations import Places
 from sdschat.transport.topics import normal_channel
-from sdschat.tui.lens.eye import VIEWS
-from sdschat.tui.look import Look, item_lines
+from sdschat.tui.lens.inspector import VIEWS
+from sdschat.tui.line_style import Look, item_lines
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
 from sdschat.tui.safety import clean, clean_name

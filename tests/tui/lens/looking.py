@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from sdschat.node.settings import Value
-from sdschat.node.view import NodeView
-from sdschat.tui.lens.eye import Eye
+from sdschat.node.view.channel import NodeView
+from sdschat.tui.lens.inspector import Eye
 from sdschat.tui.lens.lines import plain
 from tests.node.worlds import PATIENCE, Member, World, world
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from sdschat.node.faulting import Injection
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.tui.lens.commands import COMMANDS
-from sdschat.tui.lens.eye import VIEWS
+from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.lens.panel import LensPanel
 from tests.tui.stage import Stage, stage
 

@@ -6,8 +6,8 @@ import asyncio
 import io
 from pathlib import Path
 
-from sdschat.node.places import Places
-from sdschat.tui.lens.eye import VIEWS
+from sdschat.node.view.conversations import Places
+from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
 from tests.node.worlds import world

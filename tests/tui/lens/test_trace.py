@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.node.facts import Fact
+from sdschat.node.events import Fact
 from sdschat.sds import events as ev
 from sdschat.sds.bloom import compact
 from sdschat.sds.rows import AckState, Evidence

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.catchup_facts import CatchingUp, DirectRefused
-from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged, What
-from sdschat.node.faulting import Injection
+from sdschat.node.events import Fact, MessageDelivered, PresenceChanged, What
 from sdschat.node.settings import Value
-from sdschat.node.store_facts import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
+from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
+from sdschat.node.sync.events import CatchingUp, DirectRefused
+from sdschat.node.tools.fault_injection import Injection
 from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.events import RepairRequested, StateChanged
 from sdschat.sds.repair import determine_t_resp
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import HistoryEntry, Message
-from sdschat.tui.lens.eye import VIEWS
+from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.lens.lines import plain
 from sdschat.tui.model.glyphs import UNICODE
 from sdschat.wire.sds_codec import SdsCodec

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sdschat.node.view_values import Asking, Missing, Shown, Waiting
+from sdschat.node.view.values import Asking, Missing, Shown, Waiting
 from sdschat.sds.rows import AckState
-from sdschat.tui.model.intake import entry_of
+from sdschat.tui.model.from_events import entry_of
 from sdschat.tui.model.items import Entry
 
 NOON = 1_763_640_000_000  # 2025-11-20 12:00 UTC

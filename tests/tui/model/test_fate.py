@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.tui.look import fate_words
+from sdschat.tui.line_style import fate_words
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.model.items import Fate, Phase
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.tui.model.intake import entry_of, links_in, mention_of
+from sdschat.tui.model.from_events import entry_of, links_in, mention_of
 from sdschat.tui.model.items import Phase
 from tests.tui.model.samples import entry, own, shown
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from sdschat.node.view_values import Lost
-from sdschat.tui.look import Look, day_line, item_lines, unread_line
+from sdschat.node.view.values import Lost
+from sdschat.tui.line_style import Look, day_line, item_lines, unread_line
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
 from sdschat.tui.themes import PALETTES

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sdschat.node.facts import ConnectionChanged
-from sdschat.node.view_values import Asking, Lost, OwnFate, Person, Sync
+from sdschat.node.events import ConnectionChanged
+from sdschat.node.view.values import Asking, Lost, OwnFate, Person, Sync
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Fate, GapItem, Phase

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdschat.tui.model.completion import matching, nick_completion
-from sdschat.tui.model.past import KEPT, Past
+from sdschat.tui.model.input_history import KEPT, Past
 
 
 def test_going_back_and_forth_keeps_what_was_being_written() -> None:

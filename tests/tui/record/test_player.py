@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from sdschat.node.facts import Fact, MessageDelivered, PresenceChanged
-from sdschat.node.recorded import Recording, read_recording
-from sdschat.node.recording import Recorder
-from sdschat.tui.record.app import ReplayApp
-from sdschat.tui.record.player import LONGEST_PAUSE, Player
+from sdschat.node.events import Fact, MessageDelivered, PresenceChanged
+from sdschat.node.recording.reader import Recording, read_recording
+from sdschat.node.recording.recorder import Recorder
+from sdschat.tui.replay.app import ReplayApp
+from sdschat.tui.replay.player import LONGEST_PAUSE, Player
 from tests.cli.processes import run as run_program
 from tests.node.worlds import world
 

@@ -1,0 +1,322 @@
+"""Catching up, step by step: whom to ask, what to want, and when it is done.
+
+One source is asked at a time: a comparison, the messages that it shows to be lacking, and a comparison again, until
+there is nothing more to be had. First the newest hundred, for whoever is reading; then the rest, oldest first, so that
+causes come before what follows from them. A source that falls silent is left for another one, which is compared with
+anew: what came in the meantime is not lacking any more, so nothing comes twice. Pure: time is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sdschat.catchup.comparer import Asker
+from sdschat.catchup.equal_ranges import Equal
+from sdschat.catchup.fetch_plan import Needs
+from sdschat.catchup.peers import Source, Sources
+from sdschat.catchup.progress import Progress, State
+from sdschat.catchup.rests import Rests
+from sdschat.catchup.sequence import Sequenced
+from sdschat.catchup.store_check import Watch
+from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Want
+
+PATIENCE: Final = 2_000  # milliseconds until the first question is asked again: it may be one who never answers
+PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more work
+TRIES: Final = 5
+SILENCE: Final = 20_000  # without a page: the source is gone, whatever its presence says
+LIAR_REST: Final = 3_600_000
+SOURCES: Final = 3  # to be compared with before everything counts as found
+ROUNDS: Final = 16  # comparisons with one source that bring something new
+
+
+class Seeker:
+    """`begin`, then tell what comes and when `next_wake` is over. `frames` is what is to be sent, and to whom."""
+
+    def __init__(self, log: Log, draw: Callable[[], int], rests: Rests | None = None) -> None:
+        """`draw` gives a number below 2^64 that nobody can guess. `rests`: of whoever asks the same sources too."""
+        self._log = log
+        self._draw = draw
+        self.state = State.DONE
+        self.begun = False
+        self.frames: list[tuple[str, Frame]] = []
+        self.ranges: tuple[str, Want] | None = None  # to be asked of a Store in its own way
+        self.lacked_by: dict[str, int] = {}  # sources that lack messages of ours, and how many
+        self.equal: list[Equal] = []  # with whom, and where
+        self.low = self._high = Key(0, "")
+        self._sources = Sources(Rests() if rests is None else rests)
+        self._source: Source | None = None
+        self._last_source = ""
+        self._asker: Asker | None = None
+        self._session = self._number = 0
+        self._needs = Needs()
+        self.watch = Watch()  # of the source that is asked now
+        self._pages = Sequenced()
+        self._lowest: Key | None = None
+        self._deadline: int | None = None
+        self._question: Frame | None = None  # to be sent again if nothing comes of it
+        self._tries = self._rounds = 0
+        self._done = self._total = 0
+        self._came = 0  # new messages since the last comparison
+
+    @property
+    def source(self) -> str:
+        """Who is asked now."""
+        return "" if self._source is None else self._source.name
+
+    @property
+    def reach(self) -> Key:
+        """From where on the log is as complete as those who were asked could make it; all of them dropped the rest."""
+        return self._sources.reach or self.low
+
+    @property
+    def active(self) -> bool:
+        return self.state is not State.DONE
+
+    def progress(self) -> Progress:
+        return Progress(self.state, min(self._done, self._total), self._total, self._last_source)
+
+    # Verbs.
+
+    def begin(self, low: Key, high: Key, mono: int) -> None:
+        """Catch up on everything from `low` to `high`. What was under way goes on with the new bounds."""
+        self._drop_source()
+        self.begun = True
+        self.low, self._high = low, high
+        self._sources.restart()
+        self._done = self._total = 0
+        self._needs = Needs()
+        if self.state is not State.PAUSED:
+            self.state = State.WAITING
+            self._next_source(mono)
+
+    def pause(self) -> None:
+        if self.active:
+            self._drop_source()
+            self.state = State.PAUSED
+
+    def resume(self, mono: int) -> None:
+        if self.state is State.PAUSED:
+            self.state = State.WAITING
+            self._next_source(mono)
+
+    def sources(self, present: Sequence[Source], mono: int) -> None:
+        """Who can be asked now, the best first."""
+        self._sources.replace(present, mono)
+        if self._source is not None and self._source.name not in self._sources:
+            self._drop_source()
+            self.state = State.WAITING
+        self._next_source(mono)
+
+    def asked_by(self, peer: str, mono: int) -> None:
+        """It fetches something from us just now."""
+        if self.state is State.WAITING:
+            self._sources.asks_us(peer, mono)
+
+    def compared_by(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
+        """It compares with us just now. Where we do the same with it, one leads and the other lets it: who got further;
+        of two that begin at once, who has fewer messages and so is more likely to lack some."""
+        if peer == self.source and self.state is State.COMPARING and not self._rounds and self._asker is not None:
+            ours = (-self._number, self._asker.messages, self._session)
+            if (-frame.number, ask.messages, frame.session) < ours:
+                self._sources.goes_first(peer, mono)
+                self._drop_source()
+                self.state = State.WAITING
+                self._next_source(mono)
+        self.asked_by(peer, mono)
+
+    def nudged(self, peer: str, mono: int) -> None:
+        """It has what we lack."""
+        self._sources.has_more(peer)
+        self._next_source(mono)
+
+    def offline(self) -> None:
+        """There is no connection: nobody can be asked, and nobody is to blame."""
+        self._sources.clear()
+        self._drop_source()
+        self.frames.clear()
+        if self.state in (State.COMPARING, State.LOADING):
+            self.state = State.WAITING
+
+    def advance(self, mono: int) -> None:
+        if self._deadline is not None and self._deadline <= mono:
+            self._overdue(mono)
+        elif self.state is State.WAITING:
+            self._next_source(mono)
+
+    def next_wake(self) -> int | None:
+        if self._deadline is not None:
+            return self._deadline
+        return self._sources.next_wake() if self.state is State.WAITING else None
+
+    def heard(self, source: str, frame: Frame, mono: int) -> None:
+        """An answer, or that there will be none."""
+        if source != self.source or (frame.session, frame.number) != (self._session, self._number):
+            return
+        if isinstance(frame.what, Declined):
+            self._fail(mono)
+        elif isinstance(frame.what, Answer) and self._asker is not None:
+            if not frame.what.replies:
+                self._deadline = mono + PATIENCE_LATER  # too much asked for at once: the same again later
+                return
+            try:
+                self._asker.answered(frame.what)
+            except BadAnswer:
+                self._fail(mono, LIAR_REST)
+                return
+            self.equal += [Equal(source, self._session, *stretch) for stretch in self._asker.equal]
+            self._asker.equal.clear()
+            self._ask(mono)
+
+    def page(self, source: str, page: Page) -> bool:
+        """A page came; false if nobody waits for it. What of it can be used now, `take_pages` gives."""
+        if source != self.source or self.state is not State.LOADING:
+            return False
+        return (page.session, page.want) == (self._session, self._number) and self._pages.put(page)
+
+    def take_pages(self) -> list[Page]:
+        """Pages in their order. Call `took` for each of them."""
+        return self._pages.take()
+
+    def wanted(self, key: Key) -> bool:
+        """Whether a message was asked for: nothing else is taken from a source."""
+        return self._needs.covers(key)
+
+    def took(self, keys: Sequence[Key], new: int, last: bool, mono: int) -> None:
+        """A page was taken in: these keys, `new` of which were not here. `last`: there are no more."""
+        if self.state is not State.LOADING or self._source is None:
+            return
+        self._question, self._deadline = None, mono + SILENCE
+        self._sources.gave(self.source)
+        self._done += len(keys)
+        self._came += new
+        if keys:
+            self._lowest = min(keys) if self._lowest is None else min(*keys, self._lowest)
+        if last:
+            self._needs.settle(self._lowest)
+            self._want(mono)
+
+    @property
+    def ascending(self) -> bool:
+        """True if the pages that come now begin with the oldest message."""
+        return not self._needs.partly
+
+    def floor(self, source: str, lamport: int) -> None:
+        """It says that it keeps nothing dated before that: whoever else is asked may have it."""
+        if source == self.source and lamport > self.low.lamport:
+            self._sources.floors[source] = Key(lamport, "")
+            self._needs.forget_below(Key(lamport, ""))
+            self.watch.forget_below(Key(lamport, ""))
+
+    def failed(self, source: str, mono: int, lied: bool = False) -> None:
+        """A source cannot be reached, does not give pages, or gives what it should not."""
+        if source == self.source and self._source is not None:
+            self._fail(mono, LIAR_REST if lied else 0)
+
+    # Choosing a source.
+
+    def _next_source(self, mono: int) -> None:
+        if self.state is not State.WAITING or self._source is not None:
+            return
+        source = self._sources.next(mono)
+        if source is not None:
+            self._rounds = 0
+            self.watch = Watch()
+            self._compare_with(source, mono)
+        elif self._sources.compared:
+            self.state = State.DONE
+
+    def _compare_with(self, source: Source, mono: int) -> None:
+        self._source, self._last_source = source, source.name
+        self.state = State.COMPARING
+        self._session, self._number = self._draw(), 0
+        # The first comparison may guess; the second finds that the logs are equal, or else what was guessed wrong.
+        low = self._sources.floors.get(source.name, self.low)
+        if low >= self._high:  # it dropped everything that is wanted: there is nothing to ask
+            self._finish(mono)
+            return
+        self._asker = Asker(self._log, low, self._high, self._session, guess=not self._rounds)
+        self._ask(mono)
+
+    def _drop_source(self) -> None:
+        source, self._source = self._source, None
+        if source is not None and self.state is State.LOADING:
+            self._number += 1
+            self.frames.append((source.name, Frame(self._session, self._number, Want((), 0))))
+        self._asker = self._deadline = self.ranges = None
+        self._pages.clear()
+        self._needs.replace(())
+
+    def _fail(self, mono: int, rest: int = 0) -> None:
+        self._sources.failed(self.source, mono, rest)
+        self._drop_source()
+        self.state = State.WAITING
+        self._next_source(mono)
+
+    def _overdue(self, mono: int) -> None:
+        self._tries += 1
+        if self._question is None or self._tries >= TRIES:
+            self._fail(mono)
+            return
+        self._send_question(mono)
+
+    # Comparing and wanting.
+
+    def _ask(self, mono: int) -> None:
+        """The next questions, or what follows from the last answers."""
+        assert self._asker is not None
+        ask = self._asker.ask()
+        if ask is None:
+            self._asked_all(self._asker, mono)
+            return
+        self._number += 1
+        self._put(ask, mono)
+
+    def _put(self, what: Ask | Want, mono: int) -> None:
+        self._tries = 0
+        self._question = Frame(self._session, self._number, what)
+        self._send_question(mono)
+
+    def _send_question(self, mono: int) -> None:
+        assert self._question is not None
+        self.frames.append((self.source, self._question))
+        self._deadline = mono + (PATIENCE if self._number == 1 else PATIENCE_LATER)
+
+    def _asked_all(self, asker: Asker, mono: int) -> None:
+        """Everything is known of what this source has."""
+        self._asker = self._deadline = None
+        if asker.lacking:
+            self.lacked_by[self.source] = asker.lacking
+        self._rounds += 1
+        if not asker.needs or (self._rounds > 2 and not self._came) or self._rounds > ROUNDS:
+            self._finish(mono)
+            return
+        self._came = 0
+        self._needs.replace(asker.needs)
+        self.watch.expect(asker.needs)
+        self._total = self._done + asker.lacks
+        self.state = State.LOADING
+        self._want(mono)
+
+    def _finish(self, mono: int) -> None:
+        """End with this source: nothing more is to be had from it."""
+        self._sources.done_with(self.source, self.low)
+        self._source = self._asker = self._deadline = None
+        self.state = State.DONE if len(self._sources.compared) >= SOURCES else State.WAITING
+        self._next_source(mono)
+
+    def _want(self, mono: int) -> None:
+        """The next request, or the comparison that shows whether there is more."""
+        assert self._source is not None
+        if not self._needs:
+            self._compare_with(self._source, mono)
+            return
+        want = self._needs.choose(apart=self._source.store)
+        self._number += 1
+        self._lowest = None
+        self._pages.clear()
+        if self._source.store and not any(stretch.shorts for stretch in want.stretches):
+            self._question, self._deadline = None, mono + SILENCE
+            self.ranges = (self._source.name, want)
+        else:
+            self._put(want, mono)

@@ -1,0 +1,137 @@
+"""Facts as JSON lines: one object a line, with the names that `pipe` promises."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sdschat.identity.content import ContentKind
+from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
+from sdschat.node import events
+from sdschat.node.events import Fact, Said
+from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
+from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
+from sdschat.sds import events as ev
+from sdschat.sds.rows import AckState
+
+_NAMES: Final[Mapping[type, str]] = {
+    events.Joined: "joined",
+    events.MessageDelivered: "delivered",
+    events.EphemeralSaid: "ephemeral",
+    events.PresenceChanged: "presence",
+    events.ConnectionChanged: "connection",
+    events.HandedOver: "published",
+    events.NotPublished: "not_published",
+    events.IdentityUsedElsewhere: "identity_used_elsewhere",
+    events.SavingFailed: "saving_failed",
+    events.SavingResumed: "saving_resumed",
+    events.PacketRestored: "packet_restored",
+    events.TroubleMet: "trouble",
+    events.HostingChanged: "hosting",
+    StoreAsked: "store_asked",
+    StoreAnswered: "store_answered",
+    StoreSilent: "store_silent",
+    StoreLeft: "store_left",
+    CatchingUp: "catching_up",
+    DirectSaid: "direct",
+    DirectRefused: "direct_refused",
+    KeyMet: "key_met",
+    NickChanged: "nick_changed",
+    NickClaimed: "nick_claimed",
+    ev.StateChanged: "state",
+    ev.LeftOutgoing: "left_outgoing",
+    ev.DependenciesMissing: "missing",
+    ev.DependenciesLost: "lost",
+    ev.GapClosed: "gap_closed",
+    ev.MessageParked: "parked",
+    ev.DuplicateReceived: "duplicate",
+    ev.SyncSent: "sync_sent",
+    ev.SyncReceived: "sync_received",
+    ev.MessageResent: "resent",
+    ev.RepairWanted: "repair_wanted",
+    ev.RepairRequested: "repair_requested",
+    ev.RepairScheduled: "repair_scheduled",
+    ev.RepairResponded: "repair_responded",
+    ev.RepairCancelled: "repair_cancelled",
+    ev.PushScheduled: "push_scheduled",
+    ev.Pushed: "pushed",
+    ev.PushCancelled: "push_cancelled",
+    ev.RangeDiffered: "range_differed",
+    ev.FilterIgnored: "filter_ignored",
+    ev.FilterRolled: "filter_rolled",
+    ev.LayoutChanged: "layout_changed",
+    ev.ClockAhead: "clock_ahead",
+    ev.Rejected: "rejected",
+}
+EVENT_TYPES: Final = tuple(_NAMES)
+EVENT_NAMES: Final = tuple(_NAMES.values())
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def json_line(fact: Fact) -> str:
+    """Without the end of the line. What is not ASCII is escaped, so that no text of others drives a terminal."""
+    what = fact.what
+    line: dict[str, Any] = {"event": _NAMES[type(what)], "channel": fact.channel, "time": fact.time}
+    line.update(_fields(what))
+    return _encode(line)
+
+
+def _fields(what: events.What) -> Mapping[str, Any]:
+    match what:
+        case events.MessageDelivered(said, late, gap, via):
+            return {"message": message_object(said), "late": late, "gap": gap, "via": via}
+        case events.EphemeralSaid(said):
+            return {"message": message_object(said)}
+        case DirectSaid(message_id, sender_id, to, nick, opened, own):
+            found = described(message_id, sender_id, nick, None, opened.text, b"", own=own, verdict=str(opened.verdict))
+            if opened.kind == ContentKind.ACTION:
+                found["action"] = True
+            return {"message": found, "to": to}
+        case ev.StateChanged(message_id, state, by, resends, _, perhaps):
+            witnesses = {"by": by, "perhaps": perhaps} if perhaps else {"by": by}
+            return {"message_id": message_id, "state": state_name(state), **witnesses, "resends": resends}
+        case ev.MessageResent(message_id, state, sends):
+            return {"message_id": message_id, "state": state_name(state), "sends": sends}
+        case events.ConnectionChanged():
+            found = what._asdict()
+            found.pop("ever")
+            return {name: value for name, value in found.items() if value}
+        case events.Joined(sender_id, nick):
+            return {"sender_id": sender_id, "nick": nick}
+    return what._asdict()
+
+
+def message_object(said: Said) -> dict[str, Any]:
+    message, opened = said.message, said.opened
+    found = described(
+        message.message_id, message.sender_id, said.nick, message.lamport_timestamp, opened.text,
+        message.content or b"", own=said.own, verdict=str(opened.verdict),
+    )  # fmt: skip
+    if opened.kind == ContentKind.ACTION:
+        found["action"] = True
+    if opened.reply_to:
+        found["reply_to"] = opened.reply_to
+    return found
+
+
+def described(
+    message_id: str, sender_id: str, nick: str, lamport: int | None, text: str | None, content: bytes, *, own: bool,
+    verdict: str,
+) -> dict[str, Any]:  # fmt: skip
+    """The `message` object. `verdict` says what its signature is worth: known, new, unsigned, bad_signature,
+    mismatched."""
+    found: dict[str, Any] = {
+        "message_id": message_id, "sender_id": sender_id, "nick": nick, "lamport": lamport,
+    }  # fmt: skip
+    if text is not None:
+        found["text"] = text
+    else:
+        found["content"] = base64.b64encode(content).decode()
+    found.update(own=own, verdict=verdict)
+    return found
+
+
+def state_name(state: AckState) -> str:
+    return AckState(state).name.lower()

@@ -1,0 +1,244 @@
+"""Where every value comes from: option, variable, project file, user's file, default. The first that has it wins."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.identity.suggest import did_you_mean
+from sdschat.node.settings import SETTINGS, SettingError, Settings, Value, make_settings, parse
+from sdschat.transport.credentials import PASSWORD_VARIABLE
+
+PROJECT_FILE: Final = "sdschat.toml"
+# What has an option of its own. A default of None is worked out from the others.
+GENERAL: Final[Mapping[str, Value | None]] = {
+    "broker": None,
+    "name": None,
+    "profile": None,
+    "data_dir": None,
+    "timing": "spec",
+    "ca_file": None,
+    "cert_file": None,
+    "key_file": None,
+    "password_file": None,
+    "allow_clear_password": False,
+}
+# Origins of a name and a profile that nobody gave.
+WORKED_OUT: Final = frozenset({_USER := "the user's name on this machine", _NICK := "the nick", "default"})
+_PREFIX: Final = "SDSCHAT_"
+_READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
+_OF_TESTS: Final = re.compile(rf"{_PREFIX}(TEST_\w+|\w+_SEEDS)")
+_NAMED: Final = re.compile("|".join(re.escape(name) for name in sorted(SETTINGS, key=len, reverse=True)))
+_DURATIONS: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "duration")
+
+
+class Found(NamedTuple):
+    value: Value | None
+    origin: str
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Everything in force, with where it came from."""
+
+    general: dict[str, Found]
+    settings: Settings
+    origins: dict[str, str]
+    verbose: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def text(self, name: str) -> str | None:
+        value = self.general[name].value
+        return None if value is None else str(value)
+
+    def path(self, name: str) -> Path | None:
+        text = self.text(name)
+        return None if text is None else Path(text).expanduser()
+
+    @property
+    def nick(self) -> str:
+        return self.text("name") or ""
+
+    @property
+    def profile(self) -> str:
+        return self.text("profile") or ""
+
+    @property
+    def data_dir(self) -> Path:
+        found = self.path("data_dir")
+        assert found is not None
+        return found
+
+
+class Layer(NamedTuple):
+    """One source: values by dotted name."""
+
+    origin: str
+    values: Mapping[str, Value]
+
+
+def resolve(
+    options: Mapping[str, Value | None], sets: Sequence[str], environ: Mapping[str, str], *,
+    config: Path | None = None, project: Path | None = None, user: Path | None = None, verbose: int = 0,
+) -> Chosen:  # fmt: skip
+    """Raises Problem with exit code 2 for whatever cannot be used. `config` stands in for both other files."""
+    warnings = list(_unknown_variables(environ))
+    layers = [
+        Layer("option", {name: value for name, value in options.items() if value is not None}),
+        Layer("--set", dict(_assignment(text) for text in sets)),
+        _environment(environ),
+        *_files(config, project, user, warnings),
+    ]
+    general = {name: _first(layers, name) or Found(default, "default") for name, default in GENERAL.items()}
+    _work_out(general)
+    values: dict[str, Value] = {}
+    origins: dict[str, str] = {}
+    timing = str(general["timing"].value)
+    for name in SETTINGS:
+        found = _first(layers, name)
+        origins[name] = "default" if timing == "spec" else f"default of timing {timing}"
+        if found is not None and found.value is not None:
+            values[name] = _parsed(name, found.value, found.origin)
+            origins[name] = found.origin
+    try:
+        settings = make_settings(values, timing)
+    except SettingError as error:
+        raise Problem(_with_origins(str(error), origins), WRONG_USE) from error
+    return Chosen(general, settings, origins, verbose, warnings)
+
+
+def _with_origins(problem: str, origins: Mapping[str, str]) -> str:
+    """What does not go together, with durations as one writes them, and who said each: it may be a file that was
+    forgotten."""
+    names = list(dict.fromkeys(_NAMED.findall(problem)))
+    if names and names[0] in _DURATIONS and SETTINGS[names[0]].group == "config":  # others say their unit
+        problem = re.sub(r"\b\d+\b", lambda number: written(names[0], int(number[0])), problem)
+    said = [name for name in names if not origins[name].startswith("default")]
+    if all(origins[name] == "--set" for name in said):
+        return problem
+    if len(names) == 1:
+        return f"{problem} (from {origins[said[0]]})"
+    return f"{problem} ({', '.join(f'{name} is from {origins[name]}' for name in said)})"
+
+
+def _parsed(name: str, value: Value, origin: str) -> Value:
+    try:
+        return parse(name, value)
+    except SettingError as error:
+        where = "" if origin in ("option", "--set") else f" (from {origin})"
+        raise Problem(f"{error}{where}", WRONG_USE) from error
+
+
+def _first(layers: Sequence[Layer], name: str) -> Found | None:
+    for layer in layers:
+        if name in layer.values:
+            origin = layer.origin
+            if origin == "option":
+                origin = f"--{name.replace('_', '-')}"
+            elif origin == "environment":
+                origin = _variable(name)
+            return Found(layer.values[name], origin)
+    return None
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise Problem(f"--set {text} has no value. Write it as --set KEY=VALUE.", WRONG_USE)
+    try:
+        parse(name, value.strip())
+    except SettingError as error:
+        raise Problem(str(error), WRONG_USE) from error
+    return name, value.strip()
+
+
+def _variable(name: str) -> str:
+    return f"{_PREFIX}{name.replace('.', '_').upper()}"
+
+
+def _environment(environ: Mapping[str, str]) -> Layer:
+    names = [*GENERAL, *SETTINGS]
+    return Layer("environment", {name: environ[key] for name in names if environ.get(key := _variable(name))})
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """A mistyped name does nothing, and nobody would know why."""
+    known = [*map(_variable, [*GENERAL, *SETTINGS]), *_READ_ELSEWHERE]
+    for name in sorted(environ):
+        if not name.startswith(_PREFIX) or not environ[name] or name in known or _OF_TESTS.fullmatch(name):
+            continue
+        bare = [each.removeprefix(_PREFIX) for each in known]
+        hint = did_you_mean(name.removeprefix(_PREFIX).upper(), bare, prefix=_PREFIX)
+        yield f"The variable {name} is not known here. {hint}".rstrip()
+
+
+def _files(config: Path | None, project: Path | None, user: Path | None, warnings: list[str]) -> Iterator[Layer]:
+    if config is not None:
+        if not config.is_file():
+            wrong = f"{config} is no file." if config.exists() else f"There is no configuration file {config}."
+            raise Problem(f"{wrong} Check the name after --config.", WRONG_USE)
+        yield _file(config, warnings)
+        return
+    for path in (project, user):
+        if path is not None and path.is_file():
+            yield _file(path, warnings)
+
+
+def _file(path: Path, warnings: list[str]) -> Layer:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Problem(f"{path} cannot be read as TOML: {error}. Correct or move it.", WRONG_USE) from error
+    values: dict[str, Value] = {}
+    for name, value in _flat(content, ""):
+        known = name if name in SETTINGS else name.replace("-", "_")
+        if known not in SETTINGS and known not in GENERAL:
+            hint = did_you_mean(name, [*SETTINGS, *GENERAL])
+            warnings.append(f"{path} has a setting {name}, which is not known here. {hint}".rstrip())
+        elif not isinstance(value, str | int | float | bool):
+            raise Problem(f"{name} in {path} has to be a text, a number, true or false.", WRONG_USE)
+        else:
+            values[known] = value
+    return Layer(str(path), values)
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _work_out(general: dict[str, Found]) -> None:
+    """Defaults that follow from elsewhere."""
+    if general["name"].value is None:
+        try:
+            general["name"] = Found(getpass.getuser(), _USER)
+        except (OSError, KeyError):  # a user without a name, as in some containers
+            general["name"] = Found("me", "default")
+    if general["profile"].value is None:
+        general["profile"] = Found(general["name"].value, _NICK)
+    if general["data_dir"].value is None:
+        from sdschat.node.profile import default_data_dir
+
+        general["data_dir"] = Found(str(default_data_dir()), "default")
+
+
+def written(name: str, value: Value | None) -> str:
+    """As it would be written in a `--set`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if name in _DURATIONS and isinstance(value, int):
+        for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
+            if value and value % size == 0:
+                return f"{value // size}{unit}"
+        return f"{value}ms"
+    return "" if value is None else str(value)

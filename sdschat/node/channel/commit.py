@@ -1,0 +1,116 @@
+"""One turn of the loop: take what is ready everywhere, save it at once, then send, then tell.
+
+What was taken and could not be saved is kept and tried again. Nothing of it is sent or told before that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.identity.key_book import KeyFact, KeyRow, NickRow
+from sdschat.node.channel.content import Desk, indexed
+from sdschat.node.channel.extension import Work
+from sdschat.node.channel.session import Room
+from sdschat.node.clock import Clock
+from sdschat.node.events import EphemeralSaid, IdentityUsedElsewhere, MessageDelivered, What
+from sdschat.node.profile import Profile
+from sdschat.sds import events as ev
+from sdschat.sds.rows import Write
+from sdschat.sds.state import Packet, Ready
+from sdschat.sds.values import Message
+from sdschat.store.journal import JournalRow, journal_of
+from sdschat.store.store import Store
+from sdschat.store.transaction import IndexedText
+
+
+class Batch(NamedTuple):
+    """What one room has ready, with everything that is to be saved along with it."""
+
+    room: Room
+    writes: list[Write]
+    packets: list[Packet]
+    told: list[What]
+    texts: list[IndexedText]
+    keys: list[KeyRow | NickRow]
+    journal: list[JournalRow]
+    parts: list[Work]
+
+
+def gather(room: Room, desk: Desk, clock: Clock) -> Batch:
+    """Take what a room has ready, and read what is to be shown of it."""
+    ready = room.channel.take()
+    now = clock.now()
+    texts: list[IndexedText] = []
+    keys: list[KeyRow | NickRow] = []
+    told: list[What] = []
+    own = desk.identity.sender_id
+    # A broker that speaks MQTT 3.1.1 sends us our own packets back. That is not news.
+    events = [event for event in ready.events if not (type(event) is ev.DuplicateReceived and event.sender_id == own)]
+    for event in events:
+        if isinstance(event, ev.Delivered):
+            said = desk.read(event.message, event.own)
+            texts.append(indexed(said))
+            rows, facts = desk.meet(said, now.wall)
+            keys += rows
+            told += _others(facts, own)
+            told.append(MessageDelivered(said, event.late, event.gap, event.via))
+        elif isinstance(event, ev.EphemeralReceived):
+            said = desk.read(event.message, own=False)
+            rows, facts = desk.meet(said, now.wall)
+            keys += rows
+            told += _others(facts, own)
+            told.append(EphemeralSaid(said))
+        else:
+            if isinstance(event, ev.Rejected) and room.stolen(event):
+                told.append(IdentityUsedElsewhere(event.message_id))
+            told.append(event)
+    ready = Ready(ready.writes, ready.packets, events)
+    journal = journal_of(room.name, ready, now)
+    parts = [part.take(ready, now) for part in room.parts]
+    for work in parts:
+        told += work.told
+    return Batch(room, ready.writes, ready.packets, told, texts, keys, journal, parts)
+
+
+def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
+    """Meeting ourselves is not news."""
+    return [fact for fact in facts if fact.sender_id != own]
+
+
+def save(store: Store, batches: list[Batch]) -> None:
+    """All of it, in one transaction. Raises StoreError, with nothing saved."""
+    if not any(batch.writes or batch.journal or batch.keys or _saves(batch) for batch in batches):
+        return
+    with store.transaction() as transaction:
+        for batch in batches:
+            transaction.apply(batch.room.name, batch.writes)
+            for text in batch.texts:
+                transaction.index_text(*text)
+            for row in batch.keys:
+                if isinstance(row, KeyRow):
+                    transaction.put_key(*row)
+                else:
+                    transaction.put_nick(*row)
+            transaction.journal(batch.journal)
+            for work in batch.parts:
+                if work.save is not None:
+                    work.save(transaction)
+
+
+def _saves(batch: Batch) -> bool:
+    return any(work.save is not None for work in batch.parts)
+
+
+def read_again(channel: str, profile: Profile, desk: Desk) -> None:
+    """Texts that are not there though their messages are: from the packets, as when they were delivered."""
+    store = profile.store
+    with store.open_read_only(store.path, profile.codec) as reader:
+        unread = reader.unindexed(channel)
+    history = store.channel(channel).history
+    texts: list[IndexedText] = []
+    for row in filter(None, map(history.row, unread)):
+        message = profile.codec.decode(row.raw)
+        if isinstance(message, Message):
+            texts.append(indexed(desk.read(message, row.own)))
+    if texts:
+        store.commit([], texts=texts)

@@ -1,0 +1,85 @@
+"""What a channel does beside the engine: catching up, Store, Timber. Each is a part, and all share one transaction.
+
+A part hears its topics (`Room.handle`), learns what the engine did in this turn, and hands over what is to be saved,
+sent and told. The duty order is that of the engine: saved first, in the transaction of the turn, then sent, then told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Now
+from sdschat.store.transaction import Transaction
+from sdschat.transport.topics import Topics
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.session import Room
+    from sdschat.node.events import What
+
+# From whom (empty where the topic does not say), the bytes, and when.
+Handler = Callable[[str, bytes, Now], None]
+# None: the broker took it over. Otherwise why not, for a person.
+Sent = Callable[[str | None], None]
+
+
+class Post(NamedTuple):
+    """A packet of a part. `to` is a participant; a Store's query goes to nobody in particular."""
+
+    what: str  # sync, store/query, store/answer or timber
+    to: str
+    payload: bytes
+    sent: Sent | None = None
+
+
+class Work(NamedTuple):
+    """What a part has ready, in duty order."""
+
+    save: Callable[[Transaction], None] | None = None
+    posts: Sequence[Post] = ()
+    told: Sequence[What] = ()
+
+
+class Part(Protocol):
+    """All verbs are called on the loop's thread. Input of others never raises out of them."""
+
+    def attach(self, room: Room) -> None:
+        """Called once, before the channel connects: the place for `room.handle`."""
+
+    def connected(self, now: Now) -> None: ...
+
+    def disconnected(self, now: Now) -> None: ...
+
+    def next_wake(self) -> int | None:
+        """When `advance` is to be called, on the monotonic clock in milliseconds; None: not by itself."""
+
+    def advance(self, now: Now) -> None:
+        """Some deadline may be over."""
+
+    def take(self, ready: Ready, now: Now) -> Work:
+        """Once in every turn in which something of this channel stirred. `ready` is the engine's of this turn, and
+        about to be saved: a new message's bytes stand in its `Append` write, and nowhere else yet."""
+
+
+def heard_at(topics: Topics, what: str, me: str) -> str:
+    """The filter under which we hear what is for us."""
+    filters = {
+        "sync": topics.sync_to(me), "timber": topics.timber_to(me), "store/query": topics.store_query_all,
+        "store/answer": topics.store_answer(me),
+    }  # fmt: skip
+    return filters[what]
+
+
+def sent_to(topics: Topics, what: str, to: str, me: str) -> str:
+    """The topic that reaches `to`."""
+    match what:
+        case "sync":
+            return topics.sync(to, me)
+        case "timber":
+            return topics.timber(to, me)
+        case "store/answer":
+            return topics.store_answer(to)
+        case "store/query":
+            return topics.store_query(me)
+    raise ValueError(f"{what!r} is not what a part sends")

@@ -1,0 +1,110 @@
+"""Packets that the disk has altered: asked for again from the others, and put back if they are the right ones.
+
+Others' messages that were found altered on opening are out of the log, and come as any message that we lack. What is
+left for here are packets whose entry in the log is sound, and messages of our own that are gone altogether: the engine
+takes one that it does not know for another's doing, so it is told here which ones our own key has signed.
+"""
+
+from __future__ import annotations
+
+from sdschat.node.channel.content import Desk
+from sdschat.node.channel.extension import Work
+from sdschat.node.channel.session import Room
+from sdschat.node.events import PacketRestored
+from sdschat.sds.ids import recipe_of
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Kind, Message, Now, Refusal
+from sdschat.store.history import SqlHistory
+from sdschat.store.restoring import restore_packet
+from sdschat.store.store import Store
+from sdschat.store.transaction import Transaction
+
+
+def note_lost(transaction: Transaction, channel: str, until: int) -> None:
+    """Messages of our own from before this moment may be gone from the log."""
+    transaction.set_value(_key(channel), b"%d" % until)
+
+
+def _key(channel: str) -> str:
+    return f"lost/{channel}"
+
+
+class Restoring:
+    """A part of every channel."""
+
+    def __init__(self, store: Store, desk: Desk) -> None:
+        self._store = store
+        self._desk = desk
+        self._lost_until = 0
+        self._came: dict[str, bytes] = {}
+
+    def attach(self, room: Room) -> None:
+        self._room = room
+        history = room.channel.state.history
+        assert isinstance(history, SqlHistory)
+        self._history = history
+        losses = [loss for loss in self._store.losses if loss.channel == room.name]
+        for loss in losses:
+            history.row(loss.message_id)  # which sees whether it is the packet that was lost
+        if losses:
+            with self._store.transaction() as transaction:
+                note_lost(transaction, room.name, room.channel.state.now.wall)
+        self._lost_until = int(self._store.value(_key(room.name)) or 0)
+        room.watchers.append(self._see)
+
+    def _see(self, _via: str, packet: bytes, message: Message | Refusal | None) -> None:
+        if self._lost_until and isinstance(message, Message) and self._is_our_own(message):
+            channel = self._room.channel
+            channel.receive_history(channel.state.now, message, packet, "repair")
+        again = self._room.channel.state.again
+        if again and isinstance(message, Message) and message.message_id in again and self._right(message):
+            self._came[message.message_id] = packet
+
+    def _is_our_own(self, message: Message) -> bool:
+        """Written by us, before we lost it."""
+        state = self._room.channel.state
+        return (
+            message.sender_id == state.participant_id
+            and message.kind is Kind.CONTENT
+            and (message.lamport_timestamp or 0) <= self._lost_until
+            and not state.holds(message.message_id)
+            and self._desk.proves_ours(message)
+        )
+
+    def _right(self, message: Message) -> bool:
+        """Whether it says what the entry says, and its content is what its id stands for."""
+        entry = self._room.channel.state.delivered(message.message_id)
+        return (
+            entry is not None
+            and (entry.sender_id, entry.lamport) == (message.sender_id, message.lamport_timestamp)
+            and entry.dependencies == tuple(each.message_id for each in message.causal_history)
+            and recipe_of(message) != "foreign"
+        )
+
+    def connected(self, now: Now) -> None:
+        """Asking is the engine's."""
+
+    def disconnected(self, now: Now) -> None:
+        """Asking is the engine's."""
+
+    def next_wake(self) -> int | None:
+        return None
+
+    def advance(self, now: Now) -> None:
+        """Asking is the engine's."""
+
+    def take(self, ready: Ready, now: Now) -> Work:
+        channel, lost = self._room.channel, self._history.lost
+        while lost:
+            channel.fetch(now, lost.popitem()[0])
+        if not self._came:
+            return Work()
+        came, self._came = self._came, {}
+        for message_id in came:
+            channel.fetched(message_id)
+
+        def save(transaction: Transaction) -> None:
+            for message_id, packet in came.items():
+                restore_packet(transaction, self._room.name, message_id, packet)
+
+        return Work(save, told=[PacketRestored(message_id) for message_id in came])

@@ -1,0 +1,243 @@
+"""One channel of a node: its engine, its transport, and what passes between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sdschat.identity.content import misnamed
+from sdschat.node.channel.content import Desk
+from sdschat.node.channel.extension import Handler, Part, Post, heard_at, sent_to
+from sdschat.node.channel.presence import DOUBT, Presence
+from sdschat.node.clock import Clock
+from sdschat.node.events import ConnectionChanged, HandedOver, NotPublished, TroubleMet, What
+from sdschat.sds.channel import Channel
+from sdschat.sds.config import Config
+from sdschat.sds.events import Rejected
+from sdschat.sds.state import Packet
+from sdschat.sds.values import Codec, Kind, Message, Reason, Refusal
+from sdschat.store.errors import StoreError
+from sdschat.store.store import Store
+from sdschat.transport import base
+from sdschat.transport.topics import Topics
+
+_OWN: Final = frozenset({"message", "resend", "ephemeral"})
+
+Tell = Callable[[str, What], None]
+# What came ("live", "store", "sync") or goes out (`Packet.why`), its bytes, and what they are: None for ours.
+Watcher = Callable[[str, bytes, Message | Refusal | None], None]
+
+
+class Room:
+    """Feeds the engine. When something is ready it says so (`stir`), and waits for the node to take it."""
+
+    def __init__(
+        self, channel: Channel, topics: Topics, transport: base.Transport, desk: Desk, codec: Codec, clock: Clock,
+        qos: int, *, dialect: str = "spec", tell: Tell, stir: Callable[[Room], None], fail: Callable[[Exception], None],
+    ) -> None:  # fmt: skip
+        self.name = topics.channel
+        self.dialect = dialect
+        self.channel = channel
+        self.transport = transport
+        self.presence = Presence(self.name, desk.identity, desk.book)
+        self.was_connected = False
+        self.doubt_until: int | None = None  # on the monotonic clock
+        self._topics = topics
+        self._desk = desk
+        self._codec = codec
+        self._clock = clock
+        self._qos = qos
+        self._tell = tell
+        self._stir = stir
+        self._fail = fail
+        self._parts: list[Part] = []
+        self._handlers: dict[str, Handler] = {}
+        self.watchers: list[Watcher] = []  # see every packet of the channel, and must not raise
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(self._parts)
+
+    def attach(self, part: Part) -> None:
+        """Something else that this channel does, from now on."""
+        self._parts.append(part)
+        part.attach(self)
+
+    def handle(self, what: str, handler: Handler) -> None:
+        """Hear what comes to us on the topics of `what`: sync, store/query, store/answer or timber. One handler each.
+        What the broker kept from earlier and our own packets do not come."""
+        if what in self._handlers:
+            raise ValueError(f"{what} is handled already")
+        self._handlers[what] = handler
+        self.transport.subscribe(heard_at(self._topics, what, self._desk.identity.sender_id))
+
+    def stir(self) -> None:
+        """Something is ready: there will be a turn soon."""
+        self._stir(self)
+
+    def receive(self, packet: bytes, via: str) -> None:
+        """A packet of the channel that came another way: store or sync. Any bytes will do."""
+        self._take_packet(packet, via)
+
+    def start(self) -> None:
+        self.transport.listen(self._heard)
+        self.transport.subscribe(self._topics.msg)
+        self.transport.subscribe(self._topics.who_all)
+        self.say_presence()
+        self.transport.start()
+
+    def interpose(self, transport: base.Transport) -> None:
+        """From now on the transport is behind this one, which started already."""
+        self.transport = transport
+        transport.listen(self._heard)
+
+    def say_presence(self) -> None:
+        """Who we are, for everybody who looks."""
+        self.transport.set_presence(self.presence.payload(self._desk.nick, self._clock.now().wall))
+
+    # What the transport tells. An exception in here is caught by the transport and comes back as HandlerFailed.
+
+    def _heard(self, event: base.Event) -> None:
+        match event:
+            case base.Received():
+                self._received(event)
+            case base.Published(tag):
+                if callable(tag):
+                    tag(None)
+                elif isinstance(tag, str):
+                    self._tell(self.name, HandedOver(tag))
+            case base.PublishFailed(tag, failure, detail):
+                if callable(tag):
+                    tag(detail)
+                elif failure is not base.Failure.CLOSED:
+                    self._tell(self.name, NotPublished(tag if isinstance(tag, str) else "", str(failure), detail))
+            case base.HandlerFailed(error, _):
+                self._failed(error)
+            case base.Crashed(error):
+                self._fail(error)
+            case base.SubscribeRefused(topic_filter, detail):
+                self._tell(self.name, TroubleMet(f"the broker refused the subscription to {topic_filter}: {detail}"))
+            case base.ProbeUnanswered():
+                pass
+            case _:
+                self._connection(event)
+
+    def _received(self, event: base.Received) -> None:
+        if event.topic == self._topics.msg:
+            self._take_packet(event.payload, "live")
+            return
+        place = self._topics.place(event.topic)
+        if place is None:
+            return
+        if place.what == "who":
+            changed = self.presence.heard(place.frm, event.payload)
+            if changed is not None:
+                self._tell(self.name, changed)
+            return
+        handler = self._handlers.get(place.what)
+        if handler is not None and not event.retained and place.frm != self._desk.identity.sender_id:
+            handler(place.frm, event.payload, self._clock.now())
+            self._stir(self)
+
+    def read(self, packet: bytes) -> Message | Refusal:
+        """What a packet is. Whoever can write to the channel can be the first to send something under the id of a
+        message that we lack: what is not what it says is refused before the engine keeps it in that one's place."""
+        message = self._codec.decode(packet)
+        if isinstance(message, Message) and message.kind is Kind.CONTENT:
+            problem = misnamed(message.content or b"", message.sender_id, message.message_id)
+            if problem:
+                return Refusal(Reason.MISNAMED, problem, message.sender_id, message.message_id)
+        return message
+
+    def _take_packet(self, packet: bytes, via: str) -> None:
+        now = self._clock.now()
+        message = self.read(packet)
+        for watcher in self.watchers:
+            watcher(via, packet, message)
+        if isinstance(message, Refusal):
+            state = self.channel.state
+            state.now = now
+            state.reject(message.reason, message.sender_id, message.message_id, message.detail)
+        else:
+            if message.sender_id == self._desk.identity.sender_id:
+                self._desk.note_claim(message)
+            self.channel.receive_message(now, message, packet, via)
+        self._stir(self)
+
+    def _connection(self, event: base.Connecting | base.Connected | base.Disconnected) -> None:
+        now, address, ever = self._clock.now(), self.transport.describe(), self.was_connected
+        match event:
+            case base.Connecting():
+                told = ConnectionChanged("connecting", address, ever=ever)
+            case base.Connected():
+                self.was_connected = True
+                self.presence.doubt()
+                self.doubt_until = now.mono + DOUBT
+                self.channel.connected(now)
+                for part in self._parts:
+                    part.connected(now)
+                told = ConnectionChanged("connected", address, ever=ever)
+            case base.Disconnected(why, detail, retry_at):
+                self.channel.disconnected(now)
+                for part in self._parts:
+                    part.disconnected(now)
+                retry = 0 if retry_at is None else now.wall + max(0, round(retry_at * 1000) - now.mono)
+                told = ConnectionChanged("disconnected", address, str(why), detail, retry, ever)
+        self._tell(self.name, told)
+        self._stir(self)
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, StoreError):
+            self._fail(error)
+        else:
+            self._tell(self.name, TroubleMet(f"{type(error).__name__}: {error}"))
+
+    # What the node asks for.
+
+    def advance(self) -> None:
+        """Some deadline may be over."""
+        now = self._clock.now()
+        if self.doubt_until is not None and now.mono >= self.doubt_until:
+            self.doubt_until = None
+            for changed in self.presence.settle():
+                self._tell(self.name, changed)
+        self.channel.advance(now)
+        for part in self._parts:
+            when = part.next_wake()
+            if when is not None and when <= now.mono:
+                part.advance(now)
+        self._stir(self)
+
+    def next_wake(self) -> int | None:
+        wanted = [self.channel.next_wake(), self.doubt_until, *(part.next_wake() for part in self._parts)]
+        return min((when for when in wanted if when is not None), default=None)
+
+    def publish(self, packets: list[Packet]) -> None:
+        """Everything these claim is on disk by now."""
+        topic = self._topics.msg
+        for raw, why, message_id in packets:
+            for watcher in self.watchers:
+                watcher(why, raw, None)
+            self.transport.publish(topic, raw, qos=self._qos, tag=message_id if why in _OWN else None)
+
+    def post(self, posts: Sequence[Post]) -> None:
+        """What the parts send: whatever these claim is on disk by now, too."""
+        me = self._desk.identity.sender_id
+        for what, to, payload, sent in posts:
+            topic = sent_to(self._topics, what, to, me)
+            self.transport.publish(topic, payload, qos=self._qos, tag=sent)
+
+    def stolen(self, event: Rejected) -> bool:
+        """Whether a refusal means that somebody else uses our key."""
+        return event.reason is Reason.OWN_ID_UNKNOWN and self._desk.proven_claim(event.message_id)
+
+
+def open_engine(
+    name: str, sender_id: str, store: Store, codec: Codec, secret: bytes, clock: Clock, config: Config
+) -> Channel:
+    """The engine of a channel as it is on disk, or a new one. Offline, until its transport says otherwise."""
+    kept = store.channel(name)
+    return Channel(
+        name, sender_id, codec=codec, history=kept.history, secret=secret, now=clock.now(), config=config,
+        snapshot=kept.snapshot(), online=False,
+    )  # fmt: skip

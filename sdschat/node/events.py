@@ -1,0 +1,173 @@
+"""What a node tells: facts in the past tense, typed, for the JSON lines, the terminal application and tests.
+
+A fact about the protocol is the engine's own event. Only what the engine cannot know has a type of its own here:
+messages with their text read and judged, people, and the connection.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.identity.content import OpenedContent
+from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
+from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
+from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
+from sdschat.sds import events as ev
+from sdschat.sds.values import Message
+
+# From the layers below: an interface imports these here. `ev` holds the events of the engine.
+__all__ = ["CatchingUp", "DirectRefused", "DirectSaid", "KeyMet", "NickChanged", "NickClaimed", "ev"]
+
+
+class Said(NamedTuple):
+    """A message whose content was opened. `nick` is empty where nobody proved to have it."""
+
+    message: Message
+    opened: OpenedContent
+    nick: str
+    own: bool
+
+
+class Joined(NamedTuple):
+    """The channel is open on this node. Told once, before anything else of it."""
+
+    sender_id: str
+    nick: str
+    known: int  # own messages that wait for an acknowledgement since an earlier run
+
+
+class MessageDelivered(NamedTuple):
+    """A message took its place in the log, and is on disk."""
+
+    said: Said
+    late: bool
+    gap: tuple[str, ...]
+    via: str
+
+
+class EphemeralSaid(NamedTuple):
+    said: Said
+
+
+class PresenceChanged(NamedTuple):
+    sender_id: str
+    nick: str
+    online: bool
+
+
+class ConnectionChanged(NamedTuple):
+    """`state`: connecting, connected or disconnected; `why` is a `transport.base.Why` or empty."""
+
+    state: str
+    address: str  # with the faults that are injected, without secrets
+    why: str = ""
+    detail: str = ""  # for a person
+    retry_at: int = 0  # epoch milliseconds; 0: not by itself
+    ever: bool = False  # whether this channel was connected before
+
+
+class HandedOver(NamedTuple):
+    """The broker has the first copy of an own message. Nobody else need have it yet."""
+
+    message_id: str
+
+
+class NotPublished(NamedTuple):
+    """A packet of ours did not go out. A message of the log is sent again later all the same."""
+
+    message_id: str
+    failure: str
+    detail: str  # for a person
+
+
+class IdentityUsedElsewhere(NamedTuple):
+    """Somebody else has our key: this was signed with it, and we never sent it."""
+
+    message_id: str
+
+
+class SavingFailed(NamedTuple):
+    """Nothing is sent or shown until it can be saved; it is tried again."""
+
+    detail: str
+
+
+class SavingResumed(NamedTuple):
+    pass
+
+
+class PacketRestored(NamedTuple):
+    """The packet of this message, which the disk had altered, is whole again: others had it."""
+
+    message_id: str
+
+
+class TroubleMet(NamedTuple):
+    """An error of our own code, which the node survived."""
+
+    detail: str
+
+
+class HostingChanged(NamedTuple):
+    """Whether the embedded broker is a process of ours."""
+
+    hosting: bool
+
+
+What = (
+    ev.StateChanged
+    | ev.LeftOutgoing
+    | ev.DependenciesMissing
+    | ev.DependenciesLost
+    | ev.GapClosed
+    | ev.MessageParked
+    | ev.DuplicateReceived
+    | ev.SyncSent
+    | ev.SyncReceived
+    | ev.MessageResent
+    | ev.RepairWanted
+    | ev.RepairRequested
+    | ev.RepairScheduled
+    | ev.RepairResponded
+    | ev.RepairCancelled
+    | ev.PushScheduled
+    | ev.Pushed
+    | ev.PushCancelled
+    | ev.RangeDiffered
+    | ev.FilterIgnored
+    | ev.FilterRolled
+    | ev.LayoutChanged
+    | ev.ClockAhead
+    | ev.Rejected
+    | Joined
+    | MessageDelivered
+    | EphemeralSaid
+    | PresenceChanged
+    | ConnectionChanged
+    | HandedOver
+    | NotPublished
+    | KeyMet
+    | NickChanged
+    | NickClaimed
+    | IdentityUsedElsewhere
+    | SavingFailed
+    | SavingResumed
+    | PacketRestored
+    | TroubleMet
+    | HostingChanged
+    | StoreAsked
+    | StoreAnswered
+    | StoreSilent
+    | StoreLeft
+    | CatchingUp
+    | DirectSaid
+    | DirectRefused
+)
+
+
+class Fact(NamedTuple):
+    """`channel` is empty for what concerns the whole node."""
+
+    channel: str
+    time: int  # epoch milliseconds
+    what: What

@@ -1,0 +1,1 @@
+"""Recordings of a session, and their replay."""

@@ -1,0 +1,86 @@
+"""Reading a recording from its file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sdschat.node.recording.recorder import VERSION
+from sdschat.node.settings import Settings, make_settings
+from sdschat.sds.config import Config
+
+LONGEST_LINE: Final = 64 * 1024 * 1024
+
+
+class RecordingError(ValueError):
+    """A file is no recording that can be shown. The text says why, and what to do."""
+
+
+class Step(NamedTuple):
+    """One line."""
+
+    at: int
+    channel: str
+    what: dict[str, Any]
+
+    @property
+    def told(self) -> bool:
+        """Whether somebody who watches was told something."""
+        return "f" in self.what
+
+
+class Recording(NamedTuple):
+    """A file, read."""
+
+    sender_id: str
+    nick: str
+    settings: Settings
+    steps: list[Step]
+    skipped: int  # lines that cannot be used
+
+    @property
+    def channels(self) -> list[str]:
+        return list(dict.fromkeys(step.channel for step in self.steps if step.channel))
+
+
+def read_recording(path: Path) -> Recording:
+    """Raises RecordingError, and OSError where the file cannot be read."""
+    steps: list[Step] = []
+    skipped = 0
+    with path.open(encoding="utf-8", errors="replace") as file:
+        head = _head(file.readline(LONGEST_LINE), path)
+        for text in file:
+            step = _step(text)
+            if step is None:
+                skipped += 1
+            else:
+                steps.append(step)
+    try:
+        settings = make_settings({}, str(head.get("timing", "spec")))
+        settings = replace(settings, config=Config(**head.get("config", {})))
+    except (ValueError, TypeError):
+        settings = make_settings({})
+    return Recording(str(head.get("sender_id", "")), str(head.get("nick", "")), settings, steps, skipped)
+
+
+def _head(text: str, path: Path) -> dict[str, Any]:
+    try:
+        head = json.loads(text)
+    except ValueError:
+        head = None
+    if not isinstance(head, dict) or "v" not in head:
+        raise RecordingError(f"{path} is no recording. `sdschat join CHANNEL --record FILE` makes one.")
+    if head["v"] != VERSION:
+        raise RecordingError(f"{path} is a recording of version {head['v']}; this program knows {VERSION}. Update it.")
+    return head
+
+
+def _step(text: str) -> Step | None:
+    """The last line of a program that was killed may be a piece of one."""
+    try:
+        line = json.loads(text)
+        return Step(int(line["t"]), str(line.get("c", "")), line)
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,166 @@
+"""A recording: everything that a node saved, sent, took and told, as JSON lines with times.
+
+    {"v":1,"t":…,"sender_id":…,"nick":…,"timing":…,"config":{…}}       the first line
+    {"t":…,"c":"lobby","w":[…],"x":[…]}                                  saved: writes of the engine, earlier texts
+    {"t":…,"c":"lobby","p":["live","…base64…"]}                          a packet: how it came, or why it went
+    {"t":…,"c":"lobby","s":"loss 30% in"}                                the faults in force from now on
+    {"t":…,"c":"lobby","f":{…}}                                          a fact, as it was told
+
+What is saved comes before what is told of it. A recording holds the messages in clear.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import errno
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from sdschat.node.channel.extension import Work
+from sdschat.node.channel.session import Room
+from sdschat.node.events import Fact, Joined, TroubleMet
+from sdschat.node.node import Node
+from sdschat.node.recording.codec import to_json
+from sdschat.sds.rows import Append, Entry, LogRow, Put, Snapshot, Table, Write
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Message, Now, Refusal
+from sdschat.store.transaction import IndexedText
+
+VERSION: Final = 1
+_EARLIER: Final = 500  # messages of a channel from before that are recorded with it
+
+
+class Recorder:
+    """Records a node from its start on. To be attached before a channel is joined, and closed at the end."""
+
+    def __init__(self, node: Node, path: Path) -> None:
+        """Raises OSError where the file cannot be made, or is there already: nobody's recording is written over."""
+        self._node = node
+        self._path = path
+        self._file: TextIO | None = _made(path)
+        self._faults: dict[str, str] = {}
+        self._write(
+            v=VERSION, sender_id=node.sender_id, nick=node.nick, timing=node.settings.timing,
+            config=asdict(node.settings.config),
+        )  # fmt: skip
+        node.extend(lambda room: _Part(self, room))
+        node.listen(self._hear)
+
+    def _write(self, **line: Any) -> None:
+        if self._file is None:
+            return
+        text = json.dumps({"t": self._node.clock.now().wall, **line}, separators=(",", ":"))
+        try:
+            self._file.write(text + "\n")
+            self._file.flush()
+        except (OSError, ValueError) as error:
+            self.close()
+            self._node.tell(TroubleMet(f"recording to {self._path} has stopped: {error}"))
+
+    def _hear(self, fact: Fact) -> None:
+        if isinstance(fact.what, Joined):
+            self._begin(fact.channel)
+        room = self._node.rooms.get(fact.channel)
+        if room is not None:
+            faults = getattr(room.transport, "faults", None)
+            told = str(faults) if faults is not None and faults.active else ""
+            if told != self._faults.get(fact.channel, ""):
+                self._faults[fact.channel] = told
+                self._write(c=fact.channel, s=told)
+        self._write(c=fact.channel, f=to_json(fact.what))
+
+    def _begin(self, channel: str) -> None:
+        """What was there before."""
+        store = self._node._store
+        snapshot = store.channel(channel).snapshot()
+        if snapshot is None:
+            return
+        writes, texts = _of_log(self._node, channel)
+        self.saved(channel, [*_of_snapshot(snapshot), *writes], texts)
+
+    def saved(self, channel: str, writes: Iterable[Write], texts: Iterable[IndexedText] = ()) -> None:
+        """`texts` of messages from before; those of others come with the facts."""
+        written, said = [to_json(write) for write in writes], [to_json(text) for text in texts]
+        if written or said:
+            self._write(c=channel, w=written, x=said)
+
+    def packet(self, channel: str, why: str, raw: bytes, out: bool) -> None:
+        self._write(c=channel, p=[why, base64.b64encode(raw).decode(), out])
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):  # what could not be written was said already
+                file.close()
+
+
+def _made(path: Path) -> TextIO:
+    """For us alone: it holds messages in clear."""
+    if path.is_file():
+        raise FileExistsError(errno.EEXIST, "it is there already, and is not written over", str(path))
+    return open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+class _Part:
+    """Sees what a channel saves, and its packets."""
+
+    def __init__(self, recorder: Recorder, room: Room) -> None:
+        self._recorder = recorder
+        self._channel = room.name
+        room.watchers.append(self._see)
+
+    def _see(self, why: str, raw: bytes, message: Message | Refusal | None) -> None:
+        self._recorder.packet(self._channel, why, raw, message is None)
+
+    def attach(self, room: Room) -> None:
+        """Nothing is heard beside the channel itself."""
+
+    def connected(self, now: Now) -> None: ...
+
+    def disconnected(self, now: Now) -> None: ...
+
+    def next_wake(self) -> int | None:
+        return None
+
+    def advance(self, now: Now) -> None: ...
+
+    def take(self, ready: Ready, now: Now) -> Work:
+        self._recorder.saved(self._channel, ready.writes)
+        return Work()
+
+
+def _of_snapshot(snapshot: Snapshot) -> list[Write]:
+    """The writes that make a database say what it says."""
+    found: list[Write] = [Put(Table.CHANNEL, "", snapshot.channel)]
+    found += [Put(Table.HELD, held.message.message_id, held) for held in snapshot.held]
+    for table, kept in (
+        (Table.OUTGOING, snapshot.outgoing), (Table.MISSING, snapshot.missing), (Table.GAP, snapshot.gaps),
+        (Table.ANSWER, snapshot.answers), (Table.PUSH, snapshot.pushes), (Table.HINT, snapshot.hints),
+    ):  # fmt: skip
+        found += [Put(table, row.message_id, row) for row in kept]
+    return found + [Put(Table.PEER, peer.sender_id, peer) for peer in snapshot.peers]
+
+
+def _of_log(node: Node, channel: str) -> tuple[list[Write], list[IndexedText]]:
+    store = node._store
+    writes: list[Write] = []
+    texts: list[IndexedText] = []
+    with store.open_read_only(store.path, node._profile.codec) as reader:
+        for message in reader.messages(channel, limit=_EARLIER, with_raw=True):
+            if message.raw is None:
+                continue
+            entry = Entry(message.lamport, message.message_id, message.sender_id, message.dependencies)
+            writes.append(Append(LogRow(entry, message.raw, message.own, message.via, message.received_at)))
+            if message.text is not None:
+                texts.append(
+                    IndexedText(
+                        channel, message.message_id, message.nick or "", message.text, message.verdict or "",
+                        message.sent_at or 0,
+                    )
+                )  # fmt: skip
+    return writes, texts

@@ -1,0 +1,251 @@
+"""A recording as a node that an interface can look at: real in all that it shows, and deaf and dumb besides.
+
+What the recorded node saved is saved again, into a database of its own; what it knew is what an engine restored from
+that knows. So everything that looks at a node works on a recording, at every moment of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sdschat.node.channel.content import indexed
+from sdschat.node.channel.session import Room, open_engine
+from sdschat.node.clock import Clock
+from sdschat.node.events import ConnectionChanged, Fact, Joined, MessageDelivered, PresenceChanged, What
+from sdschat.node.node import Node
+from sdschat.node.profile import open_profile
+from sdschat.node.recording.codec import Unrecorded, from_json
+from sdschat.node.recording.reader import Recording, Step
+from sdschat.sds.channel import Channel
+from sdschat.sds.values import Now
+from sdschat.transport import base
+from sdschat.transport.memory import MemoryNetwork, MemoryTransport
+from sdschat.transport.topics import Topics
+
+ONLY_SHOWN: Final = "This is a recording: nothing can be sent or changed."
+
+
+class ReplayClock(Clock):
+    """Shows the time of the recording. It goes on by itself only as far as whoever plays it lets it."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+
+    def now(self) -> Now:
+        return Now(self.at, self.at)
+
+
+class _Silent(MemoryTransport):
+    """A transport that goes nowhere; it is connected when the recorded one was."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryNetwork(), None)
+        self.told_faults = ""
+
+    def start(self) -> None:
+        """Nothing ever comes."""
+
+    def set_presence(self, payload: bytes) -> None:
+        """Nobody is told."""
+
+    async def close(self, grace: float = 1.0) -> None:
+        """Nothing is under way."""
+
+    def retry_now(self) -> None:
+        """There is nothing to connect to."""
+
+    @property
+    def faults(self) -> ToldFaults:
+        return ToldFaults(self.told_faults)
+
+
+class ToldFaults(NamedTuple):
+    """Faults of which only the words were recorded."""
+
+    words: str
+
+    @property
+    def active(self) -> bool:
+        return bool(self.words)
+
+    def __str__(self) -> str:
+        return self.words
+
+
+class _Network:
+    def transport(self, presence_topic: str) -> base.Transport:
+        return _Silent()
+
+    def listen(self, hosts: Any) -> None:
+        """There is no broker."""
+
+    async def close(self) -> None:
+        """There is nothing to end."""
+
+
+class ReplayRoom(Room):
+    """A channel whose engine is restored from disk whenever somebody looks after something was saved."""
+
+    def __init__(self, engine: Channel, node: ReplayNode, name: str) -> None:
+        self._stale = False
+        self._engine = engine
+        self._online = False
+        self._of = node
+        transport = _Silent()
+        super().__init__(
+            engine, node.topics_of(name), transport, node.desk, node._profile.codec, node.clock, 1,
+            tell=lambda *_: None, stir=lambda _: None, fail=lambda _: None,
+        )  # fmt: skip
+        self.silent = transport
+
+    @property
+    def channel(self) -> Channel:
+        if self._stale:
+            self._stale = False
+            self._engine = self._of.engine_of(self.name)
+        self._engine.state.online = self._online
+        return self._engine
+
+    @channel.setter
+    def channel(self, engine: Channel) -> None:
+        self._engine = engine
+
+    def changed(self) -> None:
+        self._stale = True
+
+    def connection(self, connected: bool) -> None:
+        self._online = self.silent.connected = connected
+
+
+class ReplayNode(Node):
+    """Stands where the recorded node stood after so many steps."""
+
+    def __init__(self, recording: Recording, database: Path) -> None:
+        """Needs a running loop and an empty folder for the database."""
+        start = recording.steps[0].at if recording.steps else 0
+        super().__init__(
+            open_profile(database, recording.settings), recording.nick, recording.settings, _Network(),
+            ReplayClock(start),
+        )  # fmt: skip
+        self.recording = recording
+        self.place = 0
+        self.unknown = 0  # steps that this version does not know
+
+    @property
+    def sender_id(self) -> str:
+        return self.recording.sender_id
+
+    @property
+    def time(self) -> ReplayClock:
+        assert isinstance(self._clock, ReplayClock)
+        return self._clock
+
+    def topics_of(self, name: str) -> Topics:
+        return Topics(name, self.settings.topic_prefix)
+
+    def engine_of(self, name: str) -> Channel:
+        profile = self._profile
+        return open_engine(
+            name, self.sender_id, profile.store, profile.codec, profile.chance, self._clock, self.settings.config
+        )  # fmt: skip
+
+    def join(self, name: str) -> Room:
+        """Raises ValueError for a channel that the recording does not have."""
+        channel = self.topics_of(name).channel
+        if channel not in self.rooms:
+            if channel not in self.recording.channels:
+                raise ValueError(f"The recording has no channel {channel!r}.")
+            self.rooms[channel] = ReplayRoom(self.engine_of(channel), self, channel)
+        return self.rooms[channel]
+
+    def send(self, *arguments: Any, **more: Any) -> Any:
+        raise ValueError(ONLY_SHOWN)
+
+    def rename(self, nick: str) -> None:
+        raise ValueError(ONLY_SHOWN)
+
+    async def part(self, channel: str, grace: float = 1.0) -> None:
+        """The channel stays: the recording goes on."""
+
+    # Going through the recording.
+
+    @property
+    def next(self) -> Step | None:
+        steps = self.recording.steps
+        return steps[self.place] if self.place < len(steps) else None
+
+    def step(self) -> bool:
+        """One line; gives whether somebody was told something. At the end nothing happens."""
+        step = self.next
+        if step is None:
+            return False
+        self.place += 1
+        self.time.at = max(self.time.at, step.at)
+        try:
+            self._apply(step)
+        except Unrecorded:
+            self.unknown += 1
+        return step.told
+
+    def go_to(self, place: int) -> None:
+        """Forward to a place."""
+        while self.place < min(place, len(self.recording.steps)):
+            self.step()
+
+    def _apply(self, step: Step) -> None:
+        what = step.what
+        if step.channel and step.channel not in self.rooms:
+            self.join(step.channel)
+        if "w" in what:
+            self._save(step.channel, what)
+        elif "p" in what:
+            self._packet(step.channel, what["p"])
+        elif "s" in what:
+            self._room(step.channel).silent.told_faults = str(what["s"])
+        elif "f" in what:
+            self._fact(step.channel, from_json(what["f"]))
+
+    def _room(self, channel: str) -> ReplayRoom:
+        room = self.rooms[channel]
+        assert isinstance(room, ReplayRoom)
+        return room
+
+    def _save(self, channel: str, what: dict[str, Any]) -> None:
+        writes, texts = from_json(what["w"]), from_json(what.get("x", []))
+        with self._store.transaction() as transaction:
+            transaction.apply(channel, writes)
+            for text in texts:
+                transaction.index_text(*text)
+        self._room(channel).changed()
+
+    def _packet(self, channel: str, packet: list[Any]) -> None:
+        why, raw, out = str(packet[0]), from_json({"b": packet[1]}), bool(packet[2])
+        room = self.rooms[channel]
+        message = None if out else room.read(raw)
+        for watcher in room.watchers:
+            watcher(why, raw, message)
+
+    def _fact(self, channel: str, what: What) -> None:
+        match what:
+            case MessageDelivered(said=said):
+                with self._store.transaction() as transaction:
+                    transaction.index_text(*indexed(said))
+                self.desk.meet(said, self.time.at)
+            case PresenceChanged(sender_id=sender_id, nick=nick, online=online):
+                online_now = self._room(channel).presence.online
+                if online:
+                    online_now[sender_id] = nick
+                else:
+                    online_now.pop(sender_id, None)
+            case ConnectionChanged(state=state):
+                self._room(channel).connection(state == "connected")
+            case Joined():
+                self._room(channel)
+        fact = Fact(channel, self.time.at, what)
+        self.recent.append(fact)
+        for consumer in self._consumers:
+            consumer(fact)

@@ -1,0 +1,1 @@
+"""Asking Store nodes for history, and judging their answers."""

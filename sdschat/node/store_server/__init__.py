@@ -1,0 +1,1 @@
+"""Serving history as a Store node."""

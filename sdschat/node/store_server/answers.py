@@ -1,0 +1,98 @@
+"""What a Store answers: by id, by hint, and by page, out of what it has committed."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from sdschat.node.store_client.hint import hint_of, read_hint
+from sdschat.store.archive import Kept, Span
+from sdschat.wire.store_codec import MAX_ANSWER_BYTES, Answer, Item, Key, Query, Range, Wanted
+
+PAGE_BYTES: Final = 192 * 1024  # of packets in one answer; a single one may be larger
+_ITEM_BYTES: Final = 256  # what an item takes beside its packet, at most
+
+
+class Shelf(Protocol):
+    """What answering needs of the archive; `store.archive.Archive` is the real one."""
+
+    def by_id(self, channel: str, message_id: str) -> Kept | None: ...
+
+    def at(self, channel: str, place: int) -> Kept | None: ...
+
+    def place_of(self, channel: str, message_id: str) -> int | None: ...
+
+    def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]: ...
+
+
+class Answerer:
+    """Answers for one channel, in the name of one Store."""
+
+    __slots__ = ("_channel", "_me", "_shelf", "page_bytes")
+
+    def __init__(self, me: str, channel: str, shelf: Shelf, page_bytes: int = PAGE_BYTES) -> None:
+        self._me = me
+        self._channel = channel
+        self._shelf = shelf
+        self.page_bytes = min(page_bytes, MAX_ANSWER_BYTES // 2)
+
+    def answer(self, query: Query, floor: int) -> Answer:
+        """`floor`: packets dated before it were dropped."""
+        if query.range is not None:
+            return self._page(query, query.range, floor)
+        if query.confirm:
+            return self._confirm(query, floor)
+        return self._messages(query, floor)
+
+    def hint(self, message_id: str) -> bytes | None:
+        """How we can be asked for a message; nothing where we do not have it in full."""
+        place = self._shelf.place_of(self._channel, message_id)
+        return None if place is None else hint_of(self._me, place)
+
+    def _page(self, query: Query, asked: Range, floor: int) -> Answer:
+        low = max(asked.low, floor)
+        if low > asked.high:
+            return Answer(query.query_id, floor=floor)
+        span = Span(low, asked.high, asked.after, asked.newest_first, asked.limit, self.page_bytes)
+        kept, more = self._shelf.page(self._channel, span)
+        items = tuple(Item("", one.raw) for one in kept)
+        last = Key(kept[-1].lamport, kept[-1].message_id) if more else None
+        return Answer(query.query_id, items, more=more, floor=floor, last=last)
+
+    def _confirm(self, query: Query, floor: int) -> Answer:
+        items: list[Item] = []
+        unknown: list[str] = []
+        for message_id in dict.fromkeys(one.message_id for one in query.wanted if one.message_id):
+            hint = self.hint(message_id)
+            if hint is None:
+                unknown.append(message_id)
+            else:
+                items.append(Item(message_id, b"", hint))
+        return Answer(query.query_id, tuple(items), tuple(unknown), floor=floor)
+
+    def _messages(self, query: Query, floor: int) -> Answer:
+        """As many as fit; `more` says that some were left out."""
+        items: dict[str, Item] = {}
+        unknown: dict[str, None] = {}
+        size = 0
+        for wanted in query.wanted:
+            kept = self._find(wanted)
+            if kept is None:
+                if wanted.message_id:
+                    unknown[wanted.message_id] = None
+                continue
+            if kept.message_id in items:
+                continue
+            size += len(kept.raw) + _ITEM_BYTES
+            if items and size > self.page_bytes:
+                return Answer(query.query_id, tuple(items.values()), tuple(unknown), True, floor)
+            items[kept.message_id] = Item(kept.message_id, kept.raw, hint_of(self._me, kept.place))
+        return Answer(query.query_id, tuple(items.values()), tuple(unknown), floor=floor)
+
+    def _find(self, wanted: Wanted) -> Kept | None:
+        """By the hint, if it is one of ours and leads to what is wanted; else by the id."""
+        hint = read_hint(wanted.hint)
+        if hint is not None and hint.store == self._me:
+            kept = self._shelf.at(self._channel, hint.place)
+            if kept is not None and wanted.message_id in ("", kept.message_id):
+                return kept
+        return self._shelf.by_id(self._channel, wanted.message_id) if wanted.message_id else None

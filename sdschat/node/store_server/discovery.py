@@ -1,0 +1,89 @@
+"""`sdschat store '#'`: every channel that the broker lets us read, from the moment somebody is there or speaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from sdschat.identity.content import open_presence
+from sdschat.node.network import Network
+from sdschat.node.node import Node
+from sdschat.sds.values import Message
+from sdschat.transport import base
+from sdschat.transport.topics import encoded, place
+
+MOST: Final = 256  # channels: each has a connection of its own, and anybody can make up names
+
+
+class Discovery:
+    """Listens to all channels at once, and joins those in which there is something real."""
+
+    def __init__(
+        self, node: Node, network: Network, found: Callable[[str], None], full: Callable[[], None], most: int = MOST
+    ) -> None:
+        """`found` is told of every channel that was joined, `full` once, of the first one that was not."""
+        self._node = node
+        self._prefix = node.settings.topic_prefix
+        self._found = found
+        self._full = full
+        self._most = most
+        self.passed_over = 0  # packets of channels that there was no room for
+        self._connected = False
+        self._failures = 0
+        self._last: base.Disconnected | None = None
+        self._changed = asyncio.Event()
+        self._transport = network.transport(f"{self._prefix}/!store/{encoded(node.sender_id)}")
+
+    def start(self) -> None:
+        self._transport.listen(self._heard)
+        self._transport.subscribe(f"{self._prefix}/+/msg")
+        self._transport.subscribe(f"{self._prefix}/+/who/+")
+        self._transport.start()
+
+    async def first_connection(self, attempts: int) -> base.Disconnected | None:
+        """Wait until it is connected; or give why not, after so many attempts."""
+        while not self._connected and self._failures < attempts:
+            self._changed.clear()
+            await self._changed.wait()
+        return None if self._connected else self._last
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _heard(self, event: base.Event) -> None:
+        if isinstance(event, base.Connected):
+            self._connected = True
+            self._changed.set()
+        elif isinstance(event, base.Disconnected):
+            self._failures += 1
+            self._last = event
+            self._changed.set()
+        elif isinstance(event, base.Crashed):
+            self._node.fail(event.error)
+        if not isinstance(event, base.Received) or not event.payload:
+            return
+        where = place(event.topic, self._prefix)
+        if where is None or where.channel in self._node.rooms or where.what not in ("msg", "who"):
+            return
+        if not self._is_real(where.channel, where.what, where.frm, event.payload):
+            return
+        if len(self._node.rooms) >= self._most:
+            self.passed_over += 1
+            if self.passed_over == 1:
+                self._full()
+            return
+        try:
+            room = self._node.join(where.channel)
+        except ValueError:  # no name for a channel
+            return
+        if where.what == "msg":  # the channel's own connection comes too late for this one
+            room.receive(event.payload, "live")
+        self._found(room.name)
+
+    def _is_real(self, channel: str, what: str, frm: str, payload: bytes) -> bool:
+        """A readable packet of that channel, or a participant who proves to be there."""
+        if what == "who":
+            return open_presence(payload, channel, frm, self._node.desk.book).verdict.signed
+        message = self._node.profile.codec.decode(payload)
+        return isinstance(message, Message) and message.channel_id == channel

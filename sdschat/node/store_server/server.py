@@ -1,0 +1,167 @@
+"""The part of a channel that makes its node a Store: hears questions, and answers from what is archived.
+
+The node itself archives, by being a participant: every packet that it delivers is kept as it came. Beside sync
+messages and answers it says nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from sdschat.identity.keys import Identity
+from sdschat.node.channel.extension import Post, Work
+from sdschat.node.channel.presence import STORE
+from sdschat.node.clock import Clock
+from sdschat.node.store_client.envelope import ANSWER, QUERY, Letter, seal, unseal
+from sdschat.node.store_server.answers import Answerer, Shelf
+from sdschat.node.store_server.counters import Counts
+from sdschat.node.store_server.quota import REPLAY_WINDOW, Quota, Replays
+from sdschat.sds.rows import Append
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Now, Refusal
+from sdschat.store.errors import StoreError
+from sdschat.wire.store_codec import MAX_QUERY_BYTES, Answer, Query, decode_query, encode_answer
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.session import Room
+
+WAITING: Final = 1024  # questions of one channel that wait; beyond that the asker goes to another Store
+BACKLOG: Final = 64  # packets that wait for a slow connection; more answers would only put off everything else
+_SEALED_BYTES: Final = MAX_QUERY_BYTES + 256
+_HINTS_EVERY: Final = 1_000
+
+Soon = Callable[[Callable[[], None]], object]
+
+
+class Shared:
+    """What all channels of one Store have in common."""
+
+    def __init__(
+        self, identity: Identity, shelf: Shelf, floors: Callable[[str], int], soon: Soon, quota: Quota | None = None
+    ) -> None:
+        """`soon` runs something between two steps of the loop, so that answering does not hold up archiving."""
+        self.identity = identity
+        self.shelf = shelf
+        self.floor = floors
+        self.soon = soon
+        self.quota = quota or Quota()
+        self.replays = Replays()
+        self.counts = Counts()
+
+
+class Keeper:
+    """See `part.Part`."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._waiting: deque[tuple[str, Query, Now]] = deque()
+        self._busy = False
+        self._hints_due = False
+        self._hints_at = 0
+
+    def attach(self, room: Room) -> None:
+        self._room = room
+        self._answers = Answerer(self._shared.identity.sender_id, room.name, self._shared.shelf)
+        room.presence.role = STORE
+        room.handle("store/query", self._heard)
+
+    def connected(self, now: Now) -> None:
+        """Nothing is owed: who asked before asks again."""
+
+    def disconnected(self, now: Now) -> None:
+        self._waiting.clear()
+
+    # Questions.
+
+    def _heard(self, frm: str, payload: bytes, now: Now) -> None:
+        """Cheap checks first: is it for us, is it in order, is it the asker's turn; then whether it is signed."""
+        counts, me = self._shared.counts, self._shared.identity.sender_id
+        letter = unseal(payload, _SEALED_BYTES)
+        query = decode_query(letter.sealed.body) if isinstance(letter, Letter) else letter
+        if isinstance(letter, Refusal) or isinstance(query, Refusal):
+            counts.refuse("unreadable")
+            return
+        if query.store != me:
+            return
+        if letter.sender_id != frm or not self._shared.quota.may_ask(frm, now.mono):
+            counts.refuse("forged" if letter.sender_id != frm else "busy")
+            return
+        if not letter.proven(QUERY, self._room.name, me):
+            counts.refuse("forged")
+            return
+        if abs(query.sent_time - now.wall) > REPLAY_WINDOW:
+            self._refuse(frm, query, "clock")
+        elif not self._shared.replays.is_new(frm, query.query_id):
+            counts.refuse("replayed")
+        elif self._is_full() or not self._shared.quota.may_have(frm, now.mono):
+            self._refuse(frm, query, "busy")
+        else:
+            self._waiting.append((frm, query, now))
+            if not self._busy:
+                self._busy = True
+                self._shared.soon(self._next)
+
+    def _is_full(self) -> bool:
+        return len(self._waiting) >= WAITING or self._room.transport.waiting > BACKLOG
+
+    def _refuse(self, asker: str, query: Query, reason: str) -> None:
+        self._shared.counts.refuse(reason)
+        self._send(asker, Answer(query.query_id, refused=reason))
+
+    def _next(self) -> None:
+        """One answer; the next one when the loop has seen to everything else."""
+        if not self._waiting:
+            self._busy = False
+            return
+        asker, query, now = self._waiting.popleft()
+        self._shared.soon(self._next)
+        started = Clock.stopwatch()
+        try:
+            answer = self._answers.answer(query, self._shared.floor(self._room.name))
+        except StoreError:
+            # The next turn of the node meets the same trouble, and says it; whoever asked goes elsewhere.
+            self._refuse(asker, query, "busy")
+            return
+        size = self._send(asker, answer)
+        self._shared.quota.given(asker, size, now.mono)
+        self._count(query, answer, size, Clock.stopwatch() - started)
+
+    def _send(self, asker: str, answer: Answer) -> int:
+        payload = seal(self._shared.identity, ANSWER, self._room.name, asker, encode_answer(answer))
+        self._room.post([Post("store/answer", asker, payload)])
+        return len(payload)
+
+    def _count(self, query: Query, answer: Answer, size: int, seconds: float) -> None:
+        counts = self._shared.counts
+        counts.answered["page" if query.range is not None else "hints" if query.confirm else "ids"] += 1
+        counts.messages_out += sum(1 for item in answer.items if item.packet)
+        counts.bytes_out += size
+        counts.unknown += len(answer.unknown)
+        counts.timed(seconds)
+
+    # Our own sync messages name what we have, with hints: whoever hears them passes those on.
+
+    def next_wake(self) -> int | None:
+        return self._hints_at if self._hints_due else None
+
+    def advance(self, now: Now) -> None:
+        """Everything of earlier turns is committed by now."""
+        self._hints_due = False
+        self._hints_at = now.mono + _HINTS_EVERY
+        state = self._room.channel.state
+        for entry in state.window.causal_history(state.config.causal_history):
+            if entry.message_id not in state.hints:
+                hint = self._answers.hint(entry.message_id)
+                if hint is not None:
+                    self._room.channel.learn_hint(entry.message_id, hint)
+
+    def take(self, ready: Ready, now: Now) -> Work:
+        counts = self._shared.counts
+        for write in ready.writes:
+            if type(write) is Append:
+                counts.archived += 1
+                counts.archived_bytes += len(write.row.raw)
+                self._hints_due = True
+        return Work()

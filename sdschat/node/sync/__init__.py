@@ -1,0 +1,1 @@
+"""Pairwise synchronisation beside the channel: history by comparison, and direct messages."""

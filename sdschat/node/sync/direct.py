@@ -1,0 +1,224 @@
+"""Direct messages between two participants of a channel: MVDS in batch mode, kept and sent again until the other has
+them, sealed for the reader and signed for nobody else."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sdschat.identity.content import ContentKind, OpenedContent, Verdict, problems_with
+from sdschat.identity.direct import check_link, open_direct, seal_direct, sign_link
+from sdschat.identity.key_book import KeyRow, NickRow
+from sdschat.identity.sanitize import harmless
+from sdschat.mvds import events as mvds
+from sdschat.mvds.config import Config
+from sdschat.mvds.engine import Engine
+from sdschat.mvds.ids import message_id
+from sdschat.mvds.limits import KIB
+from sdschat.mvds.rows import Write
+from sdschat.mvds.values import Mode, Packet, Payload, Refusal
+from sdschat.node.clock import Clock
+from sdschat.node.events import TroubleMet, What
+from sdschat.node.sync.events import DirectRefused, DirectSaid
+from sdschat.node.sync.people import People
+from sdschat.sds.events import Rejected, StateChanged
+from sdschat.sds.rows import AckState
+from sdschat.sds.timers import to_wall
+from sdschat.sds.values import Now, Reason
+from sdschat.store.direct import DirectMessages
+from sdschat.store.direct_rows import DirectRow
+from sdschat.store.mvds import MvdsStore
+from sdschat.store.transaction import Transaction
+from sdschat.wire.catchup_codec import DIRECT, SyncCodec, split_signature, with_signature
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.content import Desk
+    from sdschat.node.channel.session import Room
+    from sdschat.node.profile import Profile
+
+MAX_TEXT: Final = 128 * KIB
+# A packet that is lost is rare, and a peer that is not here is sent what waits as soon as it is: no need to hurry. No
+# need to go on for ever either: what was sent eight times, in a quarter of an hour, rests until the peer shows itself.
+# The owner of a key that was lost never does.
+CONFIG: Final = Config(
+    epoch=250, mode=Mode.BATCH, backoff_first=12, backoff_max=4096, backoff_low=256, expire_after=8,
+    presence_interval=2000, packet_bytes=248 * KIB,
+)  # fmt: skip
+_GROUP_TAG: Final = b"sdschat/direct/v1\0"
+
+
+class Ready(NamedTuple):
+    """`packets` may go out once `writes` and `rows` are saved; then `told` may be told."""
+
+    writes: tuple[Write, ...]
+    rows: tuple[DirectRow, ...]
+    met: tuple[KeyRow | NickRow, ...]
+    packets: tuple[Packet, ...]
+    told: tuple[What, ...]
+
+
+class Direct:
+    """Of one channel. Not a part of its own: `mvds.SyncPart` hears the topic for it."""
+
+    def __init__(self, room: Room, profile: Profile, desk: Desk, clock: Clock) -> None:
+        self._room = room
+        self._desk = desk
+        self._clock = clock
+        self._kept = MvdsStore(profile.store, room.name)
+        self.messages = DirectMessages(profile.store, room.name)
+        self.people = People(room, desk)
+        self._engine = Engine(CONFIG, profile.chance, self._kept, clock.now(), self._kept.snapshot())
+        self._codec = SyncCodec()
+        self._rows: list[DirectRow] = []
+        self._told: list[What] = []
+        self._met: list[KeyRow | NickRow] = []
+
+    def send(self, to: str, text: str, kind: ContentKind = ContentKind.TEXT, reply_to: str = "") -> str:
+        """Write to a participant, by nick or id; gives the message's id. Raises ValueError, with nothing changed, for
+        somebody who is not known, or a text that cannot be sent."""
+        if not text:
+            raise ValueError("A message needs some text.")
+        if len(text.encode("utf-8", "replace")) > MAX_TEXT:
+            raise ValueError(f"A direct message has at most {MAX_TEXT // KIB} KiB of text. Send it in parts.")
+        for problem in problems_with(text, self._desk.nick, reply_to):
+            raise ValueError(problem)
+        person = self.people.find(to)
+        now, identity, nick = self._clock.now(), self._desk.identity, self._desk.nick
+        body = seal_direct(
+            identity, person.key, self._room.name, text, reader=person.sender_id, nick=nick, sent_time=now.wall,
+            nonce=secrets.token_bytes(16), kind=kind, reply_to=reply_to,
+        )  # fmt: skip
+        if person.nick:
+            self._learn(OpenedContent(Verdict.NEW, None, kind, person.nick, person.key), now)
+        group = self._meet(person.sender_id)
+        found = self._engine.send(group, body, now, mode=Mode.BATCH).hex()
+        opened = OpenedContent(Verdict.KNOWN, text, kind, nick, identity.public_key, now.wall, reply_to)
+        self._keep(found, person.sender_id, opened, now, own=True)
+        self._told.append(DirectSaid(found, identity.sender_id, person.sender_id, nick, opened, True))
+        self._told.append(StateChanged(found, AckState.UNACKED, (), 0, None))
+        self._room.stir()
+        return found
+
+    def sending(self, message_id: str, to: str) -> tuple[int, int] | None:
+        """How often a message went out so far, and when it does next, in epoch milliseconds; None: `to` has it."""
+        found, now = self._engine.sending(to, bytes.fromhex(message_id)), self._clock.now()
+        return None if found is None else (found[0], to_wall(now, found[1]))
+
+    # What the channel tells.
+
+    def presence_changed(self, sender_id: str, online: bool) -> None:
+        now = self._clock.now()
+        if online:
+            self._engine.peer_online(sender_id, now)
+        else:
+            self._engine.peer_offline(sender_id, now)
+        self._room.stir()
+
+    def heard(self, frm: str, packet: bytes, payload: Payload | Refusal, now: Now) -> None:
+        """The topic says who sent it, and anybody can say that: the signature proves it."""
+        key, (raw, signature) = self.people.key_of(frm), split_signature(packet)
+        if key is None or not check_link(key, self._room.name, self._desk.identity.sender_id, raw, signature):
+            self._told.append(DirectRefused(frm, "it was not sent by whom it says"))
+            return
+        self._meet(frm)
+        self._engine.receive(frm, payload, now)
+
+    def post(self, packet: Packet) -> bytes:
+        """A packet as it goes out."""
+        raw = self._codec.encode_records(packet.payload, DIRECT)
+        return with_signature(raw, sign_link(self._desk.identity, self._room.name, packet.peer, raw))
+
+    def advance(self, now: Now) -> None:
+        self._engine.advance(now)
+
+    def next_wake(self) -> int | None:
+        return self._engine.next_wake() if self._room.transport.connected else None
+
+    def take(self, now: Now) -> Ready:
+        """What is ready. Without a connection nothing goes out: it is sent again when its time comes."""
+        ready = self._engine.take()
+        for event in ready.events:
+            match event:
+                case mvds.Delivered(mid, message, peer) if peer:
+                    self._read(mid.hex(), message.body, peer, now)
+                case mvds.Acknowledged(mid, peer):
+                    self._acknowledged(mid.hex(), peer)
+                case mvds.Expired(mid, peer, _, sends) if self.messages.one(mid.hex()) is not None:
+                    self._told.append(TroubleMet(self._unanswered(peer, sends)))
+                case mvds.Rejected(peer, reason, _, detail):
+                    text = f"direct message: {reason} {detail}".rstrip()
+                    self._told.append(Rejected(Reason.UNREADABLE, peer, "", text))
+        found = Ready(ready.writes, tuple(self._rows), tuple(self._met), ready.packets, tuple(self._told))
+        self._rows, self._met, self._told = [], [], []
+        return found
+
+    def save(self, transaction: Transaction, ready: Ready) -> None:
+        self._kept.save(transaction, ready.writes)
+        for row in ready.rows:
+            self.messages.put(transaction, row)
+        for met in ready.met:
+            if isinstance(met, KeyRow):
+                transaction.put_key(*met)
+            else:
+                transaction.put_nick(*met)
+
+    # Parts of it.
+
+    def _meet(self, other: str) -> bytes:
+        """The group of two: only they are in it, and each pair has its own."""
+        group = pair_group(self._room.name, self._desk.identity.sender_id, other)
+        self._engine.join(group, (other,))
+        if other in self._room.presence.online:
+            self._engine.peer_online(other, self._clock.now())
+        return group
+
+    def _read(self, found: str, body: bytes, peer: str, now: Now) -> None:
+        opened = open_direct(self._desk.identity, body, self._room.name, peer, self._desk.book)
+        if opened is None:
+            self._told.append(DirectRefused(peer, "it is not sealed for us, or not signed by whom it comes from"))
+            return
+        self._learn(opened, now)
+        self._keep(found, peer, opened, now, own=False)
+        self._told.append(DirectSaid(found, peer, self._desk.identity.sender_id, opened.nick, opened, False))
+
+    def _learn(self, opened: OpenedContent, now: Now) -> None:
+        """Whoever we write to, or hear from, can be written to once they are away."""
+        rows, facts = self._desk.book.meet(opened, now.wall)
+        self._met += rows
+        self._told += facts
+
+    def _keep(self, found: str, peer: str, opened: OpenedContent, now: Now, *, own: bool) -> None:
+        state = AckState.UNACKED if own else AckState.ACKED
+        self._rows.append(
+            DirectRow(
+                found, peer, own, opened.nick, opened.text or "", opened.kind, opened.sent_time, now.wall, int(state),
+                opened.reply_to, str(opened.verdict),
+            )
+        )  # fmt: skip
+
+    def _unanswered(self, peer: str, sends: int) -> str:
+        name = harmless(self._desk.nick_of(peer)) or "a participant"
+        return (
+            f"{name} ({peer}) did not answer a direct message, which was sent {sends} times; it goes out again "
+            "when they are here with this key"
+        )
+
+    def _acknowledged(self, found: str, peer: str) -> None:
+        row = next((row for row in self._rows if row.message_id == found), None) or self.messages.one(found)
+        if row is None or not row.own:
+            return  # the other one gave us the same message: nothing of ours is delivered by that
+        self._rows.append(row._replace(state=int(AckState.ACKED)))
+        self._told.append(StateChanged(found, AckState.ACKED, (peer,), 0, None))
+
+
+def pair_group(channel: str, one: str, other: str) -> bytes:
+    """The MVDS group of two participants of a channel."""
+    parts = [part.encode() for part in (channel, *sorted((one, other)))]
+    return hashlib.sha256(_GROUP_TAG + b"".join(len(part).to_bytes(4) + part for part in parts)).digest()
+
+
+def ids_of(packets: Iterable[Packet]) -> list[str]:
+    """The messages in these packets."""
+    return [message_id(message).hex() for packet in packets for message in packet.payload.messages]

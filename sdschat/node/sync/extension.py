@@ -1,0 +1,122 @@
+"""The part of a channel that hears `sync/<me>/+`: frames and pages of catching up, and direct messages over MVDS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdschat.catchup.values import Frame, Refused
+from sdschat.mvds.values import Packet
+from sdschat.node.channel.extension import Post, Work
+from sdschat.node.events import Fact, HandedOver, PresenceChanged, What
+from sdschat.node.store_client.events import StoreLeft
+from sdschat.node.sync.direct import Direct, ids_of
+from sdschat.node.sync.history_sync import CatchUp
+from sdschat.sds.events import Rejected
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Now, Reason
+from sdschat.store.transaction import Transaction
+from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.session import Room
+    from sdschat.node.node import Node
+
+
+class SyncPart:
+    """See `part.Part`."""
+
+    def __init__(self, catchup: CatchUp, direct: Direct) -> None:
+        self.catchup = catchup
+        self.direct = direct
+        self._codec = SyncCodec()
+        self._told: list[What] = []
+
+    def attach(self, room: Room) -> None:
+        self._room = room
+        room.handle("sync", self._heard)
+
+    def connected(self, now: Now) -> None:
+        self.catchup.connected(now)
+
+    def disconnected(self, now: Now) -> None:
+        self.catchup.disconnected(now)
+
+    def next_wake(self) -> int | None:
+        due = [when for when in (self.catchup.next_wake(), self.direct.next_wake()) if when is not None]
+        return min(due, default=None)
+
+    def advance(self, now: Now) -> None:
+        self.catchup.advance(now)
+        self.direct.advance(now)
+
+    def presence_changed(self, sender_id: str, online: bool) -> None:
+        self.catchup.presence_changed(sender_id, online)
+        self.direct.presence_changed(sender_id, online)
+
+    def _heard(self, frm: str, payload: bytes, now: Now) -> None:
+        found = self._codec.decode(payload)
+        if isinstance(found, Frame):
+            self.catchup.heard(frm, found, now)
+        elif isinstance(found, Records) and found.lane == PAGES:
+            self.catchup.heard(frm, found.payload, now)
+        elif isinstance(found, Records) and not found.lane:
+            self.direct.heard(frm, payload, found.payload, now)
+        else:
+            why = found.why if isinstance(found, Refused) else "records of an unknown kind"
+            self._told.append(Rejected(Reason.UNREADABLE, frm, "", f"on sync: {why}"))
+
+    def take(self, ready: Ready, now: Now) -> Work:
+        posts, told, kept = self.catchup.take(now)
+        direct = self.direct.take(now)
+        before, self._told = self._told, []
+
+        def save(transaction: Transaction) -> None:
+            if kept is not None:
+                self.catchup.save(transaction, kept)
+            self.direct.save(transaction, direct)
+
+        sent = [Post("sync", post.peer, post.payload) for post in posts]
+        sent += [self._direct_post(packet) for packet in direct.packets]
+        anything = kept is not None or direct.writes or direct.rows or direct.met
+        return Work(save if anything else None, sent, [*before, *told, *direct.told])
+
+    def _direct_post(self, packet: Packet) -> Post:
+        ids = ids_of([packet])
+
+        def done(failure: str | None) -> None:
+            if failure is None and ids:
+                self._told += [HandedOver(found) for found in ids]
+                self._room.stir()
+
+        return Post("sync", packet.peer, self.direct.post(packet), done)
+
+
+def install(node: Node, *, asks: bool = True) -> None:
+    """Every channel that is joined from now on catches up, and lets others catch up."""
+    parts: dict[str, SyncPart] = {}
+
+    def make(room: Room) -> SyncPart:
+        part = parts[room.name] = SyncPart(
+            CatchUp(room, node.profile, node.clock, node.settings.history_on_join, asks=asks),
+            Direct(room, node.profile, node.desk, node.clock),
+        )
+        return part
+
+    def hear(fact: Fact) -> None:
+        part = parts.get(fact.channel)
+        if part is not None and isinstance(fact.what, PresenceChanged):
+            part.presence_changed(fact.what.sender_id, fact.what.online)
+        elif isinstance(fact.what, StoreLeft):
+            for other in parts.values():
+                other.catchup.presence_changed(fact.what.store_id, False)
+
+    node.extend(make)
+    node.listen(hear)
+
+
+def sync_part(node: Node, channel: str) -> SyncPart:
+    """Of a channel that is joined. Raises KeyError for one that is not, and LookupError without `install`."""
+    found = next((part for part in node.rooms[channel].parts if isinstance(part, SyncPart)), None)
+    if found is None:
+        raise LookupError("this node does not catch up")
+    return found

@@ -1,0 +1,266 @@
+"""Catching up, for one channel of a node: when to begin, from whom, how far back, and what is told of it.
+
+On joining, after an absence, when somebody says that we lack something, and when the person asks for more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sdschat.catchup.exchange import Exchange, Post
+from sdschat.catchup.peers import Source
+from sdschat.catchup.progress import Progress, State
+from sdschat.catchup.provider import Librarian
+from sdschat.catchup.session import Seeker
+from sdschat.catchup.values import Frame, Key
+from sdschat.mvds.pages import Pages
+from sdschat.mvds.values import Payload, Refusal
+from sdschat.node.clock import Clock
+from sdschat.node.store_client.client import StoreClient
+from sdschat.node.sync.events import CatchingUp
+from sdschat.node.sync.intake import EngineIntake
+from sdschat.node.sync.store_pages import StorePages
+from sdschat.sds.values import Now
+from sdschat.store.packets import ChannelLog
+from sdschat.store.transaction import Transaction
+from sdschat.wire.catchup_codec import SyncCodec
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.session import Room
+    from sdschat.node.profile import Profile
+
+DAY: Final = 24 * 3600 * 1000
+SETTLE: Final = 300  # milliseconds after connecting, in which presences come in
+# Shorter absences are made up for by anti-entropy. In longer ones more may have been said than a filter holds, and
+# comparing equal logs costs a packet each way.
+ABSENCE: Final = 5_000
+NUDGED_AGAIN: Final = 30_000
+# Own messages without acknowledgement: what is beyond them filters and mentions settle only slowly, and until then all
+# of it is sent again. A comparison proves in a few packets who has it, be it a participant or a Store.
+BACKLOG: Final = 512
+BACKLOG_FIRST: Final = 2_000  # milliseconds until such a comparison; the newest messages are on their way until then
+BACKLOG_AGAIN: Final = 10_000
+TELL_EVERY: Final = 250
+_GROUP_TAG: Final = b"sdschat/history/v1\0"
+
+AHEAD: Final = 5_000  # milliseconds by which a burst of messages, one a millisecond, may be dated ahead
+
+
+class Kept(NamedTuple):
+    """What is remembered over restarts. `since`: how far back the person wants it; `complete`: how far back it is."""
+
+    since: int
+    complete: int = -1  # not yet
+    paused: bool = False
+
+
+class CatchUp:
+    """Not a part of its own: `sync.SyncPart` hears the topic for it."""
+
+    def __init__(self, room: Room, profile: Profile, clock: Clock, on_join: str, *, asks: bool = True) -> None:
+        """`asks` false: only answers others, as a Store does that hears everything anyway."""
+        self._room = room
+        self._store = profile.store
+        self._clock = clock
+        self._asks = asks
+        self._name = f"catchup/{room.name}"
+        self._kept = self._load(on_join)
+        self._saved: Kept | None = None
+        self._begin_at: int | None = None
+        self._connected_at = 0  # by the wall clock
+        self._away_since: int | None = -ABSENCE  # None: we are here
+        self._nudged_at = -NUDGED_AGAIN
+        self._backlog_at = 0  # no comparison for the sake of acknowledgements before this time
+        self._told: Progress | None = None
+        self._told_at = 0
+        log = ChannelLog(profile.store, room.name)
+        # Installed before us, where there is one: it shares its table of who rests.
+        self._client = next((part for part in room.parts if isinstance(part, StoreClient)), None)
+        self.seeker = Seeker(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
+        self._pages = StorePages(self._client, self.seeker, self._took, self._store_failed) if self._client else None
+        group = history_group(room.name)
+        self.exchange = Exchange(
+            self.seeker, Librarian(log), log, carrier=Pages(group, profile.chance, clock.now()), codec=SyncCodec(),
+            intake=EngineIntake(room.channel, self.seeker.wanted),
+        )  # fmt: skip
+
+    # What the person asks for.
+
+    def load_older(self, since: int = 0) -> None:
+        """Catch up on everything dated from `since` (epoch milliseconds) on; 0: on everything there is."""
+        self._kept = self._kept._replace(since=min(max(0, since), self._kept.since), complete=-1, paused=False)
+        self.seeker.resume(self._clock.now().mono)
+        self.begin()
+
+    def begin_later(self, since: int) -> None:
+        """Want nothing dated before: it was let go of, even by its id."""
+        self._kept = self._kept._replace(since=max(self._kept.since, since))
+
+    def begin(self) -> None:
+        """Compare with whoever is here, now. What was sent a moment ago may still be on its way to us, unless that was
+        before we were there."""
+        now = self._clock.now()
+        grace = self._room.channel.state.config.push_grace
+        high = max(now.wall - grace, min(self._connected_at, now.wall) + AHEAD, self._kept.since + 1)
+        self.seeker.begin(Key(self._kept.since, ""), Key(high, ""), now.mono)
+        if self._kept.paused:
+            self.seeker.pause()
+        self._look(now)
+
+    def pause(self) -> None:
+        self._kept = self._kept._replace(paused=True)
+        self.seeker.pause()
+        self._look(self._clock.now())
+
+    def resume(self) -> None:
+        self._kept = self._kept._replace(paused=False)
+        self.seeker.resume(self._clock.now().mono)
+        self._look(self._clock.now())
+
+    @property
+    def since(self) -> int:
+        """How far back the history is wanted."""
+        return self._kept.since
+
+    # What the channel tells.
+
+    def connected(self, now: Now) -> None:
+        self._connected_at = now.wall
+        away_since, self._away_since = self._away_since, None
+        if self._asks and away_since is not None and now.mono - away_since >= ABSENCE:
+            self._begin_at = now.mono + SETTLE
+
+    def disconnected(self, now: Now) -> None:
+        """Told of every attempt that fails, too: we are away since the first time."""
+        unfinished = self.seeker.active or self._begin_at is not None
+        self._begin_at = None
+        if self._away_since is None:
+            self._away_since = -ABSENCE if unfinished else now.mono
+        self.exchange.offline()
+        if self._pages is not None:
+            self._pages.cancel()
+
+    def presence_changed(self, sender_id: str, online: bool) -> None:
+        if not online:
+            self.exchange.gone(sender_id)
+        self._look(self._clock.now())
+
+    def heard(self, frm: str, what: Frame | Payload | Refusal, now: Now) -> None:
+        """A frame, or the records of a payload of pages."""
+        if frm not in self._room.presence.online:
+            return  # nobody is sent anything on the word of somebody who is not here
+        if isinstance(what, Frame):
+            self.exchange.frame(frm, what, now)
+        else:
+            self.exchange.records(frm, what, now)
+        self._after(now)
+
+    def advance(self, now: Now) -> None:
+        if self._begin_at is not None and self._begin_at <= now.mono:
+            self._begin_at = None
+            self.begin()
+        self.exchange.advance(now)
+        self._after(now)
+
+    def next_wake(self) -> int | None:
+        due = [when for when in (self._begin_at, self.exchange.next_wake()) if when is not None]
+        return min(due, default=None)
+
+    def take(self, now: Now) -> tuple[list[Post], list[CatchingUp], Kept | None]:
+        """What is to be sent, told and saved."""
+        self._compare_backlog(now)
+        posts, self.exchange.posts = self.exchange.posts, []
+        kept = self._kept if self._kept != self._saved else None
+        self._saved = self._kept
+        return posts, self._tell(now), kept
+
+    def save(self, transaction: Transaction, kept: Kept) -> None:
+        transaction.set_value(self._name, json.dumps(kept._asdict()).encode())
+
+    # Parts of it.
+
+    def _look(self, now: Now) -> None:
+        """Tell the seeker whom it can ask: Stores first, then participants, in an order of our own so that all get a
+        share. A Store that was left comes last, as the participant that it is, whose messages are checked like any."""
+        presence = self._room.presence
+        stores = self._client.stores() if self._client else []
+        others = [name for name, nick in presence.online.items() if nick and name not in stores]
+        me = self._room.channel.state.participant_id
+        others.sort(key=lambda name: (name in presence.roles, hashlib.sha256(f"{me} {name}".encode()).digest()))
+        present = [Source(name, store=True) for name in stores] + [Source(name) for name in others]
+        if self._room.transport.connected and self._begin_at is None:
+            self.seeker.sources(present, now.mono)
+        self.exchange.settle(now)
+        self._after(now)
+        self._room.stir()
+
+    def _took(self, packets: Sequence[bytes], last: bool) -> str:
+        now = self._clock.now()
+        why = self.exchange.take_in(packets, last, now, "store")
+        self.exchange.settle(now)
+        self._after(now)
+        self._room.stir()
+        return why
+
+    def _store_failed(self, store: str) -> None:
+        now = self._clock.now()
+        self.seeker.failed(store, now.mono)
+        self._look(now)
+
+    def _after(self, now: Now) -> None:
+        """What follows from a step: pages to be asked of a Store, nudges, and whether it is done."""
+        if self.seeker.ranges is not None and self._pages is not None:
+            (store, want), self.seeker.ranges = self.seeker.ranges, None
+            self._pages.fetch(store, want)
+        channel = self._room.channel
+        for stretch, ids in self.exchange.proven(lambda: channel.unacknowledged):
+            channel.equal_range(now, stretch.peer, f"compared-{stretch.session:016x}", ids)
+        if self.exchange.nudges:
+            self.exchange.nudges.clear()
+            idle = self._asks and not self.seeker.active and self._begin_at is None
+            if idle and now.mono - self._nudged_at >= NUDGED_AGAIN:
+                self._nudged_at = now.mono
+                self._begin_at = now.mono + SETTLE
+        if self.seeker.state is State.DONE and self.seeker.begun and self._kept.complete != self._kept.since:
+            self._kept = self._kept._replace(complete=self._kept.since)
+            self._room.channel.lower_horizon(now, max(self._kept.since, self.seeker.reach.lamport))
+
+    def _compare_backlog(self, now: Now) -> None:
+        """Begin a comparison soon if much of our own is not acknowledged and there is somebody to compare with."""
+        if len(self._room.channel.state.outgoing.open) <= BACKLOG or not self._asks or self._away_since is not None:
+            return
+        if self._begin_at is None and self.seeker.begun and not self.seeker.active and self._room.presence.online:
+            self._begin_at = max(now.mono + BACKLOG_FIRST, self._backlog_at)
+            self._backlog_at = self._begin_at + BACKLOG_AGAIN
+
+    def _tell(self, now: Now) -> list[CatchingUp]:
+        progress = self.seeker.progress()
+        before = self._told
+        if progress == before or not self.seeker.begun:
+            return []
+        if before is not None and before.state is progress.state and now.mono - self._told_at < TELL_EVERY:
+            return []
+        self._told, self._told_at = progress, now.mono
+        nick = self._room.presence.online.get(progress.source, "")
+        return [CatchingUp(str(progress.state), progress.done, progress.total, progress.source, nick, self._kept.since)]
+
+    def _load(self, on_join: str) -> Kept:
+        """As it was saved, or as the settings have it for a channel that is joined for the first time."""
+        saved = self._store.value(self._name)
+        if saved is not None:
+            with contextlib.suppress(ValueError, TypeError):
+                return Kept(**json.loads(saved))
+        horizon = self._room.channel.state.horizon
+        known = self._store.number(self._room.name) is not None
+        since = {"all": 0, "24h": self._clock.now().wall - DAY}.get(on_join, horizon)
+        return Kept(horizon if known else min(since, horizon))
+
+
+def history_group(channel: str) -> bytes:
+    """The MVDS group of the pages of a channel."""
+    return hashlib.sha256(_GROUP_TAG + channel.encode()).digest()

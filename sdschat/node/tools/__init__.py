@@ -1,0 +1,1 @@
+"""Tools around a node: local groups, fault injection, salvage."""

@@ -1,0 +1,1 @@
+"""The read-only view of a node that an interface draws."""

@@ -1,0 +1,175 @@
+"""The conversation with one participant of a channel, read as if it were a channel: messages in the order in which they
+came, each with a key of its own. The last messages are at hand, earlier ones once somebody asks for them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING, Final
+
+from sdschat.identity.content import ContentKind
+from sdschat.node.view.values import Key, OwnFate, Shown
+from sdschat.sds.rows import AckState, Evidence
+
+if TYPE_CHECKING:
+    from sdschat.node.sync.direct import Direct
+    from sdschat.store.direct_rows import DirectRow
+
+_AT_HAND: Final = 500  # messages read at first
+_NEWS: Final = 16
+RECEIPT: Final = "receipt"  # how it is known that the other one has a message: they said so, signed
+
+
+class Talk:
+    """With one participant. Rows are read again when something was said: `refresh`."""
+
+    def __init__(self, direct: Direct, me: str, peer: str) -> None:
+        self.peer = peer
+        self._direct = direct
+        self._me = me
+        self._rows: list[Shown] = []  # oldest first, their keys rising
+        self._keys: dict[str, Key] = {}
+        self._waiting: dict[str, None] = {}
+        self._complete = False
+        self._read(_AT_HAND)
+
+    def say(self, text: str, kind: ContentKind, reply_to: str) -> str:
+        """Raises ValueError with a sentence."""
+        return self._direct.send(self.peer, text, kind, reply_to)
+
+    # Reading.
+
+    def _read(self, count: int) -> None:
+        """The last ones, so many of them; those at hand keep their keys."""
+        found = self._direct.messages.newest(self.peer, count)
+        self._complete = len(found) < count
+        if self._rows:
+            first = next((at for at, row in enumerate(found) if row.message_id in self._keys), len(found))
+            self._prepend(found[:first])
+        else:
+            self._append(found)
+
+    def _append(self, rows: list[DirectRow]) -> None:
+        for row in rows:
+            last = self._rows[-1].lamport if self._rows else 0
+            self._rows.append(self._shown(row, max(row.received_at, last + 1)))
+
+    def _prepend(self, rows: list[DirectRow]) -> None:
+        earlier: list[Shown] = []
+        next_at = self._rows[0].lamport
+        for row in reversed(rows):
+            next_at = min(row.received_at, next_at - 1)
+            earlier.append(self._shown(row, next_at))
+        self._rows[:0] = reversed(earlier)
+
+    def _shown(self, row: DirectRow, at: int) -> Shown:
+        self._keys[row.message_id] = (at, row.message_id)
+        state = AckState(row.state) if row.own else None
+        if row.own and state is not AckState.ACKED:
+            self._waiting[row.message_id] = None
+        sender = self._me if row.own else self.peer
+        return Shown(
+            row.message_id, at, sender, row.nick, row.text, row.verdict, row.own, row.received_at, row.sent_at, "live",
+            row.kind, row.reply_to, (), state,
+        )  # fmt: skip
+
+    def refresh(self) -> None:
+        """What was said since."""
+        count = _NEWS
+        while True:
+            found = self._direct.messages.newest(self.peer, count)
+            known = next((at for at in range(len(found), 0, -1) if found[at - 1].message_id in self._keys), 0)
+            if known or len(found) < count or not self._rows:
+                break
+            count *= 4
+        self._append(found[known:])
+
+    def acknowledged(self, message_id: str) -> None:
+        """The other one has it."""
+        self._waiting.pop(message_id, None)
+        at = self._index(message_id)
+        if at is not None:
+            self._rows[at] = self._rows[at]._replace(state=AckState.ACKED)
+
+    def _index(self, message_id: str) -> int | None:
+        key = self._keys.get(message_id)
+        return None if key is None else bisect_left(self._rows, key, key=lambda shown: shown.key)
+
+    def _older(self) -> None:
+        self._read(4 * len(self._rows))
+
+    def _everything(self) -> list[Shown]:
+        while not self._complete:
+            self._older()
+        return self._rows
+
+    # As a channel.
+
+    def messages(self, before: Key | None, after: Key | None, limit: int) -> list[Shown]:
+        if after is not None:
+            if not self._rows or after < self._rows[0].key:
+                self._everything()
+            low = bisect_right(self._rows, after, key=lambda shown: shown.key)
+            return self._rows[low : low + limit]
+        while True:
+            high = len(self._rows) if before is None else bisect_left(self._rows, before, key=lambda shown: shown.key)
+            if high >= limit or self._complete:
+                return self._rows[max(0, high - limit) : high]
+            self._older()
+
+    def message(self, message_id: str) -> Shown | None:
+        at = self._index(message_id)
+        return None if at is None else self._rows[at]
+
+    def newest(self) -> Key:
+        return self._rows[-1].key if self._rows else (0, "")
+
+    def key_of(self, message_id: str) -> Key | None:
+        return self._keys.get(message_id)
+
+    def search(self, words: str, limit: int) -> list[Shown]:
+        """All words, in any order, oldest first; the newest ones where there are too many."""
+        wanted = words.casefold().split()
+        found = [shown for shown in self._everything() if all(word in (shown.text or "").casefold() for word in wanted)]
+        return found[-limit:]
+
+    def find_ids(self, prefix: str, limit: int) -> list[str]:
+        return [message_id for message_id in self._keys if message_id.startswith(prefix)][:limit]
+
+    def count(self) -> int:
+        """Of those at hand, and one more where there are more."""
+        return len(self._rows) + (not self._complete)
+
+    def rank(self, message_id: str) -> int:
+        at = self._index(message_id)
+        return 0 if at is None else at + 1 + (not self._complete)
+
+    def at_rank(self, rank: int) -> Key | None:
+        at = rank - 1 - (not self._complete)
+        return self._rows[max(0, at)].key if at < len(self._rows) else None
+
+    def dated(self, at: int) -> Key | None:
+        """The first message of this moment or later."""
+        rows = self._everything()
+        found = bisect_left(rows, (at, ""), key=lambda shown: shown.key)
+        return rows[found].key if found < len(rows) else None
+
+    # States.
+
+    def waiting(self) -> list[str]:
+        """Own messages that the other one is not known to have, oldest first."""
+        return list(self._waiting)
+
+    def fate(self, message_id: str) -> OwnFate | None:
+        shown = self.message(message_id)
+        if shown is None or not shown.own:
+            return None
+        if shown.state is AckState.ACKED:
+            return OwnFate(AckState.ACKED, 0, 0, (Evidence(self.peer, RECEIPT, "", 0, 0.0),))
+        sends, due = self._direct.sending(message_id, self.peer) or (0, 0)
+        return OwnFate(AckState.UNACKED, sends, due, ())
+
+    def unread(self, read: str) -> int:
+        """How many came since this message; all of them where there is none."""
+        key = self._keys.get(read)
+        since = 0 if key is None else bisect_right(self._rows, key, key=lambda shown: shown.key)
+        return sum(1 for shown in self._rows[since:] if not shown.own)

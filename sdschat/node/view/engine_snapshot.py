@@ -1,0 +1,223 @@
+"""What the engine of a channel is up to, as values for who looks closely. All of it is bounded, as its buffers are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.node.channel.session import Room
+from sdschat.node.view import live as live
+from sdschat.node.view.values import Missing
+from sdschat.sds.bloom import compact, waku
+from sdschat.sds.bloom.received import read_filter
+from sdschat.sds.describe import describe
+from sdschat.sds.repair import determine_t_resp, in_response_group
+from sdschat.sds.timers import to_wall
+from sdschat.sds.values import Now
+
+__all__ = ["describe"]  # from the layer below: an interface imports it here
+
+
+class FilterPeek(NamedTuple):
+    """Our own filter, as it is sent next."""
+
+    layout: str
+    hashes: int
+    bits: int
+    fill: float  # share of bits that are set
+    size: int  # bytes
+    ids: int
+    capacity: int
+    young: int  # ids in the younger generation: at half the capacity the elder one is forgotten
+    generation: int
+    floor: int  # all that we hold and is dated from then on is in it
+
+    @property
+    def error_rate(self) -> float:
+        """The chance that an id which is not in it seems to be."""
+        error: float = self.fill**self.hashes
+        return error
+
+
+class AnswerPeek(NamedTuple):
+    """Somebody asked for a message that is here."""
+
+    message_id: str
+    requested_by: str
+    due: int  # epoch milliseconds; 0: none is due
+    asked: int  # requests since the last answer
+    at: int  # when we last answered or were asked; 0: never
+    in_group: bool
+
+
+class PushPeek(NamedTuple):
+    """A message that filters of others lack."""
+
+    message_id: str
+    wanted_by: tuple[str, ...]
+    due: int
+
+
+class HeldPeek(NamedTuple):
+    """A message that is here and not in the log."""
+
+    message_id: str
+    sender_id: str
+    lamport: int
+    dependencies: tuple[str, ...]
+    unmet: tuple[str, ...]
+    release_at: int  # for those dated ahead
+
+
+class PeerPeek(NamedTuple):
+    """Another participant."""
+
+    sender_id: str
+    nick: str  # empty where nobody proved to have one
+    online: bool
+    role: str
+    heard_at: int  # 0: not heard
+    last_lamport: int
+    layout: str
+
+
+class Peek(NamedTuple):
+    """One look at a channel."""
+
+    now: int  # epoch milliseconds
+    me: str
+    channel: str
+    online: bool
+    timing: str
+    lamport: int
+    horizon: int
+    t_min: int
+    t_max: int
+    groups: int
+    max_requests: int
+    sync_interval: int
+    sync_due: int
+    filter: FilterPeek
+    missing: tuple[Missing, ...]
+    answers: tuple[AnswerPeek, ...]
+    pushes: tuple[PushPeek, ...]
+    held: tuple[HeldPeek, ...]
+    heads: tuple[str, ...]
+    peers: tuple[PeerPeek, ...]
+
+
+def peek(room: Room, me: str, now: Now, timing: str = "spec") -> Peek:
+    state = room.channel.state
+    config = state.config
+    return Peek(
+        now.wall, me, room.name, state.online, timing, state.clock.value, state.horizon, config.t_min, config.t_max,
+        config.num_response_groups, config.max_requests, config.sync_interval, to_wall(now, state.sync.due),
+        _filter(room), tuple(live.missing(room, now)), _answers(room, me, now), _pushes(room, now), _held(room),
+        tuple(entry.message_id for entry in state.window.heads), _peers(room, now),
+    )  # fmt: skip
+
+
+def _filter(room: Room) -> FilterPeek:
+    own = room.channel.state.filter
+    packed = own.to_bytes()
+    read = read_filter(packed)
+    fill = 0.0 if isinstance(read, str) else read.fill
+    bits = waku.BITS if own.layout == "waku" else getattr(read, "bits", own.shape.bits)
+    hashes = waku.HASHES if own.layout == "waku" else own.shape.hashes
+    return FilterPeek(
+        own.layout, hashes, bits, fill, len(packed), own.count, own.capacity, own.young, own.generation, own.floor
+    )  # fmt: skip
+
+
+def _answers(room: Room, me: str, now: Now) -> tuple[AnswerPeek, ...]:
+    state = room.channel.state
+    found = []
+    for answer in state.answers.entries.values():
+        held = state.packet_of(answer.message_id)
+        mine = held is not None and in_response_group(
+            me, held[1], answer.message_id, state.config.num_response_groups
+        )  # fmt: skip
+        found.append(
+            AnswerPeek(
+                answer.message_id, answer.requested_by, 0 if answer.due is None else to_wall(now, answer.due),
+                answer.asked, 0 if answer.at < 0 else to_wall(now, answer.at), mine,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _pushes(room: Room, now: Now) -> tuple[PushPeek, ...]:
+    pushes = room.channel.state.pushes
+    return tuple(
+        PushPeek(push.message_id, tuple(push.wanted_by), to_wall(now, push.due))
+        for push in pushes.entries.values()
+        if push.due is not None
+    )
+
+
+def _held(room: Room) -> tuple[HeldPeek, ...]:
+    return tuple(
+        HeldPeek(
+            held.message.message_id, held.message.sender_id, held.lamport,
+            tuple(entry.message_id for entry in held.message.causal_history), tuple(held.unmet), held.release_at,
+        )
+        for held in room.channel.state.incoming.in_order()
+    )  # fmt: skip
+
+
+def _peers(room: Room, now: Now) -> tuple[PeerPeek, ...]:
+    known, presence = room.channel.state.peers.known, room.presence
+    found = []
+    for sender_id in {**presence.online, **known}:
+        peer = known.get(sender_id)
+        found.append(
+            PeerPeek(
+                sender_id, presence.online.get(sender_id, ""), sender_id in presence.online,
+                presence.roles.get(sender_id, ""), 0 if peer is None else to_wall(now, peer.heard_at),
+                0 if peer is None else peer.last_lamport, "" if peer is None else peer.layout,
+            )
+        )  # fmt: skip
+    return tuple(sorted(found, key=lambda peer: (not peer.online, -peer.heard_at, peer.sender_id)))
+
+
+def answers_after(peek: Peek, participant_id: str, author: str, message_id: str) -> int | None:
+    """After how many milliseconds a participant would answer a request for a message; None: not in the group."""
+    if not in_response_group(participant_id, author, message_id, peek.groups):
+        return None
+    return determine_t_resp(0, participant_id, author, message_id, peek.t_max)
+
+
+class FilterSeen(NamedTuple):
+    """A filter as it came from a peer."""
+
+    layout: str
+    bits: int
+    hashes: int
+    fill: float
+    floor: int
+    size: int
+    problem: str  # why it says nothing; empty: it can be read
+
+    @property
+    def error_rate(self) -> float:
+        error: float = self.fill**self.hashes
+        return error
+
+
+def is_compact(packed: bytes) -> bool:
+    """True if a filter has the compact format, of this version of the program or of an older one."""
+    return packed[:1] in (bytes([compact.WINDOW]), bytes([compact.OLD_WINDOW]))
+
+
+def filter_seen(packed: bytes) -> FilterSeen:
+    read = read_filter(packed)
+    if isinstance(read, str):
+        return FilterSeen("unknown", 0, 0, 0.0, 0, len(packed), read)
+    if isinstance(read, compact.CompactFilter):
+        return FilterSeen("compact", read.bits, read.hashes, read.fill, read.floor, len(packed), "")
+    return FilterSeen("waku", waku.BITS, waku.HASHES, read.fill, 0, len(packed), "")
+
+
+def filter_holds(packed: bytes, message_id: str) -> bool:
+    """Whether an id seems to be in a filter of a peer."""
+    read = read_filter(packed)
+    return not isinstance(read, str) and read.holds(message_id)

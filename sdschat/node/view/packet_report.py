@@ -1,0 +1,173 @@
+"""A packet explained: its dialect, its fields, its content, and the rules of the spec that it breaks."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Final, NamedTuple
+
+from sdschat.identity.content import open_content
+from sdschat.identity.key_book import KeyBook
+from sdschat.node.view.packet_rules import broken_rules
+from sdschat.sds.describe import describe_filter
+from sdschat.sds.ids import recipe_of
+from sdschat.sds.values import Codec, HistoryEntry, Message, Refusal
+from sdschat.wire.chat_codec import MAGIC, decode_envelope
+from sdschat.wire.dialects import SPEC, UNKNOWN, Reading, counts_from_zero, read_any
+from sdschat.wire.protobuf_scan import BYTES, VARINT, Malformed, fields
+from sdschat.wire.sds_codec import SdsCodec
+
+SOUND: Final = "sound"  # it breaks no rule that one packet can show
+BROKEN: Final = "broken"
+NO_PACKET: Final = "no_packet"
+_MOST_BYTES: Final = 32 * 1024 * 1024
+_PLAIN: Final = SdsCodec(_MOST_BYTES)
+
+
+def packet_report(packet: bytes, codec: Codec | None = None, *, signatures: bool = True) -> dict[str, Any]:
+    """Explain a packet, as JSON has it: `verdict`, dialect, fields, content, the rules that it breaks.
+
+    `accepted`: `codec` takes it; by default, that of the specification. Without `signatures`, that of the content is
+    not checked, which takes longer than all the rest.
+    """
+    plain = _PLAIN.decode(packet)
+    taken = plain if codec is None else codec.decode(packet)
+    if isinstance(plain, Message) and not counts_from_zero(plain.lamport_timestamp):
+        reading: Reading | None = Reading(SPEC, plain, ())
+    else:
+        reading = read_any(packet)
+    report: dict[str, Any] = {"verdict": NO_PACKET, "accepted": isinstance(taken, Message), "bytes": len(packet)}
+    if isinstance(taken, Refusal):
+        report |= {"reason": str(taken.reason), "detail": taken.detail}
+    if reading is None:
+        what = plain.detail if isinstance(plain, Refusal) else "is no message of any dialect"
+        return report | {"dialect": UNKNOWN, "broken_rules": [{"rule": "S-001", "what": what}]}
+    broken = broken_rules(reading, plain if isinstance(plain, Refusal) else None)
+    report["verdict"] = BROKEN if broken or isinstance(plain, Refusal) else SOUND
+    report |= _described(reading, signatures)
+    report["broken_rules"] = [{"rule": rule, "what": what} for rule, what in broken]
+    return report
+
+
+def _described(reading: Reading, signatures: bool) -> dict[str, Any]:
+    message = reading.message
+    found: dict[str, Any] = {
+        "dialect": reading.dialect, "kind": str(message.kind), "sender_id": message.sender_id,
+        "message_id": message.message_id, "channel_id": message.channel_id,
+        "lamport_timestamp": message.lamport_timestamp,
+        "causal_history": [_entry(entry) for entry in message.causal_history],
+        "repair_request": [_entry(entry) for entry in message.repair_request],
+        "bloom_filter": describe_filter(message.bloom_filter),
+    }  # fmt: skip
+    if message.content:
+        found["id_recipe"] = recipe_of(message)
+        found["content"] = _content(message) if signatures else _unchecked(message)
+    return found
+
+
+class FieldPart(NamedTuple):
+    """One field as it lies in the packet."""
+
+    number: int
+    name: str
+    kind: str
+    start: int
+    size: int  # of the whole field, with its tag and length
+    value: str  # in short
+
+
+_FIELDS: Final = {
+    1: "sender_id", 2: "message_id", 3: "channel_id", 10: "lamport_timestamp", 11: "causal_history",
+    12: "bloom_filter", 13: "repair_request", 20: "content",
+}  # fmt: skip
+_KINDS: Final = {VARINT: "varint", BYTES: "bytes"}
+_TEXTS: Final = ("sender_id", "message_id", "channel_id")
+
+
+def packet_fields(packet: bytes) -> list[FieldPart]:
+    """The fields in the order in which they lie there. What is no field any more is one part called `rest`."""
+    found: list[FieldPart] = []
+    at = 0
+    try:
+        for field in fields(packet):
+            name = _FIELDS.get(field.number, "unknown")
+            kind = _KINDS.get(field.wire, f"wire type {field.wire}")
+            value = _field_value(name, field.wire, packet[field.body : field.end])
+            found.append(FieldPart(field.number, name, kind, field.start, field.end - field.start, value))
+            at = field.end
+    except Malformed as error:
+        found.append(FieldPart(0, "rest", "none", at, len(packet) - at, str(error)))
+    return found
+
+
+def _field_value(name: str, wire: int, body: bytes) -> str:
+    if wire == VARINT:
+        return str(_varint(body))
+    if wire != BYTES:
+        return body.hex()
+    if name in ("causal_history", "repair_request"):
+        return _entry_id(body)
+    if name == "bloom_filter":
+        return describe_filter(body)
+    return _readable(body) if name in _TEXTS else _shortened(body)
+
+
+def _entry(entry: HistoryEntry) -> dict[str, Any]:
+    found: dict[str, Any] = {"message_id": entry.message_id}
+    if entry.sender_id is not None:
+        found["sender_id"] = entry.sender_id
+    if entry.retrieval_hint is not None:
+        found["retrieval_hint"] = entry.retrieval_hint.hex()
+    return found
+
+
+def _content(message: Message) -> dict[str, Any]:
+    content = message.content or b""
+    opened = open_content(content, message.channel_id, message.sender_id, message.message_id, KeyBook())
+    found: dict[str, Any] = {"format": "chat" if content.startswith(MAGIC) else "text"}
+    if opened.text is None:
+        found["base64"] = base64.b64encode(content).decode()
+    else:
+        found["text"] = opened.text
+    if opened.author_key:
+        found |= {"nick": opened.nick, "author_key": opened.author_key.hex(), "sent_time": opened.sent_time}
+    found["signature"] = "valid" if opened.verdict.signed else str(opened.verdict)
+    if opened.why:
+        found["why"] = opened.why
+    return found
+
+
+def _unchecked(message: Message) -> dict[str, Any]:
+    """As `_content`, for a content of our own make; any other has no signature to check."""
+    envelope = decode_envelope(message.content or b"")
+    if envelope is None:
+        return _content(message)
+    return {
+        "format": "chat", "text": envelope.text, "nick": envelope.nick, "author_key": envelope.author_key.hex(),
+        "sent_time": envelope.sent_time, "signature": "unchecked",
+    }  # fmt: skip
+
+
+def _entry_id(body: bytes) -> str:
+    try:
+        first = next((field for field in fields(body) if field.number == 1 and field.wire == BYTES), None)
+    except Malformed:
+        first = None
+    return _readable(body) if first is None else _readable(body[first.body : first.end])
+
+
+def _varint(body: bytes) -> int:
+    return sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(body))
+
+
+def _readable(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return body.hex()
+
+
+def _shortened(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return f"{len(body)} bytes {body[:32].hex()}"

@@ -1,0 +1,125 @@
+"""What an interface gets to see, as plain values. Texts and nicks are as they came: clean them before showing."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from sdschat.identity.content import ContentKind, Verdict
+from sdschat.identity.sanitize import harmless
+from sdschat.identity.suggest import did_you_mean
+from sdschat.node.events import Said
+from sdschat.sds.rows import AckState, Evidence
+from sdschat.sds.values import Kind, Message, Refusal
+
+# From the layers below: an interface imports these here, and knows no other module under the node.
+__all__ = [
+    "AckState", "ContentKind", "Evidence", "Kind", "Message", "Refusal", "Verdict", "did_you_mean", "harmless",
+]  # fmt: skip
+
+Key = tuple[int, str]  # Lamport time and id: where a message stands in the log
+
+
+class Shown(NamedTuple):
+    """A message of the log."""
+
+    message_id: str
+    lamport: int
+    sender_id: str
+    nick: str  # empty where nobody proved to have one
+    text: str | None  # None: nothing to read
+    verdict: str  # a `Verdict`, or empty where the content was not read
+    own: bool
+    received_at: int  # epoch milliseconds; 0: just now
+    sent_at: int = 0  # by the author's clock
+    via: str = "live"
+    kind: int = int(ContentKind.TEXT)
+    reply_to: str = ""
+    dependencies: tuple[str, ...] = ()
+    state: AckState | None = None  # of own messages
+    damaged: str = ""  # what of it the disk altered
+    why: str = ""  # what the verdict leaves open
+
+    @property
+    def key(self) -> Key:
+        return self.lamport, self.message_id
+
+
+def shown_of(said: Said, received_at: int, via: str) -> Shown:
+    """A message that was just delivered."""
+    message, opened = said.message, said.opened
+    return Shown(
+        message.message_id, message.lamport_timestamp or 0, message.sender_id, said.nick, opened.text,
+        str(opened.verdict), said.own, received_at, opened.sent_time, via, opened.kind, opened.reply_to,
+        tuple(entry.message_id for entry in message.causal_history), AckState.UNACKED if said.own else None,
+        why=opened.why,
+    )  # fmt: skip
+
+
+class OwnFate(NamedTuple):
+    """What is known of an own message."""
+
+    state: AckState
+    sends: int
+    due: int  # of the next resend, epoch milliseconds; 0: none
+    evidence: tuple[Evidence, ...]
+
+
+class Waiting(NamedTuple):
+    """A message that is here, and not in the log because of what it waits for."""
+
+    message_id: str
+    sender_id: str
+    lamport: int
+
+
+class Asking(StrEnum):
+    """What becomes of a missing message at the moment."""
+
+    WAITING = "waiting"  # for T_req
+    DUE = "due"  # T_req is over: the request goes with the next packet
+    ASKED = "asked"  # by us
+    RELYING = "relying"  # on the request of another
+    OFF = "off"  # not asked for: repair is off, or there is no connection
+
+
+class Missing(NamedTuple):
+    """A message that others name and that is nowhere here."""
+
+    message_id: str
+    sender_id: str | None
+    since: int
+    lost_at: int  # when it is given up, in connected time
+    asking: Asking
+    due: int  # when it is asked for (again); 0: never
+    attempts: int
+    answerers: tuple[str, ...]  # sender ids of those here who may answer
+    named_by: tuple[Waiting, ...]  # earliest first
+
+
+class Lost(NamedTuple):
+    """A message that was given up."""
+
+    message_id: str
+    sender_id: str | None
+    at: int
+
+
+class Person(NamedTuple):
+    """A participant of a channel."""
+
+    sender_id: str
+    nick: str  # empty where nobody proved to have one
+    online: bool
+    heard_at: int  # epoch milliseconds of the last packet; 0: none since the channel is open here
+    own: bool
+
+
+class Sync(NamedTuple):
+    """How complete a channel is."""
+
+    missing: int
+    lost: int
+    held: int
+    unacked: int  # own messages that nobody is known to have
+    queued: int  # of these, never sent yet

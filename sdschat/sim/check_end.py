@@ -1,0 +1,63 @@
+"""Invariants of the world at rest: after convergence, and after old traffic is heard again."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import Delivered
+from sdschat.sds.rows import Append
+from sdschat.sds.values import Refusal
+from sdschat.sim.check_state import check_sizes, check_waiting
+from sdschat.sim.scenario import Violation
+from sdschat.sim.world import World
+
+_REPLAYED = 24
+
+
+def check_finals(world: World) -> None:
+    """I1, I2, I6: the same set in the same order, of nothing but what was made, and nothing left over."""
+    ledger = world.ledger
+    orders: dict[int, list[str]] = {}
+    for node in world.nodes:
+        if node.gone or node.channel is None:
+            continue
+        seen = ledger.seen[node.index]
+        entries = node.store.history.newest(len(seen.log) + 1)
+        ids = [entry.message_id for entry in entries]
+        if sorted((lamport, message_id) for message_id, lamport in seen.log.items()) != [e[:2] for e in entries]:
+            raise Violation("I2", f"the log of {seen.name} is not in order, or not what was put into it")
+        window = node.channel.state.window.order
+        if [entry.message_id for entry in window] != ids[-len(window) :]:
+            raise Violation("I2", f"the recent window of {seen.name} is not the end of its log")
+        lacking = [message_id for message_id in ledger.convergence.required(node.index) if message_id not in seen.log]
+        if lacking:
+            raise Violation("I1", f"{seen.name} lacks {len(lacking)} messages")
+        orders[node.index] = ids
+        check_sizes(seen)
+        check_waiting(seen)
+    reference = max(orders.values(), key=len, default=[])
+    places = {message_id: place for place, message_id in enumerate(reference)}
+    for index, ids in orders.items():
+        common = [places[message_id] for message_id in ids if message_id in places]
+        if common != sorted(common):
+            raise Violation("I2", f"{ledger.seen[index].name} has another order")
+
+
+def check_replay(world: World) -> None:
+    """I15: what was heard once changes no log when it is heard again, much later."""
+    sent = world.sent
+    stride = max(1, len(sent) // _REPLAYED)
+    for node in world.nodes[:: max(1, len(world.nodes) - 1)]:
+        channel = node.channel
+        if channel is None or node.gone:
+            continue
+        for raw, message in sent[world.scenario.seed % stride :: stride]:
+            if isinstance(message, Refusal) or message.sender_id not in world.ledger.participants:
+                continue
+            if message.content and message.message_id not in world.ledger.seen[node.index].log:
+                continue  # from before it joined, or of somebody who took it along
+            channel.receive_message(node.now(world.time), message, raw)
+        ready = channel.take()
+        if any(isinstance(write, Append) for write in ready.writes) or any(
+            isinstance(event, Delivered) for event in ready.events
+        ):
+            raise Violation("I15", f"old traffic changed the log of {node.plan.name}")
+        node.store.apply(ready.writes)

@@ -1,0 +1,172 @@
+"""Invariants of what a step writes, checked before the writes are made true. They cost what the step did, no more."""
+
+from __future__ import annotations
+
+from sdschat.sds.rows import (
+    FROM_STORE,
+    AckState,
+    AnswerRow,
+    Append,
+    ChannelRow,
+    Drop,
+    GapRow,
+    HeldRow,
+    LogRow,
+    MissingRow,
+    OutgoingRow,
+    PeerRow,
+    Put,
+    Table,
+    Write,
+)
+from sdschat.sds.steps.acks import CERTAIN, CERTAIN_ENOUGH, WITNESSES
+from sdschat.sim.oracle import Ledger, Seen
+from sdschat.sim.scenario import START, Violation
+
+
+def check_writes(ledger: Ledger, seen: Seen, writes: list[Write]) -> None:
+    for write in writes:
+        if isinstance(write, Put):
+            row = write.row
+            if isinstance(row, (ChannelRow, PeerRow)):
+                if isinstance(row, ChannelRow) and row.horizon != seen.horizon:
+                    _horizon(ledger, seen, row.horizon)
+            elif isinstance(row, OutgoingRow):
+                _outgoing(seen, row)
+            elif isinstance(row, HeldRow):
+                _held(ledger, seen, row)
+            elif isinstance(row, GapRow):
+                _gap(seen, row)
+            elif isinstance(row, MissingRow):
+                _missing(seen, row)
+            elif isinstance(row, AnswerRow):
+                _answer(ledger, seen, row)
+        elif isinstance(write, Append):
+            _append(ledger, seen, write.row)
+        else:
+            _drop(seen, write)
+
+
+def _append(ledger: Ledger, seen: Seen, row: LogRow) -> None:
+    """I4: only what somebody made, as it was made, and once."""
+    entry = row.entry
+    message_id, lamport = entry.message_id, entry.lamport
+    origin = ledger.origins.get(message_id)
+    if origin is None:
+        raise Violation("I4", f"{seen.name} has {message_id[:8]} in its log, which nobody made")
+    if row.raw != origin.raw or lamport != origin.lamport or row.own != ledger.wrote(seen, origin):
+        raise Violation("I4", f"{seen.name} has {message_id[:8]} in its log other than it was made")
+    if message_id in seen.log:
+        raise Violation("I4", f"{seen.name} put {message_id[:8]} into its log twice")
+    seen.log[message_id] = lamport
+    ledger.delivered += 1
+    if row.own and row.via != FROM_STORE:
+        seen.made_now = message_id
+        seen.last_own = max(seen.last_own, lamport)
+    elif seen.held.pop(message_id, None) is None:
+        seen.masks.add(message_id, lamport)
+    seen.parked.pop(message_id, None)
+    ledger.convergence.appended(seen.index, message_id, lamport)
+
+
+def _horizon(ledger: Ledger, seen: Seen, horizon: int) -> None:
+    """It moves down only: where all the history from there on was given, or a clock that was fast is put right."""
+    put_right = START + ledger.time + seen.node.skew < seen.horizon
+    if seen.horizon >= 0 and (horizon > seen.horizon or not (put_right or horizon == seen.lowered_to)):
+        raise Violation("I6", f"the join horizon of {seen.name} moved")
+    if seen.horizon >= 0:
+        how = "mended after a clock was put right" if put_right else "lowered after catching up"
+        seen.reach.met[f"join horizon {how}"] += 1
+    seen.horizon = horizon
+
+
+def _held(ledger: Ledger, seen: Seen, row: HeldRow) -> None:
+    message_id = row.message.message_id
+    if message_id in seen.held:
+        return
+    origin = ledger.origins.get(message_id)
+    if origin is None or row.raw != origin.raw:
+        raise Violation("I4", f"{seen.name} holds {message_id[:8]} other than it was made")
+    if row.release_at:  # not in the filter until it is due
+        seen.parked[message_id] = None
+        return
+    seen.parked.pop(message_id, None)
+    seen.held[message_id] = origin.lamport
+    seen.masks.add(message_id, origin.lamport)
+
+
+def _drop(seen: Seen, write: Drop) -> None:
+    key, table = write.key, write.table
+    if table is Table.HELD:
+        seen.parked.pop(key, None)
+        if seen.held.pop(key, None) is not None:
+            seen.masks.drop(key)
+    elif table is Table.MISSING:
+        seen.requests_due.pop(key, None)
+    elif table is Table.ANSWER:
+        seen.answers_due.pop(key, None)
+
+
+def _outgoing(seen: Seen, row: OutgoingRow) -> None:
+    """I7: states only grow, keep why, and are no surer than that."""
+    what = f"{row.message_id[:8]} at {seen.name}"
+    old = seen.outgoing.get(row.message_id)
+    seen.outgoing[row.message_id] = row
+    if old is not None:
+        if row.state < old.state:
+            raise Violation("I7", f"the state of {what} went back")
+        if len(row.evidence) < len(old.evidence) or row.sends < old.sends:
+            raise Violation("I7", f"evidence or sends of {what} were forgotten")
+        if row.state is old.state and row.evidence == old.evidence:
+            return
+    if row.state is AckState.UNACKED:
+        return
+    mentioned, chance = False, 1.0
+    filters: set[str] = set()
+    for evidence in row.evidence:
+        if evidence.sender_id == seen.participant:
+            raise Violation("I7", f"{what} is acknowledged by its own author")
+        if evidence.how in CERTAIN:
+            mentioned = True
+        elif evidence.sender_id not in filters:
+            filters.add(evidence.sender_id)
+            chance *= evidence.error_rate
+    if not row.evidence:
+        raise Violation("I7", f"{what} is {row.state.name} without evidence")
+    if row.state is AckState.ACKED and not mentioned and (len(filters) < WITNESSES or chance > CERTAIN_ENOUGH):
+        raise Violation("I7", f"{what} is acked by {len(filters)} filters with a chance of error of {chance:.0e}")
+
+
+def _gap(seen: Seen, row: GapRow) -> None:
+    """I3: what holds for every message that names it was waited for."""
+    if row.message_id not in seen.node.store.tables[Table.MISSING]:
+        raise Violation("I3", f"{seen.name} gave {row.message_id[:8]} up, for which it never waited")
+
+
+def _missing(seen: Seen, row: MissingRow) -> None:
+    """T_req stands until the request is made, by us or (which the events tell) by another."""
+    message_id = row.message_id
+    channel = seen.node.channel
+    held = None if channel is None else channel.state.incoming.held.get(message_id)
+    # What is dated in the future does not keep waiting what is dated before it.
+    if message_id in seen.log or (held is not None and not held.release_at):
+        raise Violation("I3", f"{seen.name} waits for {message_id[:8]}, which it has")
+    if not row.t_req:  # not asked for: one of two that contradict each other is here, dated too far ahead
+        seen.requests_due.pop(message_id, None)
+        return
+    due = row.t_req - seen.node.skew
+    old = seen.requests_due.get(message_id)
+    seen.requests_due[message_id] = (due, row.attempts)
+    if old is not None and old[0] < due and old[1] == row.attempts and seen.node.config.repair_enabled:
+        seen.put_off[message_id] = None
+
+
+def _answer(ledger: Ledger, seen: Seen, row: AnswerRow) -> None:
+    """The earliest T_resp stands."""
+    old = seen.answers_due.pop(row.message_id, None)
+    if not row.due:
+        return
+    due = row.due - seen.node.skew
+    seen.answers_due[row.message_id] = due
+    if old is not None and due > old > START + ledger.time:
+        raise Violation("I5", f"the answer of {seen.name} for {row.message_id[:8]} was put off")

@@ -1,0 +1,68 @@
+"""What an archive has, at a glance: nothing here looks through the log."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from sdschat.store.channel_table import load_tallies
+from sdschat.store.dropped_packets import BYTES_EACH
+from sdschat.store.errors import told_plainly
+from sdschat.store.reader import Reader
+from sdschat.store.retention import Space, space
+from sdschat.store.retention_floor import Floor, floor_of
+from sdschat.store.store import Store
+
+_OLDEST: Final = "SELECT min(lamport) FROM log WHERE channel = ? AND lamport >= ?"
+
+
+class Archived(NamedTuple):
+    """One channel of an archive. Times are Lamport timestamps, which are epoch milliseconds or near to them."""
+
+    channel: str
+    messages: int  # in the log
+    packets: int  # of those, how many are kept in full
+    oldest: int  # of those kept in full; 0: none
+    newest: int
+    floor: Floor
+
+    @property
+    def ids_bytes(self) -> int:
+        """Bytes that ids without packets take on disk, near enough."""
+        return self.floor.ids * BYTES_EACH
+
+
+class _Source(Protocol):
+    path: Path
+
+    def value(self, name: str) -> bytes | None: ...
+
+
+def archived(source: Store | Reader) -> list[Archived]:
+    """By name."""
+    connection = connection_of(source)
+    with told_plainly(source.path):
+        tallies = load_tallies(connection, source.path)
+    return [
+        _archived(connection, source, name, tally.number, tally.messages, tally.newest)
+        for name, tally in sorted(tallies.items())
+    ]
+
+
+def database_space(source: Store | Reader) -> Space:
+    with told_plainly(source.path):
+        return space(connection_of(source))
+
+
+def connection_of(source: Store | Reader) -> sqlite3.Connection:
+    return source.connection if isinstance(source, Store) else source._connection
+
+
+def _archived(
+    connection: sqlite3.Connection, source: _Source, name: str, number: int, messages: int, newest: int
+) -> Archived:
+    floor = floor_of(source, name)
+    with told_plainly(source.path):
+        rows: list[Any] = connection.execute(_OLDEST, (number, floor.lamport)).fetchall()
+    return Archived(name, messages, messages - floor.ids, rows[0][0] or 0, newest, floor)

@@ -1,0 +1,240 @@
+"""What a database says, row by row, for comparing it with others: sound or not, as it stands at one moment.
+
+`Reader` shows people what can be trusted and stops at what cannot. Here an altered row is something to be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+from sdschat.sds.limits import MAX_LAMPORT
+from sdschat.sds.rows import AckState, ChannelRow, OutgoingRow
+from sdschat.store import dropped_packets
+from sdschat.store.channel_table import Tally, count_again, load_tallies
+from sdschat.store.checksums import body_sum, row_sum
+from sdschat.store.columns import LOG_COLUMNS, load_ids
+from sdschat.store.connection import open_reader
+from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.history import first_place, last_place
+from sdschat.store.journal import JournalRow, fingerprint_text
+from sdschat.store.journal_writer import JOURNAL_COLUMNS
+from sdschat.store.migrate import require_current
+from sdschat.store.retention_floor import floor_of
+from sdschat.store.schema import PLACE_BITS
+from sdschat.store.user_state import Local
+
+_LOG: Final = ", ".join(f"log.{name}" for name in LOG_COLUMNS.split(", "))
+_OUTGOING: Final = ", ".join(f"outgoing.{name}" for name in ("channel", *OutgoingRow._fields, "sum"))
+_MESSAGES: Final = (
+    f"SELECT {_LOG}, body.raw, body.sum, text.nick, text.text, text.verdict, text.sent_at, text.sum, {_OUTGOING} "
+    "FROM log LEFT JOIN body ON body.place = log.place LEFT JOIN text ON text.place = log.place "
+    "LEFT JOIN outgoing ON log.own = 1 AND outgoing.channel = log.channel AND outgoing.message_id = log.message_id "
+    "WHERE log.place BETWEEN ? AND ?"
+)
+_DECLARED: Final = (
+    "SELECT message_id, why, at FROM gap WHERE channel = :channel "
+    "UNION ALL SELECT message_id, 'missing', since FROM missing WHERE channel = :channel "
+    "UNION ALL SELECT message_id, 'held', received_at FROM held WHERE channel = :channel"
+)
+_WIDTH: Final = LOG_COLUMNS.count(",") + 1
+_OWN_SENDER: Final = "SELECT sender_id FROM log WHERE own = 1 LIMIT 1"
+_SEQ_MASK: Final = (1 << PLACE_BITS) - 1
+
+
+class Found(NamedTuple):
+    """A row of the log, as it stands there, with everything that belongs to it."""
+
+    message_id: str
+    lamport: int
+    sender_id: str
+    dependencies: tuple[str, ...]
+    own: bool
+    via: str
+    received_at: int
+    raw: bytes | None
+    nick: str | None
+    text: str | None
+    sent_at: int | None
+    state: AckState | None
+    damage: str  # what of it is not as it was written; empty where all is well
+
+
+class Standing(NamedTuple):
+    """A channel: what its own count says, and what is there."""
+
+    channel: str
+    number: int
+    horizon: int  # 0: unknown
+    claimed: int
+    claimed_fingerprint: str
+    counted: int
+    counted_fingerprint: str
+
+
+class Told(NamedTuple):
+    """A message that the node knows not to have, or not to show yet."""
+
+    message_id: str
+    kind: str  # lost, before_join, no_room, missing or held
+    at: int
+
+
+class Altered(NamedTuple):
+    """A row of the journal that is not as it was written."""
+
+    seq: int
+    boot: str
+    detail: str
+
+
+class Evidence:
+    """One database at one moment, while its node may go on writing. Raises StoreError where it cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = open_reader(path)
+        try:
+            with told_plainly(path):
+                self._connection.execute("BEGIN")  # from the first question on, all see the same state
+                require_current(self._connection, path)
+                self._tallies = load_tallies(self._connection, path)
+                self._boots = self._read_boots()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _read_boots(self) -> dict[int, tuple[str, str]]:
+        rows = self._connection.execute("SELECT id, node, boot, sum FROM boot ORDER BY id").fetchall()
+        return {row[0]: (row[1], row[2]) for row in rows if row_sum(row[:-1]) == row[-1]}
+
+    def node(self) -> str:
+        """Whose database it is; empty where nothing in it says so."""
+        for node, _ in reversed(self._boots.values()):
+            if node:
+                return node
+        with told_plainly(self.path):
+            row = self._connection.execute(_OWN_SENDER).fetchone()
+        return "" if row is None else str(row[0])
+
+    def as_of(self) -> int:
+        """How far the journal has come: grows with every change, and never falls."""
+        with told_plainly(self.path):
+            place = self._connection.execute("SELECT max(place) FROM journal").fetchone()[0]
+        return place or 0
+
+    def standings(self) -> list[Standing]:
+        found = []
+        for name, tally in sorted(self._tallies.items()):
+            with told_plainly(self.path):
+                counted = count_again(self._connection, tally)
+                horizon = self._horizon(tally.number)
+            claims = (
+                tally.messages,
+                fingerprint_text(tally.fingerprint),
+                counted.messages,
+                fingerprint_text(counted.fingerprint),
+            )
+            found.append(Standing(name, tally.number, horizon, *claims))
+        return found
+
+    def _horizon(self, number: int) -> int:
+        names = ", ".join(("channel", *ChannelRow._fields, "sum"))
+        rows = self._connection.execute(f"SELECT {names} FROM channel_state WHERE channel = ?", (number,)).fetchall()
+        if not rows or row_sum(rows[0][:-1]) != rows[0][-1]:
+            return 0
+        return ChannelRow(*rows[0][1:-1]).horizon
+
+    def messages(self, number: int) -> Iterator[Found]:
+        """The log of a channel, in the order in which it was written."""
+        with told_plainly(self.path):
+            kept_from = self._kept_from(number)
+            for row in self._connection.execute(_MESSAGES, (first_place(number), last_place(number))):
+                yield _found(row, kept_from)
+            for one in dropped_packets.entries(self._connection, number, 0, MAX_LAMPORT):
+                name, lamport, sender, named = one.message_id, one.lamport, one.sender_id, one.dependencies
+                yield Found(name, lamport, sender, named, False, "live", lamport, None, None, None, None, None, "")
+
+    def _kept_from(self, number: int) -> int:
+        """A Store lets go of packets that are dated earlier. Altered, this excuses nothing."""
+        name = next((name for name, tally in self._tallies.items() if tally.number == number), "")
+        try:
+            return floor_of(Local(self._connection, self.path), name).lamport
+        except (StoreDamaged, ValueError, TypeError):
+            return 0
+
+    def declared(self, number: int) -> Iterator[Told]:
+        with told_plainly(self.path):
+            for row in self._connection.execute(_DECLARED, {"channel": number}):
+                yield Told(*row)
+
+    def journal(self) -> Iterator[JournalRow | Altered]:
+        names = {tally.number: name for name, tally in self._tallies.items()}
+        with told_plainly(self.path):
+            for row in self._connection.execute(f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"):
+                node, boot = self._boots.get(row[0] >> PLACE_BITS, ("", ""))
+                if row_sum(row[:-1]) != row[-1]:
+                    detail = "a row of the journal does not match its checksum"
+                    yield Altered(row[0] & _SEQ_MASK, boot, detail)
+                else:
+                    yield _journal_row(row, node, boot, names)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Evidence:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _found(row: Any, kept_from: int) -> Found:
+    _, _, lamport, message_id, sender_id, dependencies, _, own, via, received_at, checksum = row[:_WIDTH]
+    raw, raw_sum, nick, text, verdict, sent_at, text_sum = row[_WIDTH : _WIDTH + 7]
+    outgoing = row[_WIDTH + 7 :]
+    damage = []
+    if row_sum(row[: _WIDTH - 1]) != checksum:
+        damage.append("its row in the log was altered")
+        dependencies = dependencies if _is_ids(dependencies) else "[]"
+    if raw is None:
+        if own or lamport >= kept_from:
+            damage.append("its packet is gone")
+    elif body_sum(message_id, raw) != raw_sum:
+        damage.append("its packet was altered")
+    if text_sum is not None and row_sum((message_id, row[0], nick, text, verdict, sent_at)) != text_sum:
+        damage.append("its text was altered")
+    state = None
+    if outgoing[-1] is not None:
+        if row_sum(outgoing[:-1]) == outgoing[-1]:
+            state = AckState(outgoing[3])
+        else:
+            damage.append("what is known of its acknowledgement was altered")
+    return Found(
+        message_id, lamport, sender_id, load_ids(dependencies), bool(own), via, received_at, raw, nick, text, sent_at,
+        state, "; ".join(damage),
+    )  # fmt: skip
+
+
+def _is_ids(text: str) -> bool:
+    try:
+        return all(isinstance(each, str) for each in load_ids(text))
+    except (ValueError, TypeError):
+        return False
+
+
+def _journal_row(row: Any, node: str, boot: str, names: dict[int, str]) -> JournalRow:
+    (place, channel, event, message_id, sender, lamport, peer, ts_ms, mono_us, size, payload, overhead, deps, attempt,
+     cause, messages, fingerprint, _) = row  # fmt: skip
+    return JournalRow(
+        event, names.get(channel, ""), ts_ms, mono_us, message_id, sender, lamport, peer, size, payload, overhead,
+        None if deps is None else load_ids(deps), attempt, cause, messages, fingerprint,
+        node, boot, place & _SEQ_MASK,
+    )  # fmt: skip
+
+
+__all__ = ["Altered", "Evidence", "Found", "Standing", "Tally", "Told"]

@@ -1,0 +1,77 @@
+"""The channels of a profile: their numbers, and what is known of their logs without looking through them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sdschat.store.checksums import row_sum
+from sdschat.store.errors import StoreDamaged
+from sdschat.store.history import first_place, last_place
+from sdschat.store.journal import FINGERPRINT_BYTES, fingerprint_step
+
+CHANNEL_REPLACE: Final = (
+    "INSERT INTO channel (id, name, messages, newest, fingerprint, sum) VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (id) DO UPDATE SET messages = excluded.messages, newest = excluded.newest, "
+    "fingerprint = excluded.fingerprint, sum = excluded.sum"
+)
+
+_KEYS: Final = (
+    "SELECT lamport, message_id FROM log WHERE channel = ? "
+    "UNION ALL SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ?"
+)
+
+
+class Tally(NamedTuple):
+    """One channel. `fingerprint` is that of all (Lamport, id) in the log (see `journal.fingerprint_of`)."""
+
+    number: int
+    name: str
+    messages: int = 0
+    newest: int = 0  # the highest Lamport time
+    fingerprint: int = 0
+    last_place: int = 0  # of the message that was put in last
+
+    def with_message(self, lamport: int, message_id: str) -> Tally:
+        place = (self.last_place or first_place(self.number)) + 1
+        fingerprint = fingerprint_step(self.fingerprint, lamport, message_id)
+        return Tally(self.number, self.name, self.messages + 1, max(self.newest, lamport), fingerprint, place)
+
+    def without(self, keys: Iterable[tuple[int, str]]) -> Tally:
+        """As if these had never been counted. Fingerprints are sums by exclusive or."""
+        messages, fingerprint = self.messages, self.fingerprint
+        for lamport, message_id in keys:
+            messages -= 1
+            fingerprint = fingerprint_step(fingerprint, lamport, message_id)
+        return self._replace(messages=messages, fingerprint=fingerprint)
+
+    def values(self) -> tuple[int | str | bytes, ...]:
+        fingerprint = self.fingerprint.to_bytes(FINGERPRINT_BYTES, "big")
+        values = (self.number, self.name, self.messages, self.newest, fingerprint)
+        return (*values, row_sum(values))
+
+
+def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, Tally]:
+    """All channels. Raises `StoreDamaged` where a row is altered: which log belongs to which name is then unknown."""
+    found: dict[str, Tally] = {}
+    for row in connection.execute("SELECT id, name, messages, newest, fingerprint, sum FROM channel").fetchall():
+        if row_sum(row[:-1]) != row[-1]:
+            raise StoreDamaged(path, f"the row of channel number {row[0]} does not match its checksum")
+        number, name, messages, newest, fingerprint, _ = row
+        bounds = (first_place(number), last_place(number))
+        last = connection.execute("SELECT max(place) FROM log WHERE place BETWEEN ? AND ?", bounds).fetchone()[0]
+        found[name] = Tally(number, name, messages, newest, int.from_bytes(fingerprint, "big"), last or 0)
+    return found
+
+
+def count_again(connection: sqlite3.Connection, tally: Tally) -> Tally:
+    """The tally from the log itself, which takes as long as the log is."""
+    fresh = Tally(tally.number, tally.name)
+    messages, newest, fingerprint = 0, 0, 0
+    for lamport, message_id in connection.execute(_KEYS, (tally.number, tally.number)):
+        messages += 1
+        newest = max(newest, lamport)
+        fingerprint = fingerprint_step(fingerprint, lamport, message_id)
+    return fresh._replace(messages=messages, newest=newest, fingerprint=fingerprint, last_place=tally.last_place)

@@ -1,0 +1,155 @@
+"""Writing the journal: numbers without a gap, checkpoints, rejections counted, old rows let go."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from sdschat.store.channel_table import Tally
+from sdschat.store.checksums import row_sum
+from sdschat.store.columns import SqlRow, dump_ids
+from sdschat.store.journal import CHECKPOINT, KEEP_MS, REJECTED, JournalRow, fingerprint_text
+from sdschat.store.schema import PLACE_BITS
+
+CHECKPOINT_EVERY: Final = 1000
+MAX_ROWS: Final = 20_000_000  # whatever `journal.keep` says: somebody may send us rubbish all day
+
+JOURNAL_COLUMNS: Final = (
+    "place, channel, event, message_id, sender, lamport, peer, ts_ms, mono_us, bytes, payload_bytes, overhead_bytes, "
+    "deps, attempt, cause, messages, fingerprint, sum"
+)
+_INSERT: Final = f"INSERT INTO journal ({JOURNAL_COLUMNS}) VALUES ({', '.join('?' * 18)})"
+_REJECT: Final = (
+    "INSERT INTO rejection (channel, reason, count, last_at, sum) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (channel, reason) DO UPDATE SET count = excluded.count, last_at = excluded.last_at, sum = excluded.sum"
+)
+_OLDEST: Final = "SELECT place, ts_ms FROM journal ORDER BY place LIMIT ?"
+
+
+class JournalSettings(NamedTuple):
+    """Who writes the journal, and how much of it is kept. `boot` is an id of this run of the program."""
+
+    node: str = ""
+    boot: str = ""
+    keep_ms: int = KEEP_MS
+    max_rows: int = MAX_ROWS
+    checkpoint_every: int = CHECKPOINT_EVERY
+
+
+class Book:
+    """The journal's writing end. What it counts is taken over only when the transaction is committed."""
+
+    def __init__(self, connection: sqlite3.Connection, settings: JournalSettings) -> None:
+        self._settings = settings
+        last = connection.execute("SELECT max(id) FROM boot").fetchone()[0]
+        self._boot = (last or 0) + 1
+        self._started = False
+        self._last_seq = 0
+        self._next_seq = 0
+        self._next_kept = 0
+        self._kept = _count(connection)
+        self._rejections: dict[tuple[int, str], int] = {}
+        self._counted: dict[tuple[int, str], int] = {}
+        for channel, reason, count in connection.execute("SELECT channel, reason, count FROM rejection").fetchall():
+            self._rejections[channel, reason] = count
+
+    def write(
+        self, connection: sqlite3.Connection, rows: list[JournalRow], before: Mapping[str, Tally],
+        after: Mapping[str, Tally],
+    ) -> None:  # fmt: skip
+        """Inside a transaction of SQL; then `committed` or nothing. `after`: all channels that are in `rows`."""
+        every = [*rows, *self._checkpoints(rows[-1], before, after)]
+        numbers = {name: tally.number for name, tally in after.items()}
+        if not self._started:
+            boot = (self._boot, self._settings.node, self._settings.boot)
+            connection.execute(
+                "INSERT OR REPLACE INTO boot (id, node, boot, sum) VALUES (?, ?, ?, ?)", (*boot, row_sum(boot))
+            )
+        first = (self._boot << PLACE_BITS) + self._last_seq + 1
+        connection.executemany(
+            _INSERT, [_values(first + at, numbers.get(row.channel), row) for at, row in enumerate(every)]
+        )
+        self._next_seq = self._last_seq + len(every)
+        self._count_rejections(connection, rows, numbers)
+        self._prune(connection, 2 * len(every), rows[-1].ts_ms)
+
+    def committed(self, rows: list[JournalRow]) -> None:
+        if rows:
+            self._started = True
+            self._last_seq, self._kept = self._next_seq, self._next_kept
+            self._rejections.update(self._counted)
+
+    def _checkpoints(
+        self, last: JournalRow, before: Mapping[str, Tally], after: Mapping[str, Tally]
+    ) -> Iterator[JournalRow]:
+        """After every so many messages of a channel: where its log stands."""
+        every = self._settings.checkpoint_every
+        for name, tally in after.items():
+            old = before[name].messages if name in before else 0
+            if tally.messages // every > old // every:
+                fingerprint = fingerprint_text(tally.fingerprint)
+                yield JournalRow(
+                    CHECKPOINT, name, last.ts_ms, last.mono_us,
+                    lamport=tally.newest, messages=tally.messages, fingerprint=fingerprint,
+                )  # fmt: skip
+
+    def _count_rejections(
+        self, connection: sqlite3.Connection, rows: list[JournalRow], numbers: Mapping[str, int]
+    ) -> None:
+        self._counted = {}
+        last_at: dict[tuple[int, str], int] = {}
+        for row in rows:
+            number = numbers.get(row.channel)
+            if row.event == REJECTED and row.cause is not None and number is not None:
+                key = (number, row.cause)
+                self._counted[key] = self._counted.get(key, self._rejections.get(key, 0)) + 1
+                last_at[key] = row.ts_ms
+        if self._counted:
+            values = [(*key, count, last_at[key]) for key, count in self._counted.items()]
+            connection.executemany(_REJECT, [(*row, row_sum(row)) for row in values])
+
+    def trim(self, connection: sqlite3.Connection, rows: int, most: int) -> int:
+        """Delete the oldest events beyond so many, up to `most` of them, in a transaction of their own."""
+        over = min(self._kept - rows, most)
+        if over <= 0:
+            return 0
+        connection.execute("BEGIN IMMEDIATE")
+        gone = [(place,) for place, _ in connection.execute(_OLDEST, (over,)).fetchall()]
+        connection.executemany("DELETE FROM journal WHERE place = ?", gone)
+        connection.execute("COMMIT")
+        self._kept -= len(gone)
+        return len(gone)
+
+    def _prune(self, connection: sqlite3.Connection, limit: int, wall: int) -> None:
+        """Let go of what is older than is to be kept: a few more rows than were written, so that it never takes
+        long and catches up all the same."""
+        oldest = connection.execute(_OLDEST, (limit,)).fetchall()
+        cutoff = wall - self._settings.keep_ms
+        gone = [(place,) for place, ts_ms in oldest if ts_ms < cutoff]
+        kept = self._kept + self._next_seq - self._last_seq
+        if not gone and kept > self._settings.max_rows:
+            gone = [(place,) for place, _ in oldest[: kept - self._settings.max_rows]]
+        connection.executemany("DELETE FROM journal WHERE place = ?", gone)
+        self._next_kept = kept - len(gone)
+
+
+def _count(connection: sqlite3.Connection) -> int:
+    """The number of rows, from the first and last of each boot; a full count would read all of them."""
+    count, place = 0, 0
+    while True:
+        first = connection.execute("SELECT min(place) FROM journal WHERE place > ?", (place,)).fetchone()[0]
+        if first is None:
+            return count
+        end = ((first >> PLACE_BITS) + 1) << PLACE_BITS
+        place = connection.execute("SELECT max(place) FROM journal WHERE place < ?", (end,)).fetchone()[0]
+        count += place - first + 1
+
+
+def _values(place: int, number: int | None, row: JournalRow) -> SqlRow:
+    values = (
+        place, number, row.event, row.message_id, row.sender, row.lamport, row.peer, row.ts_ms, row.mono_us,
+        row.bytes, row.payload_bytes, row.overhead_bytes, None if row.deps is None else dump_ids(row.deps),
+        row.attempt, row.cause, row.messages, row.fingerprint,
+    )  # fmt: skip
+    return (*values, row_sum(values))

@@ -1,0 +1,86 @@
+"""What is this person's alone: drafts, read marks, keys met, small values of the node. Also read by `Reader`."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sdschat.store.checksums import row_sum
+from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.history import last_place
+
+UNREAD_COUNTED: Final = 1000  # nobody tells 1,000 unread messages from more
+
+_NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
+_DRAFT: Final = "SELECT channel, text, at, sum FROM draft WHERE channel = (SELECT id FROM channel WHERE name = ?)"
+_MARK: Final = (
+    "SELECT channel, lamport, message_id, place, at, sum FROM read_mark "
+    "WHERE channel = (SELECT id FROM channel WHERE name = ?)"
+)
+_UNREAD: Final = "SELECT count(*) FROM (SELECT 1 FROM log WHERE place > ? AND place <= ? AND own = 0 LIMIT ?)"
+
+
+class ReadMark(NamedTuple):
+    """Where somebody stopped reading. What came after `place`, however it is dated, is unread."""
+
+    lamport: int
+    message_id: str
+    place: int
+    at: int
+
+
+class Local:
+    """Reading it. A row that was altered is a row that is not there, but for keys: a name must not change hands."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._file = path
+
+    def draft(self, channel: str) -> str:
+        """What stood in the input line."""
+        rows = self._sound(_DRAFT, channel)
+        return str(rows[0][1]) if rows else ""
+
+    def read_mark(self, channel: str) -> ReadMark | None:
+        rows = self._sound(_MARK, channel)
+        return ReadMark(*rows[0][1:5]) if rows else None
+
+    def unread(self, channel: str) -> int:
+        """How many messages of others came since, late ones too; at most `UNREAD_COUNTED`."""
+        with told_plainly(self._file):
+            numbers = self._connection.execute(_NUMBER, (channel,)).fetchall()
+            if not numbers:
+                return 0
+            mark = self.read_mark(channel)
+            number: int = numbers[0][0]
+            since = mark.place if mark is not None else last_place(number - 1)
+            values = (since, last_place(number), UNREAD_COUNTED)
+            count: int = self._connection.execute(_UNREAD, values).fetchone()[0]
+        return count
+
+    def keys(self) -> list[tuple[bytes, str, int]]:
+        """Public key, nick and when it was met, oldest first."""
+        return self._all("SELECT public_key, nick, first_seen, sum FROM key_met ORDER BY first_seen, rowid")
+
+    def nicks(self) -> list[tuple[str, str, bytes, int]]:
+        """Skeleton, nick, the key that holds it, and since when."""
+        return self._all("SELECT skeleton, nick, public_key, since, sum FROM nick_held ORDER BY since, rowid")
+
+    def value(self, name: str) -> bytes | None:
+        """What `Transaction.set_value` kept."""
+        rows = self._all("SELECT name, value, sum FROM setting WHERE name = ?", name)
+        return rows[0][1] if rows else None
+
+    def _sound(self, query: str, *values: str) -> list[Any]:
+        with told_plainly(self._file):
+            rows = self._connection.execute(query, values).fetchall()
+        return [row for row in rows if row_sum(row[:-1]) == row[-1]]
+
+    def _all(self, query: str, *values: str) -> list[Any]:
+        with told_plainly(self._file):
+            rows = self._connection.execute(query, values).fetchall()
+        for row in rows:
+            if row_sum(row[:-1]) != row[-1]:
+                raise StoreDamaged(self._file, "a row of keys, nicks or settings does not match its checksum")
+        return [row[:-1] for row in rows]

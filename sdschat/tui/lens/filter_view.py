@@ -1,0 +1,73 @@
+"""The view of the filters: fill, range and error rate of ours, and the last filters of others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
+from sdschat.tui.lens.lines import Line, bar, columns, heading, line, paragraph
+from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.words import clock, day, duration
+
+_BAR: Final = 20  # cells at most
+
+
+def view(sight: Sight) -> list[Line]:
+    own = sight.peek.filter
+    half = max(1, own.capacity // 2)
+    cells = min(_BAR, max(4, sight.width - 26))
+    lines = [
+        heading("our filter"),
+        line(f"  {own.layout}, {own.bits} bits, {own.hashes} hashes, {own.size} bytes"),
+        line("  ", (f"[{bar(own.fill, cells)}]", "maybe"), f" {own.fill:.1%} of the bits set"),
+        line("  ", (f"[{bar(own.ids / max(1, own.capacity), cells)}]", "maybe"), f" {own.ids} of {own.capacity} ids"),
+    ]
+    lines += paragraph(
+        f"An id that is not in it seems to be once in {_once(own.error_rate)}: that is why a filter only makes a "
+        "message possibly acked.", sight.width, "note", 2,
+    )  # fmt: skip
+    lines += paragraph(
+        f"Its younger half has {own.young} of {half} ids; when it is full, the elder one is forgotten "
+        f"(so far {own.generation} times).", sight.width, "note", 2,
+    )  # fmt: skip
+    if own.floor:
+        since = f"{day(own.floor)} {clock(own.floor)}"
+        lines += paragraph(
+            f"It is complete from {since} on: what is dated later and not in it is not here.", sight.width, "note", 2
+        )
+    return lines + _others(sight) + _test(sight)
+
+
+def _once(rate: float) -> str:
+    return f"{1 / rate:,.0f}" if rate > 1e-15 else "never, so far"
+
+
+def _others(sight: Sight) -> list[Line]:
+    lines = [line(""), heading("filters of others")]
+    found = [(sender, peer) for sender, peer in sight.trace.peers.items() if peer.filter]
+    if not found:
+        return [*lines, line(("  none came since the Lens began to look", "note"))]
+    lines.append(
+        columns((10, 8, 6, 8), *((name, "note") for name in ("  from", "layout", "full", "age", "wrong once in")))
+    )
+    for sender, peer in found:
+        seen = filter_seen(peer.filter)
+        age = duration(sight.peek.now - peer.filter_at)
+        wrong = seen.problem or _once(seen.error_rate)
+        who = (f"  {sight.who(sender)}", f"nick:{sender}")
+        lines.append(columns((10, 8, 6, 8), who, seen.layout, f"{seen.fill:.0%}", age, wrong))
+    return lines
+
+
+def _test(sight: Sight) -> list[Line]:
+    """Return a line with the result of testing the selected message on the filters of others."""
+    chosen = sight.selection
+    if chosen is None:
+        return []
+    tried = [
+        f"{sight.who(sender)} {'yes' if filter_holds(peer.filter, chosen) else 'no'}"
+        for sender, peer in sight.trace.peers.items()
+        if peer.filter
+    ]
+    return [line(""), line(f"  {short(chosen)} in it? ", (", ".join(tried) or "no filter to try", "maybe"))]

@@ -1,0 +1,167 @@
+"""Observation of the channels of a node: one trace for each, and the input of the views made from it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from sdschat.node.channel.session import Watcher
+from sdschat.node.events import Fact, Joined
+from sdschat.node.node import Node
+from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.channel import NodeView
+from sdschat.node.view.engine_snapshot import peek
+from sdschat.node.view.values import Message, Refusal, Shown
+from sdschat.tui.lens import events, faults, filter_view, graph, matrix, packet, peers, repair, why
+from sdschat.tui.lens.lines import Line
+from sdschat.tui.lens.trace import LogLine, Trace
+from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.model.glyphs import UNICODE, Glyphs
+from sdschat.tui.model.words import count
+
+T = TypeVar("T")
+VIEWS: Final[Mapping[str, Callable[[Sight], list[Line]]]] = {
+    "why": why.view,
+    "repair": repair.view,
+    "packet": packet.view,
+    "graph": graph.view,
+    "matrix": matrix.view,
+    "filter": filter_view.view,
+    "peers": peers.view,
+    "events": events.view,
+    "faults": faults.view,
+}
+_EARLIER: Final = 200  # messages of the log from before the observation began
+_REMEMBERED: Final = 1024
+_log = logging.getLogger("sdschat.tui")
+
+
+class Eye:
+    """Observes all channels of a node. `hear` takes every event; `close` ends the observation."""
+
+    def __init__(self, node: Node, view: NodeView) -> None:
+        self.node = node
+        self._view = view
+        self._traces: dict[str, Trace] = {}
+        self._watchers: dict[str, Watcher] = {}
+        self._message = lru_cache(maxsize=_REMEMBERED)(self._look_up)
+        for channel in node.rooms:
+            self._watch(channel)
+        for fact in list(node.recent):
+            self.hear(fact)
+
+    def trace(self, channel: str) -> Trace:
+        found = self._traces.get(channel)
+        if found is None:
+            found = self._traces[channel] = Trace(self.node.sender_id)
+            for shown in self._view.messages(channel, limit=_EARLIER):
+                found.add(
+                    LogLine(
+                        shown.lamport, shown.message_id, shown.sender_id, shown.dependencies, False, shown.via,
+                        shown.own,
+                    )
+                )  # fmt: skip
+        return found
+
+    def hear(self, fact: Fact) -> None:
+        if not fact.channel:
+            return
+        if isinstance(fact.what, Joined):
+            self._watch(fact.channel)
+        self.trace(fact.channel).hear(fact)
+
+    def _watch(self, channel: str) -> None:
+        """Begin to observe the packets of a channel."""
+        room = self.node.rooms.get(channel)
+        if room is None or self._watchers.get(channel) in room.watchers:
+            return
+        trace = self.trace(channel)
+
+        def see(why: str, raw: bytes, message: Message | Refusal | None) -> None:
+            try:
+                trace.see(self.node.clock.now().wall, why, raw, message)
+            except Exception:  # an error of the Lens must never stop a packet
+                _log.exception("the Lens could not look at a packet")
+
+        self._watchers[channel] = see
+        room.watchers.append(see)
+
+    def close(self) -> None:
+        for channel, watcher in self._watchers.items():
+            room = self.node.rooms.get(channel)
+            if room is not None and watcher in room.watchers:
+                room.watchers.remove(watcher)
+        self._watchers.clear()
+
+    def lines(
+        self, view: str, channel: str, selection: str | None = None, argument: str = "", width: int = 60,
+        glyphs: Glyphs = UNICODE,
+    ) -> list[Line]:  # fmt: skip
+        """Return a view of a channel. Raises ValueError for an unknown view, or a channel that is not open."""
+        show = VIEWS.get(view)
+        if show is None:
+            raise ValueError(f"There is no view {view!r}. There are: {', '.join(VIEWS)}.")
+        if channel not in self.node.rooms:
+            raise ValueError(f"The channel {channel!r} is not open.")
+        return show(self._sight(channel, selection, argument, max(20, width), glyphs))
+
+    def _sight(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> Sight:
+        node, view = self.node, self._view
+        room = node.rooms[channel]
+        injection = Injection(node, channel)
+
+        def nick_of(sender_id: str) -> str:
+            return room.presence.online.get(sender_id) or view.nick_of(sender_id)
+
+        def raw(message_id: str) -> bytes | None:
+            held = room.channel.state.incoming.held.get(message_id)
+            return view.raw(channel, message_id) if held is None else held.raw
+
+        return Sight(
+            peek(room, node.sender_id, node.clock.now(), node.settings.timing),
+            self.trace(channel),
+            _once(nick_of),
+            lambda message_id: self._known(channel, message_id),
+            _once(lambda message_id: view.own(channel, message_id)),
+            raw,
+            selection,
+            argument,
+            width,
+            glyphs,
+            injection.told(),
+            tuple(_carried(injection)),
+        )
+
+    def _known(self, channel: str, message_id: str) -> Shown | None:
+        try:
+            return self._message(channel, message_id)
+        except LookupError:
+            return None
+
+    def _look_up(self, channel: str, message_id: str) -> Shown:
+        shown = self._view.message(channel, message_id)
+        if shown is None:
+            raise LookupError  # so that the cache does not keep it: the message may still arrive
+        return shown
+
+
+def _once(look_up: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a function that remembers the answers of `look_up`, for one drawing of a view."""
+    found: dict[str, T] = {}
+
+    def ask(key: str) -> T:
+        if key not in found:
+            found[key] = look_up(key)
+        return found[key]
+
+    return ask
+
+
+def _carried(injection: Injection) -> list[str]:
+    return [
+        f"{way}: {count(done.lost, 'packet')} lost, {done.duplicated} doubled, {done.reordered} held back, "
+        f"{done.corrupted} spoilt"
+        for way, done in injection.carried().items()
+    ]

@@ -1,0 +1,48 @@
+"""The input of a view. Views are pure: the same input gives the same lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sdschat.node.view.engine_snapshot import Peek
+from sdschat.node.view.values import OwnFate, Shown
+from sdschat.tui.lens.trace import Trace
+from sdschat.tui.model.cleaning import clean, nick_text, short
+from sdschat.tui.model.glyphs import UNICODE, Glyphs
+
+
+class Sight(NamedTuple):
+    """The state of a channel at one moment, and the request of the user."""
+
+    peek: Peek
+    trace: Trace
+    nick_of: Callable[[str], str]  # by sender id; empty if no key proved a nick
+    message: Callable[[str], Shown | None]  # a message of the log, by id
+    fate: Callable[[str], OwnFate | None]  # the state of an own message, by id
+    raw: Callable[[str], bytes | None]  # the packet of a message, by id
+    selection: str | None = None
+    argument: str = ""  # the text typed after the name of the view
+    width: int = 60
+    glyphs: Glyphs = UNICODE
+    faults: str = ""
+    carried: tuple[str, ...] = ()  # effects of the faults so far, in words
+
+    def who(self, sender_id: str | None) -> str:
+        """Return the name of a participant as views show it: "you", the nick, or the beginning of the id."""
+        if not sender_id:
+            return "?"
+        if sender_id == self.peek.me:
+            return "you"
+        return nick_text(self.nick_of(sender_id)) or f"<{short(sender_id, 8)}>"
+
+    def packet(self, packet_id: str) -> str:
+        """Return the short name of a packet: the message's id, or the id of its own that a sync message has."""
+        return clean(packet_id[:9] if packet_id.startswith("sync-") else packet_id[:4], limit=16)
+
+    def text_of(self, message_id: str, limit: int = 40) -> str:
+        """Return the beginning of a message's text; empty if the message is not in the log."""
+        shown = self.message(message_id)
+        if shown is None:
+            return ""
+        return clean(" ".join((shown.text or "")[: 2 * limit].split()), limit=limit)

@@ -1,0 +1,195 @@
+"""Drawing of rows as lines of a terminal: columns, signs and colours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+from rich.segment import Segment
+from rich.style import Style
+
+from sdschat.tui.model.cleaning import short
+from sdschat.tui.model.from_events import link_spans
+from sdschat.tui.model.gaps import gap_words
+from sdschat.tui.model.glyphs import UNICODE, Glyphs
+from sdschat.tui.model.items import Entry, Fate, GapItem, Item, NoteItem, Phase, Tone
+from sdschat.tui.model.words import clock, day
+from sdschat.tui.model.wrapping import fitted, wrapped
+from sdschat.tui.themes import DARK, Palette
+
+Line = list[Segment]
+
+_WIDE: Final = 70  # columns from which there is room for seconds and ids
+_NARROW_NICK, _WIDE_NICK = 8, 11
+_LEAST_TEXT: Final = 10
+_NOTHING: Final = Style()
+_COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
+_WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: "maybe", Phase.ACKED: "acked"}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The colours, signs and options that lines are drawn with."""
+
+    palette: Palette = DARK
+    glyphs: Glyphs = UNICODE
+    ids: bool = True  # show the first letters of ids
+    links: bool = True  # as links of the terminal
+
+    def style(self, name: str) -> Style:
+        return self.palette.styles.get(name, _NOTHING)
+
+    def nick_style(self, sender_id: str) -> Style:
+        """Return the style of a nick: always the same for a participant."""
+        nicks = self.palette.nicks
+        return nicks[crc32(sender_id.encode(errors="replace")) % len(nicks)]
+
+
+def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
+    """Return sign and word of a state, and the name of its style."""
+    if fate.refused:
+        return f"{glyphs.refused} refused", "refused"
+    sign = (glyphs.queued, glyphs.unacked, glyphs.maybe, glyphs.acked)[fate.phase]
+    counted = f" {fate.by}" if fate.by and fate.phase >= Phase.MAYBE else ""
+    return f"{sign} {_WORDS[fate.phase]}{counted}", _WORDS[fate.phase]
+
+
+def item_lines(item: Item, width: int, look: Look, now: int) -> list[Line]:
+    if isinstance(item, Entry):
+        return _entry_lines(item, width, look)
+    if isinstance(item, GapItem):
+        name = "lost" if item.lost else "gap"
+        sign = look.glyphs.lost if item.lost else look.glyphs.missing
+        return _own_lines(sign, gap_words(item, now), look.style(name), item.message_id, width, look)
+    tone = {Tone.INFO: "note", Tone.ALERT: "alert", Tone.HELP: "help"}[item.tone]
+    return _note_lines(item, tone, width, look)
+
+
+def _columns(width: int) -> tuple[bool, int, int]:
+    """Return True if the log is wide, the column of the text, and the width of the text."""
+    wide = width >= _WIDE
+    start = 2 + (9 if wide else 6) + (_WIDE_NICK if wide else _NARROW_NICK) + 1
+    return wide, start, max(_LEAST_TEXT, width - start - 1)
+
+
+def _entry_lines(entry: Entry, width: int, look: Look) -> list[Line]:
+    wide, start, room = _columns(width)
+    nick_width = _WIDE_NICK if wide else _NARROW_NICK
+    nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
+    shown = f"* {nick}" if entry.action else nick
+    head: Line = [
+        Segment("  "),
+        Segment(clock(entry.at, wide) + " ", look.style("time")),
+        Segment(fitted(shown, nick_width, look.glyphs.cut) + " ", look.nick_style(entry.sender_id)),
+    ]
+    lines: list[Line] = []
+    if entry.quote is not None:
+        lines.append([*head, Segment(fitted(_quote(entry, look), room), look.style("quote"))])
+        head = [Segment(" " * start)]
+    style = look.style("mention" if entry.mention else "text")
+    if entry.action or not entry.readable:
+        style += look.style("action")
+    for low, high in wrapped(entry.text, room):
+        lines.append([*head, *_linked(entry.text, low, high, style, look)])
+        head = [Segment(" " * start)]
+    _add_marks(lines, _marks(entry, wide, look), start, width, look)
+    return lines
+
+
+def _quote(entry: Entry, look: Look) -> str:
+    quote = entry.quote
+    assert quote is not None
+    if not quote.nick:
+        return f"{look.glyphs.reply} answers {short(quote.message_id)}, which is not here"
+    return f"{look.glyphs.reply} {quote.nick}: {quote.text}"
+
+
+def _linked(text: str, low: int, high: int, style: Style, look: Look) -> Line:
+    """Return one line of a text, with the parts of links that lie in it marked."""
+    if "://" not in text:
+        return [Segment(text[low:high], style)]
+    found: Line = []
+    at = low
+    for start, end in link_spans(text):
+        if start < high and end > at:
+            found.append(Segment(text[at : max(at, start)], style))
+            link = Style(link=text[start:end]) if look.links else _NOTHING
+            found.append(Segment(text[max(at, start) : min(end, high)], style + look.style("link") + link))
+            at = min(end, high)
+    found.append(Segment(text[at:high], style))
+    return [segment for segment in found if segment.text]
+
+
+def _marks(entry: Entry, wide: bool, look: Look) -> Line:
+    """Return the marks at the right of a message: remark, late, state, id."""
+    marks: Line = []
+    if entry.remark:
+        marks.append(Segment(entry.remark, look.style("remark")))
+    if entry.late:
+        marks.append(Segment("late", look.style("late")))
+    if entry.fate is not None:
+        words, name = fate_words(entry.fate, look.glyphs)
+        marks.append(Segment(words, look.style(name)))
+    if wide and look.ids:
+        marks.append(Segment(short(entry.message_id), look.style("id")))
+    return marks
+
+
+def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: Look) -> None:
+    """Add the marks at the right end of the last line, or of one more line if there is no room."""
+    if not marks:
+        return
+    joined: Line = []
+    for mark in marks:
+        joined += [Segment("  "), mark]
+    size = sum(segment.cell_length for segment in joined)
+    used = sum(segment.cell_length for segment in lines[-1])
+    if used + size > width:
+        lines.append([Segment(" " * start)])
+        used = start
+        joined = joined[1:] if used + size > width else joined
+        size = sum(segment.cell_length for segment in joined)
+    lines[-1] += [Segment(" " * max(0, width - used - size)), *joined]
+
+
+def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, look: Look) -> list[Line]:
+    """Return lines of the program: each has the sign in the gutter, where no message can draw anything."""
+    wide, _, _ = _columns(width)
+    tag = short(message_id) if wide and look.ids and message_id else ""
+    room = max(_LEAST_TEXT, width - 3 - (len(tag) + 2 if tag else 0))
+    shown = (part for line in text.split("\n") for part in _hanging(line, room))
+    lines: list[Line] = [[Segment(f"{sign} ", style), Segment(part, style)] for part in shown]
+    if tag:
+        _add_marks(lines, [Segment(tag, look.style("id"))], 2, width, look)
+    return lines
+
+
+def _hanging(line: str, room: int) -> Iterator[str]:
+    """Break a line; in a table the rest goes on below the text, not below the first column."""
+    (low, high), *more = wrapped(line, room)
+    yield line[low:high]
+    if more:
+        column = _COLUMN.match(line)
+        indent = column.end() if column is not None and column.end() <= room // 2 else 0
+        rest = line[more[0][0] :]
+        for low, high in wrapped(rest, room - indent):
+            yield " " * indent + rest[low:high]
+
+
+def _note_lines(note: NoteItem, tone: str, width: int, look: Look) -> list[Line]:
+    sign = look.glyphs.alert if note.tone is Tone.ALERT else look.glyphs.system
+    text = note.text if note.tone is Tone.HELP else f"{clock(note.at, width >= _WIDE)} {note.text}"
+    return _own_lines(sign, text, look.style(tone), "", width, look)
+
+
+def day_line(at: int, width: int, look: Look) -> Line:
+    text = f"{look.glyphs.rule * 2} {day(at)} "
+    return [Segment(text + look.glyphs.rule * max(0, width - len(text)), look.style("day"))]
+
+
+def unread_line(width: int, look: Look) -> Line:
+    side = look.glyphs.rule * max(0, (width - 5) // 2)
+    return [Segment(f"{side} new {look.glyphs.rule * max(0, width - len(side) - 5)}", look.style("new"))]

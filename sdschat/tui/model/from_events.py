@@ -1,0 +1,87 @@
+"""Rows made from messages of the node. Texts of messages are made safe to draw here, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from sdschat.node.view.values import AckState, ContentKind, Shown, Verdict
+from sdschat.tui.model.cleaning import clean, nick_text
+from sdschat.tui.model.items import Entry, Fate, Phase, Quote
+
+_PHASES: Final = {
+    AckState.UNACKED: Phase.UNACKED, AckState.POSSIBLY_ACKED: Phase.MAYBE, AckState.ACKED: Phase.ACKED,
+}  # fmt: skip
+_VERDICTS: Final = {
+    Verdict.NEW: "new key",
+    Verdict.UNSIGNED: "unsigned",
+    Verdict.BAD_SIGNATURE: "BAD SIGNATURE",
+    Verdict.MISMATCHED: "NOT THE SENDER'S",
+}
+_LINK: Final = re.compile(r"https?://[\x21-\x7e]+", re.ASCII)
+_TRAILING: Final = ".,;:!?\"'"
+
+
+def phase_of(state: AckState) -> Phase:
+    return _PHASES[state]
+
+
+def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None = None) -> Entry:
+    """Return the row of a message. `mentions` returns True for a text that contains our nick."""
+    readable = shown.text is not None
+    text = clean(shown.text or "", lines=True).strip("\n") if readable else "(this content is not text)"
+    fate = None
+    if shown.own:
+        fate = Fate(Phase.ACKED if shown.state is None else phase_of(shown.state))
+    return Entry(
+        key=shown.key,
+        sender_id=shown.sender_id,
+        nick=nick_text(shown.nick),
+        text=text,
+        verdict=shown.verdict,
+        own=shown.own,
+        received_at=shown.received_at,
+        sent_at=shown.sent_at,
+        via=shown.via,
+        action=shown.kind == ContentKind.ACTION,
+        reply_to=shown.reply_to,
+        dependencies=shown.dependencies,
+        fate=fate,
+        mention=not shown.own and readable and mentions(text),
+        readable=readable,
+        remark=shown.damaged or verdict_words(shown.verdict, shown.own),
+        quote=quote,
+    )
+
+
+def verdict_words(verdict: str, own: bool = False) -> str:
+    """Return the remark on a signature; empty if the author is proven and known."""
+    return "" if own else _VERDICTS.get(Verdict(verdict), "") if verdict in set(Verdict) else ""
+
+
+def link_spans(text: str) -> list[tuple[int, int]]:
+    """Return the spans of links: http and https, printable ASCII, without the punctuation of the sentence."""
+    found = []
+    for match in _LINK.finditer(text):
+        link = match.group().rstrip(_TRAILING)
+        while link.endswith((")", "]", ">")) and link.count(link[-1]) > link.count(_OPENING[link[-1]]):
+            link = link[:-1].rstrip(_TRAILING)
+        found.append((match.start(), match.start() + len(link)))
+    return found
+
+
+def links_in(text: str) -> list[str]:
+    """Return the links of a text, each once."""
+    return list(dict.fromkeys(text[start:end] for start, end in link_spans(text)))
+
+
+_OPENING: Final = {")": "(", "]": "[", ">": "<"}
+
+
+def mention_of(nick: str) -> Callable[[str], bool]:
+    """Return a function that is True for a text with this nick as a word of its own."""
+    if not nick.strip():
+        return lambda text: False
+    found = re.compile(rf"(?<!\w)@?{re.escape(nick)}(?!\w)", re.IGNORECASE)
+    return lambda text: found.search(text) is not None

@@ -1,0 +1,50 @@
+"""State of the user that outlives a run: drafts, read marks, and the history of the input."""
+
+from __future__ import annotations
+
+import json
+
+from sdschat.node.view.conversations import Places
+from sdschat.tui.model.workspace import Desktop
+
+_PAST = "past"  # the name under which the store keeps the history of the input
+
+
+class Keeper:
+    """Saves changes. If saving fails, it is tried again at the next save; the node reports the failure."""
+
+    def __init__(self, view: Places, desktop: Desktop) -> None:
+        self._view = view
+        self._desktop = desktop
+        self._drafts: dict[str, str] = {}
+        self._saved: dict[str, str] = {}
+
+    def draft(self, channel: str) -> str:
+        """Return the draft of this channel."""
+        if channel not in self._drafts:
+            self._drafts[channel] = self._saved[channel] = self._view.draft(channel)
+        return self._drafts[channel]
+
+    def set_draft(self, channel: str, text: str) -> None:
+        if channel:
+            self._drafts[channel] = text
+
+    def save(self) -> None:
+        """Save drafts and read marks that have changed."""
+        for name, text in self._drafts.items():
+            if text != self._saved.get(name, "") and self._view.set_draft(name, text):
+                self._saved[name] = text
+        for model in self._desktop.models.values():
+            model.save_mark()
+
+    def past(self) -> list[str]:
+        """Return the texts sent in earlier runs, newest last."""
+        try:
+            kept = json.loads(self._view.value(_PAST) or "[]")
+        except ValueError:
+            return []
+        return [text for text in kept if isinstance(text, str)] if isinstance(kept, list) else []
+
+    def save_past(self, texts: list[str]) -> None:
+        if texts != self.past():
+            self._view.set_value(_PAST, json.dumps(texts, ensure_ascii=False))

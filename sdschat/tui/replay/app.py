@@ -1,0 +1,122 @@
+"""The chat over a recording."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual.binding import Binding, BindingType
+
+from sdschat.node.events import Fact, Joined
+from sdschat.node.recording.reader import Recording
+from sdschat.node.recording.replay import ONLY_SHOWN
+from sdschat.node.tasks import start
+from sdschat.node.view.conversations import Places
+from sdschat.tui import app
+from sdschat.tui.app import ChatApp
+from sdschat.tui.errors import CommandError
+from sdschat.tui.preferences import Preferences
+from sdschat.tui.replay.commands import commands_of
+from sdschat.tui.replay.player import SPEEDS, Player
+
+KEYS: Final = "F8 play, F9 step, Shift+F9 back, F10 faster"
+
+
+class ReplayApp(ChatApp):
+    """One pass through a recording. To go back, it ends, and a new one is made at an earlier place."""
+
+    CSS_PATH = str(Path(app.__file__).with_name("app.tcss"))
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f8", "play", "Play or pause", id="replay-play", priority=True),
+        Binding("f9", "step", "Next step", id="replay-step", priority=True),
+        Binding("shift+f9,f21", "rewind", "Step back", id="replay-back", priority=True),
+        Binding("f10", "faster(1)", "Faster", id="replay-faster", priority=True),
+        Binding("shift+f10,f22", "faster(-1)", "Slower", id="replay-slower", priority=True),
+    ]
+
+    def __init__(self, player: Player, *, ascii_only: bool = False, theme: str | None = None) -> None:
+        channels = player.recording.channels
+        super().__init__(
+            Places(player.node), channels, Preferences(bell=False), ascii_only=ascii_only, theme_now=theme,
+            commands=commands_of(self),
+        )  # fmt: skip
+        self.player = player
+        self.back_to: int | None = None
+
+    def on_mount(self) -> None:
+        """Start to play, after the chat is mounted: Textual calls the handlers of both classes."""
+        self.set_interval(0.25, self._say_where)
+        self._playing = start(self.player.run(), self.fail)
+
+    def on_unmount(self) -> None:
+        """Stop playing, before the chat is unmounted."""
+        self._playing.cancel()
+
+    def _hear(self, fact: Fact) -> None:
+        if isinstance(fact.what, Joined) and fact.channel in self.desktop.models:
+            self.desktop.models[fact.channel].open_at_end()  # messages from before the recording came with this event
+        super()._hear(fact)
+
+    def _say_where(self) -> None:
+        self.warn(f"{self.player.told()} | {KEYS}")
+
+    def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
+        raise CommandError(ONLY_SHOWN)
+
+    def action_play(self) -> None:
+        if self.player.at_end:
+            self.action_rewind(len(self.player.recording.steps))
+        elif self.player.playing:
+            self.player.pause()
+        else:
+            self.player.play()
+        self._say_where()
+
+    def action_step(self, count: int = 1) -> None:
+        self.player.pause()
+        self.player.step(count)
+        self._say_where()
+
+    def action_rewind(self, count: int = 1) -> None:
+        self.player.pause()
+        self.back_to = self.player.place_back(count)
+        self.exit(0)
+
+    def action_faster(self, by: int) -> None:
+        speed = self.player.speed
+        at = bisect_right(SPEEDS, speed) if by > 0 else bisect_left(SPEEDS, speed) - 1
+        self.set_speed(SPEEDS[max(0, min(len(SPEEDS) - 1, at))])
+
+    def set_speed(self, speed: float) -> None:
+        self.player.set_speed(speed)
+        self._say_where()
+
+
+async def run_replay(
+    recording: Recording, *, speed: float, paused: bool, ascii_only: bool, theme: str | None
+) -> int:  # fmt: skip
+    """Show the recording until the user quits, and return the exit code."""
+    player = Player(recording, speed=speed, playing=not paused)
+    place, lens = 0, ""
+    try:
+        while True:
+            await player.open(place)
+            shown = ReplayApp(player, ascii_only=ascii_only, theme=theme)
+            if lens:
+                shown.call_later(shown.lens.open, lens)
+            try:
+                await shown.run_async()
+            finally:
+                shown.view.close()
+            if shown.crash is not None:
+                raise shown.crash
+            if shown.back_to is None:
+                return shown.return_code or 0
+            place = shown.back_to
+            lens = shown.lens.shown
+    finally:
+        with contextlib.suppress(asyncio.CancelledError):
+            await player.close()
