@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, NamedTuple
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener, differ
 from sdschat.catchup.values import (
     Answer,
@@ -32,11 +32,11 @@ from sdschat.catchup.values import (
 _MOST_PARTS: Final = 64
 _LEAST_PARTS: Final = 8
 _PARTS_EACH: Final = 1.5  # for each message that differs: most of them then are alone in their part, which shows them
-_SMALL: Final = limits.BUCKET_PART * 5 // 4  # messages: to cut what has no more would take reading it
+_SMALL: Final = values.BUCKET_PART * 5 // 4  # messages: to cut what has no more would take reading it
 _DENSE: Final = 8  # one message of so many differs: short ids are shorter than parts
 _LISTED: Final = 3  # where this part of the messages may differ, short ids are listed one by one
 _ROUNDS: Final = 6  # with more cells each time, before all of a stretch is taken to be lacking
-_COUNTED: Final = limits.LEAF  # messages: where fetching begins, parts with more are cut, so as to know what to expect
+_COUNTED: Final = values.LEAF  # messages: where fetching begins, parts with more are cut, so as to know what to expect
 _CUTS: Final = 3
 _CELLS_A_PACKET: Final = 4096
 _PARTS_A_PACKET: Final = 512
@@ -81,7 +81,7 @@ class Asker:
         """The next questions; nothing where all is known. The same again, until they are answered."""
         if not self._asked:
             parts = cells = 0
-            while self._open and len(self._asked) < limits.QUESTIONS:
+            while self._open and len(self._asked) < values.QUESTIONS:
                 question, theirs, _ = self._open[0]
                 parts += question.number if question.kind is Kind.PARTS else 0
                 cells += min(question.number, theirs) if question.kind is not Kind.PARTS else 0
@@ -146,17 +146,17 @@ class Asker:
             return None
         most = max(ours.messages, theirs)
         apart = max(abs(ours.messages - theirs), self._usual)
-        looked_at = most <= limits.LEAF and (most <= _SMALL or apart * _DENSE >= most)
-        if looked_at or (whole and theirs <= 2 * limits.LEAF):
+        looked_at = most <= values.LEAF and (most <= _SMALL or apart * _DENSE >= most)
+        if looked_at or (whole and theirs <= 2 * values.LEAF):
             return _Open(Question(Kind.CELLS, low, high, self._cells_for(ours.messages, theirs)), theirs)
-        if theirs <= limits.KEYS:
+        if theirs <= values.KEYS:
             return _Open(Question(Kind.KEYS, low, high, theirs), theirs)
-        parts = min(_MOST_PARTS, max(_LEAST_PARTS, int(apart * _PARTS_EACH)), max(2, most // limits.BUCKET_PART))
+        parts = min(_MOST_PARTS, max(_LEAST_PARTS, int(apart * _PARTS_EACH)), max(2, most // values.BUCKET_PART))
         return _Open(Question(Kind.PARTS, low, high, parts), theirs)
 
     def _sole(self, low: Key, part: Part, ours: Summary) -> bool:
         """Whether a single message is the difference, as far as the fingerprints tell."""
-        if max(ours.messages, part.messages) > limits.LEAF:
+        if max(ours.messages, part.messages) > values.LEAF:
             return False  # to find it takes reading all of the part
         own = ours.fingerprint(self._salt)
         if part.messages - ours.messages == 1 and self._guess:
@@ -171,7 +171,7 @@ class Asker:
 
     def _cells(self, one: _Open, reply: Reply) -> list[_Open]:
         _, low, high, number, _ = one.question
-        if len(reply.cells) > (2 * limits.LEAF if reply.listed else number):
+        if len(reply.cells) > (2 * values.LEAF if reply.listed else number):
             raise BadAnswer(f"{len(reply.cells)} cells, and {number} were asked for")
         ours = self._shortener.shorts(self._log.keys(low, high, -1))
         if reply.listed:
@@ -187,7 +187,7 @@ class Asker:
             return []
         more = 2 * (number + len(found.theirs) + found.ours)
         if one.tries >= _ROUNDS or more >= one.theirs // 2:
-            more = 2 * limits.LEAF
+            more = 2 * values.LEAF
         return [_Open(Question(Kind.CELLS, low, high, more), one.theirs, one.tries + 1)]
 
     def _note(self, differing: int) -> None:
@@ -209,7 +209,7 @@ class Asker:
 
     def _keys(self, one: _Open, reply: Reply) -> None:
         question = one.question
-        if len(reply.keys) > limits.KEYS or not all(question.low <= key < question.high for key in reply.keys):
+        if len(reply.keys) > values.KEYS or not all(question.low <= key < question.high for key in reply.keys):
             raise BadAnswer("keys that are not of the stretch")
         if list(reply.keys) != sorted(set(reply.keys)):
             raise BadAnswer("keys out of order")
@@ -221,12 +221,12 @@ class Asker:
         """How many cells; as many as messages is a list of them."""
         apart = max(abs(ours - theirs), self._usual)
         if apart * _LISTED >= theirs:
-            return 2 * limits.LEAF
+            return 2 * values.LEAF
         return 3 * (2 + int(apart * 0.6))
 
 
 def _check_parts(question: Question, parts: tuple[Part, ...]) -> None:
-    if not 1 <= len(parts) <= max(1, min(question.number, limits.PARTS)):
+    if not 1 <= len(parts) <= max(1, min(question.number, values.PARTS)):
         raise BadAnswer(f"{len(parts)} parts, and {question.number} were asked for")
     low = question.low
     for part in parts:

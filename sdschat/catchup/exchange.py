@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from sdschat.catchup.equal_ranges import Equal, held
-from sdschat.catchup.progress import State
 from sdschat.catchup.provider import Librarian
 from sdschat.catchup.responder import Effort, answer
 from sdschat.catchup.session import Seeker
-from sdschat.catchup.values import Answer, Ask, Declined, Frame, Key, Log, Nudge, Page, Refused, Want
+from sdschat.catchup.values import Answer, Ask, Declined, Frame, Key, Log, Nudge, Page, Refused, State, Want
 
 LINGER: Final = 10_000  # how long whoever we dealt with may still acknowledge, or be acknowledged
 EFFORT: Final = 3_000_000  # messages that may be read for one peer at once,

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup.values import Key, Need, Stretch, Want
 
 READ_FIRST: Final = 100  # messages that are on the screen at once
@@ -95,7 +95,7 @@ def _oldest(needs: list[Need]) -> list[Need]:
     shorts = 0
     for need in reversed(needs):
         shorts += len(need.shorts)
-        if chosen and (len(chosen) == limits.STRETCHES or shorts > limits.SHORTS):
+        if chosen and (len(chosen) == values.STRETCHES or shorts > values.SHORTS):
             break
         chosen.append(need)
     return chosen[::-1]

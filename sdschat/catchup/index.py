@@ -10,8 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from sdschat.catchup.limits import BUCKET, BUCKET_PART
-from sdschat.catchup.values import HIGHEST, LOWEST, Key, Summary, bound_between, summarise
+from sdschat.catchup.values import BUCKET, BUCKET_PART, HIGHEST, LOWEST, Key, Summary, bound_between, summarise
 
 Keys = Sequence[tuple[int, str]]
 Read = Callable[[Key, Key, int], Keys]  # the first keys of a stretch, as they are once what is drafted is saved

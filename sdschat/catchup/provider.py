@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener
 from sdschat.catchup.values import Declined, Frame, Key, Page, Stretch, Want, behind, makes_up
 
@@ -159,7 +159,7 @@ class Librarian:
         return [one.raw for one in stored if 0 < len(one.raw) <= PACKET_BYTES]
 
     def _choose(self, stretch: Stretch, salt: int) -> list[str]:
-        keys = self._library.keys(stretch.low, stretch.high, 2 * limits.LEAF)
+        keys = self._library.keys(stretch.low, stretch.high, 2 * values.LEAF)
         if stretch.sole:
             return [message_id for _, message_id in makes_up(keys, stretch.shorts[0], salt)]
         shortener, wanted = Shortener(salt), set(stretch.shorts)

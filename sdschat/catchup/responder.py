@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener, fill
 from sdschat.catchup.values import Answer, Ask, Key, Kind, Log, Part, Question, Reply
 
@@ -33,7 +33,7 @@ def answer(ask: Ask, log: Log, effort: Effort) -> Answer:
     shortener = Shortener(ask.salt)
     parts = cells = 0
     for question in ask.questions:
-        if effort.left <= 0 or parts > limits.PARTS_IN_ALL or cells > limits.CELLS_IN_ALL:
+        if effort.left <= 0 or parts > values.PARTS_IN_ALL or cells > values.CELLS_IN_ALL:
             break
         reply = _reply(question, ask.salt, log, shortener, effort)
         parts, cells = parts + len(reply.parts), cells + len(reply.cells)
@@ -46,12 +46,12 @@ def _reply(question: Question, salt: int, log: Log, shortener: Shortener, effort
     if kind is Kind.PARTS:
         return _parts(question, salt, log, effort)
     if kind is Kind.KEYS:
-        keys = log.keys(low, high, limits.KEYS + 1)
+        keys = log.keys(low, high, values.KEYS + 1)
         effort.spend(len(keys))
-        return Reply(keys=tuple(Key(*key) for key in keys)) if len(keys) <= limits.KEYS else Reply()
-    keys = log.keys(low, high, 2 * limits.LEAF + 1)
+        return Reply(keys=tuple(Key(*key) for key in keys)) if len(keys) <= values.KEYS else Reply()
+    keys = log.keys(low, high, 2 * values.LEAF + 1)
     effort.spend(2 * len(keys))
-    if len(keys) > 2 * limits.LEAF:
+    if len(keys) > 2 * values.LEAF:
         return Reply()
     shorts = shortener.shorts(keys)
     # As many cells as messages would be as long as the list of them, which says more.
@@ -61,7 +61,7 @@ def _reply(question: Question, salt: int, log: Log, shortener: Shortener, effort
 
 def _parts(question: Question, salt: int, log: Log, effort: Effort) -> Reply:
     _, low, high, number, fingerprint = question
-    effort.spend(limits.BUCKET)
+    effort.spend(values.BUCKET)
     whole = log.summary(low, high)
     own = whole.fingerprint(salt)
     if own == fingerprint:
@@ -69,8 +69,8 @@ def _parts(question: Question, salt: int, log: Log, effort: Effort) -> Reply:
     if number <= 1 or whole.messages <= 1:
         return Reply(parts=(Part(high, whole.messages, own),))
     found: list[Part] = []
-    bounds = log.cut(low, high, min(number, limits.PARTS))
-    effort.spend(len(bounds) * limits.BUCKET // 4)
+    bounds = log.cut(low, high, min(number, values.PARTS))
+    effort.spend(len(bounds) * values.BUCKET // 4)
     for end in (*bounds, high):
         summary = log.summary(low, end)
         found.append(Part(end, summary.messages, summary.fingerprint(salt)))

@@ -15,11 +15,10 @@ from sdschat.catchup.comparer import Asker
 from sdschat.catchup.equal_ranges import Equal
 from sdschat.catchup.fetch_plan import Needs
 from sdschat.catchup.peers import Source, Sources
-from sdschat.catchup.progress import Progress, State
 from sdschat.catchup.rests import Rests
 from sdschat.catchup.sequence import Sequenced
 from sdschat.catchup.store_check import Watch
-from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Want
+from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Progress, State, Want
 
 PATIENCE: Final = 2_000  # milliseconds until the first question is asked again: it may be one who never answers
 PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more work

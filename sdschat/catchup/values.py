@@ -6,12 +6,48 @@ A stretch is all keys from `low` to `high`, the latter excluded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple, Protocol
 
-from sdschat.catchup.limits import FINGERPRINT_BYTES, MAX_LAMPORT
+MAX_LAMPORT: Final = 2**63 - 1
+MAX_ID_BYTES: Final = 128
+FINGERPRINT_BYTES: Final = 8
+SHORT_BYTES: Final = 8
+
+QUESTIONS: Final = 64  # in one packet
+PARTS: Final = 64  # that one stretch is cut into
+PARTS_IN_ALL: Final = 1024  # in one packet
+LEAF: Final = 1024  # messages of a stretch that is looked at one by one
+CELLS_IN_ALL: Final = 16_384  # sums of short ids in one packet
+KEYS: Final = 64  # messages of a stretch that are told in full
+STRETCHES: Final = 1024  # in one request for messages
+SHORTS: Final = 8192  # in one request for messages
+
+# The index. A bucket is split when it holds more than it may; the parts are half as large.
+BUCKET: Final = 512
+BUCKET_PART: Final = 256
+
+
+class State(StrEnum):
+    """Where catching up stands."""
+
+    WAITING = "waiting"  # for somebody to ask
+    COMPARING = "comparing"
+    LOADING = "loading"
+    PAUSED = "paused"
+    DONE = "done"
+
+
+class Progress(NamedTuple):
+    """`done` of `total` messages are here; `source` is who is asked now, or was asked last."""
+
+    state: State
+    done: int
+    total: int
+    source: str
+
 
 _SUM_BYTES: Final = 32
 _SUM_MODULUS: Final = 1 << (8 * _SUM_BYTES)

@@ -79,7 +79,7 @@ async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]
 
 
 async def _chat(node: Node, channels: list[str], ascii_only: bool, no_color: bool, theme: str | None) -> int:
-    from sdschat.tui.run import run_chat
+    from sdschat.tui.app import run_chat
 
     return await run_chat(
         node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=_preferences(), copies=_copies()

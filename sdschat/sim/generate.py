@@ -3,11 +3,34 @@ a world where everything goes wrong at once hides what only one thing going wron
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
+from types import ModuleType
 
 from sdschat.sds.config import DEMO, SPEC, Config, Layout
 from sdschat.sim.scenario import WRONG_BY, Action, Plan, Rates, Scenario
+
+
+def holders(name: str, package: str = "sdschat.sds") -> list[ModuleType]:
+    """Every loaded module that took this constant into its own names."""
+    return [module for path, module in sorted(sys.modules.items()) if path.startswith(package) and name in vars(module)]
+
+
+@contextmanager
+def limits(values: tuple[tuple[str, int], ...]) -> Iterator[None]:
+    before = [(module, name, getattr(module, name)) for name, _ in values for module in holders(name)]
+    try:
+        for name, value in values:
+            for module in holders(name):
+                setattr(module, name, value)
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
 
 _NAMES = "abcdefghijklmnopqrstuvwxyz"
 _POINTS = ("before-writes", "before-packets", "between-packets", "idle")

@@ -14,12 +14,11 @@ from random import Random
 
 from sdschat.sds.config import Config
 from sdschat.sim.check_end import check_finals, check_replay
-from sdschat.sim.generate import generate
+from sdschat.sim.generate import generate, limits
 from sdschat.sim.history import HistoryWorld
 from sdschat.sim.liveness import check_quiet, check_settles
 from sdschat.sim.phases import Outcome, _where, not_converged, patience
 from sdschat.sim.scenario import Action, Plan, Scenario, Violation, config_for
-from sdschat.sim.tight import limits
 from sdschat.sim.trace import Trace
 from sdschat.sim.world import ACTION
 

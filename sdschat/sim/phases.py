@@ -9,9 +9,9 @@ from sdschat.sds.bloom import waku
 from sdschat.sds.limits import PUSH_BYTES_PER_MINUTE
 from sdschat.sim.actions import act
 from sdschat.sim.check_end import check_finals, check_replay
+from sdschat.sim.generate import limits
 from sdschat.sim.liveness import check_quiet, check_settles
 from sdschat.sim.scenario import Plan, Scenario, Violation, config_for
-from sdschat.sim.tight import limits
 from sdschat.sim.trace import Trace
 from sdschat.sim.world import ACTION, World
 

@@ -4,24 +4,54 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from random import Random
 from typing import Final
 
 from sdschat.transport import base
 from sdschat.transport.address import AddressError, clear_text_problem
-from sdschat.transport.backoff import Backoff
 from sdschat.transport.base import Why
 from sdschat.transport.event_queue import Notifier
-from sdschat.transport.link import LinkOptions, Opened
 from sdschat.transport.mqtt import PahoLink
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.outbox import Packet
 from sdschat.transport.sender import HUNG_UP, QUIET, Sender
-from sdschat.transport.session import End, MakeLink, Session
+from sdschat.transport.session import End, LinkOptions, MakeLink, Opened, Session
 from sdschat.transport.tasks import start
 from sdschat.transport.tls import client_context
 from sdschat.transport.topics import echo_topic
+
+
+class Backoff:
+    """Doubling bounds with full jitter: many clients that lost one broker do not all come back at the same moment.
+
+    `random` gives a number from 0 to 1. Only a connection that lasted for a while resets the bound: a broker that
+    accepts a connection and drops it at once must not be asked faster and faster.
+    """
+
+    __slots__ = ("_first", "_longest", "_random", "attempts")
+
+    # Never 0: a random 0 after a refusal would make a busy loop.
+    SHORTEST = 0.05
+
+    def __init__(self, first: float, longest: float, random: Callable[[], float]) -> None:
+        if not 0 < first <= longest:
+            raise ValueError(f"waiting starts at {first} s and ends at {longest} s: it must grow, from above 0")
+        self._first = first
+        self._longest = longest
+        self._random = random
+        self.attempts = 0
+
+    def next(self) -> float:
+        """Return the seconds to wait until the next attempt."""
+        # The exponent is capped because a float cannot hold two to the power of a week of attempts.
+        bound = min(self._longest, self._first * 2.0 ** min(self.attempts, 64))
+        self.attempts += 1
+        return max(self.SHORTEST, self._random() * bound)
+
+    def reset(self) -> None:
+        self.attempts = 0
+
 
 _OLD, _NEW = 3, 5
 _NAMES: Final = {_OLD: "MQTT 3.1.1", _NEW: "MQTT 5"}

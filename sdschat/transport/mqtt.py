@@ -24,7 +24,6 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from sdschat.transport.base import Receipt, Why
 from sdschat.transport.buffered_socket import Stream
-from sdschat.transport.link import LinkEvents, LinkOptions, Opened
 from sdschat.transport.mqtt_reasons import (
     WebsocketRefusedError,
     explain_dial,
@@ -32,6 +31,7 @@ from sdschat.transport.mqtt_reasons import (
     explain_loss,
     explain_refusal,
 )
+from sdschat.transport.session import LinkEvents, LinkOptions, Opened
 
 _PACKETS_AT_A_TIME: Final = 16  # then the loop can do other work, such as reading keys
 _SUBSCRIBE_QOS: Final = 1

@@ -9,7 +9,7 @@ from typing import Final
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
 from sdschat.transport.buffered_socket import OversizedError, Stream
-from sdschat.transport.link import LinkOptions
+from sdschat.transport.session import LinkOptions
 from sdschat.transport.tls import explain
 
 # Reason codes of MQTT 5. The return codes of older versions are translated to these.

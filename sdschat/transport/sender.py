@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable
 from typing import Final
 
 from sdschat.transport.base import Event, Failure, Published, PublishFailed, Why
-from sdschat.transport.link import Opened
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.outbox import Outbox, Packet
+from sdschat.transport.session import Opened
 
 _OVERHEAD: Final = 16  # bytes of a PUBLISH besides topic and payload: header, lengths, id, properties
 HUNG_UP: Final = (Why.CONNECTION_LOST, Why.BROKER_CLOSED)

@@ -3,13 +3,134 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
+from sdschat.transport.address import Address, Secret
 from sdschat.transport.base import Receipt, Why
-from sdschat.transport.link import Link, LinkEvents, LinkOptions, Opened
 from sdschat.transport.options import MqttOptions
-from sdschat.transport.probe import Probe, Step
+
+
+@dataclass(frozen=True, slots=True)
+class LinkOptions:
+    """The settings of one connection."""
+
+    address: Address
+    client_id: str
+    version: int  # 5 or 3, for MQTT 3.1.1
+    keepalive: int  # seconds
+    dial_timeout: float  # seconds
+    max_incoming: int  # bytes of one packet
+    echo: str = ""  # the topic of our probe: the only topic on which we want our own packets back
+    password: Secret | None = None
+    tls: ssl.SSLContext | None = None
+    will_topic: str | None = None  # of a retained presence; the last will clears it
+    session_kept: int = 0  # seconds for which the broker keeps the session of this client id; 0: no session
+
+
+class Opened(NamedTuple):
+    """The broker accepted the connection, with these limits."""
+
+    max_packet: int | None  # bytes
+    window: int  # number of unacknowledged packets that the broker allows
+    resumed: bool = False  # the broker had kept our session
+
+
+class LinkEvents(Protocol):
+    """The receiver of a connection's events. Called on the loop's thread, possibly from inside a method of the link."""
+
+    def link_opened(self, opened: Opened) -> None: ...
+
+    def link_closed(self, why: Why, detail: str) -> None:
+        """Report the end. Called exactly once, also if the connection was never opened."""
+
+    def link_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None = None) -> None: ...
+
+    def link_answered(self, packet_id: int, refusal: str | None) -> None: ...
+
+    def link_subscribed(self, packet_id: int, refusals: Sequence[str | None]) -> None: ...
+
+
+class Link(Protocol):
+    """One connection. It cannot be used after `link_closed`."""
+
+    def open(self) -> None: ...
+
+    def subscribe(self, topic_filters: Sequence[str]) -> int: ...
+
+    def unsubscribe(self, topic_filter: str) -> None: ...
+
+    def publish(self, topic: str, payload: bytes, qos: int, retain: bool) -> int: ...
+
+    def tick(self) -> None:
+        """Maintain the keep-alive. Call this about once a second."""
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def disconnect(self) -> None:
+        """Send a DISCONNECT packet: the broker then discards the last will."""
+
+    def abort(self, why: Why, detail: str) -> None:
+        """Close the connection at once, without waiting for the other side."""
+
+
+# A check that the broker still forwards packets. Pure; times are seconds of one monotonic clock.
+#
+# MQTT's keep-alive only shows that the broker answers a ping. The probe is a packet to ourselves, through the broker.
+
+
+class Step(Enum):
+    NOTHING = auto()
+    SEND = auto()  # send a probe now
+    NOT_ANSWERED = auto()  # never answered on this connection: the broker may forbid it (reported once)
+    HUNG = auto()  # answered before, but not any more
+
+
+class Probe:
+    """The probe of one connection. Every packet that arrives counts as an answer: only silence is suspicious."""
+
+    __slots__ = ("_asked_at", "_every", "_gave_up", "_heard_at", "_patience", "_proven")
+
+    def __init__(self, every: float, patience: float, now: float) -> None:
+        self._every = every
+        self._patience = patience
+        self._heard_at = now
+        self._asked_at: float | None = None
+        self._proven = False
+        self._gave_up = False
+
+    def heard(self, now: float) -> None:
+        """Record a sign of life: the broker forwarded or accepted a packet. Silence is counted from `now`."""
+        self._heard_at = now
+        if self._proven:
+            self._asked_at = None
+
+    def answered(self, now: float) -> None:
+        """Record that the probe itself came back: from now on a missing probe means a hang."""
+        self._proven = True
+        self.heard(now)
+
+    def step(self, now: float) -> Step:
+        if self._gave_up:
+            return Step.NOTHING
+        if self._asked_at is not None:
+            if now - self._asked_at < self._patience:
+                return Step.NOTHING
+            if self._proven:
+                return Step.HUNG
+            self._gave_up = True
+            return Step.NOT_ANSWERED
+        # The first probe is sent at once, so that a hang is detected from the start.
+        if not self._proven or now - self._heard_at >= self._every:
+            self._asked_at = now
+            return Step.SEND
+        return Step.NOTHING
+
 
 MakeLink = Callable[[LinkOptions, LinkEvents, asyncio.AbstractEventLoop], Link]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar, Final
 
 from textual import events, on
@@ -12,7 +13,10 @@ from textual.command import Provider
 from textual.containers import Horizontal
 
 from sdschat.node.events import Fact
+from sdschat.node.node import Node
 from sdschat.node.turn_scheduler import AT_KEYS
+from sdschat.node.view.conversations import Places
+from sdschat.tui import preferences as prefs
 from sdschat.tui.host import Host
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import Stir
@@ -238,3 +242,33 @@ class ChatApp(KeyedHost):
         if self.is_running and self.desktop.shown:
             self.panes.fit()
             self.lens.fit()
+
+
+async def run_chat(
+    node: Node, channels: Sequence[str], *, ascii_only: bool = False, no_color: bool = False,
+    theme: str | None = None, file: Path | None = None, copies: Path | None = None,
+) -> int:  # fmt: skip
+    """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
+    app = make_app(
+        node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=file, copies=copies
+    )  # fmt: skip
+    try:
+        await app.run_async()
+    finally:
+        app.view.close()
+    if app.crash is not None:
+        raise app.crash
+    return app.return_code or 0
+
+
+def make_app(
+    node: Node, channels: Sequence[str], *, ascii_only: bool = False, no_color: bool = False,
+    theme: str | None = None, file: Path | None = None, copies: Path | None = None,
+) -> ChatApp:  # fmt: skip
+    """Make the application. `file`: the user's preferences. `theme` is for this run alone."""
+    view = Places(node)
+    preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
+    return ChatApp(
+        view, channels, preferences, ascii_only=ascii_only, theme_now="plain" if no_color else theme, said=problems,
+        copies=copies,
+    )  # fmt: skip

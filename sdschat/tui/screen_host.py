@@ -31,8 +31,7 @@ from sdschat.tui.preferences import Preferences
 from sdschat.tui.terminal_end import OutlastingDriver
 from sdschat.tui.themes import PALETTES, PLAIN
 from sdschat.tui.widgets.composer import Composer
-from sdschat.tui.widgets.log_view import LogView
-from sdschat.tui.widgets.whole_cells import WholeCells
+from sdschat.tui.widgets.log_view import LogView, WholeCells
 
 
 class ScreenHost(BaseHost, App[int]):

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup.values import (
     Answer,
     Ask,
@@ -107,7 +107,7 @@ def _frame(parsed: pb.Frame) -> Frame:
         case "ask":
             what = _ask(parsed.session, parsed.ask)
         case "answer":
-            if len(parsed.answer.replies) > limits.QUESTIONS:
+            if len(parsed.answer.replies) > values.QUESTIONS:
                 raise _Bad(f"{len(parsed.answer.replies)} replies")
             what = Answer(tuple(_reply(reply) for reply in parsed.answer.replies))
         case "want":
@@ -135,11 +135,11 @@ def _encode_ask(ask: Ask) -> pb.Ask:
 
 def _ask(session: int, parsed: pb.Ask) -> Ask:
     count = len(parsed.kinds)
-    if not 1 <= count <= limits.QUESTIONS or len(parsed.numbers) != count:
+    if not 1 <= count <= values.QUESTIONS or len(parsed.numbers) != count:
         raise _Bad(f"{count} questions")
     if not _KINDS.issuperset(parsed.kinds):
         raise _Bad("a question of an unknown kind")
-    if parsed.fingerprint and (count != 1 or len(parsed.fingerprint) != limits.FINGERPRINT_BYTES):
+    if parsed.fingerprint and (count != 1 or len(parsed.fingerprint) != values.FINGERPRINT_BYTES):
         raise _Bad("a fingerprint of another length")
     bounds = _bounds(parsed.bounds, 2 * count)
     lows, highs = bounds[::2], bounds[1::2]
@@ -162,14 +162,14 @@ def _encode_reply(reply: Reply) -> pb.Reply:
 
 
 def _reply(parsed: pb.Reply) -> Reply:
-    count, size = len(parsed.messages), limits.FINGERPRINT_BYTES
-    cells = tuple(_unpack(parsed.cells, limits.CELLS_IN_ALL))
+    count, size = len(parsed.messages), values.FINGERPRINT_BYTES
+    cells = tuple(_unpack(parsed.cells, values.CELLS_IN_ALL))
     if not count:
         keys = tuple(_bounds(parsed.bounds, len(parsed.bounds.lamports)))
-        if len(keys) > limits.KEYS:
+        if len(keys) > values.KEYS:
             raise _Bad(f"{len(keys)} keys")
         return Reply((), cells, parsed.listed, keys, parsed.equal)
-    if count > limits.PARTS or len(parsed.fingerprints) != count * size:
+    if count > values.PARTS or len(parsed.fingerprints) != count * size:
         raise _Bad(f"{count} parts with {len(parsed.fingerprints)} bytes of fingerprints")
     ends = _bounds(parsed.bounds, count)
     prints = (parsed.fingerprints[at : at + size] for at in range(0, count * size, size))
@@ -188,8 +188,8 @@ def _encode_want(want: Want) -> pb.Want:
 
 def _want(parsed: pb.Want) -> Want:
     count = len(parsed.numbers)
-    shorts = iter(_unpack(parsed.shorts, limits.SHORTS))
-    if count > limits.STRETCHES or sum(parsed.numbers) * limits.SHORT_BYTES != len(parsed.shorts):
+    shorts = iter(_unpack(parsed.shorts, values.SHORTS))
+    if count > values.STRETCHES or sum(parsed.numbers) * values.SHORT_BYTES != len(parsed.shorts):
         raise _Bad(f"{count} stretches with {len(parsed.shorts)} bytes of short ids")
     bounds = _bounds(parsed.bounds, 2 * count)
     sole = set(parsed.sole)
@@ -218,21 +218,21 @@ def _bounds(parsed: pb.Bounds, count: int) -> list[Key]:
     if len(parsed.lamports) != count or len(parsed.positions) != len(parsed.ids) or len(parsed.ids) > count:
         raise _Bad(f"{len(parsed.lamports)} bounds where {count} are expected")
     found = [Key(lamport, "") for lamport in accumulate(parsed.lamports)]
-    if any(not 0 <= bound.lamport <= limits.MAX_LAMPORT for bound in found):
+    if any(not 0 <= bound.lamport <= values.MAX_LAMPORT for bound in found):
         raise _Bad("a time out of bounds")
     for at, message_id in zip(parsed.positions, parsed.ids, strict=True):
-        if at >= count or longer_than(message_id, limits.MAX_ID_BYTES + 1):
+        if at >= count or longer_than(message_id, values.MAX_ID_BYTES + 1):
             raise _Bad("an id that belongs to nothing, or is too long")
         found[at] = Key(found[at].lamport, message_id)
     return found
 
 
 def _pack(shorts: Sequence[int]) -> bytes:
-    return b"".join(short.to_bytes(limits.SHORT_BYTES, "big") for short in shorts)
+    return b"".join(short.to_bytes(values.SHORT_BYTES, "big") for short in shorts)
 
 
 def _unpack(packed: bytes, most: int) -> Iterable[int]:
-    size = limits.SHORT_BYTES
+    size = values.SHORT_BYTES
     if len(packed) % size or len(packed) > most * size:
         raise _Bad(f"{len(packed)} bytes of short ids")
     return (int.from_bytes(packed[at : at + size], "big") for at in range(0, len(packed), size))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.responder import Effort, answer
 from sdschat.catchup.sketch import Shortener, fill
@@ -35,7 +35,7 @@ def test_keys_are_told_up_to_sixty_four(count: int, told: int, effort: int) -> N
 
 @pytest.mark.parametrize(("count", "told", "effort"), [(2048, 2048, 4096), (2049, 0, 4098), (3000, 0, 4098)])
 def test_short_ids_are_told_up_to_two_leaves(count: int, told: int, effort: int) -> None:
-    reply, spent = replied(count, Kind.CELLS, 2 * limits.LEAF)
+    reply, spent = replied(count, Kind.CELLS, 2 * values.LEAF)
     assert (len(reply.cells), reply.listed) == (told, told > 0)
     assert spent == effort
 
@@ -49,7 +49,7 @@ def test_as_many_cells_as_messages_are_a_list(number: int, cells: int, listed: b
 
 def test_an_equal_log_says_so_and_nothing_else() -> None:
     own = summarise(log_of(40)).fingerprint(SALT)
-    assert replied(40, Kind.PARTS, 8, own) == (Reply(equal=True), limits.BUCKET)
+    assert replied(40, Kind.PARTS, 8, own) == (Reply(equal=True), values.BUCKET)
 
 
 @pytest.mark.parametrize(("count", "number", "parts"), [(40, 1, 1), (1, 8, 1), (2, 8, 2), (40, 2, 2), (40, 99, 40)])
@@ -58,7 +58,7 @@ def test_parts_are_no_more_than_asked_for_and_of_use(count: int, number: int, pa
     assert len(reply.parts) == parts
     assert sum(part.messages for part in reply.parts) == count
     assert reply.parts[-1].high == HIGHEST
-    assert spent == limits.BUCKET + (parts - 1) * limits.BUCKET // 4
+    assert spent == values.BUCKET + (parts - 1) * values.BUCKET // 4
 
 
 def test_no_more_parts_than_the_other_side_takes() -> None:
@@ -82,9 +82,9 @@ def test_a_peer_that_asks_too_much_gets_the_first_replies() -> None:
 
 
 def test_replies_end_where_a_packet_would_be_too_large() -> None:
-    log = MemoryLog(log_of(limits.LEAF * 2))
-    cells = Ask(SALT, (Question(Kind.CELLS, LOWEST, HIGHEST, 2 * limits.LEAF),) * 12)
-    assert len(answer(cells, log, Effort(PLENTY, 0, 0)).replies) == limits.CELLS_IN_ALL // (2 * limits.LEAF) + 1
+    log = MemoryLog(log_of(values.LEAF * 2))
+    cells = Ask(SALT, (Question(Kind.CELLS, LOWEST, HIGHEST, 2 * values.LEAF),) * 12)
+    assert len(answer(cells, log, Effort(PLENTY, 0, 0)).replies) == values.CELLS_IN_ALL // (2 * values.LEAF) + 1
     parts = Ask(SALT, (Question(Kind.PARTS, LOWEST, HIGHEST, 64),) * 40)
     replies = answer(parts, MemoryLog(log_of(64)), Effort(PLENTY, 0, 0)).replies
-    assert len(replies) == limits.PARTS_IN_ALL // 64 + 1
+    assert len(replies) == values.PARTS_IN_ALL // 64 + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup.fetch_plan import READ_FIRST, Needs
 from sdschat.catchup.values import Key, Need, Stretch
 
@@ -86,15 +86,15 @@ def test_stretches_side_by_side_are_one_but_for_short_ids() -> None:
 
 
 def test_a_request_has_as_many_stretches_as_the_other_side_takes() -> None:
-    all_of_them = [Need(key(2 * at), key(2 * at + 1), 0) for at in range(limits.STRETCHES + 1)]
+    all_of_them = [Need(key(2 * at), key(2 * at + 1), 0) for at in range(values.STRETCHES + 1)]
     needs = needing(*all_of_them)
-    assert len(needs.choose().stretches) == limits.STRETCHES
+    assert len(needs.choose().stretches) == values.STRETCHES
     needs.settle(None)
     assert needs.choose().stretches == (Stretch(*all_of_them[-1][:2]),)
 
 
 def test_a_request_has_as_many_short_ids_as_the_other_side_takes() -> None:
-    half = tuple(range(limits.SHORTS // 2))
+    half = tuple(range(values.SHORTS // 2))
     needs = needing(*(Need(key(2 * at), key(2 * at + 1), 1, half) for at in range(3)))
     assert [len(stretch.shorts) for stretch in needs.choose().stretches] == [len(half), len(half)]
     more = needing(Need(key(0), key(1), 1, (*half, 1)), Need(key(2), key(3), 1, half))

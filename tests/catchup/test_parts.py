@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, LOWEST, Asker, Key
-from sdschat.catchup.limits import BUCKET, BUCKET_PART
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.sequence import Sequenced
-from sdschat.catchup.values import Answer, Kind, Page, Part, Reply, summarise
+from sdschat.catchup.values import BUCKET, BUCKET_PART, Answer, Kind, Page, Part, Reply, summarise
 from tests.catchup.compare import some_keys
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.peers import AFTER_YOU, ALONE, Source, Sources
-from sdschat.catchup.progress import State
 from sdschat.catchup.rests import REST_FIRST, REST_OF_PEERS, Rests
 from sdschat.catchup.session import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, Seeker
 from sdschat.catchup.values import (
@@ -18,6 +17,7 @@ from sdschat.catchup.values import (
     Page,
     Part,
     Reply,
+    State,
     Want,
     summarise,
 )

@@ -8,8 +8,7 @@ import pytest
 
 from sdschat.catchup import Key
 from sdschat.catchup.fetch_plan import READ_FIRST, Needs
-from sdschat.catchup.progress import State
-from sdschat.catchup.values import Need, Stretch
+from sdschat.catchup.values import Need, State, Stretch
 from tests.catchup.compare import some_keys
 from tests.catchup.world import World, brought_together
 

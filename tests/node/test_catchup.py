@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.catchup.progress import State
+from sdschat.catchup.values import State
 from sdschat.node.clock import Clock
 from sdschat.node.events import MessageDelivered
 from sdschat.node.settings import SettingError, make_settings, parse

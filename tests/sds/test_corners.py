@@ -12,7 +12,7 @@ from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, DependenciesLost, RangeDiffered, RepairRequested
 from sdschat.sds.steps.send import MessageTooLarge, TooManyUnacknowledged
 from sdschat.sds.values import HistoryEntry, Message, Now
-from sdschat.sim.tight import limits
+from sdschat.sim.generate import limits
 from tests.sds.group import CODEC, FAR, QUIET, START, Group, forge
 
 LIVELY = Config(id_rule="text")

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from sdschat.sim.tight import limits
+from sdschat.sim.generate import limits
 from tests.sds.group import START, Group, forge
 
 # So that all of it can wait at once: by default a sender has 256 messages waiting, and a channel 2,048.

@@ -11,7 +11,7 @@ from sdschat.sds.limits import FILTER_REVIEW, POSSIBLY_ACKED_KEPT, REMEMBERED_MI
 from sdschat.sds.outgoing import Outgoing, OutgoingBuffer
 from sdschat.sds.rows import AckState, Evidence, OutgoingRow, Table
 from sdschat.sds.steps.acks import acknowledged, review_equal_range
-from sdschat.sim.tight import limits
+from sdschat.sim.generate import limits
 from tests.sds.group import Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 

@@ -11,7 +11,7 @@ from sdschat.sds.config import Config
 from sdschat.sds.events import RepairRequested
 from sdschat.sds.history import MemoryHistory
 from sdschat.sds.values import Message
-from sdschat.sim.tight import limits
+from sdschat.sim.generate import limits
 from tests.sds.group import CODEC, QUIET, START, Group, Node, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 

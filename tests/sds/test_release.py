@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdschat.sds.events import RepairCancelled
 from sdschat.sds.limits import MISSING_PER_SENDER
 from sdschat.sds.values import Reason
-from sdschat.sim.tight import limits
+from sdschat.sim.generate import limits
 from tests.sds.group import START, Group, forge
 
 LENGTH = 1500

@@ -11,7 +11,7 @@ from sdschat.sds.config import DEMO, Config
 from sdschat.sds.events import DependenciesLost, RepairResponded
 from sdschat.sds.limits import RECENT_WINDOW
 from sdschat.sds.values import Now
-from sdschat.sim.tight import limits
+from sdschat.sim.generate import limits
 from tests.sds.group import QUIET, START, Flight, Group, Node, forge
 from tests.sds.machine import outcome
 

@@ -14,11 +14,10 @@ from random import Random
 import pytest
 
 from sdschat.sim.generate import generate
-from sdschat.sim.language import describe
 from sdschat.sim.phases import run
 from sdschat.sim.reach import SITUATIONS
 from sdschat.sim.runner import equivalence, explain, main, run_seed, run_seeds
-from sdschat.sim.scenario import Scenario
+from sdschat.sim.scenario import Scenario, describe
 from sdschat.sim.shrink import shrink
 from sdschat.sim.varied import TWISTS, varied
 from tests.sim.defects import DEFECTS

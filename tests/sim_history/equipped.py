@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from sdschat.catchup.peers import Source
-from sdschat.catchup.progress import State
 from sdschat.catchup.rests import Rests
+from sdschat.catchup.values import State
 from sdschat.mvds.engine import Engine
 from sdschat.mvds.events import Delivered
 from sdschat.mvds.memory import MemoryStore
@@ -22,7 +22,7 @@ from sdschat.node.sync.store_pages import StorePages
 from sdschat.sds.rows import Append, Write
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
-from sdschat.sim.companion import Companion, Disk, Parcel
+from sdschat.sim.history import Companion, Disk, Parcel
 from sdschat.sim.node import CHANNEL, Node
 from sdschat.sim.scenario import Violation
 from sdschat.wire.catchup_codec import DIRECT, PAGES, Records, SyncCodec

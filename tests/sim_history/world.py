@@ -7,8 +7,7 @@ from random import Random
 from typing import Any
 
 from sdschat.sds.values import Now
-from sdschat.sim.companion import Companion, Disk, Parcel
-from sdschat.sim.history import HistoryWorld
+from sdschat.sim.history import Companion, Disk, HistoryWorld, Parcel
 from sdschat.sim.history_run import _act
 from sdschat.sim.node import Node
 from sdschat.sim.scenario import Action, Violation

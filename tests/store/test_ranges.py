@@ -9,8 +9,7 @@ from random import Random
 
 import pytest
 
-from sdschat.catchup.limits import BUCKET
-from sdschat.catchup.values import HIGHEST, LOWEST, Key, Summary, summarise
+from sdschat.catchup.values import BUCKET, HIGHEST, LOWEST, Key, Summary, summarise
 from sdschat.sds.rows import Append, Entry, LogRow
 from sdschat.store.errors import DiskFull
 from sdschat.store.ranges import Ranges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.catchup.progress import State
+from sdschat.catchup.values import State
 from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.sync.events import CatchingUp
 from sdschat.sds.events import RepairRequested

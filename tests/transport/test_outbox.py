@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from sdschat.transport.backoff import Backoff
 from sdschat.transport.base import Failure
+from sdschat.transport.client import Backoff
 from sdschat.transport.outbox import Outbox, Packet
-from sdschat.transport.probe import Probe, Step
+from sdschat.transport.session import Probe, Step
 
 # Back-off and probe.
 

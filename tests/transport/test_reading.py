@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from sdschat.transport import mqtt
 from sdschat.transport.address import LOCAL
-from sdschat.transport.link import LinkEvents, LinkOptions
 from sdschat.transport.mqtt import PahoLink
+from sdschat.transport.session import LinkEvents, LinkOptions
 
 
 class Flood:

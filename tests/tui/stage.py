@@ -13,8 +13,7 @@ from textual.pilot import Pilot
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.node.sync import extension
-from sdschat.tui.app import ChatApp
-from sdschat.tui.run import make_app
+from sdschat.tui.app import ChatApp, make_app
 from tests.node.worlds import PATIENCE, Member, World, world
 
 # Quick acknowledgements, and no storm of resendings where a story has many messages.

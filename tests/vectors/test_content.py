@@ -11,13 +11,16 @@ from sdschat.identity.content import (
     ContentKind,
     OpenedContent,
     Verdict,
+    check_link,
     open_content,
+    open_direct,
     open_presence,
     seal,
     seal_as,
+    seal_direct,
     seal_presence,
+    sign_link,
 )
-from sdschat.identity.direct import check_link, open_direct, seal_direct, sign_link
 from sdschat.identity.keys import Identity
 from sdschat.identity.signing import DIRECT_DOMAIN
 from sdschat.wire.chat_codec import decode_envelope, encode_envelope

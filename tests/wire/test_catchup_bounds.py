@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup import values as v
 from sdschat.wire import catchup_pb2 as pb
 from sdschat.wire.catchup_codec import (
@@ -16,10 +16,10 @@ from sdschat.wire.catchup_codec import (
     encode_page,
 )
 
-LOW, HIGH = v.Key(5, ""), v.Key(limits.MAX_LAMPORT, "x" * (limits.MAX_ID_BYTES + 1))
+LOW, HIGH = v.Key(5, ""), v.Key(values.MAX_LAMPORT, "x" * (values.MAX_ID_BYTES + 1))
 QUESTION = v.Question(v.Kind.CELLS, LOW, HIGH, 3)
 PART = v.Part(HIGH, 1, b"12345678")
-PACKED = b"\0" * limits.SHORT_BYTES
+PACKED = b"\0" * values.SHORT_BYTES
 
 
 def read(what: v.Ask | v.Answer | v.Want | v.Declined | v.Nudge) -> object:
@@ -30,14 +30,14 @@ def read(what: v.Ask | v.Answer | v.Want | v.Declined | v.Nudge) -> object:
 @pytest.mark.parametrize(
     "what",
     [
-        v.Ask(1, (QUESTION,) * limits.QUESTIONS),
-        v.Want((v.Stretch(LOW, HIGH),) * limits.STRETCHES, 1),
-        v.Want((v.Stretch(LOW, HIGH, (1,) * limits.SHORTS),), 1),
-        v.Want((v.Stretch(LOW, HIGH, (1,), True),) * limits.STRETCHES, 1),
-        v.Answer((v.Reply(equal=True),) * limits.QUESTIONS),
-        v.Answer((v.Reply(keys=(LOW,) * limits.KEYS),)),
-        v.Answer((v.Reply(parts=(PART,) * limits.PARTS),)),
-        v.Answer((v.Reply(cells=(2**64 - 1,) * limits.CELLS_IN_ALL),)),
+        v.Ask(1, (QUESTION,) * values.QUESTIONS),
+        v.Want((v.Stretch(LOW, HIGH),) * values.STRETCHES, 1),
+        v.Want((v.Stretch(LOW, HIGH, (1,) * values.SHORTS),), 1),
+        v.Want((v.Stretch(LOW, HIGH, (1,), True),) * values.STRETCHES, 1),
+        v.Answer((v.Reply(equal=True),) * values.QUESTIONS),
+        v.Answer((v.Reply(keys=(LOW,) * values.KEYS),)),
+        v.Answer((v.Reply(parts=(PART,) * values.PARTS),)),
+        v.Answer((v.Reply(cells=(2**64 - 1,) * values.CELLS_IN_ALL),)),
         v.Declined("x" * 64),
     ],
     ids=["ask", "stretches", "shorts", "sole", "replies", "keys", "parts", "cells", "declined"],
@@ -57,7 +57,7 @@ def test_the_largest_are_taken(what: v.Ask | v.Answer | v.Want | v.Declined) -> 
         (v.Answer((v.Reply(keys=(LOW,) * 65),)), "65 keys"),
         (v.Answer((v.Reply(parts=(PART,) * 65),)), "65 parts with 520 bytes of fingerprints"),
         (v.Answer((v.Reply(parts=(PART._replace(fingerprint=b"1"),)),)), "1 parts with 1 bytes of fingerprints"),
-        (v.Answer((v.Reply(cells=(1,) * (limits.CELLS_IN_ALL + 1)),)), "131080 bytes of short ids"),
+        (v.Answer((v.Reply(cells=(1,) * (values.CELLS_IN_ALL + 1)),)), "131080 bytes of short ids"),
         (v.Want((v.Stretch(LOW, HIGH),) * 1025, 1), "1025 stretches with 0 bytes of short ids"),
         (v.Want((v.Stretch(LOW, HIGH, (1,) * 8193),), 1), "65544 bytes of short ids"),
         (v.Want((v.Stretch(LOW, LOW),), 1), "a stretch that ends before it begins"),

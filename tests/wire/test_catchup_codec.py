@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.catchup import limits
+from sdschat.catchup import values
 from sdschat.catchup import values as v
 from sdschat.mvds.values import Message, Payload
 from sdschat.wire.catchup_codec import (
@@ -19,7 +19,7 @@ from sdschat.wire.catchup_codec import (
 from sdschat.wire.mvds_codec import MvdsCodec
 
 _ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-_KEY = st.builds(v.Key, st.integers(0, limits.MAX_LAMPORT), _ID)
+_KEY = st.builds(v.Key, st.integers(0, values.MAX_LAMPORT), _ID)
 _STRETCH = st.tuples(_KEY, _KEY).filter(lambda two: two[0] != two[1]).map(sorted)
 _U32, _U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
 _QUESTION = st.builds(
@@ -99,17 +99,17 @@ def test_what_is_out_of_bounds_is_refused() -> None:
     question = v.Question(v.Kind.CELLS, low, high, 3)
     bad = [
         v.Ask(1, ()),
-        v.Ask(1, (question,) * (limits.QUESTIONS + 1)),
+        v.Ask(1, (question,) * (values.QUESTIONS + 1)),
         v.Ask(1, (question._replace(low=high),)),
         v.Ask(1, (question._replace(fingerprint=b"short"),)),
         v.Ask(1, (question._replace(low=v.Key(5, "x" * 200)),)),
         v.Want((v.Stretch(high, low),), 1),
-        v.Want((v.Stretch(low, high, (1,) * (limits.SHORTS + 1)),), 1),
-        v.Want((v.Stretch(low, high),) * (limits.STRETCHES + 1), 1),
+        v.Want((v.Stretch(low, high, (1,) * (values.SHORTS + 1)),), 1),
+        v.Want((v.Stretch(low, high),) * (values.STRETCHES + 1), 1),
         v.Want((v.Stretch(low, high, (), True),), 1),
         v.Want((v.Stretch(low, high, (1, 2), True),), 1),
-        v.Answer((v.Reply(keys=(low,) * (limits.KEYS + 1)),)),
-        v.Answer((v.Reply(parts=(v.Part(high, 1, b"12345678"),) * (limits.PARTS + 1)),)),
+        v.Answer((v.Reply(keys=(low,) * (values.KEYS + 1)),)),
+        v.Answer((v.Reply(parts=(v.Part(high, 1, b"12345678"),) * (values.PARTS + 1)),)),
         v.Answer((v.Reply(parts=(v.Part(high, 1, b"short"),)),)),
         v.Declined("x" * 100),
     ]

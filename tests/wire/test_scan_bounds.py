@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdschat.sds.values import HistoryEntry, Message
-from sdschat.wire.parts import Parts, parts
-from sdschat.wire.protobuf_scan import Field, Malformed, fields, read_varint
+from sdschat.wire.protobuf_scan import Field, Malformed, Parts, fields, parts, read_varint
 from tests.wire.samples import BYTES, CODEC, END_GROUP, FIXED32, FIXED64, GROUP, VARINT, field, tag
 
 

@@ -15,9 +15,8 @@ from sdschat.sds.ids import recipe_of
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Kind, Message, Now, Refusal
 from sdschat.store.history import SqlHistory
-from sdschat.store.restoring import restore_packet
 from sdschat.store.store import Store
-from sdschat.store.transaction import Transaction
+from sdschat.store.transaction import Transaction, restore_packet
 
 
 def note_lost(transaction: Transaction, channel: str, until: int) -> None:

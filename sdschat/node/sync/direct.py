@@ -8,8 +8,16 @@ import secrets
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.identity.content import ContentKind, OpenedContent, Verdict, problems_with
-from sdschat.identity.direct import check_link, open_direct, seal_direct, sign_link
+from sdschat.identity.content import (
+    ContentKind,
+    OpenedContent,
+    Verdict,
+    check_link,
+    open_direct,
+    problems_with,
+    seal_direct,
+    sign_link,
+)
 from sdschat.identity.key_book import KeyRow, NickRow
 from sdschat.identity.sanitize import harmless
 from sdschat.mvds import events as mvds

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.catchup.exchange import Exchange, Post
 from sdschat.catchup.peers import Source
-from sdschat.catchup.progress import Progress, State
 from sdschat.catchup.provider import Librarian
 from sdschat.catchup.session import Seeker
-from sdschat.catchup.values import Frame, Key
+from sdschat.catchup.values import Frame, Key, Progress, State
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal
 from sdschat.node.clock import Clock

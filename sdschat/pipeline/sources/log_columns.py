@@ -19,7 +19,7 @@ from sdschat.pipeline.sources.taken_apart import Packets
 from sdschat.pipeline.sources.telling import UNREADABLE
 from sdschat.store.audit_reader import Found
 from sdschat.store.journal import fingerprint_text
-from sdschat.wire.parts import parts
+from sdschat.wire.protobuf_scan import parts
 
 _SIZES: Final = ("bytes", "content_bytes", "filter_bytes", "history_bytes", "request_bytes")
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from sdschat.sds.values import Message, Refusal
 from sdschat.wire.chat_codec import decode_envelope
-from sdschat.wire.parts import Parts, parts
+from sdschat.wire.protobuf_scan import Parts, parts
 from sdschat.wire.sds_codec import SdsCodec
 
 DIGEST_DIGITS: Final = 16

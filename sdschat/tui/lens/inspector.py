@@ -14,7 +14,7 @@ from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.channel import NodeView
 from sdschat.node.view.engine_snapshot import peek
 from sdschat.node.view.values import Message, Refusal, Shown
-from sdschat.tui.lens import events, faults, filter_view, graph, matrix, packet, peers, repair, why
+from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, packet, peers, repair, why
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.trace import LogLine, Trace
 from sdschat.tui.lens.view_input import Sight
@@ -31,7 +31,7 @@ VIEWS: Final[Mapping[str, Callable[[Sight], list[Line]]]] = {
     "filter": filter_view.view,
     "peers": peers.view,
     "events": events.view,
-    "faults": faults.view,
+    "faults": faulting.view,
 }
 _EARLIER: Final = 200  # messages of the log from before the observation began
 _REMEMBERED: Final = 1024

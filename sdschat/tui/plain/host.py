@@ -12,10 +12,14 @@ from typing import Final, TextIO
 
 from sdschat.node.events import ConnectionChanged, Fact, MessageDelivered, PresenceChanged, ev
 from sdschat.node.sync.events import CatchingUp, DirectSaid
+from sdschat.node.view.channel import NodeView
 from sdschat.node.view.conversations import Places
-from sdschat.node.view.values import shown_of
+from sdschat.node.view.values import Key, shown_of
 from sdschat.tui.base_host import BaseHost
+from sdschat.tui.errors import CommandError
 from sdschat.tui.input_handler import Typist
+from sdschat.tui.lens.inspector import Eye
+from sdschat.tui.lens.lines import plain
 from sdschat.tui.line_style import fate_words
 from sdschat.tui.model import history
 from sdschat.tui.model.channel import ChannelModel
@@ -24,10 +28,107 @@ from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.glyphs import ASCII
 from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase
 from sdschat.tui.model.status import offline_words
-from sdschat.tui.model.words import count, day, day_number
-from sdschat.tui.plain.lines import entry_line
-from sdschat.tui.plain.standins import NoScreen, PlainLens, PlainLog
+from sdschat.tui.model.words import clock, count, day, day_number
 from sdschat.tui.preferences import Preferences
+
+_AROUND: Final = 10
+_FIRST_VIEW: Final = "repair"
+_OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
+
+
+class PlainLog:
+    """The log without a screen: a jump writes the messages that it arrives at."""
+
+    def __init__(self, host: PlainHost) -> None:
+        self._host = host
+
+    def jump_to(self, key: Key, *, top: bool = False, choose: bool = False) -> None:
+        host = self._host
+        found = host.view.messages(host.channel, after=(key[0], key[1][:-1]), limit=_AROUND)
+        if choose and found:
+            host.model.selected = found[0].message_id
+        host.say_entries([host.model.entry_for(shown) for shown in found if shown.key >= key])
+
+    def jump_to_end(self) -> None:
+        host = self._host
+        found = host.view.messages(host.channel, limit=_AROUND)
+        host.say_entries([host.model.entry_for(shown) for shown in found])
+
+    def action_start(self) -> None:
+        self.jump_to((0, ""))
+
+    def refresh_rows(self) -> None:
+        """Do nothing: rows are not drawn here."""
+
+
+class NoScreen:
+    """The members of `Screen` without a screen."""
+
+    def split(self, name: str | None) -> None:
+        raise CommandError("There is no screen to split. Lines of all open channels come in here anyway.")
+
+    def toggle_bare(self) -> None:
+        raise CommandError("This is as bare as it gets.")
+
+    def restyle(self) -> None:
+        """Do nothing: there are no colours."""
+
+    def apply_keys(self) -> None:
+        """Do nothing: there are no keys."""
+
+    def key_table(self) -> list[tuple[str, str, str]]:
+        return []
+
+
+class PlainLens:
+    """The Lens without a screen: every view is written as lines."""
+
+    def __init__(self, host: PlainHost) -> None:
+        self._host = host
+
+    def open(self, view: str = "", argument: str = "") -> None:
+        """Write the lines of a view. Raises CommandError if there is no view with this name."""
+        from sdschat.tui.plain.host import view_text
+
+        host, chosen = self._host, self._host.selection
+        if argument and view in _OF_A_MESSAGE and not argument.isdigit():
+            chosen, argument = argument, ""
+        try:
+            host.tell(view_text(host.view, view or _FIRST_VIEW, host.room, chosen, argument))
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+
+    def toggle(self) -> None:
+        self.open()
+
+
+def entry_line(entry: Entry, model: ChannelModel, label: str) -> str:
+    """Return a message as lines of text. `label`: its channel, if that must be named; else empty."""
+    who = model.name_of(entry.sender_id, entry.nick)
+    marks = [mark for mark in (entry.remark, "late" if entry.late else "") if mark]
+    if entry.quote is not None:
+        marks.append(f"answers {entry.quote.nick or short(entry.quote.message_id)}")
+    offline = model.connection.state != "connected"
+    if entry.fate is not None and entry.fate.phase is Phase.QUEUED and offline:
+        marks.append("queued")
+    noted = f" ({', '.join(marks)})" if marks else ""
+    place = f"[{label}] " if label else ""
+    text = entry.text.replace("\n", "\n    ")
+    said = f"{who} {text}" if entry.action else f"{who}{noted}: {text}"
+    return f"{clock(entry.at)} {place}{'* ' if entry.action else ''}{said}{noted if entry.action else ''}"
+
+
+_WIDTH = 78
+
+
+def view_text(view: NodeView, name: str, channel: str, selection: str | None, argument: str = "") -> str:
+    """Return a view as text, from the database and the engine. Raises ValueError for an unknown view."""
+    eye = Eye(view.node, view)
+    try:
+        return "\n".join(plain(line) for line in eye.lines(name, channel, selection, argument, _WIDTH, ASCII))
+    finally:
+        eye.close()
+
 
 SHOWN_AT_START: Final = 20
 

@@ -19,9 +19,9 @@ from sdschat.node.view.conversations import Places
 from sdschat.transport.topics import normal_channel
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.line_style import Look, item_lines
+from sdschat.tui.model.cleaning import clean, clean_name
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
-from sdschat.tui.safety import clean, clean_name
 from tests.cli.processes import environment
 from tests.node.worlds import world
 from tests.tui.hostile.attack import send_all, tell, told
