@@ -48,6 +48,8 @@ from sdschat.sim.world import World
 
 FIRST_RANGE = 20  # sync intervals
 EACH_RANGE = 10
+SHORT_QUIET = 3  # sync intervals over which a group is listened to
+LONG_QUIET = 6  # where it was not quiet at first: longer than any back-off of pushes
 _LONG_MESSAGE = 3_000  # bytes, without its filter
 
 
@@ -80,43 +82,57 @@ def _waits(seen: Seen) -> bool:
     return seen.torn or (node.channel is not None and bool(node.channel.state.requests.missing))
 
 
-def check_settles(world: World) -> int:
-    """I18: run until everybody is at rest. Return how long that took; raise where it is beyond the bound."""
+def check_liveness(world: World) -> None:
+    """I18 and I14: everybody comes to rest within the bound, and the group is quiet from then on."""
+    until = world.time + bound(world)
+    turns = SHORT_QUIET
+    while True:
+        _settle(world, until)
+        noise = _noise(world, turns)
+        if not noise:
+            return
+        if world.time >= until:
+            raise Violation("I14", noise)
+        turns = LONG_QUIET  # somebody learnt only now what it misses, or what it waited for is given up only now
+
+
+def _settle(world: World, until: int) -> None:
+    """Run until nobody has anything to do; raise where that is not so in time."""
     step = max(1, turn_of(world) // 2)
-    began, until = world.time, world.time + bound(world)
     while (unrest := next(_restless(world), "")) and world.time < until:
         world.run(min(world.time + step, until))
     if unrest:
-        raise Violation("I18", f"{unrest}, {(until - began) / 1000:.0f} s after everybody had everything")
-    return world.time - began
+        raise Violation("I18", f"{unrest}, long after everybody had everything")
 
 
-def check_quiet(world: World, turns: int) -> None:
-    """I14: run on, with nothing to say: about one sync message an interval from each, here two, and nothing else."""
-    noise: Counter[tuple[str, int, str]] = Counter()
+def _noise(world: World, turns: int) -> str:
+    """Run on, with nothing to say: about one sync message an interval from each, here two, and nothing else. Return
+    what else there was, if anything."""
+    sent: Counter[tuple[str, int, str]] = Counter()
 
     def heard(seen: Seen, packet: Packet, message: Message) -> None:
         for entry in message.repair_request if packet.why == "sync" else ():
-            noise["asks", seen.index, entry.message_id] += 1
+            sent["asks for", seen.index, entry.message_id] += 1
         if packet.why == "resend" and _promised(world, seen, packet.message_id):
-            noise["sends again", seen.index, packet.message_id] += 1
+            sent["sends again", seen.index, packet.message_id] += 1
         elif packet.why not in ("sync", "resend"):
-            noise[packet.why, seen.index, packet.message_id] += 1
+            sent[f"sends ({packet.why})", seen.index, packet.message_id] += 1
 
     before = [seen.syncs for seen in world.ledger.seen]
     world.listener = heard
     world.run(world.time + turns * turn_of(world))
     world.listener = None
     lenient = bool(world.scenario.torn) or _somebody_walks_back(world)
-    for (why, index, message_id), count in noise.items():
-        seen, config = world.ledger.seen[index], world.nodes[index].config
+    for (what, index, message_id), count in sent.items():
+        config = world.nodes[index].config
         if not lenient or count > 1 + 2 * turns * turn_of(world) // min(config.t_max, config.sync_interval):
-            raise Violation("I14", f"{seen.name} is not quiet: {why} {message_id[:8]}")
-    for seen, sent in zip(world.ledger.seen, before, strict=True):
+            return f"{world.ledger.seen[index].name} is not quiet: it {what} {message_id[:8]}"
+    for seen, syncs in zip(world.ledger.seen, before, strict=True):
         own_turns = turns * turn_of(world) // seen.node.config.sync_interval
-        asked = sum(count for (why, index, _), count in noise.items() if why == "asks" and index == seen.index)
-        if seen.syncs - sent > 2 * own_turns + 2 + asked:
-            raise Violation("I14", f"{seen.name} sent {seen.syncs - sent} sync messages in {own_turns} quiet intervals")
+        asked = sum(count for (what, index, _), count in sent.items() if what == "asks for" and index == seen.index)
+        if seen.syncs - syncs > 2 * own_turns + 2 + asked:
+            return f"{seen.name} sent {seen.syncs - syncs} sync messages in {own_turns} quiet intervals"
+    return ""
 
 
 def _restless(world: World) -> Iterator[str]:

@@ -10,12 +10,10 @@ from sdschat.sds.limits import PUSH_BYTES_PER_MINUTE
 from sdschat.sim.actions import act
 from sdschat.sim.check_end import check_finals, check_replay
 from sdschat.sim.generate import limits
-from sdschat.sim.liveness import check_quiet, check_settles
+from sdschat.sim.liveness import check_liveness
 from sdschat.sim.scenario import Plan, Scenario, Violation, config_for
 from sdschat.sim.trace import Trace
 from sdschat.sim.world import ACTION, World
-
-_QUIET_TURNS = 3  # sync intervals over which quiescence is measured, after two of settling
 
 
 @dataclass(slots=True)
@@ -120,8 +118,7 @@ def _live(world: World) -> int:
     check_finals(world)
     _note_rare(world)
     if not scenario.hostile:
-        check_settles(world)
-        check_quiet(world, _QUIET_TURNS)
+        check_liveness(world)
     check_replay(world)
     return took
 
