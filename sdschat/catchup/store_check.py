@@ -18,6 +18,7 @@ Place = tuple[int, str]  # a key, whoever made it
 # Packets that a disk has altered are not handed out, and nobody is a liar for it.
 _FORGIVEN: Final = 8  # messages
 _FORGIVEN_PART: Final = 50  # one in so many
+_JUDGED: Final = 64  # messages: smaller pages are judged together
 _PAGES: Final = 4  # in a row whose dependencies are lacking
 _LACKING: Final = 4  # in a page, and
 _LACKING_PART: Final = 33  # one for so many messages
@@ -32,6 +33,7 @@ class Watch:
         self._came: list[int] = []
         self._low = self._high = LOWEST
         self._expected = self._missing = self._doubtful = self._bad_pages = 0
+        self._absent = self._messages = 0  # since pages were judged last
 
     def expect(self, needs: Iterable[Need]) -> None:
         """Note what a comparison found to be there and not here; what short ids tell is not asked for in pages."""
@@ -69,8 +71,13 @@ class Watch:
     def named(self, absent: int, messages: int) -> str:
         """Note a page of messages in ascending order, of which `absent` dependencies are neither here nor in the page.
         Return the reason to leave the source, or nothing."""
-        bad = absent >= _LACKING and absent * _LACKING_PART >= messages
+        self._absent += absent
+        self._messages += messages
+        if self._messages < _JUDGED:
+            return ""
+        bad = self._absent >= _LACKING and self._absent * _LACKING_PART >= self._messages
         self._bad_pages = self._bad_pages + 1 if bad else 0
+        self._absent = self._messages = 0
         if self._bad_pages >= _PAGES:
             return "its pages lack what the messages in them depend on"
         return ""

@@ -16,7 +16,7 @@ from sdschat.sds.config import Config
 from sdschat.sim.check_end import check_finals, check_replay
 from sdschat.sim.generate import generate, limits
 from sdschat.sim.history import HistoryWorld
-from sdschat.sim.liveness import check_quiet, check_settles
+from sdschat.sim.liveness import check_liveness
 from sdschat.sim.phases import Outcome, _where, not_converged, patience
 from sdschat.sim.scenario import Action, Plan, Scenario, Violation, config_for
 from sdschat.sim.trace import Trace
@@ -127,8 +127,7 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     world.run(max(world.time, at_rest) + 2 * turn + scenario.rates.tail_ms, _act)
     check_finals(world)
     world.check()
-    check_settles(world)
-    check_quiet(world, turns=3)
+    check_liveness(world)
     world.check_rest()
     check_replay(world)
 

@@ -75,6 +75,11 @@ def test_messages_whose_dependencies_it_lacks_page_after_page_are_noticed() -> N
     assert [bool(watch.named(10, 100)) for _ in range(4)] == [False, False, False, True]
 
 
+def test_small_pages_are_judged_together() -> None:
+    watch = _watch([])
+    assert [bool(watch.named(2, 22)) for _ in range(12)] == [False] * 11 + [True]
+
+
 def test_where_its_log_begins_dependencies_are_lacking_and_nobody_minds() -> None:
     watch = _watch([])
     assert not any(watch.named(absent, 100) for absent in (50, 20, 3, 0, 2, 0, 30, 0, 1, 2))

@@ -10,8 +10,11 @@ import pytest
 
 from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.store_client.events import StoreLeft, StoreSilent
+from sdschat.sds.rows import Append, Entry, LogRow
+from sdschat.store.reader import Reader
+from sdschat.store.store import Store
 from sdschat.wire.store_codec import Answer, Query
-from tests.node.catching import DAY, caught_up, log_of, say, start, stop
+from tests.node.catching import CODEC, DAY, caught_up, log_of, say, start, stop
 from tests.node.worlds import Member, World, world
 from tests.storenode.worlds import Twist, keeper_of, twist
 
@@ -125,5 +128,47 @@ def test_a_store_that_hides_is_named_within_ten_answers_and_all_comes_without_it
             assert answers <= 10
             await caught_up(bob)
             assert log_of(bob) == TEXTS
+
+    asyncio.run(story())
+
+
+async def _store_without_every_tenth(w: World, count: int) -> Member:
+    """A Store in whose log every tenth message lacks, so that its comparisons say the same as its pages."""
+    texts = [f"number {number}" for number in range(count)]
+    ann = start(w, "ann", ago=DAY)
+    await say(ann, *texts)
+    await stop(w, ann)
+    store = start(w, "store", ago=DAY, store=True)
+    await stop(w, store)
+    with Reader.open(w.path("ann"), CODEC) as reader:
+        rows = [
+            LogRow(Entry(*one.key, one.sender_id, one.dependencies), one.raw or b"", False, "live", one.received_at)
+            for at, one in enumerate(reader.messages("lobby", with_raw=True))
+            if at % 10 != 9
+        ]
+    with Store.open(w.path("store"), CODEC) as archive:
+        archive.commit([("lobby", list(map(Append, rows)))])
+    return _back(w)
+
+
+def test_a_store_that_leaves_out_what_its_own_messages_name_is_noticed_within_ten_answers(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            store = await _store_without_every_tenth(w, 600)
+            answers = 0
+
+            def counted(query: Query, answer: Answer) -> Answer:
+                nonlocal answers
+                answers += not bob.of(StoreLeft)
+                return answer
+
+            bob = start(w, "bob", alone=True)
+            twist(store, counted)
+            keeper_of(store)._answers.page_bytes = 80_000
+            left = await bob.until(StoreLeft)
+            assert "depend on" in left.detail
+            assert answers <= 10
+            await caught_up(bob)
+            assert len(log_of(bob)) == 540
 
     asyncio.run(story())
