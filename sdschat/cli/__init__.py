@@ -1,4 +1,4 @@
-"""The commands. This module is all that starting the program loads; a command loads what it needs when it runs."""
+"""The commands. Starting the program loads only this module; each command loads its own imports when it runs."""
 
 from __future__ import annotations
 

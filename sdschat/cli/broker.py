@@ -38,7 +38,7 @@ def command(
       sdschat broker --listen 0.0.0.0:1883 --user team --password-file secret.txt
       sdschat broker --listen 0.0.0.0:8883 --cert-file cert.pem --key-file key.pem
 
-    The password comes from SDSCHAT_BROKER_PASSWORD, the file, or a prompt. Whoever connects to it gives
+    The password comes from SDSCHAT_BROKER_PASSWORD, the file, or a prompt. Other commands connect to this broker with
     --broker mqtt://host:port. It speaks MQTT 3.1.1.
     """
     host, port = _place(listen)
@@ -76,7 +76,7 @@ def _users(address: Address, password_file: str | None) -> dict[str, Secret]:
 
 
 def places(config: BrokerConfig, address: Address) -> Iterator[Address]:
-    """What to give to --broker."""
+    """Yield the addresses that clients can give to --broker."""
     yield address
     if config.port_websocket is not None:
         yield Address("wss" if config.tls else "ws", address.host, config.port_websocket, "/mqtt")

@@ -1,4 +1,4 @@
-"""`sdschat channels`: what is in a profile."""
+"""`sdschat channels`: list the channels of a profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sdschat completions`: the script that a shell needs."""
+"""`sdschat completions`: print the completion script of a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sdschat config`: every value in force, and where it came from."""
+"""`sdschat config`: print every value in force, and its source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdschat.node.settings import SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @channel_options
 def command(chosen: Chosen, as_json: bool) -> None:
-    """Print every setting in force, and where it came from.
+    """Print every setting in force, and its source.
 
     \b
     Examples:
@@ -43,7 +43,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
 
 
 def _masked(url: str) -> str:
-    """Without the password that may be in it."""
+    """Return the URL without its password."""
     from sdschat.transport.address import AddressError, parse_url
 
     if not url:

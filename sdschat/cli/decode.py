@@ -18,7 +18,7 @@ from sdschat.cli.packet_input import Candidate, candidates
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 
 EXIT_CODES: Final = {SOUND: 0, BROKEN: 1, NO_PACKET: 2}
-_CHECKED: Final = 1000  # signatures, unless all are asked for: one takes longer than all the rest of a packet
+_CHECKED: Final = 1000  # signatures checked without --signatures: a check costs more than the rest of a packet
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -36,10 +36,10 @@ def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
       echo 0a0161120162... | sdschat decode --pretty
       sdschat decode packet.bin
 
-    Prints a JSON line for each, with its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds, logos-chat),
-    fields and broken rules, which are numbered S-001 to S-087, as the specification states them.
+    Prints a JSON line for each packet: its number (`line`), `verdict`, `dialect` (spec, waku-older, nim-sds,
+    logos-chat), fields, and broken rules by their numbers, S-001 to S-087, with the sentence of the specification.
 
-    Exit code: 0 all are sound, 1 some break rules, 2 something is no packet.
+    Exit code: 0 all packets are sound, 1 some break rules, 2 some line is no packet.
     """
     worst = count = 0
     with _opened(file) as stream:

@@ -1,4 +1,4 @@
-"""`sdschat demo`: a channel with several participants that talk and fail, to watch."""
+"""`sdschat demo`: watch a channel whose participants talk, fail and recover."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from sdschat.tui.demo.director import Director
 
 _CHANNEL: Final = "demo"
-_TALKING: Final = 0.6  # of the time without a screen: what is left is for what is missing
+_TALKING: Final = 0.6  # share of the time without a screen; in the rest, missing messages are repaired
 
 
 @click.command("demo")
-@click.option("--peers", type=int, default=4, show_default=True, metavar="N", help="How many talk beside you, 2 to 16.")
-@click.option("--loss", default="30%", show_default=True, metavar="SHARE", help="Of packets, while some are lost.")
+@click.option("--peers", type=int, default=4, show_default=True, metavar="N", help="Participants beside you, 2 to 16.")
+@click.option("--loss", default="30%", show_default=True, metavar="SHARE", help="Packets lost in bad times.")
 @click.option("--seconds", type=float, metavar="N", help="End after so long. Default: when you quit.")
 @click.option("--headless", is_flag=True, help="Show nothing; print a summary as JSON at the end.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")
@@ -48,8 +48,8 @@ def command(
       sdschat demo --peers 2 --loss 50%
       sdschat demo --headless --seconds 20 | jq .equal_logs
 
-    Every participant is a real node with its own database, on an embedded broker with a port of its own. All of it is
-    in this process and a temporary folder, and gone when it ends. You can write, too; F2 opens the Lens.
+    Every participant is a real node with its own database, on an embedded broker with a port of its own. Everything
+    lives in this process and a temporary folder, and is deleted at the end. You can write, too; F2 opens the Lens.
     """
     share = _share(loss)
     if not 2 <= peers <= 16:
@@ -64,7 +64,7 @@ def command(
 
 
 def _share(text: str) -> float:
-    """30% or 0.3."""
+    """Read a share: 30% or 0.3. Raises Problem."""
     try:
         value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError:
@@ -78,7 +78,7 @@ def _share(text: str) -> float:
 async def _company(
     peers: int, loss: float, tell: Callable[[str], None], record: str | None
 ) -> AsyncIterator[Director]:  # fmt: skip
-    """Everybody but who watches is there; at the end, nobody is, and nothing is left."""
+    """Start all participants but the user's own; at the end, stop them and delete their files."""
     from sdschat.node.settings import make_settings
     from sdschat.node.tools.local_group import Company
     from sdschat.tui.demo.director import Director
@@ -100,7 +100,7 @@ async def _company(
 
 
 async def _until_stopped(body: Coroutine[Any, Any, int]) -> int:
-    """Where we are told to end, everything is taken away first. Gives the exit code."""
+    """Run `body` until it is done or a signal comes, so that its clean-up always runs. Return the exit code."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[int] = loop.create_future()
 
@@ -114,7 +114,7 @@ async def _until_stopped(body: Coroutine[Any, Any, int]) -> int:
 
 
 async def _headless(peers: int, loss: float, seconds: float, record: str | None) -> int:
-    """Talk for most of the time, then let everything be found; ends sooner when nothing is missing any more."""
+    """Talk for most of the time, then wait until no message is missing any more or the time is over."""
     started = time.monotonic()
 
     async def talk() -> None:

@@ -1,4 +1,4 @@
-"""`sdschat doctor`: is everything in order that a chat needs?"""
+"""`sdschat doctor`: check everything that a chat needs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(chosen: Chosen, salvage: str | None) -> int:
       sdschat doctor --broker mqtts://broker.example:8883
       sdschat doctor --name ann --salvage ann-rescued
 
-    The exit code is 0 if all is well, otherwise that of the first trouble.
+    The exit code is 0 if all is well, otherwise the code of the first trouble.
     """
     if salvage is not None:
         return _salvage(chosen, salvage)
@@ -61,7 +61,7 @@ def command(chosen: Chosen, salvage: str | None) -> int:
 
 
 def _salvage(chosen: Chosen, name: str) -> int:
-    """Nothing of the damaged profile is changed."""
+    """Rescue the readable messages into a new profile. The damaged profile is not changed."""
     from sdschat.cli.progress import shown
     from sdschat.node.tools.salvage import salvage
 
@@ -73,7 +73,7 @@ def _salvage(chosen: Chosen, name: str) -> int:
     for channel, count in rescued.channels.items():
         click.echo(f"{safe(channel)}: {count} messages")
     if rescued.unreadable:
-        click.echo(f"{rescued.unreadable} packets are damaged. Whoever has those messages sends them again.")
+        click.echo(f"{rescued.unreadable} packets are damaged. Other participants send those messages again.")
     if not rescued.channels:
         click.echo("Nothing could be read.")
         return PROFILE
@@ -137,7 +137,7 @@ def _files(chosen: Chosen, now: int) -> Iterator[Finding]:
 
 
 class _Probe:
-    """Connects, sends a packet to itself, and sees it come back."""
+    """A client that connects, sends a packet to itself, and waits for it to come back."""
 
     def __init__(self, transport: base.Transport, topic: str, qos: int) -> None:
         self.result: asyncio.Future[Finding] = asyncio.get_running_loop().create_future()

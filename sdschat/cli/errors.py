@@ -1,4 +1,4 @@
-"""An end of the program that a person has to know the reason of."""
+"""Exit codes, and the error that ends a command with a reason for the user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TERMINATED: Final = 143
 
 
 class Problem(Exception):
-    """The text says what, why and what to do, in one line."""
+    """An error that ends the command. The text, one line, says the problem, its reason and its remedy."""
 
     def __init__(self, text: str, exit_code: int = UNEXPECTED) -> None:
         super().__init__(text)

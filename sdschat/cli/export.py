@@ -1,4 +1,4 @@
-"""`sdschat export`: the history into a file."""
+"""`sdschat export`: write the history into a file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def command(chosen: Chosen, wanted: Wanted, file: Path, form: str | None, force:
 
 @contextlib.contextmanager
 def _whole(file: Path) -> Iterator[TextIO]:
-    """A file beside it, for its owner alone, which takes its name at the end."""
+    """Open a temporary file beside `path`, readable by its owner only; rename it to `path` at the end."""
     beside = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

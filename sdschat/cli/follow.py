@@ -1,4 +1,4 @@
-"""What a history gets while somebody watches it: the database is looked at again and again."""
+"""Follow a history: poll the database for new messages."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sdschat.store.display_rows import Key, StoredMessage
 from sdschat.store.reader import Reader
 
 _PAUSE: Final = 0.25  # seconds
-_LATE: Final = 500  # the last messages of a log, among which one that comes late is noticed
+_LATE: Final = 500  # late messages are noticed only among so many last messages of the log
 
 
 class ChannelLog:
-    """The log of a channel; `more` gives what came since it was asked last."""
+    """The log of a channel; `more` yields the messages that came since its last call."""
 
     def __init__(self, reader: Reader, channel: str) -> None:
         self._reader = reader
@@ -24,12 +24,12 @@ class ChannelLog:
         self._count = -1
 
     def start(self) -> None:
-        """Take what is there now as seen."""
+        """Mark all present messages as seen."""
         self._late()
         self._count = self._total()
 
     def more(self) -> Iterator[StoredMessage]:
-        """Messages that came late, then those behind the newest, each in the order of the log."""
+        """Yield new messages below the newest seen one (late), then those above it, each in the order of the log."""
         total = self._total()
         if total == self._count:
             return
@@ -53,7 +53,7 @@ class ChannelLog:
 
 
 def follow(more: Callable[[], Iterable[StoredMessage]], show: Callable[[StoredMessage], None]) -> None:
-    """Show what comes, until the program is interrupted."""
+    """Show new messages until the program is interrupted."""
     while True:
         for message in more():
             show(message)

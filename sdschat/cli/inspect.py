@@ -1,4 +1,4 @@
-"""`sdschat inspect`: buffers, clock, filter and pending repairs of a channel; or one message in full."""
+"""`sdschat inspect`: show buffers, clock, filter and pending repairs of a channel, or one message in full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdschat.sds.rows import Evidence, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, StoredMessage
 from sdschat.store.reader import Reader
 
-_SHOWN = 20  # entries of a buffer, in text; JSON has all of them
+_SHOWN = 20  # entries of a buffer shown as text; JSON has all of them
 
 
 @click.command("inspect")
@@ -27,7 +27,7 @@ _SHOWN = 20  # entries of a buffer, in text; JSON has all of them
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object, with everything.")
 @local_options
 def command(chosen: Chosen, channel: str, message: str | None, as_json: bool) -> None:
-    """Show what a channel is made of, or one message with its ancestors.
+    """Show the state of a channel, or one message with its ancestors.
 
     \b
     Examples:

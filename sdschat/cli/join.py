@@ -26,7 +26,7 @@ _THEMES: Final = ("dark", "light", "contrast", "plain")
 @click.command("join")
 @click.argument("channels", metavar="CHANNEL...", nargs=-1, required=True)
 @click.option("--plain", is_flag=True, help="Line after line, for screen readers and simple terminals.")
-@click.option("--ascii", "ascii_only", is_flag=True, help="No sign of ours beyond ASCII.")
+@click.option("--ascii", "ascii_only", is_flag=True, help="Use ASCII signs only.")
 @click.option("--theme", type=click.Choice(_THEMES), help="Colours, for this time.")
 @click.option("--record", type=click.Path(path_type=Path), metavar="FILE", help="Keep all of it for `sdschat replay`.")
 @channel_options
@@ -43,11 +43,11 @@ def command(
       sdschat join lobby --plain                line after line, for screen readers
       sdschat join lobby --record run.jsonl     to be watched again with sdschat replay run.jsonl
 
-    Without --broker the broker of this machine is used, and started where there is none. It opens without a
-    connection as well: what you write is kept, and goes out once there is one. F1 lists what can be done.
+    Without --broker, the broker of this machine is used, and started if there is none. The chat opens without a
+    connection as well: your messages are saved, and sent once there is one. F1 shows help.
     """
-    # Nothing of what is loaded now will ever be garbage. Looking for it takes 50 ms until the first frame, after which
-    # the application turns it on again.
+    # Modules never become garbage, and collecting while they load takes 50 ms before the first frame. The application
+    # enables collection again after that frame.
     gc.disable()
     from sdschat.cli.session import run_node
 
@@ -55,14 +55,14 @@ def command(
     if plain or os.environ.get("TERM") == "dumb":
         return run_node(chosen, lambda node: recorded(node, record, _plain(node, names)), narrate=False)
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
-    # Textual goes by the presence of this variable, and the convention by its being set and not empty.
+    # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme)
     return run_node(chosen, lambda node: recorded(node, record, chat(node)), narrate=False)
 
 
 async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]) -> int:
-    """Run the body, and keep everything of it where that is wanted. Raises Problem where the file cannot be made."""
+    """Run `body`; with a path, record the node there meanwhile. Raises Problem if the file cannot be made."""
     if path is None:
         return await body
     from sdschat.node.recording.recorder import Recorder
@@ -95,12 +95,12 @@ async def _plain(node: Node, channels: list[str]) -> int:
 
 
 def _preferences() -> Path:
-    """Colours, keys, aliases and what counts as news, beside the settings of the user."""
+    """Return the file of colours, keys, aliases and notifications, beside the user's settings."""
     return user_file().with_name("tui.toml")
 
 
 def _copies() -> Path | None:
-    """Where what was copied is kept as well, since not every terminal has a clipboard."""
+    """Return the file that keeps copied text too, since not every terminal has a clipboard; None if it cannot be."""
     import platformdirs
 
     folder = Path(platformdirs.user_state_dir("sdschat", appauthor=False))

@@ -1,4 +1,4 @@
-"""Facts as JSON lines: one object a line, with the names that `pipe` promises."""
+"""Events of the node as JSON lines: one object a line, with the names that `pipe` promises."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def json_line(fact: Fact) -> str:
-    """Without the end of the line. What is not ASCII is escaped, so that no text of others drives a terminal."""
+    """Return one line, without its end. Other than ASCII is escaped, so that no foreign text drives a terminal."""
     what = fact.what
     line: dict[str, Any] = {"event": _NAMES[type(what)], "channel": fact.channel, "time": fact.time}
     line.update(_fields(what))

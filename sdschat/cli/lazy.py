@@ -1,4 +1,4 @@
-"""A group of commands that imports each of them when it is used; listing them imports none."""
+"""A group of commands that imports a command only when it is used; listing them imports none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import click
 
 
 class LazyGroup(click.Group):
-    """`summaries`: name to short description. The module `<package>.<name>`, with - as _, has it as `command`."""
+    """A group whose commands are the attributes `command` of the modules `<package>.<name>`, with - as _.
+
+    `summaries` maps each name to a short description.
+    """
 
     def __init__(self, *arguments: Any, package: str, summaries: Mapping[str, str], **options: Any) -> None:
         super().__init__(*arguments, **options)

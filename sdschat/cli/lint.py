@@ -1,4 +1,4 @@
-"""`sdschat tap --lint`: the rules that the packets of a live broker break, by sender."""
+"""`sdschat tap --lint`: report the rules that the packets of a live broker break, by sender."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sdschat.transport.base import Why
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.topics import Topics
 
-_MOST_SENDERS: Final = 4096  # anybody can make up senders; those beyond are counted as one
+_MOST_SENDERS: Final = 4096  # anybody can invent senders; all further ones are counted as one
 _OTHERS: Final = "(others)"
 _WORST: Final = (SOUND, BROKEN, NO_PACKET)
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -33,16 +33,16 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 @dataclass(slots=True)
 class Sender:
-    """What was heard of one sender on one channel."""
+    """The packets of one sender on one channel: counts, dialects, broken rules."""
 
     packets: int = 0
     worst: str = SOUND
     dialects: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)  # by rule: what of a packet broke it first
+    examples: dict[str, str] = field(default_factory=dict)  # by rule: the detail of the first packet that broke it
 
     def take(self, report: Mapping[str, Any]) -> bool:
-        """Count a packet. True if it has a dialect, or breaks a rule, that was not met before."""
+        """Count a packet. Return True if its dialect, or a rule that it breaks, is new for this sender."""
         known = (len(self.dialects), len(self.examples))
         self.packets += 1
         self.worst = max(self.worst, report["verdict"], key=_WORST.index)
@@ -54,13 +54,13 @@ class Sender:
 
 
 class Lint:
-    """Counts packets, and says what is new about a sender. Lines of JSON, as `decode` prints them."""
+    """Counts packets by sender, and reports news about a sender in JSON lines like those of `decode`."""
 
     def __init__(self) -> None:
         self._senders: dict[tuple[str, str], Sender] = {}
 
     def take(self, channel: str, packet: bytes) -> str | None:
-        """The line to print now, if the packet shows something that its sender did not show before."""
+        """Count a packet. Return a line to print if it shows something new about its sender, else None."""
         report = packet_report(packet, signatures=False)
         if report["verdict"] != NO_PACKET and report["channel_id"] not in ("", channel):
             what = f"channel_id is {report['channel_id']}, on the topic of {channel}"
@@ -73,7 +73,7 @@ class Lint:
         return _encode({"event": "packet", "channel": channel, **report}) if news else None
 
     def totals(self) -> list[str]:
-        """A line for each sender of each channel."""
+        """Return a line for each sender of each channel."""
         return [
             _encode({
                 "event": "sender", "channel": channel, "sender_id": sender_id, "verdict": found.worst,
@@ -88,12 +88,12 @@ class Lint:
 
     @property
     def exit_code(self) -> int:
-        """That of the worst packet."""
+        """Return the exit code of the worst packet."""
         return max((EXIT_CODES[found.worst] for found in self._senders.values()), default=EXIT_CODES[SOUND])
 
 
 def lint(chosen: Chosen, channels: Sequence[str], seconds: float | None) -> int:
-    """Listen for so long, or until it is interrupted. Takes no part in the channels."""
+    """Listen for `seconds`, or until interrupted, without taking part in the channels. Return the exit code."""
     return asyncio.run(_Listening(chosen, channels).run(seconds))
 
 

@@ -1,4 +1,4 @@
-"""`sdschat locate`: the files of a profile."""
+"""`sdschat locate`: print the paths of a profile's files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sdschat.node.profile import database_path
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @local_options
 def command(chosen: Chosen, as_json: bool) -> None:
-    """Print where the files of a profile are, whether they exist or not.
+    """Print the paths of a profile's files, existing or not.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`sdschat log`: the history of a channel, or direct messages, from the local database."""
+"""`sdschat log`: print the history of a channel, or direct messages, from the local database."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WHICH: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The part of the history that was asked for. Times are epoch milliseconds."""
+    """The part of the history that the user asked for. Times are epoch milliseconds."""
 
     channel: str | None  # None: direct messages on every channel
     to: str  # empty: the channel itself
@@ -49,7 +49,7 @@ class Wanted:
 
 
 def which_options(command: F) -> F:
-    """For commands that print history. They get one argument `wanted` for these options and the channel."""
+    """Add the options that choose a part of a history; the command gets one argument `wanted` for them."""
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
@@ -75,7 +75,7 @@ def which_options(command: F) -> F:
 @click.command("log")
 @click.argument("channel", required=False)
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="How to print it.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Form of the output.")
 @which_options
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what comes, until it is interrupted.")
 @click.option("--journal", is_flag=True, help="The journal of events instead: JSON lines, or Parquet.")
@@ -93,8 +93,8 @@ def command(chosen: Chosen, wanted: Wanted, is_json: bool, form: str, follows: b
       sdschat log lobby --follow --last 20
       sdschat log lobby --journal > events.jsonl
 
-    The order is that of all participants: Lamport time, then id. Direct messages stand in the order in which they came:
-    with --to those of one channel, with @NICK those of all.
+    All participants have the same order: Lamport time, then id. Direct messages stand in the order in which they came:
+    with --to those of one channel, with @NICK those of all channels.
     """
     form = "json" if is_json else form
     if journal:
@@ -112,7 +112,7 @@ def command(chosen: Chosen, wanted: Wanted, is_json: bool, form: str, follows: b
 
 
 def print_history(chosen: Chosen, reader: Reader, wanted: Wanted, form: str, *, follows: bool = False) -> None:
-    """To standard output; with `follows`, until the program is interrupted."""
+    """Print the history to standard output; with `follows`, go on until the program is interrupted."""
     channel, to = _split(reader, wanted)
     if to:
         me, partner = own_id(chosen), find_partner(reader, to, channel)
@@ -139,13 +139,13 @@ def print_history(chosen: Chosen, reader: Reader, wanted: Wanted, form: str, *, 
         return
     found = list(found)
     _print(map(show, found))
-    printed = {message.message_id for message in found}  # one may have come since the source was asked first
+    printed = {message.message_id for message in found}  # the source may yield some of them once more
     news = lambda: (each for each in _matching(source.more(), wanted) if each.message_id not in printed)  # noqa: E731
     follow(news, lambda message: click.echo(show(message)))
 
 
 def _split(reader: Reader, wanted: Wanted) -> tuple[str | None, str]:
-    """Channel and partner: @NICK names a partner, if there is no such channel."""
+    """Return channel and partner. @NICK names a partner, unless a channel has that name."""
     channel = wanted.channel
     if wanted.to or channel is None or not channel.startswith("@"):
         return channel, wanted.to.removeprefix("@")
@@ -191,7 +191,7 @@ def _refuse_what_events_have_not(form: str, wanted: Wanted, follows: bool) -> No
 
 
 def _within(rows: Iterable[JournalRow], wanted: Wanted) -> Iterator[JournalRow]:
-    """All of them are looked at: where a clock was set back, times are not in order."""
+    """Yield the rows dated inside the limits. It reads all rows: after a clock was set back, times are not in order."""
     return (row for row in rows if _dated(row.ts_ms, wanted))
 
 

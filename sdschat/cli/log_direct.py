@@ -1,4 +1,4 @@
-"""Direct messages of a profile, read back from the local database as a history."""
+"""Direct messages of a profile, read from the local database as a history."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from sdschat.store.display_rows import StoredMessage
 from sdschat.store.reader import Reader
 
 _SHORTEST_ID = 6
-_SENT = 1  # the database says whether the other one has it, and not how often it went out
+_SENT = 1  # the database knows if the partner has a message, not how often it was sent
 
 
 class Partner(NamedTuple):
-    """The other one of a conversation, and the channels on which it took place."""
+    """The other participant of a direct conversation, and the channels on which it took place."""
 
     sender_id: str
     channels: tuple[str, ...]
 
 
 def own_id(chosen: Chosen) -> str:
-    """The sender id of the profile; empty if its key cannot be read."""
+    """Return the sender id of the profile, or an empty text if its key cannot be read."""
     with contextlib.suppress(OSError, KeyFileError):
         return load(database_path(chosen.data_dir, chosen.profile).parent / KEY_FILE).sender_id
     return ""
 
 
 def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
-    """Find the one person of this nick or id. Raises Problem for nobody, and for several."""
+    """Return the participant with this nick or id. Raises Problem if there is none, or more than one."""
     nicks: dict[str, set[str]] = {}
     channels: dict[str, list[str]] = {}
     for place in [channel] if channel is not None else [info.channel for info in reader.channels()]:
@@ -67,7 +67,7 @@ def _on(channel: str | None) -> str:
 
 
 class DirectLog:
-    """One conversation; `more` gives what came since it was asked last, at first everything."""
+    """One conversation; `more` yields the messages that came since its last call, at first all."""
 
     def __init__(self, reader: Reader, partner: Partner, me: str) -> None:
         self._reader = reader
@@ -76,7 +76,7 @@ class DirectLog:
         self._places = dict.fromkeys(partner.channels, 0)
 
     def more(self) -> Iterator[StoredMessage]:
-        """Channel after channel, each in the order in which its messages came."""
+        """Yield new messages, channel after channel, each in the order in which they came."""
         for channel, place in self._places.items():
             for at, row in self._reader.direct(channel, place):
                 self._places[channel] = at

@@ -12,11 +12,11 @@ from sdschat.sds.rows import AckState
 from sdschat.sds.values import Codec, Message
 from sdschat.store.display_rows import StoredMessage
 
-DIRECT = "direct"  # the `via` of a message that is no part of the log
+DIRECT = "direct"  # the `via` of a direct message, which is not in the log
 
 
 def who(message: StoredMessage) -> str:
-    """The nick where it is proven, else the id, so that nobody is shown under a name they only claim."""
+    """Return the nick if a key proves it, else the id, so that no unproven name is shown."""
     return safe(message.nick) if message.nick else f"<{safe(message.sender_id[:8])}>"
 
 
@@ -31,7 +31,7 @@ def as_text(message: StoredMessage) -> str:
 
 
 def _fate(state: AckState, sends: int) -> str:
-    """What the chat says too: unacked is what went out, queued what is nowhere but here."""
+    """Return the state as the chat names it: an unacked message that was never sent is queued."""
     return "queued" if state is AckState.UNACKED and not sends else state_name(state)
 
 
@@ -64,7 +64,7 @@ def as_json(codec: Codec) -> Callable[[StoredMessage], str]:
 
 
 def direct_as_json(other: str, me: str) -> Callable[[StoredMessage], str]:
-    """As `pipe` prints direct messages: `to` is the reader, and there is no Lamport time."""
+    """Return the JSON line of a direct message as `pipe` prints it: `to` is the reader; there is no Lamport time."""
 
     def show(message: StoredMessage) -> str:
         said = described(

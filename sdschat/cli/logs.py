@@ -1,4 +1,4 @@
-"""Where details go that no person wants on the screen: a folder for logs and tracebacks."""
+"""The folder for logs and tracebacks: details that do not belong on the screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def log_folder() -> Path:
-    """Made if need be, for its owner alone. Raises OSError."""
+    """Return the folder; make it, for its owner only, if it is missing. Raises OSError."""
     import platformdirs
 
     folder = Path(platformdirs.user_log_dir("sdschat", appauthor=False))
@@ -19,7 +19,7 @@ def log_folder() -> Path:
 
 
 class _PrivateFile(logging.FileHandler):
-    """Made when there is something to write, readable by its owner only."""
+    """A log file, made with the first record and readable by its owner only."""
 
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -27,7 +27,7 @@ class _PrivateFile(logging.FileHandler):
 
 
 def log_to_file() -> None:
-    """Warnings of all libraries into a file: standard error is for sentences to a person."""
+    """Send warnings of all libraries to a file: standard error is for sentences to the user."""
     handler: logging.Handler = logging.NullHandler()
     with contextlib.suppress(OSError):
         handler = _PrivateFile(log_folder() / "sdschat.log", delay=True)

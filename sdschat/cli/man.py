@@ -38,12 +38,12 @@ _FILES: Final = (
 )
 _INDENT: Final = " " * 6
 _WIDTH: Final = 90
-_COMMON: Final = 3  # so many commands have it: it is explained once
+_COMMON: Final = 3  # an option of so many commands is explained once, under COMMON OPTIONS
 
 
 @click.command("man")
 def command() -> None:
-    """Show the manual page; in the language of man(7) where the output is no terminal.
+    """Show the manual page; if the output is no terminal, print it in the language of man(7).
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def command() -> None:
 
 
 def _shown_by_man(roff: str) -> bool:
-    """True if the program man is there and could show it."""
+    """Show the page with the program man. Return True if that worked."""
     man = shutil.which("man")
     if man is None:
         return False
@@ -68,7 +68,7 @@ def _shown_by_man(roff: str) -> bool:
 
 
 def plain(lines: Iterable[str]) -> Iterator[str]:
-    """The page without man: headings at the left, the rest indented."""
+    """Yield the page as plain text: headings at the left, everything else indented."""
     filled = True
     for line in lines:
         macro, _, rest = line.partition(" ") if line.startswith(".") else ("", "", line)
@@ -87,14 +87,14 @@ def plain(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    """The opposite of `_text`."""
+    """Undo `_text`."""
     for escape, sign in (("\\&", ""), ("\\fI", ""), ("\\fR", ""), ("\\(dq", '"'), ("\\(aq", "'"), ("\\-", "-")):
         text = text.replace(escape, sign)
     return re.sub(r"\\\[u([0-9A-F]+)\]", lambda found: chr(int(found[1], 16)), text).replace("\\e", "\\")
 
 
 def page(program: click.Group) -> Iterator[str]:
-    """Lines of roff, with the macros of man(7)."""
+    """Yield lines of roff, with the macros of man(7)."""
     from sdschat import __version__
 
     summary, examples = _split(program.help or "")
@@ -115,7 +115,7 @@ def page(program: click.Group) -> Iterator[str]:
 
 
 def _commands(context: click.Context, group: click.Group) -> Iterator[tuple[click.Context, click.Command]]:
-    """Every command, and those inside it."""
+    """Yield every command, each group followed by its own commands."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if command is not None:
@@ -140,7 +140,7 @@ def _command(context: click.Context, command: click.Command, common: Sequence[tu
     for record in own:
         yield from _entry(*record)
     if len(own) < len(_options(context, command)):
-        yield from (".PP", "It takes common options, which see.")
+        yield from (".PP", "It also takes the common options below.")
 
 
 def _settings() -> Iterator[str]:
@@ -164,7 +164,7 @@ def _entry(term: str, meaning: str) -> tuple[str, str, str]:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """What is to be filled, and the block of examples that is not."""
+    """Return the paragraphs as one text to be filled, and the block of examples, which keeps its lines."""
     paragraphs = textwrap.dedent(text).strip().split("\n\n")
     plain = [part for part in paragraphs if not part.lstrip(" \n").startswith("\b")]
     blocks = [part.lstrip(" \n").removeprefix("\b").strip("\n") for part in paragraphs if part not in plain]
@@ -178,7 +178,7 @@ def _examples(heading: str, block: str) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Nothing in it is a request to roff, and all of it is ASCII."""
+    """Escape a text for roff: no part of it is read as a request, and all of it is ASCII."""
     found = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq").replace("'", "\\(aq")
     found = "".join(sign if sign.isascii() else f"\\[u{ord(sign):04X}]" for sign in found)
     return f"\\&{found}" if found.startswith(".") else found

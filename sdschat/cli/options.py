@@ -1,4 +1,4 @@
-"""Options that several commands have, and what becomes of them."""
+"""Options that several commands have, and the settings that follow from them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _LOCAL: Final = (
     click.option("--name", metavar="NICK", help="Your nick. Default: your user name."),
-    click.option("--profile", metavar="NAME", help="Whose messages and key. Default: the nick."),
-    click.option("--data-dir", metavar="DIR", help="Where profiles are kept."),
+    click.option("--profile", metavar="NAME", help="The profile: messages and key. Default: the nick."),
+    click.option("--data-dir", metavar="DIR", help="The folder of all profiles."),
     click.option("--config", metavar="FILE", help="Read this file instead of ./sdschat.toml and the user's."),
     click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, help="A setting; `sdschat config` lists them."),
     click.option("-v", "--verbose", count=True, help="Say more on standard error."),
@@ -39,12 +39,12 @@ _NETWORK: Final = (
 
 
 def local_options(command: F) -> F:
-    """For commands that look into a profile. They get one argument `chosen` in place of all these."""
+    """Add the options of a profile. The command gets one argument `chosen` in place of all of them."""
     return _with(command, _LOCAL)
 
 
 def channel_options(command: F) -> F:
-    """For commands that take part in a channel."""
+    """Add the options of a profile and of a broker, for commands that take part in a channel."""
     return _with(command, (*_NETWORK, *_LOCAL))
 
 
@@ -60,7 +60,7 @@ def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
 
 
 def _choose(given: dict[str, Any]) -> Chosen:
-    """Takes our options out of `given`, and finds everything else that is in force."""
+    """Remove these options from `given`, and return all values in force, with those of files and variables."""
     from sdschat.cli.setting_sources import CONFIG_VARIABLE, GENERAL, PROJECT_FILE, resolve
 
     sets, verbose = given.pop("sets"), given.pop("verbose")
@@ -78,14 +78,14 @@ def _choose(given: dict[str, Any]) -> Chosen:
 
 
 def user_file() -> Path:
-    """The user's configuration file, whether it is there or not."""
+    """Return the path of the user's configuration file, which may not exist."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("sdschat", appauthor=False)) / "config.toml"
 
 
 def say(text: str) -> None:
-    """To the person; standard output is for results."""
+    """Print a sentence for the user on standard error; standard output is for results."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -96,7 +96,7 @@ def standard_input() -> BinaryIO:
 
 
 def channel_name(text: str) -> str:
-    """Raises Problem for what is not a channel's name."""
+    """Return the name in its normal form. Raises Problem if it cannot name a channel."""
     from sdschat.transport.topics import normal_channel
 
     try:

@@ -17,13 +17,13 @@ _CHUNK: Final = 1024 * 1024
 _LONGEST_LINE: Final = 2 * MOST_BYTES + 2
 _HEX: Final = re.compile(rb"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
-_SURE: Final = 16  # a line of so many such characters is hardly part of a raw packet
+_SURE: Final = 16  # a line of so many hex or base64 characters is hardly part of a raw packet
 _PRINTABLE: Final = bytes(range(0x20, 0x7F)) + b"\t\r\n"
 _NEWLINE: Final = 0x0A
 
 
 class Candidate(NamedTuple):
-    """One line, or one raw packet; `number` counts from 1. `problem`: the reason why there are no bytes."""
+    """One line, or one raw packet. `number` counts from 1; `problem` says why there are no bytes."""
 
     number: int
     packet: bytes
@@ -31,7 +31,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
-    """Read to the end; a list holds what came together. `form` is auto, hex, base64 or raw. Blank lines are skipped."""
+    """Yield lists of candidates as input arrives, to its end. `form` is auto, hex, base64 or raw; skips blank lines."""
     first = stream.read1(_CHUNK)
     if form == "raw" or (form == "auto" and not _is_text(first)):
         data = first + stream.read(MOST_BYTES - len(first))
@@ -51,7 +51,7 @@ def candidates(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
 
 
 def _is_text(data: bytes) -> bool:
-    """True for lines of text, some of which may be broken; raw packets hold bytes that no text has."""
+    """True if the bytes are lines of text, broken ones included; raw packets hold bytes that no text has."""
     if not data.translate(None, _PRINTABLE):
         return True
     return any(len(line) >= _SURE and _BASE64.fullmatch(line) for line in data.split())
@@ -72,7 +72,7 @@ def _from_line(number: int, line: bytes, form: str) -> Candidate:
 
 
 def _raw_packets(data: bytes, form: str) -> list[bytes]:
-    """One packet, or several with a newline behind each, as `mosquitto_sub` writes them."""
+    """Return one packet, or several with a newline behind each, as `mosquitto_sub` writes them."""
     if form == "raw":
         return [data]
     whole = data.removesuffix(b"\n")
@@ -86,7 +86,7 @@ def _raw_packets(data: bytes, form: str) -> list[bytes]:
 
 
 def _split(data: bytes) -> list[bytes]:
-    """Cut where a newline stands in the place of a field. It reads as the tag of field 1, which comes first."""
+    """Cut at each newline that stands in the place of a field: it reads as the tag of field 1, which comes first."""
     parts: list[bytes] = []
     start = at = 0
     try:

@@ -1,4 +1,4 @@
-"""History and journal as Parquet, for who wants columns."""
+"""History and journal as Parquet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sdschat.cli.log_formats import DIRECT
 from sdschat.store.display_rows import StoredMessage
 from sdschat.store.journal import JournalRow
 
-_ROWS: Final = 10_000  # in memory at a time
+_ROWS: Final = 10_000  # rows in memory at a time
 _MESSAGE: Final = {
     "channel": "string", "message_id": "string", "sender_id": "string", "nick": "string", "lamport": "int64",
     "text": "string", "verdict": "string", "own": "bool", "via": "string", "received_at": "int64",
@@ -58,7 +58,7 @@ def _write(columns: Mapping[str, str], rows: Iterator[Mapping[str, Any]]) -> Non
         raise Problem("Parquet is not for a terminal. Send it to a file: … > history.parquet", WRONG_USE)
     types = {"ids": pyarrow.list_(pyarrow.string()), "bool": pyarrow.bool_()}
     schema = pyarrow.schema([(name, types.get(kind) or pyarrow.type_for_alias(kind)) for name, kind in columns.items()])
-    # A file first: its end says where everything is, and standard output may be a pipe, which has no positions.
+    # Parquet needs a file that knows positions, which a pipe on standard output does not: so write a file first.
     with tempfile.TemporaryFile() as file:
         with pyarrow.parquet.ParquetWriter(file, schema) as writer:
             while batch := list(islice(rows, _ROWS)):

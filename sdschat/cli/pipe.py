@@ -1,4 +1,4 @@
-"""`sdschat pipe`: headless. Lines in are messages, events out are JSON lines."""
+"""`sdschat pipe`: a node for programs. Input lines are messages; events are printed as JSON lines."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from sdschat.sds.rows import AckState
 from sdschat.sds.steps.send import TooManyUnacknowledged
 from sdschat.transport.tasks import first
 
-# Messages that the broker does not have yet: reading the input waits at the first number until it is down to the
-# second, so that it goes on with many at once, which are saved together. Without a broker it does not wait: what is
-# written is kept.
+# Messages that the broker does not have yet: reading pauses at the first number until only the second is left, so that
+# many are read at once and saved together. Without a broker reading does not pause: messages are saved.
 _UNDER_WAY = 600
 _ENOUGH = 300
 
@@ -34,7 +33,7 @@ _ENOUGH = 300
 @click.option("--linger", default="5s", metavar="TIME", help="After the input ends, wait so long for acknowledgements.")
 @channel_options
 def command(chosen: Chosen, channel: str, linger: str) -> int:
-    """Lines in are messages, events out are JSON lines.
+    """Send each input line as a message, and print each event as a JSON line.
 
     \b
     Examples:
@@ -42,8 +41,8 @@ def command(chosen: Chosen, channel: str, linger: str) -> int:
       echo hello | sdschat pipe lobby --name bob | jq .event
       sdschat pipe lobby --name bot --linger forever </dev/null
 
-    It ends once the input has ended and every message of it is acknowledged, or --linger is over; with --linger
-    forever it stays. `sdschat help json` describes the events and their fields.
+    The command ends when the input has ended and every message of it is acknowledged, or --linger is over; with
+    --linger forever it stays. `sdschat help json` describes the events and their fields.
     """
     name = channel_name(channel)
     if sys.stdin is None or sys.stdout is None:
@@ -64,11 +63,11 @@ class _Pipe:
         self.channel = channel
         self.patience = patience
         self.embedded = embedded
-        self.open: set[str] = set()  # of this run, not acknowledged
-        self.under_way: set[str] = set()  # of this run, not with the broker
+        self.open: set[str] = set()  # own messages of this run that are not acknowledged
+        self.under_way: set[str] = set()  # own messages of this run that the broker does not have
         self.refused = 0
         self._connected = False
-        self._waits = False  # until others have acknowledged something
+        self._waits = False  # reading pauses until others acknowledge something
         self.gone = asyncio.Event()
         self._moved = asyncio.Event()
         self._writer = LineWriter(sys.stdout.fileno(), self.gone.set, self._hold)
@@ -85,7 +84,7 @@ class _Pipe:
         return WRONG_USE if self.refused else DONE
 
     def _hold(self, full: bool) -> None:
-        """Whoever reads our output is behind: nothing more is taken from the network for now."""
+        """Pause, or resume, receiving from the network: the reader of our output is behind."""
         for room in self.node.rooms.values():
             if full:
                 room.transport.pause()
@@ -125,14 +124,14 @@ class _Pipe:
             await self._move()
         if not self._connected:
             self.under_way.clear()
-            await asyncio.sleep(0)  # these are saved and told before more is read
+            await asyncio.sleep(0)  # save and print these before reading more
 
     async def _move(self) -> None:
         self._moved.clear()
         await self._moved.wait()
 
     def _send(self, line: bytes) -> bool:
-        """False where it must wait, because too much is unacknowledged."""
+        """Send a line. Return False if it must wait, because too many messages are unacknowledged."""
         try:
             text = line.removesuffix(b"\r").decode()
             if text:

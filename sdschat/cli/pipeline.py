@@ -1,4 +1,4 @@
-"""`sdschat pipeline …`: the data pipeline on Spark. Each of its commands is imported when it is used."""
+"""`sdschat pipeline …`: the data pipeline on Spark. Each command is imported only when it is used."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import click
 
 from sdschat.cli.lazy import LazyGroup
 
-# Name: its short description. `sdschat.cli.spark.<name>` has it as `command`, with - as _.
+# Name: short description. Its module is `sdschat.cli.spark.<name>`, with - as _.
 COMMANDS: Final[Mapping[str, str]] = {
     "ingest": "Take profile databases, journals and captures into a lake.",
-    "run": "Consolidate, audit, metrics and report, one after the other.",
-    "consolidate": "The canonical log of each channel.",
-    "audit": "Whether everybody has everything, in the same order.",
-    "metrics": "How long it took, and what it cost.",
-    "report": "One HTML file with verdict, pictures and figures.",
+    "run": "Do consolidate, audit, metrics and report, one after the other.",
+    "consolidate": "Make the canonical log of each channel.",
+    "audit": "Check that everybody has everything, in the same order.",
+    "metrics": "Compute delivery times, filters, repairs and traffic.",
+    "report": "Write one HTML file with verdict, pictures and figures.",
     "stream": "Take segments in as they arrive.",
     "archive": "Sort the canonical log, to be read without Spark.",
-    "get": "Messages out of the archive, by id or range.",
-    "doctor": "Which Java, what is installed, what would fail.",
+    "get": "Print messages of the archive, by id or range.",
+    "doctor": "Check Java, Spark and the packages, and say what would fail.",
     "warmup": "Make Spark start in about half the time.",
     "submit-args": "Print the command for spark-submit.",
-    "init-sdp": "A project for Spark Declarative Pipelines.",
+    "init-sdp": "Write a project for Spark Declarative Pipelines.",
 }
 EXAMPLES: Final = """\b
 Examples:

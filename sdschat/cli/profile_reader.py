@@ -1,4 +1,4 @@
-"""Reading a profile's database for commands that only look."""
+"""Reading a profile's database, for commands that change nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def codec_of(chosen: Chosen) -> EitherCodec:
 
 @contextmanager
 def open_reader(chosen: Chosen) -> Iterator[Reader]:
-    """While a node may be writing there. Raises Problem where there is no such profile."""
+    """Open the database for reading, also while a node writes there. Raises Problem if there is no such profile."""
     path = database_path(chosen.data_dir, chosen.profile)
     try:
         os.stat(path)

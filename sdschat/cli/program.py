@@ -1,4 +1,4 @@
-"""The program: its commands, and how every one of them ends."""
+"""The program: its commands, its exit codes, and the one line for each error."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from sdschat.cli.terminal import reserve_closed
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EXTRA: Final = frozenset({"numpy", "pandas", "pyarrow", "pyspark", "duckdb"})  # of sdschat[pipeline]
 
-# Name: its short description. The module has the same name, and is imported when the command is used.
+# Name: short description. The module of a command has its name, and is imported only when the command is used.
 COMMANDS: Final[Mapping[str, str]] = {
     "join": "Chat.",
     "send": "Send one message.",
-    "pipe": "Lines in are messages, events out are JSON lines.",
+    "pipe": "Send input lines as messages, print events as JSON lines.",
     "log": "Print the history, without a network.",
     "tail": "Print the last messages and those that come, without a network.",
     "export": "Write the history into a file.",
     "channels": "List the channels of a profile.",
-    "inspect": "Show what a channel, or one message of it, is made of.",
+    "inspect": "Show the state of a channel, or one message.",
     "decode": "Explain a packet, and the rules that it breaks.",
     "broker": "Run the embedded broker alone.",
     "store": "Archive channels, and answer for those who were away.",
     "doctor": "Check files, settings and the broker.",
-    "config": "Print every setting in force, and where it came from.",
-    "locate": "Print where the files of a profile are.",
+    "config": "Print every setting in force, and its source.",
+    "locate": "Print the paths of a profile's files.",
     "tap": "Record the topics of a broker into files.",
     "audit": "Compare the databases of several nodes.",
-    "demo": "A channel of several participants that talk and fail, to watch.",
+    "demo": "Watch a channel whose participants talk and fail.",
     "replay": "Watch a recording: play it, step through it, go back in it.",
     "simulate": "Simulate groups of participants, one seed each.",
-    "pipeline": "Audits, figures and simulations on Spark.",
+    "pipeline": "Run audits, figures and simulations on Spark.",
     "completions": "Print the completion script of a shell.",
     "help": "Show a page of the manual.",
     "man": "Show the manual page of everything.",
@@ -61,7 +61,7 @@ With no broker given, and none on this machine, sdschat starts one itself.
 
 
 class _Commands(LazyGroup):
-    """A name that is none may be a slip of the finger."""
+    """The group of all commands, which suggests the nearest name for a mistyped one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -88,7 +88,7 @@ def program(ctx: click.Context) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command. Gives its exit code; nothing is raised, and nobody sees a traceback."""
+    """Run a command. Return its exit code; raises nothing, and shows no traceback."""
     reserve_closed()
     try:
         code = program.main(list(arguments), prog_name="sdschat", standalone_mode=False)
@@ -112,7 +112,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _ended_by(error: Exception) -> int:
-    """Say what went wrong in one line. What nobody foresaw leaves its traceback in a file."""
+    """Say in one line what went wrong, and return the exit code. An unexpected error leaves its traceback in a file."""
     code = _known_code(error)
     if code is not None:
         say(f"sdschat: {error}")
@@ -133,7 +133,7 @@ def _ended_by(error: Exception) -> int:
 def _known_code(error: Exception) -> int | None:
     if isinstance(error, codes.Problem):
         return error.exit_code
-    # Errors of the lower layers, recognised without importing what this command did not need.
+    # Errors of lower layers, recognised without importing modules that this command did not load.
     known: dict[str, int] = {
         "StoreError": getattr(error, "exit_code", codes.UNEXPECTED), "KeyFileError": codes.PROFILE,
         "AddressError": codes.WRONG_USE, "ProfileError": codes.WRONG_USE, "SettingError": codes.WRONG_USE,
@@ -160,6 +160,6 @@ def _keep_traceback(error: BaseException) -> Path | None:
 
 
 def _forget_output() -> None:
-    """Whoever read our output is gone. Python would complain about that once more at its end."""
+    """Send further output nowhere: its reader is gone, and Python would complain about that again at its end."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

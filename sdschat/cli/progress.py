@@ -1,4 +1,4 @@
-"""How far long work is: on standard error, for a person who waits there, and for nobody else."""
+"""Progress of long work, on standard error, only if a person watches."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 T = TypeVar("T")
-_EVERY: Final = 512  # so that showing costs nothing beside the work
+_EVERY: Final = 512  # items between two updates, so that showing costs next to nothing
 
 
 def wanted() -> bool:
-    """Whether somebody watches. Where results scroll by on the same terminal, they are the progress."""
+    """True if a person watches. Results that scroll by on the same terminal are progress enough."""
     return _terminal(sys.stderr) and not _terminal(sys.stdout)
 
 
 def shown(work: Iterable[T], what: str, total: int | None) -> Iterator[T]:
-    """The same things one after the other, counted while they pass."""
+    """Yield the items of `work`, and show their count meanwhile."""
     if not wanted():
         yield from work
         return

@@ -1,4 +1,4 @@
-"""A report, as JSON has it, for reading."""
+"""Text for people from a report in JSON."""
 
 from __future__ import annotations
 

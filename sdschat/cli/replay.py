@@ -1,4 +1,4 @@
-"""`sdschat replay`: a recording in the chat itself."""
+"""`sdschat replay`: play a recording in the chat."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
       sdschat replay run.jsonl --speed 5
       sdschat replay run.jsonl --paused      then F9 for each step
 
-    Everything that looks at a channel works on a recording, at every moment of it: the history, /why, the Lens.
+    The history, /why, the Lens and every other view work on a recording, at every moment of it.
     F8 plays and pauses, F9 steps, Shift+F9 goes back, F10 and Shift+F10 change the speed; /play, /step, /back and
-    /speed do the same. A recording holds the messages in clear: take care whom you give it to.
+    /speed do the same. A recording holds the messages in clear: be careful with copies of it.
     """
     if not 0.01 <= speed <= 1000:
         raise Problem(f"--speed is {speed:g}, and must be from 0.01 to 1000.", WRONG_USE)

@@ -1,4 +1,4 @@
-"""`sdschat send`: one message, or what comes in on standard input."""
+"""`sdschat send`: send one message, or standard input."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from sdschat.node.sync.direct import Direct
 
 _WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.ACKED}
-_PART: Final = 40_000  # bytes of one message, so that it fits into a packet whatever filter goes with it
-_LOOKS: Final = 20  # times to look whether whom we want to write to is here,
-_LOOK: Final = 0.1  # after so many seconds
-_SETTLED: Final = 1.0  # seconds without news of participants, after which those who are here are known
+_PART: Final = 40_000  # bytes of one message, so that it fits into a packet beside the largest filter
+_LOOKS: Final = 20  # searches for the reader of a direct message,
+_LOOK: Final = 0.1  # with so many seconds between two
+_SETTLED: Final = 1.0  # seconds without a change of presence, after which all present participants are known
 _LONGEST_NEWS: Final = 10.0
 _NOT_KEPT: Final = "The text was not kept: send it again."
 _FORBIDDEN: Final = "Not authorized"  # the name of MQTT's reason code 0x87
-_PAUSE: Final = 1.0  # seconds in which nothing comes end a message
+_PAUSE: Final = 1.0  # seconds without input that end a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class _Order:
 @click.command("send")
 @click.argument("channel")
 @click.argument("text")
-@click.option("--wait", type=click.Choice(["sent", *_WANTED]), default="sent", help="Until when to wait.")
-@click.option("--timeout", default="30s", metavar="TIME", help="How long to wait for that. Default: 30s.")
+@click.option("--wait", type=click.Choice(["sent", *_WANTED]), default="sent", help="The state to wait for.")
+@click.option("--timeout", default="30s", metavar="TIME", help="Longest time to wait. Default: 30s.")
 @click.option(
     "--to", metavar="NICK", default="", help="To one participant alone, by nick or id; nobody else can read it."
 )
@@ -70,9 +70,10 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
       sdschat send lobby "are you there?" --wait acked --timeout 1m
       sdschat send lobby "between you and me" --to bob --name ann
 
-    With - for TEXT, standard input is sent as it comes: what comes at once is one message, and what is too long for
-    one is several. Exit code 6: the wanted state was not reached in time. The message is saved and goes out again
-    with the next command that joins the channel with this profile. So is one to somebody (--to) who is not here now.
+    With - for TEXT, standard input is sent as it comes: lines that come together are one message, and a text too long
+    for one message becomes several. Exit code 6: the wanted state was not reached in time. The message is saved, and
+    sent again by the next command that joins the channel with this profile; so is a message to a participant (--to)
+    who is away now.
     """
     name = channel_name(channel)
     try:
@@ -87,7 +88,7 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
     if not text:
         raise Problem("A message needs some text.", WRONG_USE)
     if text == "-":
-        standard_input()  # raises, before anything is started, if there is none
+        standard_input()  # raises Problem if it is closed, before anything is started
     order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None, chosen.profile)
     return run_node(chosen, lambda node: _Sending(node, order).run(), catches_up=False)
 
@@ -96,11 +97,11 @@ class _Sending:
     def __init__(self, node: Node, order: _Order) -> None:
         self._node = node
         self._order = order
-        self._open: set[str] = set()  # sent, and the wanted state not reached
+        self._open: set[str] = set()  # ids of messages that have not reached the wanted state
         self._sent = 0
         self._moved = asyncio.Event()
         self._refused = ""
-        self._news_at = 0.0  # of a participant that came or went, on the monotonic clock
+        self._news_at = 0.0  # monotonic time of the last change of presence, in seconds
 
     async def run(self) -> int:
         order = self._order
@@ -147,7 +148,7 @@ class _Sending:
                 yield text
 
     async def _find(self, name: str) -> None:
-        """Look once everybody who is here is known, or a second one of that nick would not be noticed."""
+        """Find the reader after all present participants are known, so that a second one of that nick is noticed."""
         people = self._direct().people
         await self._everybody()
         for left in range(_LOOKS, -1, -1):
@@ -217,7 +218,7 @@ class _Sending:
     def _late(self) -> str:
         which = "The message was" if self._sent == 1 else f"{len(self._open)} of {self._sent} messages were"
         state, ephemeral = self._order.wait.replace("-", " "), self._order.ephemeral
-        kept = "What nobody keeps is gone." if ephemeral else "Saved, and sent again with the next join."
+        kept = "An ephemeral message is not kept." if ephemeral else "Saved, and sent again with the next join."
         if self._order.to:
             kept = f"Saved, and sent once {self._order.to} is here with the key that it is sealed for."
         return f"{which} not {state} within {self._order.patience:g} s. {kept}"

@@ -1,4 +1,4 @@
-"""Running a node for a command: opening, connecting, signals, and a clean end whatever happens."""
+"""Running a node for a command: opening, connecting, signals, and a clean end in every case."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from sdschat.transport.tasks import first
 from sdschat.transport.tls import TlsOptions
 
 Body = Callable[[Node], Awaitable[int]]
-ATTEMPTS_EMBEDDED = 10  # a broker on this machine may change hosts just now
-_GRACE = 2.0  # seconds for what waits to go out at the end
+ATTEMPTS_EMBEDDED = 10  # connection attempts: another process may just be taking over the embedded broker
+_GRACE = 2.0  # seconds at the end for packets that wait to be sent
 
 
 def run_node(chosen: Chosen, body: Body, *, narrate: bool = True, catches_up: bool = True) -> int:
-    """Run `body` with a node, until it is done, the node fails or a signal comes. Gives the exit code.
+    """Run `body` with a node, until it is done, the node fails or a signal comes. Return the exit code.
 
-    `narrate`: say on standard error what a person has to know; not where a body shows that itself.
-    `catches_up`: fetch history that is lacking; others are let catch up either way.
+    `narrate`: tell the user about connections and troubles on standard error; not for a body that shows them itself.
+    `catches_up`: fetch missing history. Other participants can always fetch ours.
     """
     for problem in problems_with("", chosen.nick):
         raise Problem(problem, WRONG_USE)
@@ -48,7 +48,7 @@ def run_node(chosen: Chosen, body: Body, *, narrate: bool = True, catches_up: bo
 
 
 def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
-    """How to connect, and whether we may have to start the broker ourselves."""
+    """Return the options of the connection, and True if we may have to start the embedded broker."""
     url = chosen.text("broker")
     address, secret = (replace(LOCAL, port=chosen.settings.embedded_port), None) if url is None else parse_url(url)
     ask = _ask if sys.stdin is not None and sys.stdin.isatty() else None
@@ -69,7 +69,7 @@ def _ask(prompt: str) -> str:
 
 
 def _announce(chosen: Chosen) -> None:
-    """What makes this run behave unlike others is always said."""
+    """Say everything that makes this run behave unlike others: timing and injected faults."""
     if chosen.settings.timing != "spec":
         say(f"timing: {chosen.settings.timing}")
     if chosen.settings.faults.active:
@@ -92,7 +92,7 @@ async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) 
 
 
 def _install(node: Node, catches_up: bool) -> None:
-    """What every channel has beside its engine. Slow to import, so with the first channel and not before."""
+    """Add the extensions of every channel. Their import is slow, so it happens with the first channel."""
     from sdschat.node.store_client import client
     from sdschat.node.sync import extension
 
@@ -105,7 +105,7 @@ def _listen_to_signals() -> asyncio.Future[int]:
     stopped: asyncio.Future[int] = loop.create_future()
 
     def stop(code: int) -> None:
-        if stopped.done():  # the second one: whatever was said to be saved is saved
+        if stopped.done():  # a second signal ends at once: all that was reported as saved is on disk
             os._exit(code)
         stopped.set_result(code)
 
@@ -116,7 +116,7 @@ def _listen_to_signals() -> asyncio.Future[int]:
 
 
 async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
-    """Join, and come back when the channel is connected. Raises Problem where that fails from the start."""
+    """Join, and return when the channel is connected. Raises Problem if the first attempts fail."""
     connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     failures = 0
 
@@ -142,7 +142,7 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
 
 
 class Narrator:
-    """Says on standard error what a person has to know of the facts."""
+    """Tells the user on standard error about connections, troubles and claimed names."""
 
     def __init__(self, verbose: int) -> None:
         self._verbose = verbose

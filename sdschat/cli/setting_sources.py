@@ -1,4 +1,4 @@
-"""Where every value comes from: option, variable, project file, user's file, default. The first that has it wins."""
+"""Sources of values: option, variable, project file, user's file, default. The first that has a value wins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sdschat.node.settings import SETTINGS, SettingError, Settings, Value, make_
 from sdschat.transport.credentials import PASSWORD_VARIABLE
 
 PROJECT_FILE: Final = "sdschat.toml"
-# What has an option of its own. A default of None is worked out from the others.
+# Values with an option of their own. A default of None follows from the others.
 GENERAL: Final[Mapping[str, Value | None]] = {
     "broker": None,
     "name": None,
@@ -29,7 +29,7 @@ GENERAL: Final[Mapping[str, Value | None]] = {
     "password_file": None,
     "allow_clear_password": False,
 }
-# Origins of a name and a profile that nobody gave.
+# Origins of a name and a profile that the user did not give.
 WORKED_OUT: Final = frozenset({_USER := "the user's name on this machine", _NICK := "the nick", "default"})
 _PREFIX: Final = "SDSCHAT_"
 _READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
@@ -45,7 +45,7 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class Chosen:
-    """Everything in force, with where it came from."""
+    """All values in force, each with its origin."""
 
     general: dict[str, Found]
     settings: Settings
@@ -77,7 +77,7 @@ class Chosen:
 
 
 class Layer(NamedTuple):
-    """One source: values by dotted name."""
+    """One source of values, by dotted name."""
 
     origin: str
     values: Mapping[str, Value]
@@ -87,7 +87,7 @@ def resolve(
     options: Mapping[str, Value | None], sets: Sequence[str], environ: Mapping[str, str], *,
     config: Path | None = None, project: Path | None = None, user: Path | None = None, verbose: int = 0,
 ) -> Chosen:  # fmt: skip
-    """Raises Problem with exit code 2 for whatever cannot be used. `config` stands in for both other files."""
+    """Return all values in force. `config` replaces both other files. Raises Problem (2) for an unusable value."""
     warnings = list(_unknown_variables(environ))
     layers = [
         Layer("option", {name: value for name, value in options.items() if value is not None}),
@@ -114,10 +114,10 @@ def resolve(
 
 
 def _with_origins(problem: str, origins: Mapping[str, str]) -> str:
-    """What does not go together, with durations as one writes them, and who said each: it may be a file that was
-    forgotten."""
+    """Return the text of a conflict between settings, with durations in units and the origin of each setting, which
+    may be a forgotten file."""
     names = list(dict.fromkeys(_NAMED.findall(problem)))
-    if names and names[0] in _DURATIONS and SETTINGS[names[0]].group == "config":  # others say their unit
+    if names and names[0] in _DURATIONS and SETTINGS[names[0]].group == "config":  # others name their unit
         problem = re.sub(r"\b\d+\b", lambda number: written(names[0], int(number[0])), problem)
     said = [name for name in names if not origins[name].startswith("default")]
     if all(origins[name] == "--set" for name in said):
@@ -169,7 +169,7 @@ def _environment(environ: Mapping[str, str]) -> Layer:
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
-    """A mistyped name does nothing, and nobody would know why."""
+    """Yield a warning for each unknown `SDSCHAT_` variable: a mistyped one would silently do nothing."""
     known = [*map(_variable, [*GENERAL, *SETTINGS]), *_READ_ELSEWHERE]
     for name in sorted(environ):
         if not name.startswith(_PREFIX) or not environ[name] or name in known or _OF_TESTS.fullmatch(name):
@@ -218,11 +218,11 @@ def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _work_out(general: dict[str, Found]) -> None:
-    """Defaults that follow from elsewhere."""
+    """Fill in the defaults that follow from other values or from the system."""
     if general["name"].value is None:
         try:
             general["name"] = Found(getpass.getuser(), _USER)
-        except (OSError, KeyError):  # a user without a name, as in some containers
+        except (OSError, KeyError):  # the user has no name, as in some containers
             general["name"] = Found("me", "default")
     if general["profile"].value is None:
         general["profile"] = Found(general["name"].value, _NICK)
@@ -233,7 +233,7 @@ def _work_out(general: dict[str, Found]) -> None:
 
 
 def written(name: str, value: Value | None) -> str:
-    """As it would be written in a `--set`."""
+    """Return the value as a user writes it in `--set`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if name in _DURATIONS and isinstance(value, int):

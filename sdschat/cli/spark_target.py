@@ -1,4 +1,4 @@
-"""Where Spark is to run: options that all commands of the pipeline have."""
+"""The options of all pipeline commands that say on which Spark to run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPTIONS: Final = (
 
 
 def where_options(command: F) -> F:
-    """The command gets one argument `where` in place of these options."""
+    """Add these options; the command gets one argument `where` in place of them."""
 
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
@@ -53,7 +53,7 @@ def chosen_where(master: str, remote: str, pairs: tuple[str, ...]) -> Where:
 
 
 def cache_folder() -> Path:
-    """What is worth keeping between runs, and can be deleted at any time."""
+    """Return the folder of files kept between runs, which can be deleted at any time."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("sdschat", appauthor=False)) / "pipeline"

@@ -1,4 +1,4 @@
-"""Standard input by bursts, and standard output by whole lines, without blocking the loop."""
+"""Standard input in bursts, and standard output in whole lines, without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Callable
 
 from sdschat.node.stdin import chunk
 
-_MOST, _LEAST = 4 * 1024 * 1024, 1024 * 1024  # bytes that wait for the reader of our output
-_PATIENCE = 2.0  # seconds, at the end
+_MOST, _LEAST = 4 * 1024 * 1024, 1024 * 1024  # bytes waiting for the reader: `full` begins above, and ends below
+_PATIENCE = 2.0  # seconds in which `finish` waits for the reader
 
 
 async def bursts(descriptor: int, limit: int, pause: float) -> AsyncIterator[bytes]:
-    """What comes together: whole lines until nothing comes for `pause` seconds, and no more than `limit` bytes."""
+    """Yield bursts of input: whole lines up to a silence of `pause` seconds, at most `limit` bytes each."""
     held = b""
     while True:
         try:
@@ -35,7 +35,7 @@ async def bursts(descriptor: int, limit: int, pause: float) -> AsyncIterator[byt
 
 
 def _cut(data: bytes, limit: int) -> tuple[bytes, bytes]:
-    """At the end of a line, or, where one is longer than that, between two characters."""
+    """Cut within `limit` bytes, at the end of a line, or between two characters of a longer line."""
     at = data.rfind(b"\n", 0, limit) + 1 or limit
     while at > limit - 4 and data[at] & 0xC0 == 0x80:
         at -= 1
@@ -43,13 +43,13 @@ def _cut(data: bytes, limit: int) -> tuple[bytes, bytes]:
 
 
 class LineWriter:
-    """Whole lines to a descriptor, without ever waiting in `write`: a reader that hangs must not hang the node."""
+    """Writes whole lines to a descriptor; `write` never waits, so that a hanging reader cannot hang the node."""
 
     def __init__(self, descriptor: int, gone: Callable[[], None], full: Callable[[bool], None]) -> None:
-        """`gone` is called when nobody reads any more; `full` when so much waits that no more should come, and when
-        that is over."""
+        """`gone` is called when the reader has closed; `full` with True when too much waits, with False when it does
+        not any more."""
         self._descriptor = descriptor
-        self.failure: OSError | None = None  # why it is not written; a reader that is gone is no failure
+        self.failure: OSError | None = None  # the reason why nothing is written any more; not a closed reader
         self._gone = gone
         self._tell_full = full
         self._lines: list[str] = []
@@ -67,7 +67,7 @@ class LineWriter:
         self._judge()
 
     def _flush(self) -> None:
-        """As much as the descriptor takes now; the rest when it takes more."""
+        """Write as much as the descriptor takes now, and the rest when it is ready again."""
         self._try_push(0.0)
         blocked = bool(self._rest or self._lines) and not self._broken
         if blocked != self._waiting:
@@ -94,7 +94,7 @@ class LineWriter:
                 self._rest = memoryview("".join(f"{line}\n" for line in found).encode())
             if not select.select([], [self._descriptor], [], patience)[1]:
                 return
-            # No more than a pipe that is ready takes for sure: the descriptor may be one that blocks.
+            # PIPE_BUF at most: a ready pipe takes so much for sure, and the descriptor may be a blocking one.
             written = os.write(self._descriptor, self._rest[: select.PIPE_BUF])
             self._rest = self._rest[written:]
             self._size -= written
@@ -111,6 +111,6 @@ class LineWriter:
             self._tell_full(full)
 
     def finish(self) -> None:
-        """Write what is left, as long as somebody takes it."""
+        """Write the rest, as long as the reader takes it."""
         if not self._broken:
             self._try_push(_PATIENCE)

@@ -1,4 +1,4 @@
-"""`sdschat store`: a Store node, and looking at what it has."""
+"""`sdschat store`: run a Store node, show its archive, or compact its database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sdschat.transport.address import Address
 from sdschat.transport.base import Why
 
 ALL: Final = "#"
-_JOURNAL_KEEP: Final = 24 * 3600 * 1000  # a Store's journal of a month would be larger than what it archives
+_JOURNAL_KEEP: Final = 24 * 3600 * 1000  # ms; a Store's journal of a month would be larger than its archive
 _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _FULL: Final = f"{MOST} channels are archived; others are passed over. Start another Store that names them."
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
@@ -50,9 +50,9 @@ def command(
       sdschat store status                   what is archived, and what was answered
       sdschat store compact                  give back the room of dropped packets; not while it runs
 
-    A Store is a participant that says nothing of its own. Others find it by themselves, and ask it for what they miss.
-    Several on one channel share the work. Its name and its profile are "store" unless you give others. A channel that
-    is itself called status or compact: name it twice.
+    A Store is a participant that writes nothing itself. Other participants find it by its presence, and ask it for
+    messages that they miss. Several Stores of one channel share the work. Its name and its profile are "store" unless
+    you give others. To archive a channel called status or compact, name it twice.
     """
     chosen = _as_store(chosen)
     if channels in (("status",), ("compact",)):
@@ -68,7 +68,7 @@ def command(
 
 
 def _as_store(chosen: Chosen) -> Chosen:
-    """A Store beside somebody's own node must not want that one's profile."""
+    """Use the name and profile "store" by default, so that a Store does not ask for the profile of the user's node."""
     general = chosen.general
     if general["name"].origin in WORKED_OUT:
         general["name"] = Found("store", "default")
@@ -150,7 +150,7 @@ class _Run:
             say("warning: anybody on the network can read the metrics, and with them the names of your channels")
 
     async def _discover(self) -> Discovery:
-        """Join what is archived already, and whatever else turns up."""
+        """Join the channels archived before, and every further channel that appears."""
         for one in archived(self.node.profile.store):
             if one.channel not in self.node.rooms:
                 self.node.join(one.channel)

@@ -1,4 +1,4 @@
-"""What a Store has and did, and writing its database anew."""
+"""`sdschat store status` and `compact`: the archive of a Store, its counts, and rewriting its database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sdschat.store.retention import compact as write_anew
 
 
 def status(chosen: Chosen, as_json: bool) -> int:
-    """From the database alone, whether or not the Store runs."""
+    """Print archive and counts from the database alone; the Store may be running."""
     with open_reader(chosen) as reader:
         channels, room = archived(reader), database_space(reader)
         counts = json.loads(reader.value(COUNTS) or b"{}")
@@ -41,7 +41,7 @@ def status(chosen: Chosen, as_json: bool) -> int:
 
 
 def _ids(channels: list[Archived], max_size: int) -> None:
-    """Print what ids without packets take, where there are any."""
+    """Print the space taken by ids of dropped packets, if there are any."""
     taken = sum(one.ids_bytes for one in channels)
     if taken:
         click.echo(f"ids of dropped packets: {sum(one.floor.ids for one in channels):,}, about {_size(taken)}")
@@ -112,9 +112,9 @@ def _size(size: float) -> str:
 
 
 def compact(chosen: Chosen) -> int:
-    """Needs the profile for itself, and for a while as much disk again as the database has."""
+    """Rewrite the database without free pages. Needs the profile alone, and meanwhile twice the disk."""
     path = database_path(chosen.data_dir, chosen.profile)
-    with open_reader(chosen) as reader:  # a profile that is not there is not to be made
+    with open_reader(chosen) as reader:  # raises if there is no such profile, which `open_profile` would make
         before = database_space(reader)
     say(f"writing {path} anew, {_size(before.used)}")
     profile = open_profile(path, chosen.settings)

@@ -1,4 +1,4 @@
-"""`sdschat tail`: the last messages, and those that come."""
+"""`sdschat tail`: print the last messages, and new ones as they come."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST: Final = 10
 @which_options
 @local_options
 def command(chosen: Chosen, wanted: Wanted, is_json: bool) -> None:
-    """Print the last ten messages and what comes, until it is interrupted.
+    """Print the last ten messages and new ones, until it is interrupted.
 
     \b
     Examples:
@@ -29,8 +29,8 @@ def command(chosen: Chosen, wanted: Wanted, is_json: bool) -> None:
       sdschat tail @bob --name ann
       sdschat tail lobby --last 100 --json
 
-    The same as `sdschat log CHANNEL --follow --last 10`: no network, so it shows what another process receives with
-    this profile, such as join, pipe or store.
+    The same as `sdschat log CHANNEL --follow --last 10`. It uses no network: it shows messages that another process
+    with this profile (join, pipe or store) receives.
     """
     with open_reader(chosen) as reader:
         last = wanted.last or _LAST

@@ -1,4 +1,4 @@
-"""`sdschat tap`: what passes over the topics of channels, into files for the data pipeline."""
+"""`sdschat tap`: record the topics of channels into files for the data pipeline."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sdschat.transport.segments import Recorded, Spool
 from sdschat.transport.tasks import first
 from sdschat.transport.topics import Topics, place
 
-_FLUSH: Final = 0.05  # seconds: what is heard is on disk so soon
+_FLUSH: Final = 0.05  # seconds until a received packet is on disk
 
 
 @click.command("tap")
@@ -58,13 +58,13 @@ def command(
       sdschat pipeline ingest tap --lake lake
       sdschat tap lobby --lint --for 1m --broker mqtt://broker.example
 
-    Takes no part in the channels. Segments are whole files that never change. A packet is on disk before the broker is
-    told that we have it, and what a killed run had is taken over by the next one. What passes while no tap records into
-    this folder the broker keeps, for --keep and as much as it has room for (mosquitto: max_queued_messages).
+    It takes no part in the channels. Segments are whole files that never change. A packet is on disk before it is
+    acknowledged to the broker, and the next run takes over the files of a killed one. While no tap records into this
+    folder, the broker keeps packets for --keep, as many as it has room for (mosquitto: max_queued_messages).
 
-    With --lint, a JSON line for each packet that shows something new about its sender (dialect, broken rule), as
-    `sdschat decode` prints it, and at the end one for each sender. Exit code then: 0 all are sound, 1 some break rules,
-    2 something is no packet.
+    With --lint, it prints a JSON line for each packet that shows something new about its sender (dialect, broken
+    rule), like those of `sdschat decode`, and at the end a line for each sender. Exit code then: 0 all packets are
+    sound, 1 some break rules, 2 something is no packet.
     """
     if (folder is None) != lints or (length and not lints):
         raise Problem("Say either --to DIR, to record, or --lint, with --for TIME if you like.", WRONG_USE)
@@ -101,7 +101,7 @@ class _Tap:
         self._longest = longest
         self._ever = False
         self._known: Known = known_in(spool.folder)
-        self._unsaid: list[Callable[[], None]] = []  # acknowledgements of what is not on disk yet
+        self._unsaid: list[Callable[[], None]] = []  # acknowledgements to the broker of packets not on disk yet
         options, _ = mqtt_options(chosen)
         self._session = folder.session(str(options.address), topics) if kept else ""
         self._transport = MqttTransport(replace(options, session=self._session, session_kept=kept))
@@ -146,7 +146,7 @@ class _Tap:
         return Problem(f"{self._spool.folder} cannot be written: {error.strerror}. What was flushed before is there.")
 
     async def _keep(self) -> None:
-        """To disk every few moments, into a segment now and then."""
+        """Write to disk every `_FLUSH` seconds, and close a segment every `every` seconds."""
         began = time.monotonic()
         while True:
             await asyncio.sleep(_FLUSH)
@@ -182,7 +182,7 @@ class _Tap:
         if receipt is not None:
             self._unsaid.append(receipt.acknowledge)
             if receipt.again and self._known.has(number, topic, payload):
-                return  # it did not hear before that we have it
+                return  # a packet on disk, sent again because the broker did not get the acknowledgement
             self._known.add(number, topic, payload)
         found = place(topic, self._prefix)
         channel = "" if found is None else found.channel

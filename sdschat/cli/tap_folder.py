@@ -1,4 +1,4 @@
-"""What a folder of recordings knows of itself: under which names brokers keep what passes while nobody records."""
+"""A folder of recordings: its lock, and the names of its broker sessions, which keep packets while no tap runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE: Final = ".tap"
 
 
 class TapFolder:
-    """`recorded`: sessions, of which the broker should have kept what passed since."""
+    """The state of a folder: its own random name, and the sessions that recorded before."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -32,12 +32,12 @@ class TapFolder:
         return secrets.token_hex(8), []
 
     def session(self, broker: str, topics: Sequence[str]) -> str:
-        """One for each broker and set of topics: a session hears what it was made for."""
+        """Return the session name for a broker and a set of topics: a session keeps the topics it was made with."""
         whole = json.dumps([self._own, broker, sorted(topics)])
         return f"sdschat-tap-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
 
     def begin(self, session: str) -> bool:
-        """Whether this session recorded before."""
+        """Note that the session records. Return True if it recorded before: the broker kept packets for it."""
         before = session in self._recorded
         if not before:
             self._recorded.append(session)
@@ -50,7 +50,7 @@ class TapFolder:
 
 @contextmanager
 def tap_folder(folder: Path) -> Iterator[TapFolder]:
-    """Ours alone until the end of the block: two would take the broker's session from each other. Raises Problem."""
+    """Lock the folder for the block: two taps would take the broker's session from each other. Raises Problem."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / _FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)

@@ -1,4 +1,4 @@
-"""The terminal that a command draws on, and streams that whoever started us has closed."""
+"""The terminal that a command draws on, and standard streams that were closed before the start."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _LAST_STANDARD = 2  # the number of standard error
 
 
 def require_screen(otherwise: str) -> None:
-    """For whoever draws on the whole terminal. Raises Problem, with these words, where there is none.
+    """Make sure that there is a terminal to draw on. Raises Problem, with the text `otherwise`, if there is none.
 
-    Textual draws on standard error, which people send to a file to keep what a program complains about; it is made to
-    draw where standard output goes, and complaints still go to the file.
+    Textual draws on standard error, which users redirect into a file to keep error messages. Then Textual draws on the
+    terminal of standard output, and error messages still go to the file.
     """
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise Problem(otherwise, WRONG_USE)
@@ -24,8 +24,8 @@ def require_screen(otherwise: str) -> None:
 
 
 def reserve_closed() -> None:
-    """Where a standard stream is closed, its number would be that of the next file or connection that is opened. And
-    what is said to the person would be printed among the results."""
+    """Open the null device in place of each closed standard stream. Otherwise the next file or connection would get
+    its number, and messages to the user would be printed into it."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= _LAST_STANDARD:
         pass
     os.close(number)

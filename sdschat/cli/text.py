@@ -1,4 +1,4 @@
-"""Text of others on a terminal, and numbers and moments as people read and write them."""
+"""Foreign text made safe for a terminal, and numbers and times as people read and write them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7
 
 
 def safe(text: str, *, lines: bool = False) -> str:
-    """Nothing in it drives a terminal. With `lines`, line breaks stay."""
+    """Return the text without anything that drives a terminal. With `lines`, line breaks stay."""
     return harmless(text, lines=lines)
 
 
 def counted(number: int, thing: str) -> str:
-    """1 message, 2,000 messages."""
+    """Return a count with its noun: 1 message, 2,000 messages."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def moment(milliseconds: int) -> str:
-    """Local time, to the second."""
+    """Return a time as local time, to the second."""
     try:
         return datetime.fromtimestamp(milliseconds / 1000).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
@@ -31,7 +31,7 @@ def moment(milliseconds: int) -> str:
 
 
 def parse_moment(text: str, now: int) -> int:
-    """Epoch milliseconds of 2026-01-31, 2026-01-31T15:00, 30m (ago) or epoch milliseconds. Raises ValueError."""
+    """Return epoch milliseconds of 2026-01-31, 2026-01-31T15:00, 30m (ago) or epoch milliseconds; else ValueError."""
     text = text.strip()
     ago = _AGO.fullmatch(text)
     if ago is not None:

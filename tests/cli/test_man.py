@@ -21,7 +21,7 @@ def test_every_command_and_setting_is_in_it(lines: list[str]) -> None:
     text = "\n".join(lines).replace("\\", "")
     assert all(f"sdschat {name} [OPTIONS]" in text for name in COMMANDS)
     assert all(f".B {name}\n" in text for name in SETTINGS)
-    assert ".B --timeout TIME\nHow long to wait" in text
+    assert ".B --timeout TIME\nLongest time to wait" in text
 
 
 def test_an_option_that_many_commands_have_is_explained_once(lines: list[str]) -> None:

@@ -36,7 +36,7 @@ def _some_lake(context: click.Context, parameter: click.Parameter, value: str) -
 
 
 lake_option: Final = click.option(
-    "--lake", metavar="DIR", required=True, callback=_some_lake, help="Where the tables are."
+    "--lake", metavar="DIR", required=True, callback=_some_lake, help="Folder of the tables."
 )
 settle_option: Final = click.option(
     "--settle", metavar="TIME", default="2m", help="For how long a node may lag behind. Default: 2m."

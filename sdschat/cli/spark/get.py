@@ -47,7 +47,7 @@ class _Stretch(NamedTuple):
     "--count", type=click.IntRange(1, 1000), metavar="N",
     help=f"At most so many. Default: {_COUNT}; of --positions all.",
 )  # fmt: skip
-@click.option("--run", "run_id", metavar="NAME", help="Of this campaign. Default: field; for ids, all of them.")
+@click.option("--run", "run_id", metavar="NAME", help="Only this campaign. Default: field; for ids, all of them.")
 def command(
     ids: tuple[str, ...], lake: str, channel: str | None, positions: str | None, since: str | None, until: str | None,
     count: int | None, run_id: str | None,

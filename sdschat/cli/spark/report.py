@@ -33,7 +33,7 @@ def _writable(context: click.Context, parameter: click.Parameter, value: Path) -
 
 output_option: Final = click.option(
     "-o", "--output", metavar="FILE", default="report.html", type=click.Path(path_type=Path), callback=_writable,
-    help="Where it goes. Default: report.html.",
+    help="File of the report. Default: report.html.",
 )  # fmt: skip
 
 

@@ -34,7 +34,7 @@ _BROKEN_OFF = "stopped at once; a batch that was going on counts when it is done
 @click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://.")
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--once", is_flag=True, help="Take in what is there, and end.")
-@click.option("--every", metavar="TIME", default="2s", help="How often to look. Default: 2s.")
+@click.option("--every", metavar="TIME", default="2s", help="Time between two looks. Default: 2s.")
 @click.option("--most", type=click.IntRange(1), default=200, help="Segments in one batch. Default: 200.")
 @where_options
 def command(
