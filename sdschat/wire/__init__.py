@@ -1,1 +1,1 @@
-"""Bytes to protocol values and back. What is malformed is refused here, before anything changes."""
+"""Bytes to protocol values and back. Malformed packets are refused here, before anything changes."""

@@ -1,4 +1,7 @@
-"""What sdschat adds to the payloads of 2/MVDS, to values and back. Total: any bytes give values or a reason."""
+"""The extensions of sdschat to the payloads of 2/MVDS, to values and back.
+
+Decoding is total: any bytes give values or a reason.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,8 @@ from sdschat.wire import catchup_pb2 as pb
 from sdschat.wire.mvds_codec import MvdsCodec
 from sdschat.wire.names import longer_than
 
-DIRECT: Final = 0  # the lane of messages between two: plain MVDS
-PAGES: Final = 1  # the lane of pages
+DIRECT: Final = 0  # the lane of direct messages: plain MVDS
+PAGES: Final = 1  # the lane of history pages
 MAX_FRAME_BYTES: Final = 512 * 1024
 MAX_PAGE_PACKETS: Final = 1024
 _MAX_WHY_BYTES: Final = 64
@@ -40,7 +43,7 @@ _KINDS: Final = frozenset(Kind)
 
 
 class _Bad(ValueError):
-    """The text says what is wrong."""
+    """A frame or page that cannot be taken; the text says why."""
 
 
 def encode_frame(frame: Frame) -> bytes:
@@ -62,12 +65,12 @@ def encode_frame(frame: Frame) -> bytes:
 
 
 def lane_mark(lane: int) -> bytes:
-    """To stand behind a payload: bytes of one message after those of another are the fields of both."""
+    """Return bytes to append to a payload: concatenated protobuf messages are one message with the fields of both."""
     return pb.Extension(lane=lane).SerializeToString()
 
 
 def decode_extension(packet: bytes) -> Frame | int | Refused:
-    """The frame in a payload, or else the lane that its records are of."""
+    """Return the frame in a payload, or, if it has none, the lane of its records."""
     parsed = pb.Extension()
     try:
         parsed.ParseFromString(packet)
@@ -128,7 +131,7 @@ def _encode_ask(ask: Ask) -> pb.Ask:
     made = pb.Ask(kinds=[one.kind for one in questions], numbers=[one.number for one in questions])
     made.messages = ask.messages
     made.bounds.CopyFrom(_encode_bounds([bound for one in questions for bound in (one.low, one.high)]))
-    if len(questions) == 1:  # only the first question of a comparison has one, and it is alone
+    if len(questions) == 1:  # only the first question of a comparison, alone in its frame, has one
         made.fingerprint = questions[0].fingerprint
     return made
 
@@ -242,25 +245,25 @@ _SIGNATURE_FIELD: Final = len(pb.Extension(signature=bytes(64)).SerializeToStrin
 
 
 def with_signature(payload: bytes, signature: bytes) -> bytes:
-    """Bytes of one message after those of another are the fields of both."""
+    """Append the signature: concatenated protobuf messages are one message with the fields of both."""
     return payload + pb.Extension(signature=signature).SerializeToString()
 
 
 def split_signature(packet: bytes) -> tuple[bytes, bytes]:
-    """A payload, and the signature behind it: empty where there is none. Total."""
+    """Return a payload and its signature, which is empty if there is none. Total."""
     payload, end = packet[:-_SIGNATURE_FIELD], packet[-_SIGNATURE_FIELD:]
     return (payload, end[-64:]) if end == with_signature(b"", end[-64:]) else (packet, b"")
 
 
 class Records(NamedTuple):
-    """A payload with records, and what they are of."""
+    """A payload with records, and their lane: direct messages or history pages."""
 
     lane: int
     payload: Payload | Refusal
 
 
 class SyncCodec:
-    """Everything on sync/<to>/<from>: frames, records of pages, and records of messages that are kept."""
+    """The packets on sync/<to>/<from>: frames of comparisons, records of pages, and records of direct messages."""
 
     def __init__(self, max_bytes: int = MAX_PACKET_BYTES) -> None:
         self._mvds = MvdsCodec(max_bytes=max_bytes)

@@ -1,4 +1,4 @@
-"""What sdschat puts into `content`, `SDC1` and then `proto/chat.proto`, to values and back. Verifies nothing."""
+"""The envelope in `content`, `SDC1` and then `proto/chat.proto`, to values and back. Verifies nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_REPLY_TO_BYTES: Final = 128
 
 
 class Envelope(NamedTuple):
-    """The fields of `Chat`, as the author's program wrote them. Nothing here is verified."""
+    """The fields of `Chat` as the author's program wrote them. None of them is verified."""
 
     author_key: bytes
     nonce: bytes
@@ -31,12 +31,12 @@ class Envelope(NamedTuple):
 
 
 def encode_envelope(envelope: Envelope) -> bytes:
-    """The one encoding of these values: fields in order, defaults left out."""
+    """Return the canonical encoding of these values: fields in order, defaults left out."""
     return MAGIC + Chat(**envelope._asdict()).SerializeToString(deterministic=True)
 
 
 def decode_envelope(content: bytes) -> Envelope | None:
-    """The values, or None for what is not an envelope and therefore plain content of some other make. Total."""
+    """Return the values, or None if the bytes are no envelope: then they are content of another program. Total."""
     if not content.startswith(MAGIC):
         return None
     try:
@@ -69,7 +69,7 @@ def _well_formed(envelope: Envelope) -> bool:
 
 
 def is_canonical(envelope: Envelope, content: bytes) -> bool:
-    """Whether `content` is the encoding that we would have made.
+    """True if `content` is the canonical encoding of the envelope.
 
     Protobuf allows many encodings of one message. As the id of a message is the hash of its content, anybody could
     otherwise write a signed content anew, with an unknown field or in another order, and have it shown twice.

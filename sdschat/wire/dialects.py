@@ -1,6 +1,6 @@
-"""Packets of every known implementation of SDS, read as far as they can be read, for explaining them.
+"""Packets of every known implementation of SDS, read as far as possible, to explain them.
 
-Four dialects are told apart by their field numbers, and by what a number holds:
+Four dialects are distinguished by their field numbers and by the types of the fields:
 
 - `spec`: the numbers of the specification.
 - `waku-older`: `@waku/sds` before 0.0.8. The numbers of the specification, an int32 Lamport timestamp that counts from
@@ -46,13 +46,16 @@ _DEPARTURES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _NIM_MARKS: Final = {(1, BYTES), (4, BYTES)}
 _IDS: Final = {(_SENDER, BYTES), (_MESSAGE, BYTES), (_CHANNEL, BYTES)}
-_COUNTED: Final = 10**9  # a clock below it counts messages; one in seconds has been above it since 2001
+_COUNTED: Final = 10**9  # a clock below it counts messages; a clock in seconds passed it in 2001
 _MOST_FIELDS: Final = 2560
 
 
 class Reading(NamedTuple):
-    """`message` holds what can be read; an id that is not there is empty. `departures`: where the form of the packet
-    is not that of the specification."""
+    """A packet read under the names of the specification.
+
+    `message` holds the readable fields; a missing id is empty. `departures` lists the differences between the form of
+    the packet and that of the specification.
+    """
 
     dialect: str
     message: Message
@@ -60,12 +63,12 @@ class Reading(NamedTuple):
 
 
 def counts_from_zero(lamport: int | None) -> bool:
-    """True if a Lamport timestamp counts messages, or is a negative int32, so that it is no time at all."""
+    """True if a Lamport timestamp is no time: it counts messages, or is a negative int32."""
     return lamport is not None and (lamport < _COUNTED or lamport >= 2**63)
 
 
 def read_any(packet: bytes) -> Reading | None:
-    """Read a packet of any dialect. None: it is not protobuf, or lacks two of the three ids of a message."""
+    """Read a packet of any dialect. Return None if it is not protobuf, or lacks two of the three ids of a message."""
     try:
         found = list(islice(fields(packet), _MOST_FIELDS))
     except Malformed:
@@ -131,7 +134,7 @@ def _message(values: Mapping[str, Any]) -> Message:
 
 
 def _is_bare(body: bytes) -> bool:
-    """True for the text of an id where an entry belongs. An entry holds a tag below 0x20 in front of its id."""
+    """True if the bytes are the text of an id in the place of an entry. An entry has a tag below 0x20 before its id."""
     return bool(body) and min(body) >= 0x20
 
 
@@ -142,7 +145,7 @@ def _entry(body: bytes) -> HistoryEntry:
             if field.wire == BYTES:
                 values[field.number] = body[field.body : field.end]
     except Malformed:
-        pass  # what was read before counts
+        pass  # keep the fields before the malformed one
     sender = _text(values.get(3, b""))
     return HistoryEntry(_text(values.get(1, b"")), values.get(2) or None, sender or None)
 

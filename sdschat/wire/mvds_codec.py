@@ -1,6 +1,6 @@
 """MVDS payloads to bytes and back, in the spec's field numbers or those of the Go implementation.
 
-Decoding is total and strict: whatever is not wholly in order is refused as a whole, before anything changes.
+Decoding is total and strict: a payload with any fault is refused as a whole, before anything changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sdschat.wire import mvds_pb2 as pb
 
 
 class Dialect(StrEnum):
-    """Which field numbers are spoken. They cannot be told apart by accident: 5001 and up against 1 to 4."""
+    """A set of field numbers: 5001 and up, or 1 to 4. So no payload of one can be taken for one of the other."""
 
     SPEC = "spec"
     GO = "go"
@@ -33,7 +33,7 @@ _OTHER = {Dialect.SPEC: Dialect.GO, Dialect.GO: Dialect.SPEC}
 
 
 class MvdsCodec:
-    """`sdschat.mvds.values.Codec`, for one dialect."""
+    """The `Codec` of `sdschat.mvds.values` for one dialect."""
 
     def __init__(self, dialect: Dialect = Dialect.SPEC, max_bytes: int = limits.MAX_PACKET_BYTES) -> None:
         self.dialect = dialect
@@ -61,7 +61,7 @@ class MvdsCodec:
         return _refuse(parsed) or _payload(parsed)
 
     def _is_foreign(self, packet: bytes) -> bool:
-        """Whether the other dialect finds something in it that is in order."""
+        """True if the other dialect reads acks, offers, requests or messages in it, without a fault."""
         other = _parse(packet, _OTHER[self.dialect])
         return other is not None and not _is_empty(other) and _refuse(other) is None
 
@@ -90,7 +90,7 @@ def _fill(field: AnyMessage, message: Message) -> None:
 
 
 def _refuse(parsed: AnyPayload) -> Refusal | None:
-    """What is out of bounds. A group id of another length is not: the engine knows no such group."""
+    """Return a refusal for a value out of bounds. A group id may have any length: the engine knows its own groups."""
     for name, ids in (("acks", parsed.acks), ("offers", parsed.offers), ("requests", parsed.requests)):
         if not _are_ids(ids):
             return Refusal(Reason.ID_LENGTH, name)

@@ -1,16 +1,16 @@
-"""Packets as nim-sds writes them: other field numbers, a clock in seconds, a filter in a frame of its own.
+"""Packets in the format of nim-sds: other field numbers, a clock in seconds, a filter in a frame of its own.
 
-A packet is renumbered and then read by the codec of the specification, so that every check is made once. What differs
-beyond numbers:
+A packet is renumbered and then read by the codec of the specification, so that every check exists once. Other
+differences:
 
-- nim-sds starts its clock with the seconds of the epoch, and takes over whatever clock it hears. What is too small to
-  be milliseconds is taken as seconds.
-- Its filters rest on the string hash of the Nim compiler, which nobody else has. Theirs are left out, and in the place
-  of ours stands one that holds nothing, so that no lookup there finds anything by chance; ours follows in a field that
-  nim-sds does not look at, for peers that run this program.
-- It refuses a packet without content or clock. So sync messages and ephemeral ones reach only peers like us.
-- Since 0.4 it drops a message of which any history entry has no id. Such entries are not sent.
-- It may send no sender. All such senders are one, `ANONYMOUS`.
+- nim-sds starts its clock with the seconds of the epoch, and adopts the clocks that it receives. A clock too small
+  for milliseconds is read as seconds.
+- Its filters rest on the string hash of the Nim compiler, which no other implementation has. This codec drops them, and
+  sends an empty filter in the place of our own, so that no lookup by nim-sds finds anything by chance. Our own filter
+  follows in a field that nim-sds ignores, for peers that run this program.
+- It refuses a packet without content or clock. So sync messages and ephemeral ones reach only peers of this program.
+- Since 0.4 it drops a message with a history entry that has no id. This codec leaves such entries out.
+- Its packets may have no sender. All such senders are one, `ANONYMOUS`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sdschat.wire.sds_strict import refuse
 
 ANONYMOUS: Final = "nim-sds"
 CANNOT: Final = (
-    "nim-sds drops our sync and ephemeral messages, so what nobody answers is acknowledged late or never",
+    "nim-sds drops our sync and ephemeral messages, so a message that nobody answers is acknowledged late or never",
     "its filters rest on the string hash of the Nim compiler and say nothing here, as ours say nothing there",
     "senders without a participant id appear as one",
 )
@@ -37,18 +37,18 @@ TO_SPEC: Final[Mapping[int, int]] = {
 }  # fmt: skip
 _FROM_SPEC: Final[Mapping[int, int]] = {spec: nim for nim, spec in TO_SPEC.items()}
 _ID_TAG: Final = b"\x0a"  # an entry begins with its id, if it has one
-_OURS: Final = 100  # in the frame of a filter: our own filter
+_OURS: Final = 100  # number of the field of our own filter, in the frame of a filter
 _LEAST_MS: Final = 10**11  # epoch milliseconds below this are before 1974
 _MOST_FIELDS: Final = 2560
 
 
 class NimCodec:
-    """The `Codec` of the engine for a channel on which nim-sds is spoken."""
+    """The `Codec` of the engine for a channel in the format of nim-sds."""
 
     __slots__ = ("_max_message_bytes", "_spec")
 
     def __init__(self, max_message_bytes: int = 65536) -> None:
-        self._spec = SdsCodec(2 * max_message_bytes)  # renumbering makes a packet longer by a few bytes
+        self._spec = SdsCodec(2 * max_message_bytes)  # renumbering adds a few bytes
         self._max_message_bytes = max_message_bytes
 
     def encode(self, message: Message) -> bytes:
@@ -69,7 +69,7 @@ class NimCodec:
 
 
 class EitherCodec:
-    """Reads both, writes as the specification has it: for looking into what was saved under either."""
+    """Decodes both formats, and encodes that of the specification: for databases that hold packets of either."""
 
     __slots__ = ("_nim", "_spec")
 
@@ -88,7 +88,7 @@ class EitherCodec:
 
 
 class _Foreign(Exception):
-    """The packet is one of the specification."""
+    """The packet has the field numbers of the specification."""
 
 
 def _refuse(reason: Reason, detail: str) -> Refusal:
@@ -96,7 +96,7 @@ def _refuse(reason: Reason, detail: str) -> Refusal:
 
 
 def _nim_fields(spec: bytes) -> Iterator[bytes]:
-    """The fields of a packet of ours, in the numbers and the order of nim-sds."""
+    """Yield the fields of a packet of the specification, in the numbers and the order of nim-sds."""
     found: list[tuple[int, bytes]] = []
     for field in fields(spec):
         number, body = _FROM_SPEC[field.number], spec[field.body : field.end]
@@ -110,7 +110,7 @@ def _nim_fields(spec: bytes) -> Iterator[bytes]:
 
 
 def _spec_fields(packet: bytes) -> Iterator[bytes]:
-    """The fields of a packet of nim-sds, in the numbers of the specification."""
+    """Yield the fields of a packet of nim-sds, in the numbers of the specification."""
     named = False
     unknown = 0
     for count, field in enumerate(fields(packet)):
@@ -141,19 +141,22 @@ def _spec_fields(packet: bytes) -> Iterator[bytes]:
 
 
 def _milliseconds(lamport: int) -> int:
-    """Seconds are told by their size. Whoever hears of milliseconds counts in them from then on."""
+    """Return a clock in milliseconds; seconds are recognised by their size.
+
+    nim-sds adopts the clocks that it receives: after receiving milliseconds it counts in them.
+    """
     return lamport * 1000 if lamport < _LEAST_MS else lamport
 
 
 def _framed(ours: bytes) -> bytes:
-    """A filter that holds nothing, in the frame of nim-sds, and ours behind it."""
+    """Return an empty filter in the frame of nim-sds, and our own filter behind it."""
     nothing: Iterable[tuple[int, int]] = ((2, 1), (3, 1000), (4, 1), (5, 64))  # capacity, error, hashes, bits
     frame = _tag(1, BYTES) + _sized(bytes(8)) + b"".join(_tag(n, VARINT) + _varint(v) for n, v in nothing)
     return frame + _tag(_OURS, BYTES) + _sized(ours)
 
 
 def _unframed(frame: bytes) -> bytes:
-    """Our own filter in a frame, if it is there. Whatever else it is: a filter that says nothing is none."""
+    """Return our own filter from a frame, or nothing if the frame has none or is malformed."""
     try:
         found = [
             frame[field.body : field.end] for field in fields(frame) if (field.number, field.wire) == (_OURS, BYTES)

@@ -1,6 +1,6 @@
-"""A plain reader of protobuf's outermost layer, for packets about which the fast parser tells too little.
+"""A plain reader of protobuf's outermost layer, for packets about which the fast parser says too little.
 
-The fast parser does not say what it skipped, which value of a repeated singular field it kept, or why it gave up.
+The fast parser does not report skipped fields, the values of a repeated singular field, or the reason of a failure.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _FIXED_SIZE: Final = {FIXED64: 8, FIXED32: 4}
 _MAX_VARINT: Final = 10
 _MAX_TAG: Final = 2**32
 _MAX_DEPTH: Final = 100
-_MAX_IN_GROUPS: Final = 512  # fields inside groups, together; nobody writes groups any more
+_MAX_IN_GROUPS: Final = 512  # fields inside all groups of a packet; groups are obsolete in protobuf
 
 
 class Malformed(ValueError):
-    """Not protobuf; the text says where it ends to be."""
+    """The bytes are not protobuf; the text names the first byte at fault."""
 
 
 class Field(NamedTuple):
-    """Where one field lies: its tag starts at `start`, its value (after any length) fills `body` to `end`."""
+    """The place of one field: its tag starts at `start`, its value (after any length) fills `body` to `end`."""
 
     number: int
     wire: int
@@ -37,7 +37,7 @@ class Field(NamedTuple):
 
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """The varint at `at`, and where it ends."""
+    """Return the varint at `at`, and its end."""
     value = 0
     for count in range(_MAX_VARINT):
         if at >= end:
@@ -51,7 +51,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def read_field(data: bytes, at: int, end: int) -> Field:
-    """The field whose tag is at `at`; an end of group is a field too, without a value."""
+    """Return the field whose tag is at `at`. An end of group is a field without a value."""
     tag, body = read_varint(data, at, end)
     number, wire = tag >> 3, tag & 7
     if not number or tag >= _MAX_TAG:
@@ -72,7 +72,7 @@ def read_field(data: bytes, at: int, end: int) -> Field:
 
 
 def fields(data: bytes, at: int = 0, end: int | None = None) -> Iterator[Field]:
-    """The fields of a message, one by one; a group counts as one field, whatever is in it. May raise Malformed."""
+    """Yield the fields of a message; a whole group counts as one field. Raises Malformed."""
     end = len(data) if end is None else end
     allowance = _MAX_IN_GROUPS
     while at < end:
@@ -87,7 +87,7 @@ def fields(data: bytes, at: int = 0, end: int | None = None) -> Iterator[Field]:
 
 
 def _group_end(data: bytes, group: Field, end: int, allowance: int) -> tuple[int, int]:
-    """Where a group ends, and what is left of the allowance. No recursion: a packet can nest a thousand groups."""
+    """Return the end of a group, and the rest of the allowance. No recursion: a packet can nest a thousand groups."""
     open_groups = [group.number]
     at = group.body
     while allowance:
@@ -110,8 +110,8 @@ _PARTS: Final = {_CONTENT: 0, _FILTER: 1, _HISTORY: 2, _REQUEST: 3}
 
 
 class Parts(NamedTuple):
-    """Bytes of each part, its tag and length included but for the content. What is left of the packet are ids,
-    channel and clock."""
+    """Bytes of each part, with its tag and length except for the content. The rest of the packet is ids, channel and
+    clock."""
 
     content: int
     filter: int
@@ -120,7 +120,7 @@ class Parts(NamedTuple):
 
 
 def parts(packet: bytes) -> Parts:
-    """Total: of what is no packet, as far as it can be read."""
+    """Return the sizes of the parts. Total: malformed bytes count up to their first fault."""
     sizes = [0, 0, 0, 0]
     try:
         for field in fields(packet):

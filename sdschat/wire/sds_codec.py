@@ -34,7 +34,7 @@ class SdsCodec:
         self._max_message_bytes = max_message_bytes
 
     def encode(self, message: Message) -> bytes:
-        """The packet. What is empty is left out, since a reader makes no difference between empty and absent."""
+        """Return the packet. Empty fields are left out, since readers treat empty and absent alike."""
         packet = PbMessage(
             sender_id=message.sender_id,
             message_id=message.message_id,
@@ -54,21 +54,21 @@ class SdsCodec:
         return packet.SerializeToString()
 
     def decode(self, packet: bytes) -> Message | Refusal:
-        """The message, or why it is not one. Clock values and the channel's name are the engine's to judge."""
+        """Return the message, or a refusal with its reason. The engine judges clock values and the channel's name."""
         size = len(packet)
         if size > self._max_message_bytes:
             return refuse(packet, Reason.TOO_LARGE, f"has {size} bytes; {self._max_message_bytes} are allowed")
         parsed = PbMessage()
         try:
             parsed.ParseFromString(packet)
-        except (DecodeError, ValueError):  # the latter from protobuf's pure Python variant, for text that is not UTF-8
+        except (DecodeError, ValueError):  # protobuf in pure Python raises ValueError for bad UTF-8
             return explain(packet)
         sender_id, message_id, channel_id = parsed.sender_id, parsed.message_id, parsed.channel_id
         causal, repair = parsed.causal_history, parsed.repair_request
         if len(causal) > MAX_CAUSAL_HISTORY or len(repair) > MAX_REPAIR_ENTRIES:
             return _refusal(parsed, Reason.TOO_MANY_ENTRIES, _too_many(len(causal), len(repair)))
-        # Whatever is unknown, repeated, of the wrong type or longer than need be makes a packet longer than what
-        # is known of it. So one comparison spares nearly every packet the careful look.
+        # An unknown or repeated field, a wrong type or an overlong number makes a packet longer than its known fields.
+        # So one comparison of lengths saves nearly every packet the slow examination.
         parsed.DiscardUnknownFields()
         if parsed.ByteSize() != size and (refusal := examine(packet)) is not None:
             return refusal
@@ -113,9 +113,10 @@ def _bad_name(name: str, text: str, limit: int) -> tuple[Reason, str] | None:
 
 
 def _entries(parsed: Iterable[PbEntry]) -> tuple[HistoryEntry, ...] | None:
-    """The entries, each id once; None if one of them has an id that no message could have.
+    """Return the entries, each id once, or None if an entry has an id that no message could have.
 
-    A hint or a sender that no message could have is left out: whoever passes the entry on did not make it.
+    A hint or a sender that no message could have is dropped without refusing the packet: its sender may only pass on an
+    entry made by someone else.
     """
     kept: dict[str, HistoryEntry] = {}
     for entry in parsed:
@@ -134,7 +135,7 @@ def _entries(parsed: Iterable[PbEntry]) -> tuple[HistoryEntry, ...] | None:
 
 
 def _bad_entry(parsed: PbMessage) -> tuple[Reason, str]:
-    """Which entry made `_entries` give up, and why."""
+    """Return reason and detail of the entry for which `_entries` returned None."""
     both: tuple[tuple[str, Sequence[PbEntry]], ...] = (
         ("causal_history", parsed.causal_history),
         ("repair_request", parsed.repair_request),

@@ -1,6 +1,6 @@
-"""The careful look at an SDS packet that is not in its shortest form, or that the parser gave up on.
+"""Slow examination of an SDS packet that is not in its shortest form, or that the parser could not read.
 
-Honest writers hardly ever get here. Every loop is bounded, because dishonest ones choose how often they do.
+Packets of honest writers hardly ever need it. Every loop is bounded, because a dishonest writer can force it at will.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from sdschat.sds.values import Reason, Refusal
 from sdschat.wire.names import readable
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Field, Malformed, fields
 
-_MOST_FIELDS: Final = 2560  # more than full histories and the allowed unknown bytes can come to
-_LOOK_AT: Final = 256  # fields that are searched for ids, in a packet that is refused anyway
+_MOST_FIELDS: Final = 2560  # more fields than full histories and the allowed unknown bytes can have
+_LOOK_AT: Final = 256  # fields of a refused packet that are searched for its ids
 
 
 class _Known(NamedTuple):
@@ -39,8 +39,8 @@ _MESSAGE: Final = {
     13: _Known("repair_request", repeated=True),
     20: _Known("content"),
 }
-# The lowest fields of nim-sds, which numbers them: message_id 1, lamport_timestamp 2, causal_history 3, channel_id 4,
-# content 5, bloom_filter 6, sender_id 7. A number where the specification has the text message_id gives it away.
+# Three fields of nim-sds, whose numbers are: message_id 1, lamport_timestamp 2, causal_history 3, channel_id 4,
+# content 5, bloom_filter 6, sender_id 7. Field 2 is a number there, and the text message_id in the specification.
 _NIM_MARKS: Final = {(1, BYTES), (2, VARINT), (4, BYTES)}
 _NIM_MESSAGE_ID: Final = 1
 _NIM_SENDER_ID: Final = 7
@@ -54,9 +54,9 @@ class _Problem(Exception):
 
 
 def examine(packet: bytes) -> Refusal | None:
-    """What is wrong with the form of a packet that the parser took, if anything is.
+    """Return a refusal if the form of a packet is wrong although the parser read it, else None.
 
-    A number that is longer than it need be is not: protobuf allows it, and it changes nothing.
+    An overlong number is not wrong: protobuf allows it, and it changes no value.
     """
     try:
         _Examination(packet).run()
@@ -66,7 +66,7 @@ def examine(packet: bytes) -> Refusal | None:
 
 
 def explain(packet: bytes) -> Refusal:
-    """Why the parser did not take a packet."""
+    """Return a refusal with the reason why the parser could not read a packet."""
     detail = "is not a protobuf message"
     try:
         _Examination(packet).run(texts=True)
@@ -76,14 +76,14 @@ def explain(packet: bytes) -> Refusal:
 
 
 def refuse(packet: bytes, reason: Reason, detail: str) -> Refusal:
-    """A refusal with the ids of the packet, as far as they can be made out."""
+    """Return a refusal with the ids of the packet, as far as they can be read."""
     found = {field.number: field for field in _first_fields(packet) if field.wire == BYTES}
     sender, message = _text(packet, found.get(1), MAX_SENDER_BYTES), _text(packet, found.get(2), MAX_ID_BYTES)
     return Refusal(reason, detail, sender, message)
 
 
 def foreign(packet: bytes) -> Refusal | None:
-    """A refusal, if this is a packet of nim-sds."""
+    """Return a refusal if this is a packet of nim-sds, else None."""
     found = {(field.number, field.wire): field for field in _first_fields(packet)}
     if not found.keys() >= _NIM_MARKS:
         return None
@@ -96,7 +96,7 @@ def foreign(packet: bytes) -> Refusal | None:
 def _first_fields(packet: bytes) -> list[Field]:
     found: list[Field] = []
     try:
-        # One by one, to keep what comes before the place where it breaks.
+        # One by one, to keep the fields before a malformed one.
         for field in islice(fields(packet), _LOOK_AT):
             found.append(field)
     except Malformed:
@@ -122,7 +122,7 @@ class _Examination:
         self.looked_at = 0
 
     def run(self, *, texts: bool = False) -> None:
-        """Raise the first problem. Whether texts are UTF-8 is asked only where the parser did not say so."""
+        """Raise the first problem. `texts`: check UTF-8 as well, which the parser has not done."""
         try:
             self._message(_MESSAGE, "", 0, len(self.packet), texts)
         except Malformed as error:

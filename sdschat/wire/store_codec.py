@@ -1,6 +1,6 @@
 """Questions to Store nodes and their answers to bytes and back.
 
-Decoding is total and strict: what is out of bounds is refused as a whole, with a reason, and nothing else happens.
+Decoding is total and strict: a packet with a value out of bounds is refused as a whole, with a reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAX_REFUSED_BYTES: Final = 32
 
 
 class Sealed(NamedTuple):
-    """Bytes, and who vouches for them. Nothing here is verified."""
+    """Bytes with their signature and its key. Nothing here is verified."""
 
     author_key: bytes
     signature: bytes
@@ -33,7 +33,7 @@ class Sealed(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A place in a log."""
+    """A position in a log."""
 
     lamport: int
     message_id: str
@@ -66,7 +66,7 @@ class Query(NamedTuple):
 
 
 class Item(NamedTuple):
-    """In a page the id is left out, since the packet has it; in a confirmation the packet is."""
+    """One message of an answer. A page leaves out the id, which the packet has; a confirmation, the packet."""
 
     message_id: str
     packet: bytes = b""
@@ -196,7 +196,7 @@ def decode_answer(body: bytes) -> Answer | Refusal:
 
 
 def _parse(into: Message, packet: bytes) -> Refusal | None:
-    """Known fields only; how many bytes of unknown ones are put up with is bounded."""
+    """Parse `packet` into `into`, dropping unknown fields. Return a refusal if it cannot be read, or drops too much."""
     try:
         into.ParseFromString(packet)
     except (DecodeError, ValueError, RecursionError):
