@@ -1,1 +1,1 @@
-"""How fast the engine is, beside the npm package `@waku/sds` and beside what its parts cost alone."""
+"""Speed of the engine, beside the npm package `@waku/sds` and beside the cost of its parts alone."""

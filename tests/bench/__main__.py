@@ -1,6 +1,6 @@
-"""`python -m tests.bench`: prints how fast the engine is, each figure with the floors measured in the same run.
+"""Print the speed of the engine, each figure with the floors measured in the same run: `python -m tests.bench`.
 
-Absolute numbers are of one machine and one moment; the ratios are what to compare.
+Absolute numbers are of one machine and one moment; compare the ratios.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def beside_the_peer(folder: Path, rounds: int) -> None:
 
 
 def receiving(folder: Path, sample: list[Message], history: int, rounds: int, own: int) -> list[tuple[float, float]]:
-    """Ours and theirs, in turn."""
+    """Measure receiving, our engine and the npm package in turn."""
     return [
         (
             figures.receive_rate(sample, history, MEASURED, "waku", own).decoded,

@@ -1,4 +1,4 @@
-"""The measurements. Each returns plain numbers; nothing here judges them."""
+"""The measurements. Each returns plain numbers, without a judgement."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from tests.peers.packets import conversation, write_packets
 
 CODEC = SdsCodec()
 START = 1_760_000_000_000
-KEPT_BODIES = 1024  # in memory; in the node, all of them are in SQLite
+KEPT_BODIES = 1024  # message bodies in memory; the node keeps all of them in SQLite
 
 
 class Timed(NamedTuple):
-    """Messages a second, with the packet given as bytes and given decoded."""
+    """Messages a second, from packets as bytes and from decoded messages."""
 
     packed: float
     decoded: float
 
 
 class Peer:
-    """One engine with its log in memory, as a node drives it: take what is ready after every packet."""
+    """An engine with its log in memory, driven as by a node: its ready output is taken after every packet."""
 
     def __init__(self, layout: Layout, participant: str = "f" * 32) -> None:
         self.store = MemoryStore(bodies=KEPT_BODIES)
@@ -65,7 +65,7 @@ class Peer:
 
 
 def spoken(count: int, layout: Layout, senders: int = 2) -> Iterable[Message]:
-    """What engines send one another, with their own filters and histories."""
+    """Return packets that engines send one another, with their own filters and histories."""
     peers = [Peer(layout, f"{number:032x}") for number in range(senders)]
     for number in range(count):
         speaker = number % senders
@@ -81,8 +81,10 @@ def spoken(count: int, layout: Layout, senders: int = 2) -> Iterable[Message]:
 def receive_rate(
     messages: Iterable[Message], history: int, measured: int, layout: Layout, own: int = 0
 ) -> Timed:  # fmt: skip
-    """Receiving `measured` messages after `history` of them, by two engines that hear the same. All the while, `own`
-    messages of theirs wait for an acknowledgement, which is looked for in every filter."""
+    """Measure receiving `measured` messages after `history` others, in two engines that get the same packets.
+
+    Meanwhile `own` messages of each wait for an acknowledgement, which is searched in every filter.
+    """
     packed, decoded = Peer(layout), Peer(layout)
     stream = iter(messages)
     for message in islice(stream, history):
@@ -109,7 +111,7 @@ def receive_rate(
 
 
 def send_rate(history: int, measured: int, layout: Layout) -> float:
-    """Sending `measured` messages after `history` received ones."""
+    """Measure sending `measured` messages after `history` received ones."""
     peer = Peer(layout)
     for message in conversation(history):
         peer.receive(message, CODEC.encode(message))
@@ -123,7 +125,7 @@ def send_rate(history: int, measured: int, layout: Layout) -> float:
 
 
 def peer_receive_rate(folder: Path, messages: Iterable[Message], history: int, measured: int, own: int = 0) -> Timed:
-    """The same packets, the npm package."""
+    """Measure receiving the same packets in the npm package."""
     file = folder / f"{history}.packets"
     write_packets(file, (CODEC.encode(message) for message in messages))
     found = run_script("bench_receive.mjs", file, history, own)
@@ -141,7 +143,7 @@ def peer_send_rate(folder: Path, history: int, measured: int) -> float:
 
 
 def parse_floor(messages: list[Message]) -> float:
-    """Protobuf's parsing of these packets alone, a second."""
+    """Measure only protobuf's parsing: packets a second."""
     raws = [CODEC.encode(message) for message in messages]
 
     def work() -> None:
@@ -152,7 +154,7 @@ def parse_floor(messages: list[Message]) -> float:
 
 
 def serialise_floor(messages: list[Message]) -> float:
-    """Protobuf's writing of these packets alone, a second."""
+    """Measure only protobuf's writing: packets a second."""
     parsed = [sds_pb2.Message.FromString(CODEC.encode(message)) for message in messages]
 
     def work() -> None:
@@ -163,9 +165,9 @@ def serialise_floor(messages: list[Message]) -> float:
 
 
 def insert_floor(messages: list[Message], layout: Layout) -> float:
-    """Putting these ids into the filter alone, a second."""
-    own = OwnFilter(layout, 256, 0.0001, 0)  # as the engine's, which rolls over when it is full
-    ids = [f"{message.message_id}{layout}" for message in messages]  # not seen before: nothing is remembered of them
+    """Measure only putting ids into the filter: ids a second."""
+    own = OwnFilter(layout, 256, 0.0001, 0)  # like the engine's filter, which rolls over when it is full
+    ids = [f"{message.message_id}{layout}" for message in messages]  # new ids: no cache knows their hashes
 
     def work() -> None:
         for message_id in ids:
@@ -177,7 +179,7 @@ def insert_floor(messages: list[Message], layout: Layout) -> float:
 
 
 def packet_overhead() -> int:
-    """Bytes around the content of a packet with two causal ids and 256 ids in its filter."""
+    """Return the bytes around the content of a packet with two causal ids and 256 ids in its filter."""
     peer = Peer("compact")
     state: ChannelState = peer.channel.state
     for message in conversation(2000, filter_bytes=0):
@@ -190,7 +192,7 @@ def packet_overhead() -> int:
 
 
 def memory_per_message(count: int) -> float:
-    """Bytes of memory for each message of a history, bodies older than the newest left to the disk."""
+    """Return the bytes of memory for each message of a history whose older bodies are only on disk."""
     peer = Peer("compact")
     gc.collect()
     tracemalloc.start()

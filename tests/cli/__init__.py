@@ -1,1 +1,1 @@
-"""The program as people start it: real processes, real brokers."""
+"""Tests of the program as users start it: real processes, real brokers."""

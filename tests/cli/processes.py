@@ -1,4 +1,4 @@
-"""Starting the program, and waiting for what it says."""
+"""Start the program, and wait for its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Line = dict[str, Any]
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """A machine of its own: nothing of the user's is read or written."""
+    """Return an environment with a home of its own: no file of the user is read or written."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SDSCHAT_", "XDG_"))}
     places = {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("DATA", "CONFIG", "STATE", "CACHE")}
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
@@ -31,7 +31,7 @@ def command(*arguments: str) -> list[str]:
 def run(
     home: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run to the end."""
+    """Run the program to its end."""
     home.mkdir(exist_ok=True)
     done = subprocess.run(
         command(*arguments), cwd=home, env=environment(home, **(env or {})), input=stdin, capture_output=True,
@@ -41,7 +41,7 @@ def run(
 
 
 class Pipe:
-    """A `sdschat pipe` that runs."""
+    """A running `sdschat pipe`."""
 
     def __init__(self, home: Path, *arguments: str) -> None:
         self.process = subprocess.Popen(
@@ -60,7 +60,7 @@ class Pipe:
             thread.start()
 
     def _take(self, line: str) -> None:
-        if line.endswith("\n"):  # else it was killed in the middle of it
+        if line.endswith("\n"):  # an incomplete line was cut off by a kill
             self.lines.append(json.loads(line))
 
     def _read(self, stream: IO[bytes] | None, take: Callable[[str], None]) -> None:
@@ -79,7 +79,7 @@ class Pipe:
         self.process.stdin.flush()
 
     def until(self, condition: Callable[[list[Line]], bool], what: str, patience: float = PATIENCE) -> None:
-        """Wait for this to be true of the lines so far."""
+        """Wait until the condition holds for the lines so far."""
         with self._news:
             self._news.wait_for(lambda: condition(self.lines) or self._ended == 2, patience)
             assert condition(self.lines), f"{what}: {self.lines} {self.said}"
@@ -101,7 +101,7 @@ class Pipe:
         return [line["message"]["text"] for line in found if line["event"] == "delivered"]
 
     def end(self) -> int:
-        """Close its input, and wait for its end."""
+        """Close the input of the process, and wait for its end."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         code = self.process.wait(PATIENCE)

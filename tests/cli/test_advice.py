@@ -1,4 +1,4 @@
-"""What an error tells people to type exists, and does what it says."""
+"""Commands and options that an error message advises exist, and do what it says."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from tests.cli.processes import ROOT, environment
 from tests.node.worlds import world
 
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
-_TALKING = ("transport", "store", "identity", "node", "cli")  # pages and style sheets have other words with two dashes
+# Packages whose words with two dashes are options. Pages and style sheets of the others have such words too.
+_TALKING = ("transport", "store", "identity", "node", "cli")
 
 
 def _options(command: click.Command) -> Iterator[str]:
@@ -57,7 +58,7 @@ def test_every_option_that_a_text_names_is_one_of_a_command() -> None:
 
 @pytest.fixture
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """What a command that is used wrongly says; nothing of the user's is read."""
+    """Return the error of a command that is used wrongly, without reading any file of the user."""
     monkeypatch.chdir(tmp_path)
     for kind in ("DATA", "CONFIG", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))

@@ -1,4 +1,4 @@
-"""`sdschat decode`: a packet a line, its dialect, the rules that it breaks, and the exit code."""
+"""`sdschat decode`: one line a packet, with its dialect, the rules that it breaks, and the exit code."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_line_that_no_packet_fills_is_wrong_use(monkeypatch: pytest.MonkeyPatc
 
 
 def test_many_lines_are_quick() -> None:
-    """10,000 a second where nothing else runs: here a fifth of it, in processor time, on a machine that is busy."""
+    """An idle machine does 10,000 a second; the test wants a fifth of it, in processor time, for busy machines."""
     content = seal(Identity(b"a" * 32), "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
     sender, history = Identity(b"a" * 32).sender_id, (HistoryEntry(digest("x"), None, "b" * 32),) * 2
     packets = [Message(sender, str(at), "lobby", START + at, history, b"\x01" * 640, (), content) for at in range(4000)]

@@ -26,7 +26,7 @@ __all__ = ["home", "lines"]
 
 
 def on_terminal(home: Path, *arguments: str, **env: str) -> str:
-    """What a terminal of 200 lines shows, so that there is no pager."""
+    """Return the screen of a terminal so tall that no pager is started."""
     leader, follower = pty.openpty()
     size = {"COLUMNS": "100", "LINES": "2000", "TERM": "xterm", "MANPAGER": "cat", "PAGER": "cat"}
     done = subprocess.Popen(
@@ -39,7 +39,7 @@ def on_terminal(home: Path, *arguments: str, **env: str) -> str:
         while part := os.read(leader, 65536):
             shown += part
     except OSError:
-        pass  # the other end is closed
+        pass  # the process has closed its end
     os.close(leader)
     assert done.wait(PATIENCE) == 0, shown
     return shown.decode().replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Processes that catch up, and that write to each other alone, over the embedded broker."""
+"""Processes that fetch history, and that exchange direct messages, over the embedded broker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_who_joins_later_sees_it_all_also_when_killed_in_between_and_direct_mess
         texts = [f"line {number}" for number in range(150)]
         ann.say(*texts)
         ann.until_texts(*texts)
-        # So short a skew puts the join horizon right before joining: nothing older is pushed by others.
+        # So short a skew puts the join horizon just before joining: other nodes push nothing older.
         cat = Pipe(tmp_path, "lobby", "--name", "cat", *shared, "--set", "sds.max_skew=1ms")
         late.append(cat)
         cat.until(lambda lines: len(cat.texts(lines)) > 0, "nothing came")

@@ -1,4 +1,4 @@
-"""`sdschat tap --lint`: what the packets of a broker are like, by sender."""
+"""`sdschat tap --lint`: dialects and broken rules of the packets of a broker, by sender."""
 
 from __future__ import annotations
 

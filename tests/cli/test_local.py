@@ -26,7 +26,7 @@ START = 1_760_000_000_000
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A machine on which ann said three things in two channels."""
+    """A home in which ann has written three messages in two channels."""
 
     async def talk() -> None:
         settings = make_settings({})
@@ -71,7 +71,7 @@ def test_a_message_that_nobody_but_us_has_is_queued(tmp_path: Path, lines: Lines
     async def talk() -> None:
         settings = make_settings({})
         profile = open_profile(database_path(tmp_path / "data" / "sdschat", "ann"), settings)
-        network = MemoryNetwork(lambda _: None)  # on which nothing ever happens
+        network = MemoryNetwork(lambda _: None)  # a network on which nothing ever happens
         node = Node(profile, "ann", settings, InMemory(network, settings))
         node.join("attic")
         node.send("attic", "stays here")

@@ -29,7 +29,7 @@ from tests.node.worlds import world
 
 @pytest.fixture
 def there(tmp_path: Path) -> tuple[str, ...]:
-    """Ann wrote to bob, he answered, and he is gone when she writes once more."""
+    """A home in which ann has written to bob, bob has answered and left, and ann has written once more."""
 
     async def story() -> None:
         async with world(tmp_path / "data") as w:
@@ -142,7 +142,7 @@ def test_two_of_one_name_are_told_apart_by_id(tmp_path: Path) -> None:
 
 
 def test_following_shows_what_comes(tmp_path: Path, there: tuple[str, ...]) -> None:
-    """Another process has the profile, and what it saves is printed."""
+    """`--follow` prints the messages that another process with the profile saves."""
     watching = subprocess.Popen(
         command("log", "lobby", "--follow", "--json", *there), cwd=tmp_path, env=environment(tmp_path),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

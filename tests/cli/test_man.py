@@ -1,4 +1,4 @@
-"""The manual page is made from what --help says."""
+"""The manual page is made from the texts of --help and from the page for programs."""
 
 from __future__ import annotations
 

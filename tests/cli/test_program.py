@@ -37,7 +37,7 @@ def test_every_command_explains_itself_with_examples_first(tmp_path: Path, name:
 
 
 def _processor_time(tmp_path: Path, *arguments: str) -> float:
-    """The least of five: other processes may be busy."""
+    """Return the least processor time of five runs: other processes may be busy."""
     times = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -48,7 +48,7 @@ def _processor_time(tmp_path: Path, *arguments: str) -> float:
 
 
 def test_help_costs_little_more_than_starting_python(tmp_path: Path) -> None:
-    """Seven times as much, where Python starts in 12 ms; it is to be there within 300 ms."""
+    """Help may take seven times as long as an empty Python, which starts in 12 ms; the bar for help is 300 ms."""
     assert _processor_time(tmp_path, "-m", "sdschat", "--help") < 20 * _processor_time(tmp_path, "-c", "pass")
 
 

@@ -1,4 +1,4 @@
-"""Progress is for a person at a terminal, and in nobody else's way."""
+"""Progress is shown to a person at a terminal, and nowhere else."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Terminal(io.StringIO):
     ("output", "error", "visible"),
     [
         (io.StringIO(), Terminal(), True),
-        (io.StringIO(), io.StringIO(), False),  # nobody watches
-        (Terminal(), Terminal(), False),  # the results scroll by themselves
+        (io.StringIO(), io.StringIO(), False),  # no person watches
+        (Terminal(), Terminal(), False),  # results on the same terminal are progress enough
         (None, None, False),
     ],
 )

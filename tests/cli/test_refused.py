@@ -18,7 +18,7 @@ TOPIC = "sds/1/lobby/msg"
 
 @pytest.fixture
 def there(tmp_path: Path) -> tuple[str, ...]:
-    """Ann got rubbish twice and a packet of another channel once."""
+    """A home in which ann has received rubbish twice, and once a packet of another channel."""
 
     async def story() -> None:
         async with world(tmp_path / "data") as w:

@@ -1,4 +1,4 @@
-"""`sdschat send` where it cannot: the exit code, and what became of the text."""
+"""`sdschat send` when it cannot send: the exit code, and the fate of the text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.transport.worlds import Mosquitto, free_port
 
 
 def logged(home: Path) -> list[str]:
-    """The texts that the database of ci holds."""
+    """Return the texts in the database of the profile ci."""
     done = run(home, "log", "lobby", "--json", "--name", "ci")
     return [json.loads(line)["message"]["text"] for line in done.stdout.splitlines()]
 
@@ -63,7 +63,7 @@ def url(tmp_path: Path) -> Iterator[str]:
 
 
 def here(home: Path, url: str, *names: str) -> Pipe:
-    """Somebody who is on the channel."""
+    """A participant that is present on the channel."""
     pipe = Pipe(home, "lobby", *names, "--broker", url, "--linger", "forever")
     pipe.until_event("connection", state="connected")
     return pipe
@@ -74,7 +74,7 @@ def own_id(pipe: Pipe) -> str:
 
 
 def test_two_keys_under_one_nick_are_2_and_both_are_named(tmp_path: Path, url: str) -> None:
-    """The first is known from before, the second is only here: it was not looked for once one was known."""
+    """The first key is known from before, the second only by its presence, which the search must wait for."""
     first, ann = here(tmp_path, url, "--name", "bob"), here(tmp_path, url, "--name", "ann")
     first.say("it is me")
     ann.until_texts("it is me")

@@ -1,4 +1,4 @@
-"""Where values come from, and what is refused."""
+"""Sources of values, their order, and refused values."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_timing_demo_is_what_the_engine_calls_demo_with_timers_for_networks_that
     now = chosen(tmp_path, options={"timing": "demo"})
     config = now.settings.config
     assert (config.t_min, config.t_max, config.sync_interval) == (DEMO.t_min, DEMO.t_max, DEMO.sync_interval)
-    assert config.push_delay_max >= 3 * 2 * 300  # a push is heard by the others after 600 ms, give or take a half
+    assert config.push_delay_max >= 3 * 2 * 300  # others hear a push after 300 to 900 ms
     assert config.resend_max < DEMO.resend_max
     assert now.origins["repair.t_min"] == "default of timing demo"
     assert chosen(tmp_path).settings.config == SPEC

@@ -1,4 +1,4 @@
-"""Standard input as it comes."""
+"""Standard input in bursts, as it comes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PAUSE = 0.05
 
 
 def feed(story: Callable[[int, asyncio.Event], Awaitable[None]], limit: int = 100) -> list[bytes]:
-    """What `bursts` makes of what `story` writes. It may wait for a first burst."""
+    """Return the bursts made of the input that `story` writes; it may wait for a first burst."""
 
     async def run() -> list[bytes]:
         found: list[bytes] = []

@@ -28,7 +28,7 @@ def port() -> int:
 
 @pytest.fixture
 def start(tmp_path: Path, port: int) -> Iterator[Start]:
-    """Starts `sdschat pipe lobby`; whatever still runs at the end is killed."""
+    """Start `sdschat pipe lobby`; at the end, kill the processes that still run."""
     started: list[Pipe] = []
 
     def begin(name: str, *more: str) -> Pipe:
@@ -43,7 +43,7 @@ def start(tmp_path: Path, port: int) -> Iterator[Start]:
 
 
 def together(pipes: list[Pipe]) -> None:
-    """Everybody sees everybody."""
+    """Wait until every process sees all others."""
     for pipe in pipes:
         pipe.until_event("connection", state="connected")
     for pipe in pipes:
@@ -76,7 +76,7 @@ def test_two_talk_and_acknowledge(start: Start) -> None:
 
 @pytest.mark.parametrize("on_join", ["none", "24h"])
 def test_all_is_acknowledged_whoever_joined_later(start: Start, on_join: str) -> None:
-    """Each writes several in a row, of which the other's messages name only the last two."""
+    """Each writes several messages in a row; the messages of the other name only the last two of them."""
     shared = ("--set", f"history.on_join={on_join}")
     ann = start("ann", *shared)
     ann.until_event("connection", state="connected")
@@ -84,7 +84,7 @@ def test_all_is_acknowledged_whoever_joined_later(start: Start, on_join: str) ->
     ann.until(lambda lines: len(ann.texts(lines)) == 5, "not all is written")
     bob = start("bob", *shared)
     together([ann, bob])
-    bob.until_event("catching_up", state="done")  # what is compared for that acknowledges too
+    bob.until_event("catching_up", state="done")  # the comparison of logs acknowledges messages too
     time.sleep(4)
     ann.say(*(f"of ann {number}" for number in range(10)))
     bob.say(*(f"of bob {number}" for number in range(10)))
@@ -114,7 +114,7 @@ def test_the_host_of_the_broker_is_killed_and_the_others_go_on(start: Start, tmp
     eve.say("three")
     for pipe in (bob, eve):
         pipe.until_texts("one", "two", "three")
-    # Whoever was killed reads the same log when it comes back.
+    # After a kill and a restart, a node has the same log.
     again = start("ann")
     again.until_texts("two", "three")
     for pipe in (bob, eve, again):
@@ -127,7 +127,7 @@ def test_the_host_of_the_broker_is_killed_and_the_others_go_on(start: Start, tmp
 
 @contextlib.contextmanager
 def serving(tmp_path: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A broker in a process of its own, that takes connections."""
+    """A broker in a process of its own, ready for connections."""
     with subprocess.Popen(
         command("broker", "--listen", f"127.0.0.1:{port}"), cwd=tmp_path, env=environment(tmp_path),
         stdout=subprocess.PIPE,
@@ -166,7 +166,7 @@ def test_a_reader_that_hangs_does_not_hang_the_program(start: Start, tmp_path: P
     try:
         ann = start("ann")
         ann.until_event("presence", nick="deaf", online=True)
-        ann.say(*(f"{number} {'x' * 500}" for number in range(300)))  # more than a pipe holds
+        ann.say(*(f"{number} {'x' * 500}" for number in range(300)))  # more than the buffer of a pipe
         ann.until(lambda lines: sum(line["event"] == "published" for line in lines) >= 300, "not all went out")
         deaf.send_signal(signal.SIGTERM)
         assert deaf.wait(30) == 143
@@ -245,7 +245,7 @@ def test_a_profile_is_for_one_process(start: Start, tmp_path: Path, port: int) -
 
 
 def test_a_broker_that_is_not_there(tmp_path: Path) -> None:
-    with socket.socket() as taken:  # bound and not listening: nobody else can take it
+    with socket.socket() as taken:  # bound and not listening, so that no other process can take the port
         taken.bind(("127.0.0.1", 0))
         url = f"mqtt://127.0.0.1:{taken.getsockname()[1]}"
         for arguments in (("send", "lobby", "hello"), ("pipe", "lobby"), ("doctor",)):

@@ -1,1 +1,1 @@
-"""Conversations: text files that say what happens and what every engine made of it."""
+"""Conversations: text files of commands and of the lines that the engines must answer. README.md has the language."""

@@ -1,4 +1,4 @@
-"""Packets that no engine of the conversation made."""
+"""Forged packets: made by the test, not by an engine of the conversation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.sds.group import CODEC, START
 
 
 def forged_packet(stage: Stage, fields: dict[str, str]) -> bytes:
-    """The bytes of a packet with these fields; it gets its name, so that it can be repeated."""
+    """Return the bytes of a packet with these fields, and keep them under its name, so that it can be repeated."""
     if "bytes" in fields:
         return bytes.fromhex(fields["bytes"])
     content = fields.get("text", "").encode() or None
@@ -24,14 +24,14 @@ def forged_packet(stage: Stage, fields: dict[str, str]) -> bytes:
 
 
 def _clock(text: str | None) -> int | None:
-    """`+5s` and `-1h` count from the start of the conversation, a bare number is itself."""
+    """Read a clock: `+5s` and `-1h` count from the start of the conversation, a bare number is itself."""
     if text is None:
         return None
     return START + duration(text) if text[0] in "+-" else int(text)
 
 
 def _entries(stage: Stage, names: str | None, sender: str | None) -> tuple[HistoryEntry, ...]:
-    """`m1,m2`, or `m1@b` where the original sender is to be named."""
+    """Read entries: `m1,m2`, or `m1@b` to name the original sender."""
     entries = []
     for name in names.split(",") if names else ():
         message, _, author = name.partition("@")
@@ -40,7 +40,7 @@ def _entries(stage: Stage, names: str | None, sender: str | None) -> tuple[Histo
 
 
 def _filter(stage: Stage, fields: dict[str, str]) -> bytes | None:
-    """A filter that holds the named messages, and as many others as `fill` (a number of ids) says."""
+    """Make a filter that holds the named messages, and `fill` other ids."""
     if "filter" not in fields:
         return None
     ids = [stage.id_of(name) for name in fields["filter"].split(",") if name]

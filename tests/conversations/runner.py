@@ -1,30 +1,4 @@
-"""The language of the conversations, and the reading and writing of their files.
-
-A conversation is a text file. Lines that begin with `#` are prose. A block is commands, a line `----`, and what came of
-them, up to an empty line. With SDSCHAT_REWRITE=1 the test writes down what came of them: read that critically.
-
-    config KEY=VALUE ...              settings of all peers that come after, as in the configuration file
-    peer NAME [skew=TIME] [KEY=VALUE ...]
-    send PEER TEXT as NAME            a message; it stays in flight
-    whisper PEER TEXT as NAME         an ephemeral message
-    deliver [NAME] [to PEER]          hand over what is in flight: all of it, or what is named
-    drop [NAME] [to PEER]             lose what is in flight
-    drop next from PEER to PEER       lose the next packet on that way
-    cut PEER to PEER                  lose all packets on that way
-    partition A B | C                 lose all packets between the two sides
-    heal                              end what `cut` and `partition` began
-    tick TIME                         let time pass; packets sent meanwhile arrive at once
-    repeat NAME to PEER               hand over the bytes of a known packet once more
-    inject to PEER FIELD=VALUE ...    hand over a forged packet: id, from, clock, after, requests, text, filter,
-                                      layout, fill, channel; or bytes in hexadecimal
-    stall PEER                        nothing that this peer says is saved or sent any more
-    crash PEER / restart PEER         lose all that is not saved / start again from what is
-    clock PEER TIME                   the wall clock of a peer jumps
-    offline PEER / online PEER        the peer's transport goes down / comes up again
-    state PEER / log PEER             show a peer's state / its log
-    show filters                      show the filters of packets from here on
-    quietly COMMAND                   do it and show nothing
-"""
+"""Reading, playing and writing the files of conversations. README.md, beside this file, describes their language."""
 
 from __future__ import annotations
 
@@ -44,7 +18,7 @@ REWRITE = os.environ.get("SDSCHAT_REWRITE") == "1"
 
 @dataclass
 class Block:
-    """Prose has no commands; commands have what is expected of them."""
+    """A paragraph of a conversation: prose alone, or commands with the lines expected of them."""
 
     prose: list[str] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
@@ -75,7 +49,7 @@ def write(blocks: list[Block]) -> str:
 
 
 def run(path: Path) -> None:
-    """Play a conversation and hold what comes of each block against the file."""
+    """Play a conversation, and compare the lines of each block with the file."""
     blocks = read(path.read_text(encoding="utf-8"))
     director = Director()
     for block in blocks:
@@ -93,7 +67,7 @@ def run(path: Path) -> None:
 
 
 class Director:
-    """Carries out commands."""
+    """Carries out the commands of a conversation."""
 
     def __init__(self) -> None:
         self.stage = Stage()
@@ -151,7 +125,7 @@ class Director:
             self.stage.say_line(f"{name} is lost on the way to {flight.receiver}")
 
     def _taken(self, which: str) -> list[Flight]:
-        """Take out of what is in flight: all, or a named packet, or all to one peer."""
+        """Remove packets in flight and return them: all, those of one name, or those to one peer."""
         found = re.fullmatch(r"(?:(?!to )(\S+))? ?(?:to (\S+))?", which)
         assert found, f"cannot read: {which}"
         chosen = [
@@ -192,7 +166,7 @@ class Director:
         self.stage.stalled.add(rest)
 
     def do_crash(self, rest: str) -> None:
-        """It stays down, hears nothing and wakes for nothing until it is started again."""
+        """Stop a peer: until its restart it receives nothing, and no timer of it fires."""
         self.stage.down(rest)
 
     def do_restart(self, rest: str) -> None:
@@ -212,7 +186,7 @@ class Director:
             self.stage.say_line(f"{rest}: {line}")
 
     def do_clock(self, rest: str) -> None:
-        """`clock PEER TIME`: the peer's wall clock jumps."""
+        """Move the wall clock of a peer: `clock PEER TIME`."""
         peer, by = rest.split()
         self.stage[peer].skew += duration(by)
 

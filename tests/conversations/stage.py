@@ -1,7 +1,7 @@
-"""What the commands of a conversation do: a group of engines that writes down all that happens.
+"""The group of engines behind a conversation, which writes a line for each event and packet.
 
-Unless a conversation says otherwise, periodic sync messages are a day apart and anti-entropy is off, so that what is
-seen is what the conversation is about. Times are shown since its start.
+By default periodic sync messages are a day apart and anti-entropy is off, so that only the subject of a conversation
+shows. Times are shown since its start.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def duration(text: str) -> int:
-    """`30s`, `-5m`, `250ms` or `2h` in milliseconds."""
+    """Return `30s`, `-5m`, `250ms` or `2h` in milliseconds."""
     number = text.rstrip("dhms")
     return int(float(number) * _UNITS[text[len(number) :]])
 
@@ -30,7 +30,7 @@ def since_start(wall: int) -> str:
 
 
 def setting(name: str) -> str:
-    """The field of `Config` that a setting's name stands for."""
+    """Return the field of `Config` for a setting's name."""
     group, _, rest = name.partition(".")
     if group in ("bloom", "push") or name == "repair.enabled":
         return f"{group}_{rest}"
@@ -83,7 +83,10 @@ class Stage(Group):
         self.lines.append(f"[{since_start(self.now.wall)}] {line}" if self.ticking else line)
 
     def collect(self, name: str) -> Ready:
-        """As in a group, but everything is written down; a stalled node keeps what it has."""
+        """Take the ready output of a node, as a group does, and write a line for each part of it.
+
+        The output of a stalled node stays in it.
+        """
         if name in self.stalled:
             return Ready([], [], [])
         ready = self.nodes[name].take()
@@ -122,7 +125,7 @@ class Stage(Group):
         return not lost
 
     def log_lines(self, name: str) -> list[str]:
-        """The log with what lies between clock and content, one line a message."""
+        """Return the log, one line a message, with sender and clock."""
         history: MemoryHistory = self.nodes[name].store.history
         lines = []
         for entry in history.newest(1_000_000):
@@ -131,11 +134,11 @@ class Stage(Group):
         return lines or ["(empty)"]
 
     def down(self, name: str) -> None:
-        """The process is gone, with all that was not saved."""
+        """End the process of a node; everything unsaved is lost."""
         self.lost[name] = self.nodes.pop(name)
 
     def up(self, name: str) -> None:
-        """Start again from the disk."""
+        """Start the node again from its saved state."""
         node = self.nodes[name] = self.lost.pop(name)
         self.stalled.discard(name)
         node.open(self.now)

@@ -1,4 +1,4 @@
-"""Every conversation comes out as it is written down."""
+"""Every conversation gives the lines that its file expects."""
 
 from __future__ import annotations
 

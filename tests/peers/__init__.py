@@ -1,1 +1,1 @@
-"""Other implementations, as partners of tests and benchmarks."""
+"""Other implementations, as peers in tests and benchmarks."""

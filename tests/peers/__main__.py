@@ -1,10 +1,10 @@
-"""A participant of `@waku/sds`, an implementation in TypeScript, in a channel of a broker, by hand.
+"""Drive a participant of `@waku/sds`, an implementation in TypeScript, by hand in a channel of a broker.
 
     npm ci --prefix tests/peers/node
     python -m tests.peers [--broker mqtt://127.0.0.1:1883] [--channel lobby] [--name waku-peer]
 
-Commands on standard input, one a line: send TEXT, ephemeral TEXT, sync, sweep. What happens to it is printed, one JSON
-object a line; packets are not.
+Commands on standard input, one a line: send TEXT, ephemeral TEXT, sync, sweep. Its events are printed, one JSON object
+a line; its packets are not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sdschat.transport.address import parse_url
 from sdschat.transport.options import MqttOptions
 from tests.peers.live import LivePeer, live_peer
 
-_GOODBYE = 1.0  # seconds in which the last answers come
+_GOODBYE = 1.0  # seconds to wait for the last answers
 
 
 async def _print_news(peer: LivePeer) -> None:

@@ -1,7 +1,7 @@
 """A participant of `@waku/sds` in a channel of a real broker.
 
-The package has no transport that speaks MQTT. It runs in a process of its own (`node/live_peer.mjs`), and what is here
-carries its packets to the broker and back, unchanged. On the way a test may hold packets back, or lose them.
+The package has no MQTT transport. It runs in a process of its own (`node/live_peer.mjs`), and this module carries its
+packets to the broker and back, unchanged. A test may hold packets back on the way, or lose them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tests.peers.node_peer import FOLDER
 
 PATIENCE: Final = 15.0
 Line = dict[str, Any]
-_LONGEST_LINE: Final = 1024 * 1024  # a packet with the filter of this make has 25 KB in base 64
+_LONGEST_LINE: Final = 1024 * 1024  # a packet with a filter of `@waku/sds` has 25 KB in base 64
 _T_MIN, _T_MAX = 20, 200  # milliseconds; the package's defaults are 30 and 120 seconds
 
 
 class LivePeer:
-    """Its events, the packets it said and those it was given, and its commands."""
+    """The participant: its events, the packets it sent and received, and its commands."""
 
     def __init__(self, process: Process, transport: MqttTransport, topic: str) -> None:
         self.events: list[Line] = []
@@ -57,7 +57,7 @@ class LivePeer:
                     self._changed.set()
 
     async def read(self) -> None:
-        """Take what the process says, to its end."""
+        """Read the output of the process to its end."""
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             told = json.loads(line)
@@ -92,7 +92,7 @@ class LivePeer:
 
     @contextlib.contextmanager
     def holding_said(self) -> Iterator[list[bytes]]:
-        """What it says meanwhile goes nowhere, except into this list."""
+        """Keep the packets that it sends during the block in this list, instead of publishing them."""
         held: list[bytes] = []
         self._held_said = held
         yield held
@@ -100,7 +100,7 @@ class LivePeer:
 
     @contextlib.contextmanager
     def holding_given(self) -> Iterator[list[bytes]]:
-        """It hears nothing meanwhile; that goes into this list."""
+        """Keep the packets of the broker during the block in this list, instead of handing them to it."""
         held: list[bytes] = []
         self._held_given = held
         yield held
@@ -117,13 +117,13 @@ class LivePeer:
             raise AssertionError(f"never: {what}; the peer's events: {self.events}") from None
 
     async def until(self, event: str, **fields: object) -> Line:
-        """The first event of this name with these fields."""
+        """Wait for the first event of this name with these fields, and return it."""
         wanted = {"event": event, **fields}
         await self.until_true(lambda: any(wanted.items() <= line.items() for line in self.events), str(wanted))
         return next(line for line in self.events if wanted.items() <= line.items())
 
     async def send(self, text: str) -> str:
-        """The id of the message that it sent."""
+        """Let it send a message, and return its id."""
         before = len(self.of("sent"))
         self.command(f"send {text}")
         await self.until_true(lambda: len(self.of("sent")) > before, f"{text} sent")
@@ -143,7 +143,7 @@ class LivePeer:
 
 @contextlib.asynccontextmanager
 async def live_peer(options: MqttOptions, channel: str, name: str) -> AsyncIterator[LivePeer]:
-    """Connected, with repair timers of a tenth of a second. At the end its process is ended."""
+    """Start a participant, connected, with repair timers of 20 and 200 ms. At the end, stop its process."""
     node = needs_program("node")
     needs_path(FOLDER / "node_modules" / "@waku" / "sds", "npm ci --prefix tests/peers/node")
     process = await asyncio.create_subprocess_exec(
@@ -166,7 +166,7 @@ async def live_peer(options: MqttOptions, channel: str, name: str) -> AsyncItera
 
 
 async def _end(process: Process) -> None:
-    """It ends with its input; if not, it is ended."""
+    """Wait for the process, which ends with its input; kill it if it does not."""
     try:
         await asyncio.wait_for(process.wait(), PATIENCE)
     except TimeoutError:

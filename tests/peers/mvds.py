@@ -1,9 +1,9 @@
-"""A node of sdschat's MVDS for a peer of another make to talk to, by lines of hex digits.
+"""Run a node of sdschat's MVDS as a peer for another implementation, over lines of hex digits.
 
     python -m tests.peers.mvds [--dialect spec|go] [--mode interactive|batch] [--say TEXT]
 
-Standard input has one packet a line, in hex digits, as the other one sent it; standard output has one packet a line
-for the other one. Nothing else is printed there, so that two programs of this kind can be connected crosswise:
+Standard input has one packet a line, in hex digits, from the peer; standard output has one packet a line for the peer,
+and nothing else, so that two programs of this kind can be connected crosswise:
 
     socat EXEC:'your-program' EXEC:'python -m tests.peers.mvds --say hello'
 
@@ -15,21 +15,22 @@ little-endian) and body.
 
 Lines on standard input that are no packets:
 
-    say TEXT         give the other one a message, in the mode of --mode
-    ephemeral TEXT   give it one that is sent once and never acknowledged (4/MVDS-META)
-    mode MODE        interactive or batch, for what is said from now on
-    online, offline  the other one was seen to come, or to leave: what waits for it comes forward
-    epoch [COUNT]    let so many epochs pass (with --manual only)
-    quit             end; so does the end of the input, one epoch later
+    say TEXT         send the peer a message, in the mode of --mode
+    ephemeral TEXT   send it a message once, never acknowledged (4/MVDS-META)
+    mode MODE        interactive or batch, for messages from now on
+    online, offline  the peer was seen to come, or to leave: messages that wait for it are sent sooner
+    epoch [COUNT]    let this number of epochs pass (with --manual only)
+    quit             end; the end of the input does the same, one epoch later
     # anything       a comment
 
-Standard error has a JSON object for each thing that happens: said, delivered, acknowledged, parents_missing,
-payload_sent, rejected, and so on. A line that cannot be read is a bad_line, with its number and the reason; it changes
-nothing, and makes the exit status 1.
+Standard error has a JSON object for each event: said, delivered, acknowledged, parents_missing, payload_sent,
+rejected, and so on. A line that cannot be read is a bad_line, with its number and the reason; it changes nothing, and
+makes the exit status 1.
 
-An epoch lasts --epoch milliseconds (1000). In each, one payload at most goes out; what is not answered goes again
-after 2, 4, 8 epochs and so on. With --manual no time passes but by "epoch", and all is the same every time. A
-conversation with --manual, "<" typed and ">" printed ("…" stands for the rest of an id, and of the message):
+An epoch lasts --epoch milliseconds (1000). Each epoch sends one payload at most; unanswered records are sent again
+after 2, 4, 8 epochs and so on. With --manual time passes only by "epoch", and every run is the same.
+
+A conversation with --manual, "<" typed and ">" printed ("…" stands for the rest of an id, and of the message):
 
     < say hello
     > d2b80220854b0b…      an OFFER: field 5002, 32 bytes, the id
@@ -61,7 +62,7 @@ _CHUNK: Final = 65536
 
 
 class Clock:
-    """The time of day, or one that stands still until it is moved."""
+    """The time of day, or with `manual` a clock that moves only on command."""
 
     def __init__(self, manual: bool) -> None:
         self.manual = manual
@@ -77,7 +78,7 @@ class Clock:
 
 
 class Program:
-    """Lines in, lines out, to the end of the input."""
+    """Reads lines and prints lines, to the end of the input."""
 
     def __init__(self, node: MvdsLines, clock: Clock) -> None:
         self._node = node
@@ -124,12 +125,12 @@ class Program:
             print(packet, flush=True)
 
     def _wait(self) -> float | None:
-        """Seconds until there is something to do; None: not before a line."""
+        """Return the seconds until the next step, or None if only a line can cause one."""
         wake = None if self._clock.manual else self._node.next_wake()
         return None if wake is None else max(0, wake - self._clock.now().mono) / 1000
 
     def _lines(self, descriptor: int) -> Iterator[bytes]:
-        """Lines as they come, and steps meanwhile. One that is too long is given in part, and the rest skipped."""
+        """Yield input lines, and do the steps meanwhile. Of an overlong line, yield the start and skip the rest."""
         rest = b""
         skipping = False
         while True:

@@ -1,4 +1,4 @@
-"""A node of MVDS behind lines of text: packets in hex digits, and commands. It has no input, output or clock."""
+"""A node of MVDS driven by lines of text: packets in hex digits, and commands. It has no I/O and no clock."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from sdschat.mvds.memory import MemoryStore
 from sdschat.wire.mvds_codec import Dialect, MvdsCodec
 
 PEER: Final = "peer"
-LONGEST: Final = 2 * MAX_PACKET_BYTES + 2  # digits of the longest packet, and the end of the line
+LONGEST: Final = 2 * MAX_PACKET_BYTES + 2  # the longest packet in hex digits, and the end of the line
 _HEX: Final = re.compile(rb"[0-9a-fA-F]+")
 _WORDS: Final = "say TEXT, ephemeral TEXT, mode interactive|batch, online, offline, epoch [COUNT], quit"
 
 
 class BadLine(ValueError):
-    """A line that nothing can be made of; it has changed nothing."""
+    """A line that cannot be read; it has changed nothing."""
 
 
 class End(Exception):
-    """The line says that it is over."""
+    """The line asks for the end."""
 
 
 class Said(NamedTuple):
-    """What is to be printed: packets in hex digits, and what happened."""
+    """Output to print: packets in hex digits, and events."""
 
     packets: list[str]
     events: list[dict[str, Any]]
 
 
 class MvdsLines:
-    """`take` after every `hear` and `advance`."""
+    """The node. Its caller calls `take` after every `hear` and `advance`."""
 
     def __init__(self, config: Config, dialect: Dialect, group: bytes, now: Now) -> None:
         self.config = config
@@ -45,7 +45,7 @@ class MvdsLines:
         self._engine.join(group, (PEER,))
 
     def hear(self, line: bytes, now: Now) -> int:
-        """Do what a line says; gives back by how many epochs time is to go on. Raises BadLine, or End."""
+        """Carry out a line. Return the number of epochs that time has to advance. Raises BadLine, or End."""
         line = line.strip()
         if not line or line.startswith(b"#"):
             return 0
@@ -113,7 +113,7 @@ def _why(refusal: Refusal) -> str:
 
 
 def told(event: Event) -> dict[str, Any]:
-    """An event as JSON can have it: ids and bodies as hex digits, and bodies as text where they are."""
+    """Return an event as a JSON object: ids and bodies as hex digits, and bodies as text too."""
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
     if isinstance(event, Delivered) and not event.peer:
         name = "said"

@@ -1,4 +1,4 @@
-"""Runs the scripts of the TypeScript implementation in `tests/peers/node`."""
+"""Run the scripts of the TypeScript implementation in `tests/peers/node`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER: Final = Path(__file__).parent / "node"
 
 
 def run_script(script: str, *arguments: object, timeout: float = 300) -> dict[str, Any]:
-    """The JSON object that the script prints. Skips the test where Node or the peer's packages are missing."""
+    """Return the JSON object that a script prints. Skip the test if Node.js or the peer's packages are missing."""
     node = needs_program("node")
     needs_path(FOLDER / "node_modules" / "@waku" / "sds", "npm ci --prefix tests/peers/node")
     command = [node, str(FOLDER / script), *map(str, arguments)]

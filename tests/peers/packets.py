@@ -1,4 +1,4 @@
-"""A made-up conversation as packets, and files of packets for programs in other languages."""
+"""A synthetic conversation as packets, and files of packets for programs in other languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SENDERS: Final = 8
 
 
 def conversation(count: int, filter_bytes: int = WAKU_FILTER_BYTES, channel: str = "bench") -> Iterator[Message]:
-    """Messages of 32 bytes, each with the two before it as its causal history, and with an empty filter."""
+    """Return messages of 32 bytes, each with the two before it as its causal history, and with an empty filter."""
     senders = [hashlib.sha256(b"%d" % number).hexdigest()[:32] for number in range(_SENDERS)]
     bloom_filter = bytes(filter_bytes)
     history: tuple[HistoryEntry, ...] = ()
@@ -35,7 +35,7 @@ def encoded(messages: Iterable[Message]) -> Iterator[bytes]:
 
 
 def write_packets(path: Path, packets: Iterable[bytes]) -> None:
-    """Each packet with its length before it, in four bytes, most significant first."""
+    """Write each packet after its length in four bytes, most significant first."""
     with path.open("wb") as file:
         for packet in packets:
             file.write(struct.pack(">I", len(packet)) + packet)

@@ -1,16 +1,16 @@
-"""A node of ours and a live participant of `@waku/sds` 0.0.8 in one channel of a real broker, both directions.
+"""A node of sdschat and a live participant of `@waku/sds` 0.0.8 in a channel of a real broker, in both directions.
 
-What the package does, as found here, and what follows for these tests:
+Behaviour of the package found by these tests, and its consequences for them:
 
-- It reads every filter as one of its own size and fails on a shorter one, and the message with it. So what we say
-  before we have heard such a peer, with a compact filter, it cannot take: see the test of the layout.
-- It has no event for ephemeral messages that come in. That it recognises one is as far as can be tested.
+- It reads every filter as one of its own size, and fails on a shorter one, with the whole message. So it cannot read
+  the messages with a compact filter that a node sends before it has received a packet of such a peer: see the test of
+  the layout.
+- It has no event for received ephemeral messages. The tests can only check that it recognises one.
 - Two events of its repair have other names than in its list of events: see `live_peer.mjs`.
-- It asks for the same message once only, and sends nothing by itself: its application calls, which is here the test.
-- A message that waits for its dependencies counts as there: what depends on it is delivered before it.
-  The tests of causal order therefore go one level deep on its side.
-- Two filters that hold a message acknowledge it there, if both are of one participant all the same; here it takes two
-  participants.
+- It asks for a message only once, and sends nothing by itself: its application, here the test, calls it.
+- A message that waits for its dependencies counts as present there: a message that depends on it is delivered before
+  it. The tests of causal order therefore go one level deep on its side.
+- Two filters that hold a message acknowledge it there, even two of one participant; sdschat wants two participants.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tests.transport.worlds import Mosquitto, embedded, quick
 
 CODEC = SdsCodec()
 NEVER = 600_000  # milliseconds: longer than any test
-# Nothing but what a test asks for brings a message across.
+# Timers and features that could bring a message across without the test's doing are off.
 QUIET: dict[str, Value] = {
     "sds.sync_interval": NEVER, "sds.resend_unacked": NEVER, "sds.resend_possibly_acked": NEVER,
     "sds.resend_max": NEVER, "push.enabled": False, "push.delay_min": 1, "push.delay_max": 10,
@@ -50,7 +50,7 @@ QUIET: dict[str, Value] = {
 
 
 class Meeting(NamedTuple):
-    """A node of ours and a peer, who has said hello."""
+    """A node of sdschat and a peer that has sent a first message."""
 
     ann: Member
     peer: LivePeer
@@ -64,7 +64,7 @@ class Meeting(NamedTuple):
         return await self.ann.until(MessageDelivered, lambda told: told.said.message.message_id == message_id)
 
     async def evidence(self, message_id: str, packet_id: str) -> ev.StateChanged:
-        """What this packet of the peer's told of a message of ours."""
+        """Return the acknowledgement state of our message after this packet of the peer."""
         return await self.ann.until(
             ev.StateChanged,
             lambda told: told.message_id == message_id and told.evidence is not None
@@ -83,7 +83,7 @@ async def our_node(folder: Path, options: MqttOptions, changes: dict[str, Value]
     try:
         ann.node.join("lobby")
         await ann.until(ConnectionChanged, lambda told: told.state == "connected")
-        await ann.until(ev.SyncSent)  # with which it begins; the next one is its timer's
+        await ann.until(ev.SyncSent)  # the first one, sent at the start; the next one comes by the timer
         yield ann
     finally:
         await ann.node.close(0.1)
@@ -97,7 +97,7 @@ async def meeting(folder: Path, changes: dict[str, Value]) -> AsyncIterator[Meet
             with peer.holding_given() as held:
                 met = Meeting(ann, peer, options, await peer.send("hello"))
                 await met.delivered(met.hello)
-                # What was said before was not for its ears, and packets do not overtake each other.
+                # It does not receive the packets before this point, and packets keep their order.
                 mark = ann.node.send("lobby", "now", ephemeral=True).message_id
                 await peer.until_true(lambda: mark in ids(held), "the mark arrives")
             yield met
@@ -124,7 +124,7 @@ def ids(packets: list[bytes]) -> list[str]:
 
 
 def said_by(member: Member, packets: list[bytes]) -> list[Message]:
-    """Without what some brokers bring back to the peer of its own."""
+    """Return the member's packets, without the peer's own ones, which some brokers send back to it."""
     return [message for message in map(read, packets) if message.sender_id == member.node.sender_id]
 
 
@@ -147,7 +147,7 @@ def test_a_pipe_and_the_peer_talk_and_acknowledge(tmp_path: Path) -> None:
                 await asyncio.to_thread(ann.until_event, "state", state="acked", message_id=peer.delivered()[0])
             finally:
                 await asyncio.to_thread(ann.kill, signal.SIGKILL)
-            # The pipe may have begun with a sync message, before it heard the peer.
+            # The pipe may have sent its first sync message before it received a packet of the peer.
             assert all("RangeError" in line["error"] for line in peer.of("error"))
 
     asyncio.run(story())
@@ -202,7 +202,7 @@ def test_a_child_of_ours_waits_there_for_its_parent(tmp_path: Path) -> None:
 def test_a_mention_acknowledges(tmp_path: Path) -> None:
     async def story(met: Meeting) -> None:
         ours = met.send("who has this?").message_id
-        await met.peer.until("acknowledged", id=met.hello)  # ours names it
+        await met.peer.until("acknowledged", id=met.hello)  # our message names it
         assert met.peer.of("possibly") == []
         await met.peer.until("delivered", id=ours)
         theirs = await met.peer.send("I have")
@@ -234,7 +234,7 @@ def test_filters_of_two_peers_acknowledge_here(tmp_path: Path) -> None:
             first, *others = (met.send(f"{number} of three").message_id for number in range(3))
             for peer in peers:
                 await peer.until("received", id=others[-1])
-            # The second came after the hello, and needs it first.
+            # The second peer joined after the first message, and must get it first.
             assert second.of("missing")[0]["ids"] == [met.hello]
             second.give(met.peer.said[0])
             second.command("sweep")
@@ -257,7 +257,7 @@ def test_sync_messages_are_understood(tmp_path: Path) -> None:
         assert told.sender_id == "waku-peer"
         heard = await met.peer.until("sync_received", sender=met.ann.node.sender_id)
         assert heard["id"] in {told.message_id for told in met.ann.of(ev.SyncSent)}
-        await met.peer.until("acknowledged", id=met.hello)  # by the mention in ours
+        await met.peer.until("acknowledged", id=met.hello)  # our message names it
         assert met.order() == [met.hello]
         assert met.peer.delivered() == []
 
@@ -292,11 +292,11 @@ def test_our_filter_takes_the_peers_layout_once_it_is_heard(tmp_path: Path) -> N
                 await ann.until(MessageDelivered, lambda told: told.said.message.message_id == hello)
                 later = ann.node.send("lobby", "now you hear me").message_id
                 assert (await ann.until(ev.LayoutChanged)).layout == "waku"
-                await peer.until("acknowledged", id=hello)  # it reads the filter before it reviews dependencies
+                await peer.until("acknowledged", id=hello)  # the peer reads the filter before it checks dependencies
                 sizes = {each.message_id: len(each.bloom_filter or b"") for each in said_by(ann, peer.given)}
                 assert sizes[early] < sizes[later] == WAKU_FILTER_BYTES == 18_752
                 assert len(peer.of("error")) == 1
-                # Its child waits there for the first one.
+                # The child waits at the peer for the first message.
                 await peer.until("missing", ids=[early])
                 assert peer.delivered() == []
 

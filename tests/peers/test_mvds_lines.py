@@ -1,4 +1,4 @@
-"""`python -m tests.peers.mvds` as a stranger uses it: bytes made by hand, and two processes connected crosswise."""
+"""`python -m tests.peers.mvds` as others use it: bytes made by hand, and two processes connected crosswise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATIENCE: Final = 30.0
 
 
 class Numbers(NamedTuple):
-    """Field numbers of a dialect."""
+    """The field numbers of a dialect."""
 
     acks: int
     offers: int
@@ -56,7 +56,7 @@ def _bytes(number: int, value: bytes) -> bytes:
 
 
 def _message(numbers: Numbers, group: bytes, timestamp: int, body: bytes) -> bytes:
-    """A MESSAGE without metadata, as the newer Go implementation makes it."""
+    """Return a MESSAGE without metadata, as the newer Go implementation makes it."""
     stamp = _varint(numbers.timestamp << 3) + _varint(timestamp)
     inner = _bytes(numbers.group_id, group) + stamp + _bytes(numbers.body, body)
     return _bytes(numbers.messages, inner)
@@ -206,7 +206,7 @@ def test_the_conversation_in_the_help_is_what_happens() -> None:
 
 
 class Beside:
-    """A process whose events are read as they come."""
+    """A process whose events are read by a thread as they come."""
 
     def __init__(self, *arguments: str, stdin: int, stdout: int) -> None:
         self.process = subprocess.Popen(
@@ -230,7 +230,7 @@ class Beside:
                     self._news.notify_all()
 
     def end(self) -> int:
-        """Wait for the end; gives back the exit status."""
+        """Wait for the end, and return the exit status."""
         try:
             return self.process.wait(PATIENCE)
         finally:

@@ -1,4 +1,4 @@
-"""The benchmark of the TypeScript implementation measures messages that it really took."""
+"""The benchmark of the TypeScript implementation measures only messages that it accepted."""
 
 from __future__ import annotations
 

@@ -4,16 +4,21 @@
 
 Each node is a `sdschat pipe` with a profile and settings of its own (`tests.soak.settings`); the embedded broker moves
 as its hosts come and go. Some nodes join while the others talk. Half of the nodes are ended again and again (kill -9,
-TERM, INT), stay away for a while and come back, with other settings; the other half runs all the time, and is where
-memory and descriptors are measured. In the end nobody speaks, all are there and without faults, the logs on disk must
-become equal and hold every message that any node showed as its own, every message must be acknowledged at its author,
-and after that the group is listened to for a while: nothing but sync messages may pass.
+TERM, INT), stay away for a while and come back with other settings. The other half runs all the time; memory and
+descriptors are measured there. At the end no node sends, all are present and without faults, the logs on disk must
+become equal and hold every message that any node showed as its own, and every message must be acknowledged at its
+author. Then the soak listens to the group for a while: only sync messages may pass.
 
-Ends with 1, and says why, if logs differ or are not what was written (`tests.soak.account` has the rules), something
-that a node gave up never came, a node has still something to do, or does it when all should be at rest
-(`tests.soak.liveness`), a process ended by itself or with a wrong code or told of trouble, or memory or descriptors of
-the nodes that ran all the time grew from the second quarter to the last. What was given up and came after all, and
-lines that nobody had read when their process was killed, are counted and printed.
+The exit code is 1, with the reasons, if
+
+- logs differ, or are not what was written (rules: `tests.soak.account`);
+- a message that a node gave up never came;
+- a node still has something to do, or does something when all should be at rest (`tests.soak.liveness`);
+- a process ended by itself or with a wrong code, or reported trouble;
+- memory or descriptors of the nodes that ran all the time grew from the second quarter to the last.
+
+Messages that were given up and came after all, and lines that a process had not read when it was killed, are counted
+and printed.
 """
 
 from __future__ import annotations
@@ -33,15 +38,15 @@ from tests.soak.settings import DIFFERING, FAULTS, WAKU, draw
 from tests.soak.tap import Tap
 from tests.transport.worlds import free_port
 
-RESTART_EVERY = 12.0  # seconds between two ends of some node
-AWAY = 10.0  # at most so many seconds
-SETTLE = 180.0  # seconds for the logs to become equal and all to be acknowledged
-SETTLE_WAKU = 1200.0  # where every packet is 18 KB long
-TELL_EVERY = 20.0  # seconds, meanwhile
-QUIET = 30.0  # seconds that a group at rest is listened to: five times what lies between two resends
-LAST_JOIN = 480.0  # seconds: less than `sds.max_skew`, so that whoever fetches no history gets all of it as well
-FLAT_AFTER = 120.0  # seconds: what runs shorter is still beginning
-GROWTH, EXTRA_FILES = 1.15, 4  # of memory, and descriptors, beyond which it is not flat
+RESTART_EVERY = 12.0  # seconds between the ends of two processes
+AWAY = 10.0  # most seconds between an end and the restart
+SETTLE = 180.0  # seconds for the logs to become equal and all messages to be acknowledged
+SETTLE_WAKU = 1200.0  # the same with waku's filters: every packet is 18 KB long
+TELL_EVERY = 20.0  # seconds between two reports meanwhile
+QUIET = 30.0  # seconds of listening to a group at rest: five times the time between two resends
+LAST_JOIN = 480.0  # seconds: less than `sds.max_skew`, so that a node that fetches no history gets all messages too
+FLAT_AFTER = 120.0  # seconds: in a shorter run memory still grows by starting
+GROWTH, EXTRA_FILES = 1.15, 4  # most growth of memory (factor) and of descriptors (count)
 _TICK = 0.2
 
 
@@ -57,11 +62,11 @@ class Soak:
         for member in self.members:
             self._draw(member)
         self._steady, self._restless = self.members[nodes // 2 :], self.members[: nodes // 2]
-        self._back: dict[Member, float] = {}  # and when
+        self._back: dict[Member, float] = {}  # monotonic time at which an ended member starts again
         self._uses: list[tuple[float, list[Use]]] = []
 
     def run(self) -> list[str]:
-        """Everything. Gives what was wrong."""
+        """Run the soak. Return the problems."""
         print(f"{'minute':>6} {'said':>6} {'behind':>6} {'restarts':>8} {'MiB':>11} {'descriptors':>11} {'db MiB':>7}")
         late = self._random.sample(self.members[1:], -(-len(self.members) // 3))
         for member in self.members:
@@ -81,7 +86,7 @@ class Soak:
         return wrong + [problem for member in self.members for problem in member.problems] + self._growth()
 
     def _draw(self, member: Member) -> None:
-        """Other settings for its next process."""
+        """Draw settings for the next process of a member."""
         drawn = draw(self._random, self._differing)
         print(f"{member.name}: {' '.join(drawn)}")
         member.options = ["--timing", "demo"]
@@ -89,7 +94,7 @@ class Soak:
             member.options += ["--set", setting]
 
     def _talk(self, late: dict[Member, float]) -> None:
-        """`late`: who joins later, and after so many seconds."""
+        """Let all members talk, end and restart. `late`: seconds until a member joins for the first time."""
         began = time.monotonic()
         self._back = {member: began + after for member, after in late.items()}
         speak = {member: began + self._random.uniform(2, 2 + self._every) for member in self.members}
@@ -136,7 +141,7 @@ class Soak:
         )
 
     def _calm(self) -> None:
-        """The end of all faults, once all have joined."""
+        """Wait until all have joined, and end all faults."""
         until = time.monotonic() + SETTLE
         while not all(member.joined for member in self.members) and time.monotonic() < until:
             time.sleep(_TICK)
@@ -144,8 +149,10 @@ class Soak:
             member.calm()
 
     def _settle(self) -> tuple[float, list[Log]]:
-        """Nobody speaks: how long until all have read their lines and are at rest, and the logs are equal, or the
-        time for it is over."""
+        """Wait until all have read their lines and are at rest, and the logs are equal, or until the time is over.
+
+        Return the seconds that it took, and the logs.
+        """
         began = row = time.monotonic()
         while True:
             over = time.monotonic() - began > self._settle_within
@@ -162,7 +169,7 @@ class Soak:
             time.sleep(1.0)
 
     def _listen(self) -> list[str]:
-        """Judge what passes, and what the nodes tell, while nobody has anything to do."""
+        """Return problems with the packets and events of a group in which no node has anything to do."""
         folder = self._home / "tap"
         with Tap(self._home, folder, self._port):
             before = {member: member.events.copy() for member in self.members}

@@ -1,7 +1,7 @@
-"""What became of every line and of everything that was given up, judged when all is over.
+"""The fate of every line written and of every message given up, judged at the end.
 
-A node that is killed may not have read its last lines, or not have shown them as its own: those need not be in the
-logs. Whatever was shown as saved must be, and so must every line of a process that was not ended.
+A killed node may not have read its last lines, or not have shown them as its own: those need not be in the logs. Every
+message shown as saved must be there, and so must every line of a process that was not ended.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Log = list[Entry]
 class Run:
     """One process of a node, from its start to its end."""
 
-    written: list[str] = field(default_factory=list)  # lines put into its input, each unlike all others
-    shown: dict[str, str] = field(default_factory=dict)  # own messages that it told of, by id, and their text
-    ended: bool = False  # by a signal while others talked
+    written: list[str] = field(default_factory=list)  # lines written to its input; no two are equal
+    shown: dict[str, str] = field(default_factory=dict)  # texts of own messages that it printed, by id
+    ended: bool = False  # ended by a signal while others talked
 
     @property
     def caught_up(self) -> bool:
@@ -36,24 +36,24 @@ class Run:
 
 @dataclass(slots=True)
 class Account:
-    """Of one node."""
+    """The processes of one node, and the messages that it gave up."""
 
     name: str
     runs: list[Run] = field(default_factory=list)
-    given_up: set[str] = field(default_factory=set)  # ids of dependencies that it told it had lost
+    given_up: set[str] = field(default_factory=set)  # ids of dependencies that it reported as lost
 
     @property
     def written(self) -> int:
         return sum(len(run.written) for run in self.runs)
 
     def unread(self, log: Log) -> int:
-        """Lines that are in no log; `judge` says whether any of them had to be."""
+        """Return the number of lines missing in the log; `judge` reports those that had to be there."""
         texts = {entry.text for entry in log}
         return sum(line not in texts for run in self.runs for line in run.written)
 
 
 def judge(accounts: Sequence[Account], logs: Sequence[Log]) -> list[str]:
-    """What is wrong with the logs, each beside the account of its node."""
+    """Return the problems of the logs, each judged by the account of its node."""
     wrong = _differences(accounts, logs)
     for account, log in zip(accounts, logs, strict=True):
         wrong += _own(account, log)
@@ -83,7 +83,7 @@ def _own(account: Account, log: Log) -> list[str]:
         if gone := sum(message_id not in ids for message_id in run.shown):
             wrong.append(f"{which}: {gone} messages that it showed as its own are not in its log")
         kept = [line in texts for line in run.written]
-        # They are read in order, so that what was not read is the end of what was written.
+        # A process reads its lines in order, so only the last lines can be unread.
         must = len(kept) if not run.ended else max((at + 1 for at, is_kept in enumerate(kept) if is_kept), default=0)
         if missing := kept[:must].count(False):
             wrong.append(f"{which}: {missing} lines that it must have read are not in its log")

@@ -1,4 +1,4 @@
-"""The rules of liveness: what must be over when the faults are, and the traffic of a group at rest."""
+"""The rules of liveness: the work that must end after the faults do, and the traffic of a group at rest."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sdschat.store.reader import Reader
 from sdschat.transport.topics import DEFAULT_PREFIX, place
 from sdschat.wire.sds_codec import SdsCodec
 
-# Events of a node at rest. What it hears in sync messages may be more evidence, or a filter that it cannot use.
+# Events of a node at rest: sync messages may bring further evidence, or a filter that it cannot use.
 AT_REST: Final = frozenset({"sync_sent", "sync_received", "state", "filter_ignored"})
 
 
 class Rest(NamedTuple):
-    """What a node has still to do, by its database."""
+    """The work that a node still has, by its database."""
 
-    open: int = 0  # own messages that nobody acknowledged, or only possibly
-    held: int = 0  # messages that wait for others
+    open: int = 0  # own messages that are unacknowledged or only possibly acknowledged
+    held: int = 0  # messages that wait for dependencies
     missing: int = 0
     answers: int = 0
     pushes: int = 0
@@ -46,7 +46,7 @@ def read_rest(path: Path, channel: str) -> Rest:
 
 
 def packets(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Topic and bytes of what `sdschat tap` recorded there, but for what the broker kept from before."""
+    """Yield topic and bytes of the packets that `sdschat tap` recorded, without those that the broker had retained."""
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text().splitlines():
             found = json.loads(line)
@@ -55,7 +55,7 @@ def packets(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def kinds(found: Iterable[tuple[str, bytes]]) -> collections.Counter[str]:
-    """How many packets of each kind. A sync message that asks for something counts as a request."""
+    """Count packets by kind. A sync message with a repair request counts as a request."""
     codec = SdsCodec()
     counted: collections.Counter[str] = collections.Counter()
     for topic, raw in found:
@@ -75,7 +75,7 @@ def kinds(found: Iterable[tuple[str, bytes]]) -> collections.Counter[str]:
 
 
 def judge_quiet(events: Mapping[str, Mapping[str, int]], on_the_wire: Mapping[str, int]) -> list[str]:
-    """What is wrong with a group at rest: `events` by node and name, and how many packets of each kind passed."""
+    """Return the problems of a group at rest, from event counts by node and name, and packet counts by kind."""
     wrong = []
     for name, told in events.items():
         more = ", ".join(f"{count} {event}" for event, count in sorted(told.items()) if event not in AT_REST and count)

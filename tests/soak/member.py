@@ -1,4 +1,4 @@
-"""One `sdschat pipe` of the soak: started, listened to, measured, ended one way or another, and started again."""
+"""One `sdschat pipe` of the soak: start it, read its events, measure it, end it and start it again."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _EXPECTED = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT
 _PATIENCE = 120.0  # seconds; the machine may be busy with other things
 _LONG_LOG = 600.0
 _SAID_KEPT = 20
-_WRONG = ("trouble", "identity_used_elsewhere", "saving_failed")  # what no node of a soak should tell
+_WRONG = ("trouble", "identity_used_elsewhere", "saving_failed")  # events that no node of a soak may report
 
 
 class Use(NamedTuple):
-    """What a process has of the machine at one moment."""
+    """Memory and descriptors of a process at one moment."""
 
     memory: float  # MiB
     descriptors: int
 
 
 class Member:
-    """Counts what it hears, and keeps the account of its own lines."""
+    """A node of the soak: counts its events, and keeps the account of its lines."""
 
     def __init__(self, home: Path, name: str, options: list[str]) -> None:
         self.name = name
@@ -43,7 +43,7 @@ class Member:
         self.events: collections.Counter[str] = collections.Counter()
         self.problems: list[str] = []
         self._home = home
-        self.options = options  # of the next process
+        self.options = options  # options of the next process
         self._errors: collections.deque[str] = collections.deque(maxlen=_SAID_KEPT)
         self._threads: list[threading.Thread] = []
         self.process: subprocess.Popen[bytes] | None = None
@@ -54,12 +54,12 @@ class Member:
 
     @property
     def joined(self) -> bool:
-        """It runs, and is past its beginning: a signal before that ends it as it ends any program."""
+        """True if the process runs and has joined. Before that a signal ends it without a clean end."""
         return self.running and self._joined
 
     @property
     def caught_up(self) -> bool:
-        """It has shown every line that this process was given, and has the history."""
+        """True if the process has shown all its lines as messages, and has fetched the history."""
         return self.account.runs[-1].caught_up and not self._catching_up
 
     def start(self) -> None:
@@ -79,7 +79,7 @@ class Member:
     def _count(self, stream: IO[bytes], run: Run) -> None:
         for line in stream:
             if not line.endswith(b"\n"):
-                return  # cut off by a kill
+                return  # a kill cut the line off
             fact = json.loads(line)
             event = fact["event"]
             self.events[event] += 1
@@ -108,12 +108,12 @@ class Member:
             self.problems.append(f"{self.name} ended by itself")
 
     def calm(self) -> None:
-        """End its faults."""
+        """End the faults of the process."""
         if self.process is not None:
             self.process.send_signal(signal.SIGUSR1)
 
     def rest(self) -> Rest:
-        """By its database as it is on disk now."""
+        """Return the work that the node still has, from its database on disk."""
         return read_rest(database_path(self._home / "data" / "sdschat", self.name), "soak")
 
     def use(self) -> Use | None:
@@ -129,7 +129,7 @@ class Member:
             return None
 
     def log(self) -> Log:
-        """As it is on disk now."""
+        """Return the log on disk."""
         printed = subprocess.run(
             command("log", "soak", "--json", "--name", self.name), cwd=self._home, env=environment(self._home),
             capture_output=True, timeout=_LONG_LOG, check=True,
@@ -138,7 +138,7 @@ class Member:
         return [Entry(message["message_id"], message["text"]) for message in messages]
 
     def end(self, how: signal.Signals) -> None:
-        """End it, and see that it ends as it should."""
+        """End the process, and note a problem if it ends with the wrong code."""
         process, self.process = self.process, None
         if process is None:
             return

@@ -1,4 +1,4 @@
-"""`sdschat`, whose `pipe` ends all faults at SIGUSR1. Otherwise they last as long as the process."""
+"""The program sdschat with a `pipe` that ends all faults at SIGUSR1; else they last as long as the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of a node of the soak: faults for all, and what may differ from node to node, drawn."""
+"""Settings of the nodes of the soak: the same faults for all, and settings drawn for each."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from random import Random
 from typing import Final
 
 FAULTS: Final = ("fault.loss=0.1", "fault.duplicate=0.05", "fault.reorder=0.05", "fault.delay=100ms")
-# The value that stands first is drawn as often as all others together.
+# The first value is drawn as often as all others together.
 DIFFERING: Final[Mapping[str, Sequence[object]]] = {
     "history.on_join": ("all", "24h", "none"),
     "bloom.capacity": (256, 16, 64, 1024),
     "bloom.layout": ("auto", "compact"),
     "repair.enabled": ("true", "false"),
 }
-# One such node makes all others use waku's filters, and every packet 18 KB long: what is missing comes slowly, because
-# the engine bounds what it sends for others in bytes a minute.
+# One such node makes all others use waku's filters, so that every packet is 18 KB long. Missing messages then come
+# slowly, because the engine bounds the bytes a minute that it sends on behalf of others.
 WAKU: Final[Mapping[str, Sequence[object]]] = {**DIFFERING, "bloom.layout": ("auto", "compact", "waku")}
 
 

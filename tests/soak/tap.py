@@ -1,4 +1,4 @@
-"""A `sdschat tap` beside a soak: it hears everything, and says nothing."""
+"""A `sdschat tap` beside a soak, which receives everything and sends nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PATIENCE = 60.0
 
 
 class Tap:
-    """Records from the beginning of the block to its end."""
+    """Records all packets from the beginning of the block to its end."""
 
     def __init__(self, home: Path, folder: Path, port: int) -> None:
         self._process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The judgement of a soak: what may be missing after a kill, and what may not."""
+"""Tests of the judgement of a soak: messages that may be missing after a kill, and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judgement of a group at rest: nothing but sync messages passes, and nobody has anything to do."""
+"""Tests of the judgement of a group at rest: only sync messages pass, and no node has anything to do."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The bytes on the wire."""
+"""Tests of the bytes on the wire."""

@@ -1,4 +1,4 @@
-"""Makes `sdschat/wire/*_pb2.py` and their stubs from `proto/*.proto`: `python -m tests.wire.regenerate`."""
+"""Make `sdschat/wire/*_pb2.py` and their stubs from `proto/*.proto`: `python -m tests.wire.regenerate`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PACKAGE = "sdschat/wire"
 
 
 def regenerate(target: Path, plugin: str) -> None:
-    """Write the generated files below `target`, in the folders that their import names ask for."""
-    # Protobuf names a module after the path of its .proto file. Mounting proto/ as sdschat/wire makes that path
-    # the module's place, so that generated files can import each other and clash with nobody's "sds.proto".
+    """Write the generated files below `target`, in the folders of their import names."""
+    # Protobuf names a module after the path of its .proto file. Mounting proto/ as sdschat/wire makes that path the
+    # module's place, so that generated files can import each other and clash with no other "sds.proto".
     sources = [f"{PACKAGE}/{path.name}" for path in sorted(PROTO.glob("*.proto"))]
     well_known = importlib.resources.files("grpc_tools") / "_proto"
     command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{PACKAGE}={PROTO}", f"-I{well_known}"]
@@ -26,7 +26,7 @@ def regenerate(target: Path, plugin: str) -> None:
 
 
 def generated(root: Path) -> dict[str, str]:
-    """Name and text of every generated file below `root`."""
+    """Return name and text of every generated file below `root`."""
     return {path.name: path.read_text() for path in sorted((root / PACKAGE).glob("*_pb2.py*"))}
 
 

@@ -19,7 +19,7 @@ def digest(text: str) -> str:
 
 
 def full_message() -> Message:
-    """A message with every field set."""
+    """Return a message with every field set."""
     return Message(
         sender_id=digest("alice")[:32],
         message_id=digest("message"),
@@ -49,7 +49,7 @@ def tag(number: int, wire: int) -> bytes:
 
 
 def field(number: int, value: bytes | str | int) -> bytes:
-    """One field by hand, a number as varint and everything else with its length."""
+    """Encode one field by hand: a number as varint, any other value with its length."""
     if isinstance(value, int):
         return tag(number, VARINT) + varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -57,7 +57,7 @@ def field(number: int, value: bytes | str | int) -> bytes:
 
 
 def least(*more: bytes) -> bytes:
-    """The shortest acceptable packet, and what else the test wants in it."""
+    """Return the shortest acceptable packet, with the test's further fields."""
     return field(1, "s") + field(2, "m") + field(3, "c") + field(10, 7) + b"".join(more)
 
 
@@ -74,7 +74,7 @@ def refused(packet: bytes, codec: SdsCodec = CODEC) -> Refusal:
 
 
 def vectors() -> list[dict[str, Any]]:
-    """Packets of the TypeScript implementation, with what is in them."""
+    """Return packets of the TypeScript implementation, with their contents."""
     path = Path(__file__).parents[1] / "vectors" / "sds_js.json"
     messages: list[dict[str, Any]] = json.loads(path.read_text())["messages"]
     return messages

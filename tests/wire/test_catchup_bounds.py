@@ -1,4 +1,4 @@
-"""The largest frames and pages that are taken, and why the next larger ones are not."""
+"""The largest accepted frames and pages, and the reasons for refusing the next larger ones."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_an_empty_frame_is_refused() -> None:
 
 
 def test_a_frame_may_be_as_long_as_is_said() -> None:
-    """Only frames: what else comes that way has its own bound."""
+    """The bound is for frames only: other packets of that topic have their own."""
     frame = encode_frame(v.Frame(1, 1, v.Nudge(5)))
     filler = MAX_FRAME_BYTES - len(frame)
     largest = frame + pb.Extension(signature=b"x" * (filler - 6)).SerializeToString()

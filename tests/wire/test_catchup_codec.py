@@ -1,4 +1,4 @@
-"""Frames and pages come out as they went in, and no bytes make the decoder raise."""
+"""Frames and pages survive encoding and decoding, and no bytes make the decoder raise."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def reading(packet: bytes) -> Reading:
 
 
 def logos_chat(*more: bytes, lamport: int = 1) -> bytes:
-    """As libchat writes its ReliablePayload: the numbers of reliability.proto, empty fields left off."""
+    """Return a ReliablePayload as libchat writes it: the numbers of reliability.proto, empty fields left out."""
     entry = field(1, digest("parent")) + field(3, "bob")
     packet = field(2, digest("m")) + field(3, "talk") + field(7, "ann") + field(10, lamport) + field(11, entry)
     return packet + b"".join(more) + field(20, b"hello")

@@ -1,4 +1,4 @@
-"""The generated code in the repository is what its .proto files give."""
+"""The generated code in the repository agrees with its .proto files."""
 
 from __future__ import annotations
 

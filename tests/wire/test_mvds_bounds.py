@@ -1,4 +1,4 @@
-"""The largest payloads of MVDS that are taken, and why the next larger ones are not."""
+"""The largest accepted payloads of MVDS, and the reasons for refusing the next larger ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdschat.wire.mvds_codec import Dialect, MvdsCodec
 from tests.wire.samples import field
 
 ID, OTHER = b"a" * 32, b"b" * 31
-IDS = (ID,) * 5000  # no bound of their own: the size of a packet bounds them
+IDS = (ID,) * 5000  # ids have no bound of their own, only that of the packet
 MESSAGE = Message(b"g" * 32, 7, b"body", Metadata((ID,) * limits.MAX_PARENTS, True))
 CODEC = MvdsCodec()
 

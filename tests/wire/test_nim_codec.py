@@ -1,4 +1,4 @@
-"""The bytes of nim-sds: numbers, clock, frame of the filter, and what they cannot say."""
+"""The bytes of nim-sds: numbers, clock, frame of the filter, and missing values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def numbers(packet: bytes) -> dict[int, list[bytes]]:
 
 
 def from_nim(*more: bytes, lamport: int = SECONDS) -> bytes:
-    """As nim-sds itself writes a message, from the code of its `encode`."""
+    """Return a message as nim-sds writes it, after the code of its `encode`."""
     frame = field(1, bytes(18_752)) + field(2, 10_000) + field(3, 1000) + field(4, 10) + field(5, 150_000)
     parents = field(3, field(1, digest("one"))) + field(3, field(1, digest("two")) + field(3, "bob"))
     packet = field(1, digest("m")) + field(2, lamport) + parents + field(4, "lobby") + field(5, b"hello")
@@ -93,7 +93,7 @@ def test_bad_packets_are_refused_for_the_reasons_of_the_specification() -> None:
 
 def test_our_sync_messages_lack_what_nim_sds_insists_on() -> None:
     packet = NIM.encode(Message("s", "sync", "c", 10**12, (), b"f", (), None))
-    assert 5 not in numbers(packet)  # it drops them, as it must: it would put them into its history
+    assert 5 not in numbers(packet)  # without content nim-sds drops them, as it must: they belong to no history
     got = NIM.decode(packet)
     assert isinstance(got, Message)
     assert got.kind is Kind.SYNC
@@ -143,7 +143,7 @@ def test_what_follows_an_empty_sender_is_read() -> None:
 
 
 def test_empty_fields_may_be_left_off() -> None:
-    """As nim-sds 0.4 writes: an entry has an id alone; content, filter, sender and requests are there if not empty."""
+    """nim-sds 0.4 writes an entry with an id alone, and content, filter, sender and requests only if not empty."""
     least_of_all = field(1, "m") + field(2, SECONDS) + field(4, "lobby")
     got = NIM.decode(least_of_all + field(5, b"hello"))
     assert got == Message(ANONYMOUS, "m", "lobby", SECONDS * 1000, (), None, (), b"hello")
@@ -152,7 +152,7 @@ def test_empty_fields_may_be_left_off() -> None:
 
 
 def test_an_entry_without_an_id_is_never_sent() -> None:
-    """nim-sds 0.4 drops the whole message for it."""
+    """nim-sds 0.4 drops the whole message for such an entry."""
     empty, known = HistoryEntry("", b"hint", "bob"), HistoryEntry(digest("one"))
     packet = NIM.encode(Message("s", "m", "c", 10**12, (empty, known), b"f", (known, empty), b"x"))
     got = NIM.decode(packet)

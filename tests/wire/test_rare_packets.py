@@ -1,4 +1,4 @@
-"""Packets that hardly anybody writes, and what is said of them."""
+"""Rare packets, and the reports about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plain reader at its bounds, and the parts of a packet that it adds up."""
+"""The plain reader at its bounds, and the sizes of a packet's parts."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_how_deep_groups_may_be() -> None:
 
 
 def test_how_many_fields_groups_may_have() -> None:
-    """All groups of a packet together, their ends counted."""
+    """The bound is for all groups of a packet together, their ends included."""
     assert len(list(fields(group(5, field(1, 1) * 511)))) == 1
     assert why(group(5, field(1, 1) * 512)) == "more than 512 fields in groups, at byte 1025"
     assert len(list(fields(group(5, field(1, 1)) * 256))) == 256
@@ -86,7 +86,7 @@ def test_the_parts_of_a_packet() -> None:
     message = Message(
         "s", "m", "c", 7, (HistoryEntry("a" * 30), HistoryEntry("b")), b"f" * 200, (HistoryEntry("c"),), b"content"
     )  # fmt: skip
-    # Tags and lengths: two bytes each for an entry's own field and around it, four for the filter's.
+    # Tags and lengths: two bytes for the field in an entry, two around the entry, four for the filter.
     assert parts(CODEC.encode(message)) == Parts(7, 200 + 3, (30 + 4) + (1 + 4), 1 + 4)
 
 

@@ -1,4 +1,4 @@
-"""What is well formed comes through, byte for byte."""
+"""Well-formed packets survive decoding and encoding, byte for byte."""
 
 from __future__ import annotations
 

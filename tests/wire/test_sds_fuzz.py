@@ -1,4 +1,4 @@
-"""No bytes whatever make the decoder raise, warn or take long."""
+"""No bytes make the decoder raise, warn or take long."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _total(packet: bytes) -> None:
     result = WIDE.decode(packet)
     assert isinstance(result, Message | Refusal)
     if isinstance(result, Message):
-        # What is taken can be sent on, and is understood there as it was here.
+        # An accepted message can be sent on, and decodes to the same message again.
         assert accepted(CODEC.encode(result)) == result
     else:
         assert result.reason in Reason

@@ -1,4 +1,4 @@
-"""What is not well formed is refused with its reason, at exactly the stated limits."""
+"""Malformed packets are refused with a reason, at exactly the stated limits."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_truncated() -> None:
     packet = CODEC.encode(full_message())
     for size in range(len(packet)):
         result = CODEC.decode(packet[:size])
-        if isinstance(result, Message):  # cut between two fields: another packet, as good as the first
+        if isinstance(result, Message):  # cut between two fields: a valid, shorter packet
             assert result.message_id == digest("message")
         else:
             assert result.reason in (Reason.UNREADABLE, Reason.FIELD_MISSING, Reason.NO_KIND)

@@ -1,4 +1,4 @@
-"""The largest questions and answers that are taken, and the next larger ones that are not."""
+"""The largest accepted questions and answers, and refusals of the next larger ones."""
 
 from __future__ import annotations
 

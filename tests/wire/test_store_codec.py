@@ -1,4 +1,4 @@
-"""Questions to Stores and their answers: what is in them, what is refused, and that nothing raises."""
+"""Questions to Stores and their answers: fields, refusals, and no exception for any bytes."""
 
 from __future__ import annotations
 
