@@ -6,15 +6,13 @@ import io
 import os
 import shutil
 import sys
-from importlib import resources
 from typing import Final
 
 import click
 
 from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.manual import TOPICS, text_of
 
-# A page each in the folder `topics`; one of a command's name stands before what `--help` says.
-TOPICS: Final = ("chat", "keys", "signs", "lens", "store", "json", "settings", "audit", "spark")
 _WIDEST: Final = 100
 
 
@@ -45,7 +43,7 @@ def command(ctx: click.Context, topic: str | None) -> None:
 
 
 def _parts(root: click.Context, group: click.Group, topic: str) -> list[str]:
-    parts = [formatted(page(topic)).rstrip()] if topic in TOPICS else []
+    parts = [formatted(text_of(TOPICS[topic])).rstrip()] if topic in TOPICS else []
     found = group.get_command(root, topic)
     if found is not None:
         parts.append(found.get_help(click.Context(found, parent=root, info_name=topic)))
@@ -60,13 +58,8 @@ def _unknown(topic: str, known: list[str]) -> str:
     return f"There is no topic {topic!r}.{hint} There are: {', '.join(known)}."
 
 
-def page(topic: str) -> str:
-    """The Markdown of a topic."""
-    return resources.files("sdschat.cli").joinpath("topics", f"{topic}.md").read_text(encoding="utf-8")
-
-
 def formatted(markdown: str) -> str:
-    """Markdown drawn for a terminal; unchanged for anything else."""
+    """Return Markdown drawn for a terminal, or unchanged if the output is none."""
     if not _is_terminal():
         return markdown
     from rich.console import Console
@@ -79,7 +72,7 @@ def formatted(markdown: str) -> str:
 
 
 def show(text: str) -> None:
-    """Print it; by way of a pager where it is longer than the terminal."""
+    """Print a text, through a pager if it is longer than the terminal."""
     if _is_terminal() and text.count("\n") + 2 > shutil.get_terminal_size().lines:
         click.echo_via_pager(f"{text}\n", color=not _no_color())
     else:

@@ -1,4 +1,4 @@
-"""`sdschat man`: the manual page, from what --help says."""
+"""`sdschat man`: the manual page, made of the texts of --help and of the tables of the page for programs."""
 
 from __future__ import annotations
 
@@ -14,28 +14,10 @@ from typing import Final
 import click
 
 from sdschat.cli.help import show
+from sdschat.cli.manual import FOR_PROGRAMS, Section, rows_of
 
-_EXIT: Final = (
-    ("0", "done"),
-    ("1", "unexpected failure; the message names the file that holds the details; of an audit: they do not agree"),
-    ("2", "wrong use, or a file or folder named that cannot be written"),
-    ("3", "the broker cannot be reached, or TLS was refused"),
-    ("4", "not authorised"),
-    ("5", "the profile is in use, damaged, or newer than the program; of an audit: an input was not read"),
-    ("6", "the wanted state was not reached in time"),
-    ("130, 143", "interrupted, terminated"),
-)
-_VARIABLES: Final = (
-    ("SDSCHAT_BROKER, SDSCHAT_NAME, …", "Every option of a command that takes part in a channel, and every setting: "
-     "SDSCHAT_SDS_SYNC_INTERVAL is sds.sync_interval."),
-    ("SDSCHAT_BROKER_PASSWORD", "The password of the broker, where the URL has none."),
-    ("NO_COLOR", "No colours, if it is set and not empty."),
-)  # fmt: skip
-_FILES: Final = (
-    ("./sdschat.toml", "Settings of a project, in TOML; they come before those of the user."),
-    ("sdschat/config.toml", "Settings of the user, in the user's folder for configuration."),
-    ("sdschat/profiles/PROFILE/sdschat.db", "Messages and keys, in the user's folder for data. SQLite, mode 0600."),
-)
+# Sections of the manual page that are tables of the page for programs.
+_TABLES: Final = {"EXIT STATUS": "Exit codes", "ENVIRONMENT": "Environment", "FILES": "Files"}
 _INDENT: Final = " " * 6
 _WIDTH: Final = 90
 _COMMON: Final = 3  # an option of so many commands is explained once, under COMMON OPTIONS
@@ -110,8 +92,8 @@ def page(program: click.Group) -> Iterator[str]:
         yield from _command(context, command, common)
     yield from _entries("COMMON OPTIONS", common)
     yield from _settings()
-    for title, entries in (("EXIT STATUS", _EXIT), ("ENVIRONMENT", _VARIABLES), ("FILES", _FILES)):
-        yield from _entries(title, entries)
+    for title, heading in _TABLES.items():
+        yield from _entries(title, rows_of(Section(FOR_PROGRAMS, heading)))
 
 
 def _commands(context: click.Context, group: click.Group) -> Iterator[tuple[click.Context, click.Command]]:
@@ -153,10 +135,10 @@ def _settings() -> Iterator[str]:
         yield from _entry(name, f"Default: {written(name, defaults.value(name))}")
 
 
-def _entries(title: str, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _entries(title: str, entries: Iterable[Sequence[str]]) -> Iterator[str]:
     yield f".SH {title}"
-    for entry in entries:
-        yield from _entry(*entry)
+    for term, meaning in entries:
+        yield from _entry(term, meaning)
 
 
 def _entry(term: str, meaning: str) -> tuple[str, str, str]:

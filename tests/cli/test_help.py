@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from sdschat import __version__
-from sdschat.cli.help import TOPICS, page
 from sdschat.cli.json_events import EVENT_NAMES
 from sdschat.cli.man import page as roff
 from sdschat.cli.man import plain
+from sdschat.cli.manual import FOR_PROGRAMS, TOPICS, Section, text_of
 from sdschat.cli.program import COMMANDS, program
 from sdschat.node.settings import SETTINGS
 from tests.cli.processes import PATIENCE, ROOT, command, environment, run
@@ -59,24 +59,39 @@ def test_every_command_is_a_topic(name: str, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_every_topic_is_a_page_in_the_package(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_topic_prints_its_section(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
     program.main(["help", topic], prog_name="sdschat", standalone_mode=False)
     shown = capsys.readouterr().out
-    assert shown.startswith("# ")
-    assert shown.startswith(page(topic).rstrip())
-    assert len(page(topic).splitlines()) < 60
-    assert all(len(line) <= 120 for line in page(topic).splitlines())
+    assert shown.startswith(f"# {TOPICS[topic].heading}\n\n")
+    assert shown.startswith(text_of(TOPICS[topic]).rstrip())
 
 
-def test_no_page_is_without_a_topic() -> None:
-    assert sorted(file.stem for file in (ROOT / "sdschat/cli/topics").iterdir()) == sorted(TOPICS)
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_section_is_short_and_begins_with_words_for_users(topic: str) -> None:
+    lines = text_of(TOPICS[topic]).splitlines()
+    paragraph = "\n".join(lines[2:]).partition("\n\n")[0]
+    assert paragraph
+    assert not re.search(r"\.py|engine|`sdschat/|tests/", paragraph)
+    assert 8 < len(lines) < 60
+    assert all(len(line) <= 120 for line in lines if not line.startswith("|"))
+    assert not any("](" in line for line in lines)
 
 
-def test_the_pages_have_every_event_and_setting() -> None:
+def test_a_section_holds_its_subsections_and_a_title_only_its_introduction() -> None:
+    page = (ROOT / "sdschat" / FOR_PROGRAMS).read_text(encoding="utf-8")
+    title = page.splitlines()[0].removeprefix("# ")
+    assert "JSON lines" not in text_of(Section(FOR_PROGRAMS, title))
+    wire = text_of(Section("sds/README.md", "Protocol choices and deviations"))
+    assert "\n## Anti-entropy\n" in wire
+    assert "Guarantees, and their conditions" not in wire
+
+
+def test_the_sections_have_every_event_and_setting() -> None:
     for topic, names in (("json", EVENT_NAMES), ("settings", tuple(SETTINGS))):
-        quoted = set(re.findall(r"`([a-z_.]+)`", page(topic)))
+        quoted = set(re.findall(r"`([a-z_.]+)`", text_of(TOPICS[topic])))
         assert [name for name in names if name not in quoted] == []
-    assert set(re.findall(r"`([a-z]+\.[a-z_]+)`", page("settings"))) - {"config.toml"} <= set(SETTINGS)
+    settings = set(re.findall(r"`([a-z]+\.[a-z_]+)`", text_of(TOPICS["settings"])))
+    assert settings - {"config.toml"} <= set(SETTINGS)
 
 
 def test_a_topic_that_is_none_is_answered_in_a_line(tmp_path: Path) -> None:

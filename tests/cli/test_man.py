@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 import pytest
 
+from sdschat.cli import errors as codes
 from sdschat.cli.man import page
 from sdschat.cli.program import COMMANDS, program
 from sdschat.node.settings import SETTINGS
@@ -26,6 +29,16 @@ def test_every_command_and_setting_is_in_it(lines: list[str]) -> None:
 
 def test_an_option_that_many_commands_have_is_explained_once(lines: list[str]) -> None:
     assert sum(line.startswith(".B \\-\\-broker") for line in lines) == 1
+
+
+def test_exit_codes_variables_and_files_come_from_the_page_for_programs(lines: list[str]) -> None:
+    at = {title: lines.index(f".SH {title}") for title in ("EXIT STATUS", "ENVIRONMENT", "FILES")}
+    assert lines[at["EXIT STATUS"] + 1 : at["EXIT STATUS"] + 3] == [".TP", ".B 0"]
+    assert ".B NO_COLOR" in lines[at["ENVIRONMENT"] : at["FILES"]]
+    assert ".B \\&./sdschat.toml" in lines[at["FILES"] :]
+    known = {value for name, value in vars(codes).items() if name.isupper()}
+    listed = [line for line in lines[at["EXIT STATUS"] : at["ENVIRONMENT"]] if line.startswith(".B ")]
+    assert known == {int(code) for line in listed for code in re.findall(r"\d+", line)}
 
 
 def test_examples_are_lines_of_their_own(lines: list[str]) -> None:
