@@ -120,8 +120,7 @@ def described(
     message_id: str, sender_id: str, nick: str, lamport: int | None, text: str | None, content: bytes, *, own: bool,
     verdict: str,
 ) -> dict[str, Any]:  # fmt: skip
-    """The `message` object. `verdict` says what its signature is worth: known, new, unsigned, bad_signature,
-    mismatched."""
+    """Return the `message` object. `verdict` judges the signature: known, new, unsigned, bad_signature, mismatched."""
     found: dict[str, Any] = {
         "message_id": message_id, "sender_id": sender_id, "nick": nick, "lamport": lamport,
     }  # fmt: skip

@@ -33,7 +33,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "inspect": "Show the state of a channel, or one message.",
     "decode": "Explain a packet, and the rules that it breaks.",
     "broker": "Run the embedded broker alone.",
-    "store": "Archive channels, and answer for those who were away.",
+    "store": "Archive channels, and answer for the absent.",
     "doctor": "Check files, settings and the broker.",
     "config": "Print every setting in force, and its source.",
     "locate": "Print the paths of a profile's files.",

@@ -137,7 +137,7 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
     if node.join(channel).dialect == "nim":
         from sdschat.wire.nim_codec import CANNOT
 
-        say(f"{channel}: the bytes of nim-sds (sds.wire=nim). What cannot work: {'; '.join(CANNOT)}")
+        say(f"{channel}: the bytes of nim-sds (sds.wire=nim). Limits: {'; '.join(CANNOT)}")
     await connected
 
 

@@ -41,14 +41,14 @@ _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 def command(
     chosen: Chosen, channels: Sequence[str], keep: str | None, max_size: str | None, metrics: str | None, as_json: bool
 ) -> int:
-    """Archive channels, and answer for those who were away.
+    """Archive channels, and answer for participants who were away.
 
     \b
     Examples:
       sdschat store lobby kitchen            archive two channels, until it is interrupted
       sdschat store '#' --keep 90d           archive every channel that the broker lets it read
-      sdschat store status                   what is archived, and what was answered
-      sdschat store compact                  give back the room of dropped packets; not while it runs
+      sdschat store status                   show the archive and the answers so far
+      sdschat store compact                  give back the space of dropped packets; not while it runs
 
     A Store is a participant that writes nothing itself. Other participants find it by its presence, and ask it for
     messages that they miss. Several Stores of one channel share the work. Its name and its profile are "store" unless

@@ -143,7 +143,7 @@ class _Tap:
             acknowledge()
 
     def _unwritable(self, error: OSError) -> Problem:
-        return Problem(f"{self._spool.folder} cannot be written: {error.strerror}. What was flushed before is there.")
+        return Problem(f"{self._spool.folder} cannot be written: {error.strerror}. Packets recorded before are kept.")
 
     async def _keep(self) -> None:
         """Write to disk every `_FLUSH` seconds, and close a segment every `every` seconds."""
