@@ -1,4 +1,7 @@
-"""A long conversation from a peer of another make that offers all of it at once (4/MVDS-META, parents)."""
+"""A long conversation from a peer of another make that offers all of it at once (4/MVDS-META, parents).
+
+Rules: M-013, MM-03.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ def run(node: Node, start: int, end: int) -> None:
 
 
 def test_v_01_send_epoch_is_reckoned_from_now() -> None:
-    """It was added up, so that on an old account it lay ever farther away. A wall clock set back does the same."""
+    """Defect: Send Epoch was added up, so that on an old account it lay ever farther ahead.
+
+    Here: counted from the current epoch; cut on restore when the wall clock was set back."""
     node = alice(expire_after=0)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     month = 30 * 24 * 3_600_000
@@ -43,6 +45,9 @@ def test_v_01_send_epoch_is_reckoned_from_now() -> None:
 
 
 def test_v_02_retransmission_can_be_stopped_and_ends_by_itself() -> None:
+    """Defect: retransmission could not be stopped.
+
+    Here: `cancel`, leaving a group, and expiry after 14 sendings."""
     node = alice(expire_after=3)
     first = node.engine.send(GROUP, b"first", at(0))
     second = node.engine.send(GROUP, b"second", at(0))
@@ -57,6 +62,10 @@ def test_v_02_retransmission_can_be_stopped_and_ends_by_itself() -> None:
 
 
 def test_v_03_presence_brings_records_forward() -> None:
+    """Defect: long back-off outlived the absence of a peer.
+
+    Here: presence brings records forward, once in 10 s, 1,000 at a time; contact that comes sooner is acted on when
+    the 10 s are over."""
     node = alice(presence_batch=5)
     ids = [node.engine.send(GROUP, b"%d" % number, at(number), mode=Mode.BATCH) for number in range(12)]
     run(node, 0, 3_000_000)
@@ -74,6 +83,7 @@ def test_v_03_presence_brings_records_forward() -> None:
 
 
 def test_v_03_presence_while_not_allowed_is_not_forgotten() -> None:
+    """Defect: long back-off outlived the absence of a peer."""
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     run(node, 0, 1_000_000)
@@ -90,6 +100,9 @@ def test_v_03_presence_while_not_allowed_is_not_forgotten() -> None:
 
 
 def test_v_04_expiry_is_told_and_ends_on_contact() -> None:
+    """Defect: after 14 sendings a record was silently never sent again.
+
+    Here: an `Expired` event; taken up again on contact."""
     node = alice(expire_after=14)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     run(node, 0, 12_000_000)
@@ -104,6 +117,7 @@ def test_v_04_expiry_is_told_and_ends_on_contact() -> None:
 
 
 def test_v_04_a_peer_that_was_never_seen_to_leave_resumes_too() -> None:
+    """Defect: after 14 sendings a record was silently never sent again."""
     node = alice(expire_after=3)
     node.receive("bob", Payload(), 0)
     mid = node.engine.send(GROUP, b"x", at(1000), mode=Mode.BATCH)
@@ -114,6 +128,7 @@ def test_v_04_a_peer_that_was_never_seen_to_leave_resumes_too() -> None:
 
 
 def test_v_03_a_peer_that_comes_and_goes_does_not_cause_a_storm() -> None:
+    """Defect: long back-off outlived the absence of a peer."""
     node = alice(backoff_max=4096)
     node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     for second in range(100):
@@ -124,6 +139,9 @@ def test_v_03_a_peer_that_comes_and_goes_does_not_cause_a_storm() -> None:
 
 
 def test_v_05_requests_are_retransmitted() -> None:
+    """Defect: a REQUEST was not retransmitted.
+
+    Here: as any record."""
     node = alice()
     node.receive("bob", Payload(offers=(bytes(32),)), 0)
     run(node, 0, 20_000)
@@ -133,6 +151,9 @@ def test_v_05_requests_are_retransmitted() -> None:
 
 
 def test_v_06_messages_without_metadata_are_ordinary_ones() -> None:
+    """Defect: a message without metadata crashed the node.
+
+    Here: metadata is optional everywhere."""
     bare = Message(GROUP, 1, b"bare")
     node = alice(metadata=False, mode=Mode.INTERACTIVE, forward=True)
     (packet,) = [p for p in node.receive("bob", Payload(messages=(bare,)), 0) if p.peer == "bob"]
@@ -143,6 +164,12 @@ def test_v_06_messages_without_metadata_are_ordinary_ones() -> None:
 
 
 def test_v_07_offers_for_held_messages_are_acknowledged() -> None:
+    """Defect: an OFFER of a message that is held was answered by nothing, and repeated without end.
+
+    Here: acknowledged; offers that cross end each other.
+
+    Rules: M-013.
+    """
     node = alice()
     held = message(b"held")
     node.receive("bob", Payload(messages=(held,)), 0)
@@ -155,6 +182,10 @@ def test_v_07_offers_for_held_messages_are_acknowledged() -> None:
 
 
 def test_v_07_two_that_offer_each_other_the_same_end() -> None:
+    """Defect: an OFFER of a message that is held was answered by nothing, and repeated without end.
+
+    Rules: M-013.
+    """
     world = World(["alice", "bob"])
     held = message(b"held")
     for node in world.nodes.values():
@@ -169,6 +200,9 @@ def test_v_07_two_that_offer_each_other_the_same_end() -> None:
 
 
 def test_v_08_unknown_ids_do_not_end_a_list() -> None:
+    """Defect: an unknown id ended the processing of a list.
+
+    Here: skipped, and counted as refused."""
     node = alice()
     mids = [node.engine.send(GROUP, b"%d" % number, at(0)) for number in range(3)]
     unknown = bytes(32)
@@ -180,6 +214,9 @@ def test_v_08_unknown_ids_do_not_end_a_list() -> None:
 
 
 def test_v_09_ephemeral_messages_are_sent_once() -> None:
+    """Defect: an ephemeral message was sent again for ever.
+
+    Here: sent once."""
     node = alice()
     mid = node.engine.send(GROUP, b"typing", at(0), ephemeral=True)
     run(node, 0, 600_000)
@@ -187,6 +224,12 @@ def test_v_09_ephemeral_messages_are_sent_once() -> None:
 
 
 def test_v_10_offer_becomes_message_in_place() -> None:
+    """Defect: changing OFFER to MESSAGE broke the key of the table.
+
+    Here: the key is (peer, message).
+
+    Rules: M-014.
+    """
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.INTERACTIVE)
     node.step(0)

@@ -17,6 +17,7 @@ def alice(**settings: object) -> Node:
 
 
 def test_a_message_that_two_offered_is_acknowledged_to_both() -> None:
+    """Rules: M-015."""
     node = alice()
     one = message(b"x")
     for peer in ("bob", "carol"):
@@ -106,6 +107,7 @@ def test_body_that_is_gone_or_too_large_ends_the_record() -> None:
 
 
 def test_no_more_offers_than_can_be_taken_up() -> None:
+    """Rules: M-010."""
     node = alice()
     for number in range(OFFER_WINDOW - 100):
         node.engine.send(GROUP, b"%d" % number, at(0), mode=Mode.BATCH, to=["bob"])

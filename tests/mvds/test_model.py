@@ -1,4 +1,7 @@
-"""The model of the rules, in slices of a few seconds; the whole of it is `python -m tests.mvds.model`."""
+"""The model of the rules, in slices of a few seconds; the whole of it is `python -m tests.mvds.model`.
+
+Rules: V-17, V-18.
+"""
 
 from __future__ import annotations
 

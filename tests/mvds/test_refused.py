@@ -1,4 +1,7 @@
-"""What is refused, or on its way, is not asked for or sent again at once (2/MVDS, Interactive Mode)."""
+"""What is refused, or on its way, is not asked for or sent again at once (2/MVDS, Interactive Mode).
+
+Rules: M-015.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +150,10 @@ def test_an_offer_that_waits_is_acknowledged_when_another_gave_the_message() -> 
 
 @pytest.mark.parametrize("every", [1, 2, 5])
 def test_a_request_repeated_is_not_answered_while_the_answer_may_be_on_its_way(every: int) -> None:
-    """Two thousand messages became 25 times as many when the peer repeated itself until all had come."""
+    """Two thousand messages became 25 times as many when the peer repeated itself until all had come.
+
+    Rules: M-014.
+    """
     node = alice(mode=Mode.INTERACTIVE)
     ids = tuple(node.engine.send(GROUP, b"%d" % number, at(0), to=["bob"]) for number in range(300))
     for second in range(0, 40, every):
@@ -161,6 +167,7 @@ def test_a_request_repeated_is_not_answered_while_the_answer_may_be_on_its_way(e
 
 
 def test_a_request_repeated_after_a_long_rest_is_answered_at_once() -> None:
+    """Rules: M-014."""
     node = alice(expire_after=0)
     node.receive("bob", Payload(), 0)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
@@ -180,6 +187,7 @@ def test_an_offer_repeated_is_not_answered_while_the_message_may_be_on_its_way()
 
 
 def test_a_request_repeated_resumes_what_had_expired() -> None:
+    """Rules: M-014."""
     node = alice(expire_after=2)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     for second in range(60):

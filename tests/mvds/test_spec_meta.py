@@ -32,6 +32,9 @@ def chain(length: int) -> list[Message]:
 
 
 def test_mm_01_metadata_is_field_6004() -> None:
+    """Spec: "Nodes MAY transmit a `Metadata` message by extending the MVDS message with a `metadata` field."
+
+    Here: field 6004."""
     assert mvds_pb2.Message.METADATA_FIELD_NUMBER == 6004
     fields = {field.name: field.number for field in mvds_pb2.Metadata.DESCRIPTOR.fields}
     assert fields == {"parents": 1, "ephemeral": 2}
@@ -45,6 +48,9 @@ def test_mm_01_metadata_is_field_6004() -> None:
 
 
 def test_mm_02_ephemeral_messages_are_never_parents() -> None:
+    """Spec: "It MUST NOT contain any messages as parent whose `ack` flag was set to `false`."
+
+    Here: ephemeral messages never enter the graph."""
     node = alice()
     first = node.engine.send(GROUP, b"first", at(0))
     passing = node.engine.send(GROUP, b"passing", at(0), ephemeral=True)
@@ -56,6 +62,11 @@ def test_mm_02_ephemeral_messages_are_never_parents() -> None:
 
 
 def test_mm_03_causal_mode_waits_for_parents_and_eventual_mode_does_not() -> None:
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+
+    Here: causal: messages are handed over after their parents, to any depth; missing parents are requested, and
+    given up after `lost_after` with a gap. 8 MiB may wait for each peer."""
     parent, child = chain(2)
     causal, eventual = alice(ordering="causal"), alice(ordering="eventual")
     for node in (causal, eventual):
@@ -70,6 +81,9 @@ def test_mm_03_causal_mode_waits_for_parents_and_eventual_mode_does_not() -> Non
 
 
 def test_mm_03_causal_mode_releases_to_any_depth_parents_first() -> None:
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+    """
     made = chain(200)
     node = alice()
     for number, one in enumerate(reversed(made)):
@@ -79,6 +93,9 @@ def test_mm_03_causal_mode_releases_to_any_depth_parents_first() -> None:
 
 
 def test_mm_03_causal_order_of_a_shuffled_graph() -> None:
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+    """
     random = Random(3)
     made: list[Message] = []
     for number in range(120):
@@ -95,6 +112,9 @@ def test_mm_03_causal_order_of_a_shuffled_graph() -> None:
 
 
 def test_mm_03_missing_parents_are_asked_of_the_peer_that_has_the_child() -> None:
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+    """
     made = chain(50)
     bob, carol = Node("bob", ["alice", "carol"]), Node("carol", ["alice", "bob"])
     for one in made:
@@ -117,6 +137,9 @@ def test_mm_03_missing_parents_are_asked_of_the_peer_that_has_the_child() -> Non
 
 
 def test_mm_03_parents_that_nobody_has_are_given_up() -> None:
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+    """
     node = alice(lost_after=60_000)
     lost, (child, grandchild) = bytes(32), (message(b"child", bytes(32)), message(b"grandchild", stamp=2))
     grandchild = grandchild._replace(metadata=Metadata(id_of(child)))
@@ -136,7 +159,10 @@ def test_mm_03_parents_that_nobody_has_are_given_up() -> None:
 
 
 def test_mm_03_messages_that_name_each_other_are_let_go() -> None:
-    """Metadata is not part of the id, so a cycle can be made. The oldest goes first, with a gap."""
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+
+    Metadata is not part of the id, so a cycle can be made. The oldest goes first, with a gap."""
     one, two = message(b"one", stamp=1), message(b"two", stamp=2)
     one, two = one._replace(metadata=Metadata(id_of(two))), two._replace(metadata=Metadata(id_of(one)))
     node = alice(lost_after=10_000)
@@ -149,6 +175,9 @@ def test_mm_03_messages_that_name_each_other_are_let_go() -> None:
 
 
 def test_mm_03_a_message_that_names_itself_as_its_parent_waits_for_nothing() -> None:
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+    """
     own = message(b"own")
     own = own._replace(metadata=Metadata(id_of(own)))
     node = alice()
@@ -163,6 +192,9 @@ def heavy(count: int, of: str) -> tuple[Message, ...]:
 
 
 def test_mm_03_waiting_messages_are_bounded_for_each_peer() -> None:
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+    """
     node = alice()
     fit = WAITING_BYTES_PER_PEER // MIB - 1
     packets = node.receive("bob", Payload(messages=heavy(fit + 3, "bob")), 0)
@@ -174,6 +206,9 @@ def test_mm_03_waiting_messages_are_bounded_for_each_peer() -> None:
 
 
 def test_mm_03_waiting_messages_are_bounded_for_all_peers_together() -> None:
+    """Spec: "Nodes MAY buffer messages until dependencies are satisfied for causal consistency, they MAY also pass the
+    messages straight away for eventual consistency."
+    """
     peers = [f"peer {number}" for number in range(WAITING_BYTES_TOTAL // WAITING_BYTES_PER_PEER + 2)]
     node = Node("alice", peers)
     fit = WAITING_BYTES_PER_PEER // MIB - 1
@@ -185,6 +220,9 @@ def test_mm_03_waiting_messages_are_bounded_for_all_peers_together() -> None:
 
 
 def test_mm_04_parents_are_the_messages_without_children() -> None:
+    """Spec: "A parent is any message before a new message that a node is aware of that has no children."
+
+    Here: at most as many as there are nodes in the group; a message whose child is known is no head."""
     node = alice()
     node.receive("bob", Payload(messages=(message(b"left"),)), 0)
     node.receive("carol", Payload(messages=(message(b"right"),)), 0)
@@ -197,6 +235,7 @@ def test_mm_04_parents_are_the_messages_without_children() -> None:
 
 @pytest.mark.parametrize("ordering", ["causal", "eventual"])
 def test_mm_04_a_message_whose_child_is_known_is_no_head(ordering: str) -> None:
+    """Spec: "A parent is any message before a new message that a node is aware of that has no children." """
     parent, child = chain(2)
     node = alice(ordering=ordering, lost_after=1000)
     node.receive("bob", Payload(messages=(child,)), 0)
@@ -209,6 +248,7 @@ def test_mm_04_a_message_whose_child_is_known_is_no_head(ordering: str) -> None:
 
 
 def test_mm_04_parents_are_bound_by_the_number_of_nodes() -> None:
+    """Spec: "A parent is any message before a new message that a node is aware of that has no children." """
     node = alice()
     roots = [message(b"%d" % number) for number in range(MAX_HEADS + 10)]
     node.receive("bob", Payload(messages=tuple(roots)), 0)
@@ -219,6 +259,10 @@ def test_mm_04_parents_are_bound_by_the_number_of_nodes() -> None:
 
 
 def test_mm_05_messages_are_acknowledged_once_processed() -> None:
+    """Spec: "When the `ephemeral` flag is set to `false`, a node MUST send an acknowledgment when they have received
+    and processed a message."
+
+    Here: once it is on disk (delivered, or waiting for its parents), never before the write."""
     node = alice()
     parent, child = chain(2)
     for one in (child, parent):
@@ -235,6 +279,7 @@ def test_mm_05_messages_are_acknowledged_once_processed() -> None:
 
 
 def test_mm_06_ephemeral_messages_are_not_acknowledged() -> None:
+    """Spec: "If it is set to `true`, it SHOULD NOT send any acknowledgment." """
     node = alice()
     passing = message(b"typing", ephemeral=True)
     assert node.receive("bob", Payload(messages=(passing, passing)), 0) == []
@@ -243,6 +288,9 @@ def test_mm_06_ephemeral_messages_are_not_acknowledged() -> None:
 
 
 def test_mm_07_ephemeral_messages_are_not_kept() -> None:
+    """Spec: "Nodes MAY decide to not persist ephemeral messages"
+
+    Here: never kept."""
     node = alice()
     node.receive("bob", Payload(messages=(message(b"typing", ephemeral=True),)), 0)
     node.engine.send(GROUP, b"mine", at(0), ephemeral=True)
@@ -252,6 +300,9 @@ def test_mm_07_ephemeral_messages_are_not_kept() -> None:
 
 
 def test_mm_08_ephemeral_messages_are_never_shared() -> None:
+    """Spec: "they MUST NOT be shared as part of the message history."
+
+    Here: not shared, not served, not forwarded."""
     node = alice(forward=True)
     passing = message(b"typing", ephemeral=True)
     mine = node.engine.send(GROUP, b"mine", at(0), ephemeral=True)
@@ -263,6 +314,9 @@ def test_mm_08_ephemeral_messages_are_never_shared() -> None:
 
 
 def test_mm_09_ephemeral_messages_go_in_batch_mode_once() -> None:
+    """Spec: "Nodes SHOULD send ephemeral messages in batch mode."
+
+    Here: once, in any mode."""
     node = alice(mode=Mode.INTERACTIVE)
     mid = node.engine.send(GROUP, b"mine", at(0), ephemeral=True)
     sent = [packet for ms in range(0, 100_000, 1000) for packet in node.step(ms)]

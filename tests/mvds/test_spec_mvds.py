@@ -31,6 +31,12 @@ def sent_to(node: Node, peer: str) -> list[Payload]:
 
 
 def test_m_001_field_numbers() -> None:
+    """Spec: "repeated bytes acks = 5001; repeated bytes offers = 5002; repeated bytes requests = 5003; repeated
+    Message messages = 5004; } message Message { bytes group_id = 6001; int64 timestamp = 6002; bytes body = 6003;"
+
+    Here: the newer Go implementation has the same numbers, without metadata; the numbers 1 to 4 of the first one
+    are a dialect of the codec."""
+
     def numbers(kind: str) -> dict[str, int]:
         return {field.name: field.number for field in mvds_pb2.DESCRIPTOR.message_types_by_name[kind].fields}
 
@@ -41,6 +47,12 @@ def test_m_001_field_numbers() -> None:
 
 
 def test_m_002_each_list_can_be_empty_and_means_what_it_says() -> None:
+    """Spec: "Each payload contains the following fields: Acks: This field contains a list (can be empty) of `message
+    identifiers` informing the recipient that sender holds a specific message. Offers: This field contains a list
+    (can be empty) of `message identifiers` that the sender would like to give to the recipient. Requests: This
+    field contains a list (can be empty) of `message identifiers` that the sender would like to receive from the
+    recipient. Messages: This field contains a list of messages (can be empty)."
+    """
     node = alice()
     assert node.receive("bob", Payload(), 0) == []
     assert not node.told(Rejected)
@@ -51,6 +63,11 @@ def test_m_002_each_list_can_be_empty_and_means_what_it_says() -> None:
 
 @pytest.mark.parametrize("vector", VECTORS)
 def test_m_003_message_id_of_the_go_implementation(vector: dict[str, str | int]) -> None:
+    """Spec: "Each `message` has a message identifier calculated by hashing the `group_id`, `timestamp` and `body`
+    fields as follows: HASH("MESSAGE_ID", group_id, timestamp, body);"
+
+    Here: `"MESSAGE_ID"` + group + timestamp (8 bytes, little-endian) + body, as in the Go implementation; 40
+    vectors."""
     group, body = bytes.fromhex(str(vector["group_id"])), bytes.fromhex(str(vector["body"]))
     one = Message(group, int(vector["timestamp"]), body)
     assert message_id(one).hex() == vector["message_id"]
@@ -58,11 +75,17 @@ def test_m_003_message_id_of_the_go_implementation(vector: dict[str, str | int])
 
 
 def test_m_004_hash_is_sha256() -> None:
+    """Spec: "The current `HASH` function used is `sha256`." """
     assert len(message_id(HELLO)) == 32
     assert message_id(Message(bytes(32), 0, b"")) == sha256(b"MESSAGE_ID" + bytes(32) + bytes(8)).digest()
 
 
 def test_m_005_groups_are_independent() -> None:
+    """Spec: "Each `message` is assigned into a group using the `group_id` field, groups are independent
+    synchronization contexts between peers."
+
+    Here: a group id has 32 bytes; MESSAGE, REQUEST, and OFFER of a message that we hold are checked against the
+    groups shared with the peer."""
     node = alice()
     node.engine.join(OTHER_GROUP, ["carol"])
     mine = node.engine.send(OTHER_GROUP, b"for carol", at(0))
@@ -76,6 +99,10 @@ def test_m_005_groups_are_independent() -> None:
 
 
 def test_m_006_state_is_kept_per_peer() -> None:
+    """Spec: "We refer to `state` as set of records for the types `OFFER`, `REQUEST` and `MESSAGE` that every node
+    SHOULD store per peer."
+
+    Here: on disk."""
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode={"bob": Mode.BATCH})
     node.engine.receive("carol", Payload(offers=(HELLO_ID,)), at(0))
@@ -88,6 +115,9 @@ def test_m_006_state_is_kept_per_peer() -> None:
 
 
 def test_m_007_state_never_contains_acks() -> None:
+    """Spec: "`state` MUST NOT contain `ACK` records as we do not retransmit those periodically."
+
+    Here: there is no record type for ACK; queued acks are in memory until the next payload."""
     node = alice()
     node.engine.receive("bob", Payload(messages=(HELLO,)), at(0))
     node.take()
@@ -99,6 +129,11 @@ def test_m_007_state_never_contains_acks() -> None:
 
 
 def test_m_008_records_have_type_send_count_and_send_epoch() -> None:
+    """Spec: "The following information is stored for records: Type - Either `OFFER`, `REQUEST` or `MESSAGE` Send Count
+    - The amount of times a record has been sent to a peer. Send Epoch - The next epoch at which a record can be
+    sent to a peer."
+
+    Here: `RecordRow`; it also counts the sendings since the last contact."""
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0))
     before = node.records("bob")[mid]
@@ -110,6 +145,9 @@ def test_m_008_records_have_type_send_count_and_send_epoch() -> None:
 
 
 def test_m_009_at_most_one_payload_a_peer_and_epoch() -> None:
+    """Spec: "A maximum of one payload SHOULD be sent to peers per epoch"
+
+    Here: also across restarts."""
     node = alice()
     for ms in range(0, 10_000, 50):
         if ms % 200 == 0:
@@ -125,6 +163,10 @@ def test_m_009_at_most_one_payload_a_peer_and_epoch() -> None:
 
 
 def test_m_010_payload_carries_all_records_for_the_peer() -> None:
+    """Spec: "this payload contains all `ACK`, `OFFER`, `REQUEST` and `MESSAGE` records for the specific peer."
+
+    Here: split at `packet_bytes`; beyond `payload_bytes`, and beyond 500 unanswered offers, records wait for a
+    later epoch."""
     node = alice()
     one = node.engine.send(GROUP, b"one", at(0), mode=Mode.BATCH)
     two = node.engine.send(GROUP, b"two", at(0), mode=Mode.INTERACTIVE)
@@ -135,6 +177,7 @@ def test_m_010_payload_carries_all_records_for_the_peer() -> None:
 
 
 def test_m_010_payload_is_split_at_the_packet_limit() -> None:
+    """Spec: "this payload contains all `ACK`, `OFFER`, `REQUEST` and `MESSAGE` records for the specific peer." """
     node = alice(packet_bytes=2048, payload_bytes=8192)
     for number in range(40):
         node.engine.send(GROUP, bytes([number]) * 500, at(0), mode=Mode.BATCH)
@@ -151,6 +194,7 @@ def test_m_010_payload_is_split_at_the_packet_limit() -> None:
 
 
 def test_m_011_both_modes() -> None:
+    """Spec: "Nodes MAY have two modes with which they can send records: `BATCH` and `INTERACTIVE` mode." """
     for mode in Mode:
         world = World(["alice", "bob"], Config(mode=mode))
         mid = world.send("alice", b"x")
@@ -162,6 +206,9 @@ def test_m_011_both_modes() -> None:
 
 
 def test_m_012_interactive_send_adds_an_offer_to_payload_and_state() -> None:
+    """Spec: "A node initially offers a `MESSAGE` when attempting to send it to a peer. This means an `OFFER` is added
+    to the next payload and state for the given peer."
+    """
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.INTERACTIVE)
     assert node.types("bob") == [RecordType.OFFER]
@@ -169,6 +216,9 @@ def test_m_012_interactive_send_adds_an_offer_to_payload_and_state() -> None:
 
 
 def test_m_013_offer_adds_a_request_to_payload_and_state() -> None:
+    """Spec: "When a node receives an `OFFER`, a `REQUEST` is added to the next payload and state for the given peer."
+
+    Here: as soon as there is room for the message; an offered message that we hold is acknowledged instead."""
     node = alice()
     packets = node.receive("bob", Payload(offers=(HELLO_ID,)), 0)
     assert [(packet.peer, packet.payload) for packet in packets] == [("bob", Payload(requests=(HELLO_ID,)))]
@@ -176,6 +226,11 @@ def test_m_013_offer_adds_a_request_to_payload_and_state() -> None:
 
 
 def test_m_014_request_turns_the_offer_into_a_message() -> None:
+    """Spec: "When a node receives a `REQUEST` for a previously sent `OFFER`, the `OFFER` is removed from the state and
+    the corresponding `MESSAGE` is added to the next payload and state for the given peer."
+
+    Here: the record changes its type in place; after a repeated REQUEST it rests for two steps of the back-off at
+    most."""
     node = alice()
     node.receive("bob", Payload(), 0)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.INTERACTIVE)
@@ -188,6 +243,11 @@ def test_m_014_request_turns_the_offer_into_a_message() -> None:
 
 
 def test_m_015_message_removes_the_request_and_adds_an_ack() -> None:
+    """Spec: "When a node receives a `MESSAGE`, the `REQUEST` is removed from the state and an `ACK` is added to the
+    next payload for the given peer."
+
+    Here: other peers that offered it get an ACK too; a refused message is not acknowledged, because an ACK says
+    that it is held, and not requested while the reason lasts."""
     node = alice()
     node.receive("bob", Payload(offers=(HELLO_ID,)), 0)
     packets = node.receive("bob", Payload(messages=(HELLO,)), 1000)
@@ -197,6 +257,9 @@ def test_m_015_message_removes_the_request_and_adds_an_ack() -> None:
 
 
 def test_m_016_ack_removes_the_message() -> None:
+    """Spec: "When a node receives an `ACK`, the `MESSAGE` is removed from the state for the given peer."
+
+    Here: an OFFER is removed too; records of other peers stay."""
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.INTERACTIVE)
     node.receive("bob", Payload(requests=(mid,)), 0)
@@ -207,6 +270,7 @@ def test_m_016_ack_removes_the_message() -> None:
 
 
 def test_go_dialect_is_the_same_payload_in_other_numbers() -> None:
+    """Rules: M-001."""
     payload = Payload((HELLO_ID,), (bytes(32),), (), (message(b"x", HELLO_ID, ephemeral=True),))
     go, spec = MvdsCodec(Dialect.GO), MvdsCodec()
     assert go.decode(go.encode(payload)) == payload

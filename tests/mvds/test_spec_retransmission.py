@@ -25,6 +25,9 @@ def sent_to(node: Node, peer: str) -> list[Payload]:
 
 
 def test_m_017_due_records_of_every_type_are_retransmitted() -> None:
+    """Spec: "All records that require retransmission are added to the payload, given `Send Epoch` has been
+    reached."
+    """
     node = alice()
     offered = node.engine.send(GROUP, b"offered", at(0), mode=Mode.INTERACTIVE)
     batched = node.engine.send(GROUP, b"batched", at(0), mode=Mode.BATCH)
@@ -36,6 +39,7 @@ def test_m_017_due_records_of_every_type_are_retransmitted() -> None:
 
 
 def test_m_018_batch_send_adds_the_message_to_payload_and_state() -> None:
+    """Spec: "When a node sends a `MESSAGE`, it is added to the next payload and the state for the given peer." """
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     assert node.types("bob") == [RecordType.MESSAGE]
@@ -43,12 +47,14 @@ def test_m_018_batch_send_adds_the_message_to_payload_and_state() -> None:
 
 
 def test_m_019_batch_message_is_acknowledged() -> None:
+    """Spec: "When a node receives a `MESSAGE`, an `ACK` is added to the next payload for the corresponding peer." """
     node = alice()
     packets = node.receive("bob", Payload(messages=(HELLO,)), 0)
     assert [(packet.peer, packet.payload) for packet in packets] == [("bob", Payload(acks=(HELLO_ID,)))]
 
 
 def test_m_020_batch_ack_removes_the_message() -> None:
+    """Spec: "When a node receives an `ACK`, the `MESSAGE` is removed from the state for the given peer." """
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     node.step(0)
@@ -57,6 +63,9 @@ def test_m_020_batch_ack_removes_the_message() -> None:
 
 
 def test_m_021_batch_message_is_retransmitted_until_acknowledged() -> None:
+    """Spec: "All records that require retransmission are added to the payload, given `Send Epoch` has been
+    reached."
+    """
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     for ms in range(0, 60_000, 1000):
@@ -71,6 +80,9 @@ def test_m_021_batch_message_is_retransmitted_until_acknowledged() -> None:
 
 
 def test_m_022_sent_when_send_epoch_has_come_and_not_before() -> None:
+    """Spec: "The record of the type `Type` SHOULD be retransmitted every time `Send Epoch` is smaller than or equal to
+    the current epoch."
+    """
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     node.step(0)
@@ -84,6 +96,7 @@ def test_m_022_sent_when_send_epoch_has_come_and_not_before() -> None:
 
 
 def test_m_023_every_retransmission_raises_send_epoch_and_send_count() -> None:
+    """Spec: "`Send Epoch` and `Send Count` MUST be increased every time a record is retransmitted." """
     node = alice(expire_after=0)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     seen: list[RecordRow] = []
@@ -96,6 +109,10 @@ def test_m_023_every_retransmission_raises_send_epoch_and_send_count() -> None:
 
 
 def test_m_024_exponential_up_to_a_bound_and_then_lower() -> None:
+    """Spec: "it SHOULD be exponentially increased until reaching an upper bound where it then goes back to a lower
+    epoch in order to prevent a record's `Send Epoch`'s from becoming too large."
+
+    Here: 2, 4, 8 … epochs up to `backoff_max`, then from `backoff_low` again; ±25 % by a keyed hash."""
     config = Config(backoff_max=64, backoff_low=8, jitter=0.25)
     backoff = Backoff(config, b"secret")
     plain = [backoff.plain(attempt) for attempt in range(1, 16)]
@@ -109,6 +126,10 @@ def test_m_024_exponential_up_to_a_bound_and_then_lower() -> None:
 
 
 def test_m_025_ack_on_every_message_and_never_by_itself() -> None:
+    """Spec: "We do not retransmission `ACK`s as we do not know when they have arrived, therefore we simply resend them
+    every time we receive a `MESSAGE`."
+
+    Here: duplicates included; an ACK is never sent without a MESSAGE or an OFFER of a message that we hold."""
     node = alice()
     for ms in (0, 1000, 2000):
         assert [packet.payload for packet in node.receive("bob", Payload(messages=(HELLO,)), ms)] == [
@@ -120,7 +141,12 @@ def test_m_025_ack_on_every_message_and_never_by_itself() -> None:
 
 
 def test_m_026_names_are_as_the_transport_vouches_for_them() -> None:
-    """The layer below names the sender; a payload cannot speak for another, and a stranger is not heard."""
+    """Spec: "properties such as confidentiality, integrity, authenticity and forward secrecy are assumed to be
+    provided by a layer below."
+
+    Here: a payload cannot speak for another peer; payloads of strangers are refused.
+
+    The layer below names the sender; a payload cannot speak for another, and a stranger is not heard."""
     node = alice()
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     node.receive("carol", Payload(acks=(mid,)), 0)
@@ -131,6 +157,9 @@ def test_m_026_names_are_as_the_transport_vouches_for_them() -> None:
 
 
 def test_m_027_modes_mix_by_message_and_by_peer() -> None:
+    """Spec: "A node may send messages both in interactive and in batch mode."
+
+    Here: the mode of the message for the peer, else of the peer, else of the node."""
     node = alice(mode=Mode.BATCH)
     node.engine.set_mode("carol", Mode.INTERACTIVE)
     plain = node.engine.send(GROUP, b"plain", at(0))

@@ -96,7 +96,10 @@ def test_what_came_in_a_payload_is_acknowledged_and_not_asked_for() -> None:
 
 def test_an_answer_goes_in_the_next_payload() -> None:
     """M-014 to the epoch: what was asked for in one goes in the next, if something went in this one already. The peer
-    was seen before, so that nothing is brought forward because it shows itself."""
+    was seen before, so that nothing is brought forward because it shows itself.
+
+    Rules: M-014.
+    """
     node = alice()
     node.receive("bob", Payload(), 0)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.INTERACTIVE, to=["bob"])

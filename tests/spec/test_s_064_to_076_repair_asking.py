@@ -41,6 +41,10 @@ def requests(group: Group) -> list[Message]:
 
 
 def test_s_064_the_outgoing_buffer_is_ordered_by_t_req() -> None:
+    """Spec: "We RECOMMEND that the outgoing repair request buffer be chronologically ordered in ascending order of
+    `T_req`."
+
+    Here: a heap by T_req."""
     ids = [f"m{place}" for place in range(6)]
     group = missing(*ids)
     timers = group["a"].channel.state.requests.requests
@@ -50,6 +54,11 @@ def test_s_064_the_outgoing_buffer_is_ordered_by_t_req() -> None:
 
 @pytest.mark.parametrize("size", [1, 60, 600, 60_000])
 def test_s_065_the_full_message_is_kept_for_answers(size: int) -> None:
+    """Spec: "for each message ID kept in the local log for which the participant could be a repair responder, the full
+    SDS `Message` must be cached rather than just the message ID, in case this participant is called upon to
+    rebroadcast the message."
+
+    Here: the original bytes of every message are kept, in any response group."""
     group = Group("a")
     raw = CODEC.encode(forge("b", "m1", START + 1, content=b"x" * size)) + UNKNOWN_FIELD
     group.give("a", raw)
@@ -59,6 +68,9 @@ def test_s_065_the_full_message_is_kept_for_answers(size: int) -> None:
 
 
 def test_s_066_the_times_and_groups_are_settings_common_to_all() -> None:
+    """Spec: "the following SDS-R configuration state SHOULD be common for all participants in the conversation:"
+
+    Here: settings; all defaults are the spec's recommendations."""
     assert Config() == SPEC
     group = Group("a", "b")
     (here, there) = (node.channel.state.config for node in group.nodes.values())
@@ -66,6 +78,7 @@ def test_s_066_the_times_and_groups_are_settings_common_to_all() -> None:
 
 
 def test_s_066_without_a_setting_there_is_one_group_and_everybody_is_in_it() -> None:
+    """Spec: "the following SDS-R configuration state SHOULD be common for all participants in the conversation:" """
     names = [f"node-{place}" for place in range(10)]
     group = Group(*names, config=Config())
     for name in names:
@@ -75,6 +88,7 @@ def test_s_066_without_a_setting_there_is_one_group_and_everybody_is_in_it() -> 
 
 
 def test_s_066_other_times_are_kept_to() -> None:
+    """Spec: "the following SDS-R configuration state SHOULD be common for all participants in the conversation:" """
     quick = replace(QUIET, t_min=1000, t_max=5000)
     group = Group("a", config=quick, settle=2000)
     group.give("a", forge("b", "child", START + 2, "m1"))
@@ -86,14 +100,25 @@ def test_s_066_other_times_are_kept_to() -> None:
 
 
 def test_s_067_t_min_is_at_least_30_seconds() -> None:
+    """Spec: "`T_min`: the minimum time period to wait before a missing causal entry can be repaired. We RECOMMEND a
+    value of at least 30 seconds."
+
+    Here: 30 s."""
     assert SPEC.t_min >= 30_000
 
 
 def test_s_068_t_max_is_from_120_to_600_seconds() -> None:
+    """Spec: "`T_max`: the maximum time period over which missing causal entries can be repaired. We RECOMMEND a value
+    of between 120 and 600 seconds."
+
+    Here: 120 s."""
     assert 120_000 <= SPEC.t_max <= 600_000
 
 
 def test_s_069_response_groups_are_a_setting() -> None:
+    """Spec: "participants in a single channel MAY be divided into discrete response groups."
+
+    Here: a setting; 1 by default."""
     names = [f"p{place}" for place in range(40)]
 
     def answering(groups: int) -> int:
@@ -109,6 +134,9 @@ def test_s_069_response_groups_are_a_setting() -> None:
 
 
 def test_s_070_only_the_response_group_answers() -> None:
+    """Spec: "Participants will only respond to a repair request if they are in the response group for that request."
+
+    Here: until a request is heard a second time without a response."""
     grouped = replace(QUIET, num_response_groups=5)
     names = [f"p{place}" for place in range(12)]
     group = Group(*names, config=grouped)
@@ -121,6 +149,9 @@ def test_s_070_only_the_response_group_answers() -> None:
 
 
 def test_s_070_a_request_heard_twice_without_an_answer_is_for_everybody() -> None:
+    """Spec: "Participants will only respond to a repair request if they are in the response group for that
+    request."
+    """
     group = Group("p0", config=replace(QUIET, num_response_groups=1_000_000))
     group.give("p0", forge("b", "m1", START + 1))
     for place in (2, 3):
@@ -131,6 +162,9 @@ def test_s_070_a_request_heard_twice_without_an_answer_is_for_everybody() -> Non
 
 
 def test_s_070_requests_at_the_same_time_are_one_request() -> None:
+    """Spec: "Participants will only respond to a repair request if they are in the response group for that
+    request."
+    """
     group = Group("p0", config=replace(QUIET, num_response_groups=1_000_000))
     group.give("p0", forge("b", "m1", START + 1))
     for place in range(10):
@@ -141,10 +175,15 @@ def test_s_070_requests_at_the_same_time_are_one_request() -> None:
 
 @pytest.mark.parametrize(("participants", "groups"), [(0, 1), (127, 1), (128, 2), (255, 2), (256, 3)])
 def test_s_071_there_is_one_group_for_every_128_participants(participants: int, groups: int) -> None:
+    """Spec: "`num_response_groups = num_participants div 128 + 1`." """
     assert response_groups(participants) == groups
 
 
 def test_s_072_the_settings_do_not_change_while_running() -> None:
+    """Spec: "We RECOMMEND that the global state variables `T_min`, `T_max` and `num_response_groups` be set statically
+    for a specific SDS-R application, based on expected number of group participants and volume of traffic."
+
+    Here: fixed when a channel is opened."""
     group = Group("a", "b", config=Config())
     for place in range(10):
         group.say("a", f"message {place}")
@@ -153,6 +192,10 @@ def test_s_072_the_settings_do_not_change_while_running() -> None:
 
 
 def test_s_073_due_requests_are_in_the_next_message() -> None:
+    """Spec: "the participant SHOULD populate the `repair_request` field in the message with eligible entries from the
+    outgoing repair request buffer."
+
+    Here: in messages and in sync messages."""
     group = missing("m1")
     group.offline("a")
     group.tick(QUIET.t_max)
@@ -163,6 +206,9 @@ def test_s_073_due_requests_are_in_the_next_message() -> None:
 
 
 def test_s_073_they_are_not_before_t_req() -> None:
+    """Spec: "the participant SHOULD populate the `repair_request` field in the message with eligible entries from the
+    outgoing repair request buffer."
+    """
     group = missing("m1")
     wait = t_req_offset("a", "m1")
     group.tick(wait - 1)
@@ -172,6 +218,9 @@ def test_s_073_they_are_not_before_t_req() -> None:
 
 
 def test_s_074_the_lowest_t_req_go_first() -> None:
+    """Spec: "We RECOMMEND that this quota be filled by the eligible entries from the outgoing repair request buffer
+    with the lowest `T_req`."
+    """
     ids = [f"m{place}" for place in range(8)]
     group = missing(*ids)
     group.offline("a")
@@ -183,6 +232,9 @@ def test_s_074_the_lowest_t_req_go_first() -> None:
 
 
 def test_s_075_at_most_three_are_requested_by_default() -> None:
+    """Spec: "We RECOMMEND a maximum of 3 entries."
+
+    Here: 3 by default; of a received request all entries count, and up to 64 are answered."""
     group = missing(*(f"m{place}" for place in range(8)))
     group.offline("a")
     group.tick(QUIET.t_max)  # all eight are due when the next message goes out
@@ -191,6 +243,7 @@ def test_s_075_at_most_three_are_requested_by_default() -> None:
 
 
 def test_s_075_all_are_requested_in_the_end() -> None:
+    """Spec: "We RECOMMEND a maximum of 3 entries." """
     ids = [f"m{place}" for place in range(8)]
     group = missing(*ids)
     group.tick(2 * QUIET.t_max)
@@ -198,5 +251,6 @@ def test_s_075_all_are_requested_in_the_end() -> None:
 
 
 def test_s_076_without_eligible_entries_the_field_is_unset() -> None:
+    """Spec: "If there are no eligible entries in the buffer, this optional field MUST be left unset." """
     group = missing("m1")
     assert group.send("a", "one").repair_request == ()
