@@ -1,8 +1,8 @@
 """2/MVDS with 4/MVDS-META: pairwise synchronization of one node with its peers, without I/O.
 
-`Engine` is the whole of it. Feed it what came (`receive`), what is wanted (`send`, `share`), who is there
-(`peer_online`, `peer_offline`); call `advance` when `next_wake` says so; and after that make true what `take` hands
-over: the writes in one transaction, then the packets, then the events.
+`Engine` is the interface. Give it received payloads (`receive`), messages to send (`send`, `share`) and presence
+(`peer_online`, `peer_offline`); call `advance` at the time that `next_wake` returns; after each of these, carry out the
+result of `take`: the writes in one transaction, then the packets, then the events.
 """
 
 from sdschat.mvds.config import Config

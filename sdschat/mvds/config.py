@@ -17,23 +17,23 @@ Unit = Literal["s", "ms", "ns"]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Each field stands for the setting named in its comment."""
+    """Each field is the setting named in its comment. Times are in milliseconds unless the comment says epochs."""
 
-    epoch: int = 1 * SECOND  # mvds.epoch: at most one payload a peer in each
-    mode: Mode = Mode.INTERACTIVE  # mvds.mode: where neither the message nor the peer says otherwise
-    ordering: Ordering = "causal"  # mvds.ordering: hand over after the parents, or as it comes
-    packet_bytes: int = 64 * KIB  # mvds.packet_bytes: a payload is split at this size
-    payload_bytes: int = 1 * MIB  # mvds.payload_bytes: what one peer is sent in one epoch; the rest waits
+    epoch: int = 1 * SECOND  # mvds.epoch: length of an epoch; at most one payload per peer and epoch
+    mode: Mode = Mode.INTERACTIVE  # mvds.mode: used where neither the message nor the peer sets one
+    ordering: Ordering = "causal"  # mvds.ordering: deliver after the parents, or on arrival
+    packet_bytes: int = 64 * KIB  # mvds.packet_bytes: a payload is split into packets of at most this size
+    payload_bytes: int = 1 * MIB  # mvds.payload_bytes: most bytes to one peer in one epoch; further records wait
     backoff_first: int = 2  # mvds.backoff_first: epochs until the second sending: an answer takes up to one each way
-    backoff_max: int = 4096  # mvds.backoff_max: epochs between two sendings, at most
-    backoff_low: int = 64  # mvds.backoff_low: where it goes on after the bound
-    jitter: float = 0.25  # mvds.jitter: by what part a delay may be longer or shorter
-    expire_after: int = 14  # mvds.expire_after: sendings without contact; 0 for no end
-    presence_interval: int = 10 * SECOND  # mvds.presence_interval: a peer's records come forward once in it
-    presence_batch: int = 1000  # mvds.presence_batch: as many of them at a time
-    lost_after: int = 10 * MINUTE  # mvds.lost_after: how long a message waits for parents; 0 for ever
-    fetch_parents: bool = True  # mvds.fetch_parents: ask whoever sent a message for the parents we lack
-    forward: bool = False  # mvds.forward: offer what came from one peer to the others (2/MVDS has no such rule)
+    backoff_max: int = 4096  # mvds.backoff_max: most epochs between two sendings
+    backoff_low: int = 64  # mvds.backoff_low: epochs with which the delay goes on after the maximum
+    jitter: float = 0.25  # mvds.jitter: largest part by which a delay is made longer or shorter
+    expire_after: int = 14  # mvds.expire_after: sendings without contact until a record rests; 0: never
+    presence_interval: int = 10 * SECOND  # mvds.presence_interval: a peer's records are brought forward once in it
+    presence_batch: int = 1000  # mvds.presence_batch: most records brought forward at a time
+    lost_after: int = 10 * MINUTE  # mvds.lost_after: time that a message waits for parents; 0: for ever
+    fetch_parents: bool = True  # mvds.fetch_parents: request absent parents from the sender of the child
+    forward: bool = False  # mvds.forward: offer received messages to the other peers (2/MVDS has no such rule)
     metadata: bool = True  # mvds.metadata: name parents in own messages
     timestamp_unit: Unit = "ns"  # mvds.timestamp_unit: "s" as the Go implementation has it
 
@@ -42,7 +42,7 @@ class Config:
             raise ValueError(problem)
 
     def problems(self) -> list[str]:
-        """What is wrong with these values, in words that name the setting, the value and what would do."""
+        """One text for each wrong value: the setting, its value and the values allowed."""
         found: list[str] = []
 
         def within(name: str, value: float, low: float, high: float) -> None:

@@ -1,4 +1,4 @@
-"""The parts of an engine that its rules work on: peers, groups, the graph, and what is ready to be handed over."""
+"""State of an engine: peers, groups, the graph of messages, and the output that `take` returns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from sdschat.mvds.values import Archive, Message, Moment, Packet, Reason
 
 
 class Core:
-    """State with the few operations that keep it, its indexes and the journal in step."""
+    """State with the few operations that keep it, its indexes and the journal consistent.
+
+    Peer names and message ids are as in the rows; epochs count from the Unix epoch in units of `mvds.epoch`.
+    """
 
     __slots__ = (
         "archive",
@@ -37,36 +40,49 @@ class Core:
         "ephemeral_seen",
         "epoch",
         "events",
-        "fresh",
         "groups",
         "heads",
         "journal",
         "packets",
         "peers",
         "refused",
-        "requested",
+        "requesters",
+        "unsaved",
         "waiting",
         "wall",
     )
 
     def __init__(self, config: Config, secret: bytes, archive: Archive, now: Moment) -> None:
         self.config = config
+        # Delivered messages on disk. Disjoint from `unsaved` and from `waiting`.
         self.archive = archive
         self.backoff = Backoff(config, secret)
         self.clock = EpochClock(config.epoch, now)
+        # The current epoch; it never decreases.
         self.epoch = self.clock.advance(now)
+        # Wall clock at the last verb, in epoch milliseconds; it may jump.
         self.wall = now.wall
+        # Peers by name: exactly those that share at least one group with us.
         self.peers: dict[str, Peer] = {}
+        # Groups that we are in, by id. Every member is in `peers`, and its `Peer.groups` has the group.
         self.groups: dict[bytes, GroupRow] = {}
+        # Messages that are acknowledged and on disk, and wait for parents. Each has a group in `groups`.
         self.waiting = Waiting()
+        # Messages that were refused. In memory only.
         self.declined = DeclinedMessages()
+        # The messages without children, by group.
         self.heads = Heads()
-        self.requested: defaultdict[bytes, set[str]] = defaultdict(set)  # message -> peers with a REQUEST record
-        self.fresh: dict[bytes, Message] = {}  # kept, but not yet handed over to be written
+        # Peers with a REQUEST record, by message id: an index of `Peer.records`; no set is empty.
+        self.requesters: defaultdict[bytes, set[str]] = defaultdict(set)
+        # Messages delivered since the last `take`, by id: their `Keep` is in `journal`, not yet in the archive.
+        self.unsaved: dict[bytes, Message] = {}
+        # Ids of the newest ephemeral messages, oldest first, at most `EPHEMERAL_SEEN`. In memory only.
         self.ephemeral_seen: dict[bytes, None] = {}
+        # Output since the last `take`. Applied to the rows on disk, the writes make `take_snapshot(self)`.
         self.journal = Journal()
         self.packets: list[Packet] = []
         self.events: list[Event] = []
+        # Refusals in the payload being received, counted by reason and detail; empty between two verbs.
         self.refused: Counter[tuple[Reason, str]] = Counter()
 
     def tick(self, now: Moment) -> None:
@@ -76,23 +92,23 @@ class Core:
     # Messages
 
     def keep(self, row: MessageRow) -> None:
-        self.fresh[row.message_id] = row.message
+        self.unsaved[row.message_id] = row.message
         self.journal.keep(row)
 
-    def released(self, message_id: bytes) -> bool:
-        """Whether a message was handed over, now or at any time."""
-        return message_id in self.fresh or self.archive.holds(message_id)
+    def is_delivered(self, message_id: bytes) -> bool:
+        """True if a message was delivered, now or at any time."""
+        return message_id in self.unsaved or self.archive.holds(message_id)
 
     def holds(self, message_id: bytes) -> bool:
-        """Whether a message is here, be it that it still waits for its parents."""
-        return message_id in self.waiting.rows or self.released(message_id)
+        """True if a message is stored: delivered, or waiting for its parents."""
+        return message_id in self.waiting.rows or self.is_delivered(message_id)
 
     def load(self, message_id: bytes) -> Message | None:
-        """The body of a message that was handed over."""
-        return self.fresh.get(message_id) or self.archive.load(message_id)
+        """Return a delivered message, or None."""
+        return self.unsaved.get(message_id) or self.archive.load(message_id)
 
     def find(self, message_id: bytes) -> Message | None:
-        """The body of a message that is here."""
+        """Return a delivered or waiting message, or None."""
         row = self.waiting.rows.get(message_id)
         return row.message if row is not None else self.load(message_id)
 
@@ -101,30 +117,30 @@ class Core:
     def set_record(self, peer: Peer, record: RecordRow) -> None:
         peer.set(record)
         if record.type is RecordType.REQUEST:
-            self.requested[record.message_id].add(peer.name)
+            self.requesters[record.message_id].add(peer.name)
         self.journal.put(record)
 
     def drop_record(self, peer: Peer, message_id: bytes) -> None:
         record = peer.remove(message_id)
         if record is None:
             return
-        peer.expect_no_more(message_id)
+        peer.stop_expecting(message_id)
         self._forget_request(message_id, peer.name)
         self.journal.drop(record)
 
     def _forget_request(self, message_id: bytes, name: str) -> None:
-        if message_id in self.requested:
-            self.requested[message_id].discard(name)
-            if not self.requested[message_id]:
-                del self.requested[message_id]
+        if message_id in self.requesters:
+            self.requesters[message_id].discard(name)
+            if not self.requesters[message_id]:
+                del self.requesters[message_id]
 
     def set_peer(self, peer: Peer, row: PeerRow) -> None:
         if row != peer.row:
             peer.row = row
             self.journal.put(row)
 
-    def ask_forward(self, peer: Peer) -> None:
-        """Have the peer's records brought forward as soon as that is allowed; a round under way goes on."""
+    def schedule_reset(self, peer: Peer) -> None:
+        """Bring the peer's records forward as soon as `mvds.presence_interval` allows; a round under way goes on."""
         if peer.records and peer.row.cursor is None:
             self.set_peer(peer, peer.row._replace(cursor=START))
 
@@ -135,29 +151,29 @@ class Core:
         self.journal.put(row)
 
     def extend_heads(self, message_id: bytes, message: Message) -> None:
-        """4/MVDS-META, parents: put a message that was handed over into the graph of its group."""
+        """Put a delivered message into the graph of its group (4/MVDS-META, parents)."""
         self.heads.extend(message_id, message)
-        if message_id in self.heads.ahead:
-            self.heads.ahead.discard(message_id)
+        if message_id in self.heads.absent_parents:
+            self.heads.absent_parents.discard(message_id)
             self.journal.drop(AheadRow(message_id))
         for parent in message.parents:
-            if not self.released(parent) and self.heads.note_ahead(parent):
+            if not self.is_delivered(parent) and self.heads.note_absent_parent(parent):
                 self.journal.put(AheadRow(parent))
         self.journal.put(HeadsRow(message.group_id, self.heads.all(message.group_id)))
 
-    # What peers sent
+    # Received payloads
 
     def refuse(self, reason: Reason, detail: str = "") -> None:
-        """Count a refusal; the end of the packet tells, once for each reason."""
+        """Count a refusal. `report_refused` makes one event of all with the same reason and detail."""
         self.refused[(reason, detail)] += 1
 
-    def tell_refused(self, peer: str) -> None:
+    def report_refused(self, peer: str) -> None:
         for (reason, detail), count in self.refused.items():
             self.events.append(Rejected(peer, reason, count, detail))
         self.refused.clear()
 
-    def first_sight(self, message_id: bytes) -> bool:
-        """Whether an ephemeral message was not seen lately. Only in memory: ephemeral messages leave no trace."""
+    def remember_ephemeral(self, message_id: bytes) -> bool:
+        """Remember an ephemeral message; True if it is new. In memory only: ephemeral messages are never saved."""
         if message_id in self.ephemeral_seen:
             return False
         self.ephemeral_seen[message_id] = None

@@ -1,12 +1,13 @@
-"""The graph of messages that `parents` make (4/MVDS-META, Usage): heads, and messages that wait for parents.
+"""The graph that the `parents` of messages make (4/MVDS-META, Usage): heads, and messages that wait for parents.
 
-Pure bookkeeping. Whoever uses it writes the rows and tells the world.
+Indexes only: the caller writes the rows and the events.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from sdschat.mvds import limits
@@ -15,7 +16,7 @@ from sdschat.mvds.values import Message
 
 
 def memory_cost(message: Message) -> int:
-    """Bytes that a message takes up while it waits."""
+    """Bytes of memory charged for a waiting message."""
     return limits.WAITING_ROW_BYTES + limits.WAITING_PARENT_BYTES * len(message.parents) + len(message.body)
 
 
@@ -23,21 +24,24 @@ def _age(row: WaitingRow) -> tuple[int, bytes]:
     return (row.message.timestamp, row.message_id)
 
 
+@dataclass(slots=True, eq=False)
 class Waiting:
-    """Messages that wait for parents, and which parent each waits for."""
+    """Messages that wait for parents, indexed by parent and by the epoch at which the parents are given up."""
 
-    __slots__ = ("_bytes", "_children", "_due", "_total", "rows")
-
-    def __init__(self) -> None:
-        self.rows: dict[bytes, WaitingRow] = {}
-        self._children: defaultdict[bytes, set[bytes]] = defaultdict(set)
-        self._due: list[tuple[int, bytes]] = []
-        self._bytes: Counter[str] = Counter()
-        self._total = 0
+    # By message id. Each has at least one missing parent, except inside `Release.add`.
+    rows: dict[bytes, WaitingRow] = field(default_factory=dict, init=False)
+    # Ids of the waiting children of each missing parent: an index of `rows`; no set is empty.
+    _children: defaultdict[bytes, set[bytes]] = field(default_factory=lambda: defaultdict(set), init=False)
+    # Heap of (give_up_epoch, message id). It has every row with such an epoch; other entries are out of date.
+    _due: list[tuple[int, bytes]] = field(default_factory=list, init=False)
+    # Sum of `memory_cost` over the rows of each peer, in bytes; no entry is 0.
+    _bytes: Counter[str] = field(default_factory=Counter, init=False)
+    # Sum of `_bytes`.
+    _total: int = field(default=0, init=False)
 
     def room(self, peer: str) -> int:
-        """Bytes that are left for messages of a peer. Overflow hurts the peer that causes it: the total is only
-        reached by many of them together."""
+        """Bytes left for messages of a peer. Overflow hurts the peer that causes it: only many peers together reach
+        the total."""
         return min(limits.WAITING_BYTES_PER_PEER - self._bytes[peer], limits.WAITING_BYTES_TOTAL - self._total)
 
     def add(self, row: WaitingRow) -> None:
@@ -64,18 +68,19 @@ class Waiting:
         if not self._bytes[row.peer]:
             del self._bytes[row.peer]
 
-    def of(self, parent: bytes) -> list[WaitingRow]:
-        """The messages that wait for this one, oldest first."""
+    def children(self, parent: bytes) -> list[WaitingRow]:
+        """Messages that wait for this one, oldest first."""
         return sorted((self.rows[one] for one in self._children.get(parent, ())), key=_age)
 
-    def wanted(self, parent: bytes) -> bool:
-        """Whether a message waits for this one."""
+    def has_children(self, parent: bytes) -> bool:
+        """True if a message waits for this one."""
         return parent in self._children
 
-    def settle(self, parent: bytes, *, lost: bool) -> list[WaitingRow]:
-        """A parent came, or was given up: its children as they are now, oldest first. The caller writes them."""
+    def resolve_parent(self, parent: bytes, *, lost: bool) -> list[WaitingRow]:
+        """Remove a parent that was delivered or `lost` from its children. Return the changed rows, oldest first; the
+        caller writes them."""
         changed = []
-        for child in self.of(parent):
+        for child in self.children(parent):
             self.remove(child.message_id)
             missing = tuple(one for one in child.missing if one != parent)
             row = child._replace(missing=missing, gap=(*child.gap, parent) if lost else child.gap)
@@ -84,7 +89,7 @@ class Waiting:
         return changed
 
     def next_epoch(self) -> int | None:
-        """When the next message gives up waiting."""
+        """Epoch at which the next message stops waiting, or None."""
         while self._due:
             epoch, message_id = self._due[0]
             row = self.rows.get(message_id)
@@ -94,7 +99,7 @@ class Waiting:
         return None
 
     def overdue(self, epoch: int) -> list[WaitingRow]:
-        """Messages whose time to give up has come, oldest first. They stay until settled or removed."""
+        """Messages that have waited too long, oldest first. They stay here until resolved or removed."""
         found: dict[bytes, WaitingRow] = {}
         while (due := self.next_epoch()) is not None and due <= epoch:
             message_id = heappop(self._due)[1]
@@ -103,7 +108,7 @@ class Waiting:
 
 
 class Release:
-    """Walks what becomes free when messages are handed over: parents before children, to any depth, no recursion."""
+    """Messages that become deliverable as others are delivered: parents before children, to any depth, no recursion."""
 
     __slots__ = ("_free", "_waiting")
 
@@ -112,7 +117,7 @@ class Release:
         self._free: deque[WaitingRow] = deque()
 
     def add(self, rows: Iterable[WaitingRow]) -> list[WaitingRow]:
-        """Take the rows that have nothing more to wait for out of the buffer; give back the others."""
+        """Take the rows without missing parents out of the buffer, to be delivered; return the others."""
         still = []
         for row in rows:
             if row.missing:
@@ -126,36 +131,38 @@ class Release:
             yield self._free.popleft()
 
 
+@dataclass(slots=True, eq=False)
 class Heads:
     """The messages of each group that have no children (4/MVDS-META, parents)."""
 
-    __slots__ = ("ahead", "of")
-
-    def __init__(self) -> None:
-        self.of: dict[bytes, dict[bytes, int]] = {}  # group -> message -> timestamp
-        self.ahead: set[bytes] = set()  # named as parents, not here
+    # Timestamps of the heads by message id, by group: in order of delivery, at most `MAX_HEADS` for each group.
+    by_group: dict[bytes, dict[bytes, int]] = field(default_factory=dict, init=False)
+    # Ids that a delivered message names as parents and that are not delivered; at most `AHEAD_TOTAL`. When such a
+    # message comes it is no head, because its child is here.
+    absent_parents: set[bytes] = field(default_factory=set, init=False)
 
     def parents(self, group: bytes, nodes: int) -> tuple[Head, ...]:
         """Parents for a new message: "any message before a new message that a node is aware of that has no children",
-        bound by the number of nodes in the conversation. Of more, the newest are taken; the others stay heads."""
+        bound by the number of nodes in the conversation. If there are more, the newest; the others stay heads."""
         return self.all(group)[-min(nodes, limits.MAX_HEADS) :]
 
     def all(self, group: bytes) -> tuple[Head, ...]:
-        return tuple(Head(*one) for one in self.of.get(group, {}).items())
+        return tuple(Head(*one) for one in self.by_group.get(group, {}).items())
 
     def extend(self, message_id: bytes, message: Message) -> None:
-        """A message was handed over: its parents are heads no more; it is one, unless a child of it is here."""
-        heads = self.of.setdefault(message.group_id, {})
+        """Add a delivered message: its parents are no heads any more; it is one, unless a child of it is delivered."""
+        heads = self.by_group.setdefault(message.group_id, {})
         for parent in message.parents:
             heads.pop(parent, None)
-        if message_id not in self.ahead:
+        if message_id not in self.absent_parents:
             heads[message_id] = message.timestamp
         if len(heads) > limits.MAX_HEADS:
             del heads[next(iter(heads))]
 
-    def note_ahead(self, parent: bytes) -> bool:
-        """A parent that is not here was named. When the table is full it is not noted: a head too many later."""
-        if parent in self.ahead or len(self.ahead) >= limits.AHEAD_TOTAL:
+    def note_absent_parent(self, parent: bytes) -> bool:
+        """Note a parent that is not delivered. False if it is known, or the table is full (then it will count as a
+        head when it comes, which is one parent too many)."""
+        if parent in self.absent_parents or len(self.absent_parents) >= limits.AHEAD_TOTAL:
             return False
-        self.ahead.add(parent)
+        self.absent_parents.add(parent)
         return True

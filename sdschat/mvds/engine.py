@@ -1,4 +1,4 @@
-"""The engine of 2/MVDS for one node and all its peers and groups: the verbs. The rules are in `rules` and `flow`."""
+"""The engine of 2/MVDS for one node and all its peers and groups: its verbs. The rules are in `rules` and `flow`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdschat.mvds.config import Config
 from sdschat.mvds.core import Core
 from sdschat.mvds.delivery import deliver, give_up_parents
 from sdschat.mvds.events import Event, RecordDropped, Rejected
-from sdschat.mvds.flow import advance_peer, contact, wake_epoch
+from sdschat.mvds.flow import advance_peer, note_contact, wake_epoch
 from sdschat.mvds.groups import leave_group, set_members
 from sdschat.mvds.ids import message_id
 from sdschat.mvds.packing import message_cost
@@ -24,9 +24,9 @@ _PER_MS = {"ns": 1_000_000, "ms": 1}
 
 
 class Ready(NamedTuple):
-    """What is to be done, in this order: the writes in one transaction, then the packets, then the events.
+    """Output of a verb, to be carried out in this order: the writes in one transaction, the packets, the events.
 
-    Packets may be handed to the transport in any order and each may fail: what matters in it is in `state`.
+    Packets may be sent in any order and each may fail: everything that must arrive is in `state` and is sent again.
     """
 
     writes: tuple[Write, ...]
@@ -35,8 +35,8 @@ class Ready(NamedTuple):
 
 
 class Engine:
-    """`receive`, `peer_online` and `peer_offline` take what comes from outside and never raise. The other verbs raise
-    on wrong use. After any verb, `next_wake` tells when `advance` has something to do; that may be at once."""
+    """MVDS for one node. `receive`, `peer_online` and `peer_offline` take input from outside and never raise; the other
+    verbs raise ValueError on wrong use. After any verb, `next_wake` is the time of the next `advance`, perhaps now."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Engine:
         now: Moment,
         snapshot: Snapshot | None = None,
     ) -> None:
-        """`secret`: up to 64 bytes that peers do not know and that stay the same over restarts."""
+        """Start, or go on from a snapshot. `secret`: up to 64 bytes unknown to peers and the same after a restart."""
         self._core = Core(config, secret, archive, now)
         if snapshot is not None:
             load_snapshot(self._core, snapshot)
@@ -54,7 +54,7 @@ class Engine:
     # Groups and peers
 
     def join(self, group: bytes, members: Iterable[str]) -> None:
-        """Be in a group with exactly these others; call again when they change."""
+        """Join a group with exactly these other members, or change its members."""
         if len(group) != limits.GROUP_BYTES:
             raise ValueError(f"a group id has {limits.GROUP_BYTES} bytes, not {len(group)}")
         set_members(self._core, group, members)
@@ -63,21 +63,21 @@ class Engine:
         leave_group(self._core, group)
 
     def set_mode(self, peer: str, mode: Mode | None) -> None:
-        """How messages go to this peer where `send` does not say; None: as configured."""
+        """Set the mode for messages to this peer where `send` names none; None: as configured."""
         known = self._peer(peer)
         self._core.set_peer(known, known.row._replace(mode=mode))
 
     def peer_online(self, peer: str, now: Moment) -> None:
-        """The peer was seen: what waits for it comes forward."""
+        """Note that the peer is online: its records are brought forward."""
         self._core.tick(now)
         known = self._core.peers.get(peer)
         if known is not None:
-            self._core.ask_forward(known)
+            self._core.schedule_reset(known)
             self._core.set_peer(known, known.row._replace(online=True))
 
     def peer_offline(self, peer: str, now: Moment) -> None:
-        """The peer was seen to leave. Records go on as they are: that a peer is away is hearsay, and the spec wants
-        them retransmitted. The next sign of it brings them forward."""
+        """Note that the peer is offline. Its records stay scheduled, because the report may be wrong and the spec wants
+        them retransmitted. The next contact brings them forward."""
         self._core.tick(now)
         known = self._core.peers.get(peer)
         if known is not None:
@@ -95,9 +95,9 @@ class Engine:
         to: Iterable[str] | None = None,
         ephemeral: bool = False,
     ) -> bytes:
-        """Send a message to the others of a group, or to some of them; gives back its id.
+        """Send a message to the other members of a group, or to some of them; return its id.
 
-        `mode` is for all, or for each peer; who is not named there gets it in the mode set for the peer.
+        `mode` is for all, or by peer; peers not named there get it in the mode set for them.
         """
         core = self._core
         core.tick(now)
@@ -121,10 +121,10 @@ class Engine:
         return mid
 
     def share(self, peer: str, ids: Iterable[bytes], now: Moment, *, mode: Mode = Mode.INTERACTIVE) -> int:
-        """Give a peer messages that are here already, by offering them; gives back how many it was given.
+        """Offer delivered messages to a peer; return the number offered.
 
         Ids that are not in the archive are left out, and so are those of groups that the peer is not in. Ephemeral
-        messages are never there, so they cannot be shared (4/MVDS-META).
+        messages are never in the archive, so they cannot be shared (4/MVDS-META).
         """
         core = self._core
         core.tick(now)
@@ -138,7 +138,7 @@ class Engine:
         return shared
 
     def cancel(self, mid: bytes, peers: Iterable[str] | None = None) -> None:
-        """Stop giving a message to these peers, or to all."""
+        """Stop sending a message to these peers, or to all."""
         core = self._core
         for name in sorted(core.peers) if peers is None else peers:
             known = core.peers.get(name)
@@ -148,7 +148,7 @@ class Engine:
                 core.events.append(RecordDropped(mid, name, "cancelled"))
 
     def receive(self, peer: str, payload: Payload | Refusal, now: Moment) -> None:
-        """Take what a peer sent, as the transport vouches for its name, or what the codec made of it."""
+        """Process a payload from a peer, or the codec's refusal of it. The transport guarantees the peer's name."""
         core = self._core
         core.tick(now)
         known = core.peers.get(peer)
@@ -157,18 +157,18 @@ class Engine:
         elif known is None:
             core.events.append(Rejected(peer, Reason.NO_SHARED_GROUP, 1, ""))
         else:
-            contact(core, known)
+            note_contact(core, known)
             receive_payload(core, known, payload)
-            core.tell_refused(peer)
+            core.report_refused(peer)
 
     def sending(self, peer: str, mid: bytes) -> tuple[int, int] | None:
-        """How often a message was sent to a peer so far, and the monotonic time at which it is sent next unless the
-        peer acknowledges it; None: it does not wait for this peer, or not any more."""
+        """Number of sendings of a message to a peer, and the monotonic time of the next one if the peer does not
+        acknowledge it before; None: the message is not, or not any more, being sent to this peer."""
         known = self._core.peers.get(peer)
         record = None if known is None else known.records.get(mid)
         return None if record is None else (record.send_count, self._core.clock.begin(record.send_epoch))
 
-    # Time, and what is ready
+    # Time and output
 
     def advance(self, now: Moment) -> None:
         """Make the payloads that are due."""
@@ -182,7 +182,7 @@ class Engine:
                 advance_peer(core, peer)
 
     def next_wake(self) -> int | None:
-        """The monotonic time at which `advance` wants to be called, which may be past; None: not before a verb."""
+        """Monotonic time at which to call `advance`, perhaps past; None: not before another verb."""
         core = self._core
         epochs = [] if (waiting := core.waiting.next_epoch()) is None else [waiting]
         for peer in core.peers.values():
@@ -191,16 +191,16 @@ class Engine:
         return core.clock.begin(min(epochs)) if epochs else None
 
     def take(self) -> Ready:
-        """Hand over what is ready. All of it must be made true before the next verb is called."""
+        """Return the output since the last call. Carry all of it out before calling the next verb."""
         core = self._core
         ready = Ready(core.journal.drain(), tuple(core.packets), tuple(core.events))
-        core.fresh.clear()
+        core.unsaved.clear()
         core.packets.clear()
         core.events.clear()
         return ready
 
     def snapshot(self) -> Snapshot:
-        """The rows as the writes so far make them."""
+        """The rows on disk once all writes so far are applied."""
         return take_snapshot(self._core)
 
     # Parts of the verbs
@@ -218,13 +218,13 @@ class Engine:
         return row
 
     def _mode(self, peer: Peer, wanted: Mode | Mapping[str, Mode] | None) -> Mode:
-        """Of the message for this peer, of the peer, of the node: the first that says something."""
+        """The mode wanted for the message and peer, else that of the peer, else that of the node."""
         chosen = wanted.get(peer.name) if isinstance(wanted, Mapping) else wanted
         return chosen or peer.row.mode or self._core.config.mode
 
     def _compose(self, row: GroupRow, body: bytes, ephemeral: bool) -> Message:
-        """A message with an id of its own: the timestamp moves on while a message with the same id is here, for the
-        same body may well be sent twice in one unit of time."""
+        """Make a message with a unique id: the timestamp is raised while a message with the same id is stored, because
+        the same body may be sent twice in one unit of time."""
         core = self._core
         heads = core.heads.parents(row.group_id, len(row.members) + 1)
         metadata = None
@@ -236,13 +236,16 @@ class Engine:
         while core.holds(mid := message_id(message)) or mid in core.ephemeral_seen:
             message = message._replace(timestamp=message.timestamp + 1)
         if ephemeral:
-            core.first_sight(mid)
+            core.remember_ephemeral(mid)
         return message
 
     def _timestamp(self, heads: Iterable[Head], text: bytes) -> int:
-        """Now, in `mvds.timestamp_unit`, and after the parents, because records go out in the order of timestamps and
-        a child that arrives first has to wait. Not for parents dated too far ahead, nor in seconds, which would soon
-        be seconds ahead. Below a millisecond it is drawn: two nodes may say "ok" in the same one."""
+        """Timestamp for a message: now, in `mvds.timestamp_unit`, and later than its parents.
+
+        Later than parents because records are sent in the order of timestamps, and a child that arrives first has to
+        wait. Parents dated too far ahead do not count, nor any in unit "s", which would soon be seconds ahead. The part
+        below a millisecond is drawn: two nodes may send "ok" in the same one.
+        """
         core, unit = self._core, self._core.config.timestamp_unit
         if unit == "s":
             return core.wall // 1000

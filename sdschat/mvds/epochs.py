@@ -1,4 +1,4 @@
-"""Epochs, and when a record is sent again (2/MVDS, Retransmission)."""
+"""Epochs, and the delay until a record is sent again (2/MVDS, Retransmission)."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from sdschat.mvds.values import Moment
 
 
 class EpochClock:
-    """Counts epochs from the Unix epoch, but by the monotonic clock: a wall clock that is set back or forward while
-    the engine runs makes no epoch last for hours."""
+    """Counts epochs from the Unix epoch, but by the monotonic clock: setting the wall clock while the engine runs makes
+    no epoch longer."""
 
     __slots__ = ("_latest", "_length", "_offset")
 
     def __init__(self, length: int, start: Moment) -> None:
-        self._length = length
-        self._offset = start.wall - start.mono
-        self._latest = (start.mono + self._offset) // length
+        self._length = length  # of an epoch, in milliseconds
+        self._offset = start.wall - start.mono  # wall clock minus monotonic clock at the start, in milliseconds
+        self._latest = (start.mono + self._offset) // length  # newest epoch returned; it never decreases
 
     def advance(self, now: Moment) -> int:
-        """The epoch of `now`; never one before an epoch that already was."""
+        """The epoch of `now`; never less than one returned before."""
         self._latest = max(self._latest, (now.mono + self._offset) // self._length)
         return self._latest
 
     def begin(self, epoch: int) -> int:
-        """The monotonic time at which an epoch begins."""
+        """Monotonic time at which an epoch begins, in milliseconds."""
         return epoch * self._length - self._offset
 
 
 def backoff_steps(config: Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Delays in epochs: those of the first climb, and those of every later one.
+    """Delays in epochs: those of the first climb to the maximum, and those of every later climb.
 
-    The spec asks for exponential growth up to a bound and then a lower value. The first delay is two epochs if
-    nothing else is said, because an answer takes up to one epoch here, one there and the way.
+    The spec asks for exponential growth up to a bound and then a lower value. The first delay is two epochs by default,
+    because an answer takes up to one epoch here, one at the peer, and the time on the way.
     """
 
     def climb(start: int) -> tuple[int, ...]:
@@ -48,32 +48,32 @@ def backoff_steps(config: Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 class Backoff:
-    """Delay before the next sending, with jitter.
+    """Delays before the next sending, with jitter.
 
-    Jitter is a keyed hash and not a random number, so that an engine restored from its rows does what it would have
-    done; the key keeps peers from choosing ids that all fall on one epoch.
+    Jitter is a keyed hash and not a random number, so that an engine restored from its rows acts as the one before the
+    restart; because of the key, peers cannot choose ids that all fall on one epoch.
     """
 
     __slots__ = ("_first", "_jitter", "_later", "_secret", "longest")
 
     def __init__(self, config: Config, secret: bytes) -> None:
-        self._first, self._later = backoff_steps(config)
-        self._jitter = config.jitter
+        self._first, self._later = backoff_steps(config)  # epochs
+        self._jitter = config.jitter  # largest part of a delay that is added or taken away
         self._secret = secret
-        self.longest = int(config.backoff_max * (1 + config.jitter)) + 1
+        self.longest = int(config.backoff_max * (1 + config.jitter)) + 1  # no delay is longer; epochs
 
     def plain(self, attempt: int) -> int:
-        """The delay after the `attempt`-th sending, without jitter."""
+        """Delay in epochs after the `attempt`-th sending, without jitter."""
         if attempt <= len(self._first):
             return self._first[max(0, attempt - 1)]
         return self._later[(attempt - 1 - len(self._first)) % len(self._later)]
 
     def delay(self, record: RecordRow) -> int:
-        """The delay after the sending that `record.attempt` already counts: at least one epoch."""
+        """Delay in epochs after the sending that `record.attempt` already counts; at least one."""
         plain = self.plain(record.attempt)
         text = f"{record.peer}/{record.type}/{record.send_count}/".encode() + record.message_id
         return max(1, round(plain * (1 + self._jitter * (self.draw(text) / 2**63 - 1))))
 
     def draw(self, text: bytes) -> int:
-        """A number below 2^64 that nobody without the secret can tell, and that is always the same for a text."""
+        """A number below 2^64: the same for the same text, and not predictable without the secret."""
         return int.from_bytes(blake2b(text, key=self._secret, digest_size=8).digest(), "big")

@@ -1,4 +1,4 @@
-"""Facts in the past tense. Nothing here is ever acted on by the engine itself."""
+"""Events that the engine reports, named in the past tense. The engine itself never acts on one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sdschat.mvds.values import Message, Reason
 
 
 class Delivered(NamedTuple):
-    """A message was handed over: its own (`peer` is "") or a peer's."""
+    """A message was delivered: our own (`peer` is "") or a peer's."""
 
     message_id: bytes
     message: Message
     peer: str
-    gap: tuple[bytes, ...]  # parents that are not here: given up, or not waited for
+    gap: tuple[bytes, ...]  # parents that are not delivered: given up, or not waited for
 
 
 class EphemeralReceived(NamedTuple):
@@ -29,14 +29,14 @@ class DuplicateReceived(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """The peer holds the message: it said so, or gave it to us itself."""
+    """The peer holds the message: it acknowledged it, or sent it to us itself."""
 
     message_id: bytes
     peer: str
 
 
 class ParentsMissing(NamedTuple):
-    """A message waits."""
+    """A message waits for these parents."""
 
     message_id: bytes
     parents: tuple[bytes, ...]
@@ -49,16 +49,16 @@ class ParentsLost(NamedTuple):
 
 
 class PayloadSent(NamedTuple):
-    """The payload of an epoch went out to a peer, in so many packets."""
+    """The payload of an epoch was made for a peer."""
 
     peer: str
     epoch: int
-    packets: int
+    packets: int  # number of packets that it was split into
     bytes: int
 
 
 class Expired(NamedTuple):
-    """A record was sent as often as allowed and the peer never showed itself; it rests until the peer does."""
+    """A record was sent as often as allowed without contact; it rests until the next contact with the peer."""
 
     message_id: bytes
     peer: str
@@ -67,15 +67,15 @@ class Expired(NamedTuple):
 
 
 class BroughtForward(NamedTuple):
-    """The peer showed itself, so its records need not wait for their epoch."""
+    """Records were made due at once, because there was contact with the peer."""
 
     peer: str
     records: int
-    resumed: int  # of them, how many had expired
+    resumed: int  # number of them that had expired
 
 
 class RecordDropped(NamedTuple):
-    """`why`: no_body, too_large, left_group, cancelled."""
+    """A record was removed unanswered. `why`: no_body, too_large, left_group, cancelled."""
 
     message_id: bytes
     peer: str
@@ -83,7 +83,7 @@ class RecordDropped(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """Something of what a peer sent was refused; one event a packet and reason."""
+    """A part of a payload was refused, `times` times: one event for each payload, reason and detail."""
 
     peer: str
     reason: Reason

@@ -1,4 +1,4 @@
-"""Groups: "independent synchronization contexts between peers" (2/MVDS, Payloads), and who shares which."""
+"""Groups: "independent synchronization contexts between peers" (2/MVDS, Payloads), and their members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sdschat.mvds.rows import GroupRow, HeadsRow, PeerRow
 
 
 def set_members(core: Core, group: bytes, members: Iterable[str]) -> None:
-    """Be in a group with these others. Who left it is sent nothing more of it."""
+    """Join a group with these other members, or change them. Members that left are sent nothing more of it."""
     row = GroupRow(group, tuple(sorted(set(members))))
     old = core.groups.get(group)
     if old == row:
@@ -24,19 +24,19 @@ def set_members(core: Core, group: bytes, members: Iterable[str]) -> None:
         peer.groups.add(group)
     for name in old.members if old is not None else ():
         if name not in row.members:
-            _part(core, core.peers[name], group)
+            _unshare(core, core.peers[name], group)
 
 
 def leave_group(core: Core, group: bytes) -> None:
-    """Be in a group no more. What was kept of it stays in the archive; nothing of it is sent or taken."""
+    """Leave a group. Its delivered messages stay in the archive; no message of it is sent or accepted any more."""
     row = core.groups.pop(group, None)
     if row is None:
         return
     core.journal.drop(row)
     core.journal.drop(HeadsRow(group, ()))
-    core.heads.of.pop(group, None)
+    core.heads.by_group.pop(group, None)
     for name in row.members:
-        _part(core, core.peers[name], group)
+        _unshare(core, core.peers[name], group)
     for waiting in [one for one in core.waiting.rows.values() if one.message.group_id == group]:
         core.waiting.remove(waiting.message_id)
         core.journal.drop(waiting)
@@ -49,8 +49,8 @@ def _add_peer(core: Core, name: str) -> Peer:
     return peer
 
 
-def _part(core: Core, peer: Peer, group: bytes) -> None:
-    """A peer and we share the group no more. The last group takes the peer with it, and its requests, too."""
+def _unshare(core: Core, peer: Peer, group: bytes) -> None:
+    """Remove a group from those shared with a peer. With the last group the peer and all its records go."""
     peer.groups.discard(group)
     for record in sorted(peer.records.values(), key=lambda one: one.order):
         if record.group_id == group or not peer.groups:

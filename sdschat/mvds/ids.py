@@ -10,8 +10,8 @@ from sdschat.mvds.values import Message
 def message_id(message: Message) -> bytes:
     """HASH("MESSAGE_ID", group_id, timestamp, body) with SHA-256.
 
-    The spec leaves the encoding open. This is the one of the Go implementation: plain concatenation, the timestamp
-    as 8 bytes little-endian. It is unambiguous only because groups of any other length than 32 are never taken.
+    The spec leaves the encoding open. This is that of the Go implementation: concatenation, with the timestamp as 8
+    bytes little-endian. It is unambiguous only because groups of any other length than 32 are refused.
     """
     stamp = message.timestamp.to_bytes(8, "little", signed=True)
     return sha256(b"MESSAGE_ID" + message.group_id + stamp + message.body).digest()

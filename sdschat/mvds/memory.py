@@ -1,4 +1,4 @@
-"""A store in memory: what a database does for an engine, for the simulator and the tests."""
+"""A store in memory in place of a database, for the simulator and the tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sdschat.mvds.values import Message
 
 
 class MemoryStore:
-    """Rows and messages after all writes applied so far."""
+    """Rows and messages once all writes so far are applied; an `Archive`."""
 
     def __init__(self) -> None:
         self.messages: dict[bytes, MessageRow] = {}

@@ -13,7 +13,7 @@ ID_COST = _TAG + 1 + ID_BYTES
 
 
 def _varint(value: int) -> int:
-    """Bytes of a varint; int64 goes as its two's complement."""
+    """Bytes of a varint; an int64 is encoded as its two's complement."""
     return max(1, -(-(value % 2**64).bit_length() // 7))
 
 
@@ -22,7 +22,7 @@ def _field(length: int, tag: int = _TAG) -> int:
 
 
 def message_cost(message: Message) -> int:
-    """Bytes that a message takes up in a packet."""
+    """Bytes of a message in a packet."""
     size = _field(len(message.body)) if message.body else 0
     size += _field(len(message.group_id)) if message.group_id else 0
     size += _TAG + _varint(message.timestamp) if message.timestamp else 0
@@ -33,18 +33,18 @@ def message_cost(message: Message) -> int:
 
 
 class Packer:
-    """Fills packets one after the other, in the order of the calls. Never changes what was already packed."""
+    """Fills packets one after the other, in the order of the calls. A full packet never changes."""
 
     __slots__ = ("_acks", "_limit", "_messages", "_offers", "_packets", "_requests", "_size", "total")
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._packets: list[Payload] = []
-        self.total = 0
+        self._limit = limit  # bytes of one packet; only one message alone may be larger
+        self._packets: list[Payload] = []  # full ones
+        self.total = 0  # bytes of all packets
         self._begin()
 
     def _begin(self) -> None:
-        self._size = 0
+        self._size = 0  # bytes of the packet being filled, which holds these four lists
         self._acks: list[bytes] = []
         self._offers: list[bytes] = []
         self._requests: list[bytes] = []

@@ -1,7 +1,7 @@
-"""Handing bulk to a peer by interactive mode, with nothing kept: what was lost with a stop is found lacking again.
+"""Transfer of pages of history to a peer in interactive mode, without a database.
 
-Each body is offered, requested, sent and acknowledged like any message of MVDS. What this adds to the engine is that
-bodies are forgotten once they are acknowledged, or handed over.
+Each body is offered, requested, sent and acknowledged like any message of MVDS, and forgotten once it is acknowledged
+or delivered. Bodies lost when the process ends are found missing, and transferred, by the next comparison.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sdschat.mvds.limits import KIB
 from sdschat.mvds.rows import Keep, RecordType
 from sdschat.mvds.values import Message, Mode, Moment, Packet, Payload, Refusal
 
-_SEEN: Final = 4096  # bodies that came, so that one that comes twice is acknowledged twice
+_SEEN: Final = 4096  # received ids that are remembered, so that a duplicate is acknowledged again
 EPOCH: Final = 150  # milliseconds
 CONFIG: Final = Config(
     epoch=EPOCH, mode=Mode.INTERACTIVE, ordering="eventual", backoff_first=40, backoff_max=320, backoff_low=40,
@@ -26,12 +26,14 @@ CONFIG: Final = Config(
 
 
 class Came(NamedTuple):
+    """A body received from a peer."""
+
     peer: str
     body: bytes
 
 
 class Through(NamedTuple):
-    """A body is with the peer, or (`arrived` false) was given up."""
+    """A body was acknowledged by the peer, or (`arrived` false) was given up."""
 
     peer: str
     message_id: bytes
@@ -39,17 +41,21 @@ class Through(NamedTuple):
 
 
 class Carried(NamedTuple):
+    """Output since the last `take`: packets to send, bodies received, bodies of ours that are finished."""
+
     packets: tuple[Packet, ...]
     came: tuple[Came, ...]
     through: tuple[Through, ...]
 
 
-class _Passing:
-    """The archive: what is on its way, and the ids of what came."""
+class _PageArchive:
+    """The archive of the engine: messages being sent, and the ids of messages received."""
 
     def __init__(self) -> None:
+        # Messages of our own, by id, until they are acknowledged or given up.
         self.bodies: dict[bytes, Message] = {}
-        self.seen: OrderedDict[bytes, bytes] = OrderedDict()  # id of a message to its group
+        # Groups of the newest `_SEEN` received messages, by message id, oldest first.
+        self.seen: OrderedDict[bytes, bytes] = OrderedDict()
 
     def holds(self, message_id: bytes) -> bool:
         return message_id in self.bodies or message_id in self.seen
@@ -57,34 +63,34 @@ class _Passing:
     def load(self, message_id: bytes) -> Message | None:
         found = self.bodies.get(message_id)
         if found is None and message_id in self.seen:
-            # Only its group is looked at, to acknowledge an offer of it: requests for it do not get this far.
+            # Read only for its group, to acknowledge an offer of it: `Pages.receive` removes requests for it.
             return Message(self.seen[message_id], 0, b"")
         return found
 
 
 class Pages:
-    """Bodies to and from partners. `take` after every verb, and `advance` when `next_wake` says so."""
+    """Bodies to and from partners. Call `take` after every verb, and `advance` at the time of `next_wake`."""
 
     def __init__(self, group: bytes, secret: bytes, now: Moment, config: Config = CONFIG) -> None:
         self._group = group
-        self._passing = _Passing()
-        self._engine = Engine(config, secret, self._passing, now)
-        self.partners: set[str] = set()
+        self._archive = _PageArchive()
+        self._engine = Engine(config, secret, self._archive, now)
+        self.partners: set[str] = set()  # the members of the group: peers to exchange bodies with
         self._engine.join(group, ())
 
     def deal_with(self, partners: set[str]) -> None:
-        """Whom to exchange bodies with; what was under way with others ends."""
+        """Set the peers to exchange bodies with; exchanges with others end."""
         if partners != self.partners:
             self.partners = set(partners)
             self._engine.join(self._group, partners)
 
     def give(self, peer: str, body: bytes, now: Moment) -> bytes:
-        """Offer a body to a partner; gives back the id under which it goes."""
+        """Offer a body to a partner; return its message id."""
         return self._engine.send(self._group, body, now, to=(peer,))
 
     def receive(self, peer: str, payload: Payload | Refusal, now: Moment) -> None:
         if isinstance(payload, Payload) and payload.requests:
-            seen = self._passing.seen
+            seen = self._archive.seen
             payload = payload._replace(requests=tuple(one for one in payload.requests if one not in seen))
         self._engine.receive(peer, payload, now)
 
@@ -116,12 +122,12 @@ class Pages:
 
     def _keep(self, message_id: bytes, message: Message, own: bool) -> None:
         if own:
-            self._passing.bodies[message_id] = message
+            self._archive.bodies[message_id] = message
             return
-        self._passing.seen[message_id] = message.group_id
-        if len(self._passing.seen) > _SEEN:
-            self._passing.seen.popitem(last=False)
+        self._archive.seen[message_id] = message.group_id
+        if len(self._archive.seen) > _SEEN:
+            self._archive.seen.popitem(last=False)
 
     def _ended(self, peer: str, message_id: bytes, arrived: bool) -> Through:
-        self._passing.bodies.pop(message_id, None)
+        self._archive.bodies.pop(message_id, None)
         return Through(peer, message_id, arrived)

@@ -1,8 +1,9 @@
-"""What a node knows of one peer: its `state` (2/MVDS, State), and what waits for its next payload."""
+"""One peer: its `state` (2/MVDS, State), and the acks and ephemeral messages for its next payload."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
 
@@ -18,70 +19,71 @@ from sdschat.mvds.rows import PeerRow, RecordRow, RecordType
 from sdschat.mvds.values import Message
 
 START = (-(2**63), b"")  # a cursor before every record
-_UNKNOWN_COST = 16 * KIB  # of a message of a peer that sent none yet: few are asked for until it is known
-_LATELY = 16  # messages after which most of what was before is forgotten
+_FIRST_COST = 16 * KIB  # bytes assumed for a message before the first one came: few are requested at first
+_AVERAGED = 16  # messages: each one moves the average size by one part in so many
 
 
 class Lane(IntEnum):
-    """In which queue a record waits. New offers have their own, because only so many may be open at a time."""
+    """Queues of records. Offers not sent yet have their own, because only `OFFER_WINDOW` may be unanswered."""
 
     REQUEST = 0
     MESSAGE = 1
-    OFFERED = 2
-    TO_OFFER = 3
+    SENT_OFFER = 2
+    NEW_OFFER = 3
 
 
-def lane_of(record: RecordRow) -> Lane:
+def queue_of(record: RecordRow) -> Lane:
     match record.type:
         case RecordType.REQUEST:
             return Lane.REQUEST
         case RecordType.MESSAGE:
             return Lane.MESSAGE
         case RecordType.OFFER:
-            return Lane.OFFERED if record.attempt else Lane.TO_OFFER
+            return Lane.SENT_OFFER if record.attempt else Lane.NEW_OFFER
 
 
+@dataclass(slots=True, eq=False)
 class Peer:
-    """Records by message, and for each lane a heap of when they are due.
+    """Records of one peer by message, with a heap for each queue.
 
-    A heap is never searched: a changed record is pushed again, and an entry that is not what its record says now is
-    skipped when it comes up.
+    A heap is never searched: a changed record is pushed again, and an entry that differs from its record is skipped
+    when it comes up.
     """
 
-    __slots__ = (
-        "_heaps",
-        "_queue",
-        "acks",
-        "chased",
-        "counts",
-        "ephemeral",
-        "expected",
-        "expired",
-        "first",
-        "groups",
-        "live",
-        "offered",
-        "records",
-        "row",
-        "usual_cost",
+    # As it is on disk once the journal is applied.
+    row: PeerRow
+    # Groups shared with the peer. Never empty between two verbs.
+    groups: set[bytes] = field(default_factory=set, init=False)
+    # By message id: `state` of the specification, one record for each message at most.
+    records: dict[bytes, RecordRow] = field(default_factory=dict, init=False)
+    # Message ids of the expired records: an index of `records`.
+    expired: set[bytes] = field(default_factory=set, init=False)
+    # Number of records of each type, expired ones too: an index of `records`.
+    counts: Counter[RecordType] = field(default_factory=Counter, init=False)
+    # Message ids to acknowledge in the next payload, in order. Then forgotten: acks are never retransmitted.
+    acks: dict[bytes, None] = field(default_factory=dict, init=False)
+    # Ephemeral messages for the next payload, in order. Then forgotten.
+    ephemeral: list[Message] = field(default_factory=list, init=False)
+    # Number of records in each queue that have not expired: an index of `records`.
+    unexpired: Counter[Lane] = field(default_factory=Counter, init=False)
+    # Message ids that the peer offers and that are not requested yet, in order of arrival. In memory only, because
+    # offers are repeated.
+    open_offers: dict[bytes, None] = field(default_factory=dict, init=False)
+    # Message ids to request before `open_offers`: parents, and refused messages whose parents have come. In memory.
+    priority: set[bytes] = field(default_factory=set, init=False)
+    # Message ids that room is reserved for: each has a REQUEST record sent fewer than `PROMPT_ATTEMPTS` times.
+    expected: set[bytes] = field(default_factory=set, init=False)
+    # The part of `expected` that came from `priority`.
+    expected_priority: set[bytes] = field(default_factory=set, init=False)
+    # Moving average of `memory_cost` of the peer's messages, in bytes.
+    average_cost: int = field(default=_FIRST_COST, init=False)
+    # Heap of (timestamp of the waiting child, message id): exactly the ids of `priority`.
+    _priority_heap: list[tuple[int, bytes]] = field(default_factory=list, init=False)
+    # Heaps of (Send Epoch, timestamp, message id). They have an entry for each record that has not expired; other
+    # entries are out of date.
+    _heaps: dict[Lane, list[tuple[int, int, bytes]]] = field(
+        default_factory=lambda: {queue: [] for queue in Lane}, init=False
     )
-
-    def __init__(self, row: PeerRow) -> None:
-        self.row = row
-        self.groups: set[bytes] = set()  # shared with it
-        self.records: dict[bytes, RecordRow] = {}
-        self.expired: set[bytes] = set()
-        self.counts: Counter[RecordType] = Counter()
-        self.acks: dict[bytes, None] = {}  # for the next payload, then forgotten: never retransmitted
-        self.ephemeral: list[Message] = []  # for the next payload, likewise
-        self.live: Counter[Lane] = Counter()  # records that have not expired
-        self.offered: dict[bytes, None] = {}  # not asked for yet; only in memory, for offers are repeated
-        self.first: set[bytes] = set()  # to be asked for before that: parents, those of the oldest message first
-        self.expected: set[bytes] = set()  # asked for lately, so that it may come any time
-        self.chased: set[bytes] = set()  # of that, what was in `first`
-        self.usual_cost = _UNKNOWN_COST  # of its messages, lately
-        self._queue: list[tuple[int, bytes]] = []  # heap of `first`
-        self._heaps: dict[Lane, list[tuple[int, int, bytes]]] = {lane: [] for lane in Lane}
 
     @property
     def name(self) -> str:
@@ -95,104 +97,106 @@ class Peer:
         if record.expired:
             self.expired.add(record.message_id)
             return
-        lane = lane_of(record)
-        self.live[lane] += 1
-        heap = self._heaps[lane]
+        queue = queue_of(record)
+        self.unexpired[queue] += 1
+        heap = self._heaps[queue]
         heappush(heap, (record.send_epoch, *record.order))
         if len(heap) > 2 * len(self.records) + 64:
-            self._rebuild(lane)
+            self._rebuild(queue)
 
     def remove(self, message_id: bytes) -> RecordRow | None:
         record = self.records.pop(message_id, None)
         if record is not None:
             self.counts[record.type] -= 1
-            self.live[lane_of(record)] -= not record.expired
+            self.unexpired[queue_of(record)] -= not record.expired
             self.expired.discard(message_id)
         return record
 
-    def _rebuild(self, lane: Lane) -> None:
-        rows = (row for row in self.records.values() if lane_of(row) is lane and not row.expired)
-        self._heaps[lane] = [(row.send_epoch, *row.order) for row in rows]
-        heapify(self._heaps[lane])
+    def _rebuild(self, queue: Lane) -> None:
+        rows = (row for row in self.records.values() if queue_of(row) is queue and not row.expired)
+        self._heaps[queue] = [(row.send_epoch, *row.order) for row in rows]
+        heapify(self._heaps[queue])
 
-    def _top(self, lane: Lane) -> RecordRow | None:
-        """The record of a lane that is due first; drops entries that are out of date on the way."""
-        heap = self._heaps[lane]
+    def _top(self, queue: Lane) -> RecordRow | None:
+        """The record of a queue that is due first, or None. Removes entries that are out of date."""
+        heap = self._heaps[queue]
         while heap:
             record = self.records.get(heap[0][2])
             now = None if record is None or record.expired else (record.send_epoch, *record.order)
-            if record is not None and lane_of(record) is lane and heap[0] == now:
+            if record is not None and queue_of(record) is queue and heap[0] == now:
                 return record
             heappop(heap)
         return None
 
     def offer_room(self, sending: int = 0) -> int:
-        """How many new offers may go out, when so many messages go before them: no more than the peer can take up.
-        A peer that does not answer gets these again and again, and the others when it does."""
-        return OFFER_WINDOW - self.live[Lane.OFFERED] - max(0, self.live[Lane.MESSAGE] - sending)
+        """Number of new offers that may be sent after `sending` messages: no more than the peer can process. A peer
+        that does not answer gets the same offers again, and further ones once it answers."""
+        return OFFER_WINDOW - self.unexpired[Lane.SENT_OFFER] - max(0, self.unexpired[Lane.MESSAGE] - sending)
 
     @property
     def idle(self) -> bool:
-        """Nothing waits for it."""
-        waits = self.records or self.acks or self.ephemeral or self.offered or self.first
+        """True if nothing is to be sent to the peer or requested from it."""
+        waits = self.records or self.acks or self.ephemeral or self.open_offers or self.priority
         return not waits and self.row.cursor is None
 
     def next_epoch(self) -> int | None:
-        """The least Send Epoch of all records that can go."""
-        lanes = Lane if self.offer_room() > 0 else (Lane.REQUEST, Lane.MESSAGE, Lane.OFFERED)
-        tops = (self._top(lane) for lane in lanes)
+        """The least Send Epoch of all records that may be sent, or None."""
+        queues = Lane if self.offer_room() > 0 else (Lane.REQUEST, Lane.MESSAGE, Lane.SENT_OFFER)
+        tops = (self._top(queue) for queue in queues)
         return min((record.send_epoch for record in tops if record is not None), default=None)
 
-    def due(self, lane: Lane, epoch: int) -> RecordRow | None:
-        """The next record of a lane with Send Epoch <= epoch. It stays until it is `set` anew or removed."""
-        record = self._top(lane)
+    def due(self, queue: Lane, epoch: int) -> RecordRow | None:
+        """The next record of a queue with Send Epoch <= epoch. It stays until it is `set` anew or removed."""
+        record = self._top(queue)
         return None if record is None or record.send_epoch > epoch else record
 
     def add_ack(self, message_id: bytes) -> None:
         if len(self.acks) < ACKS_PER_PEER:
             self.acks[message_id] = None
 
-    def remember_offer(self, message_id: bytes) -> bool:
-        """False if too many wait already."""
-        if message_id not in self.offered and len(self.offered) >= OFFERS_PER_PEER:
+    def add_open_offer(self, message_id: bytes) -> bool:
+        """Remember an offer that is not requested yet. False if there are too many already."""
+        if message_id not in self.open_offers and len(self.open_offers) >= OFFERS_PER_PEER:
             return False
-        self.offered[message_id] = None
+        self.open_offers[message_id] = None
         return True
 
-    def ask_first(self, timestamp: int, message_id: bytes) -> bool:
-        """Have a message asked for before others; `timestamp` is that of what waits for it. False if too many are."""
-        if message_id not in self.first:
-            if len(self.first) >= PARENTS_PER_PEER:
+    def prioritize(self, timestamp: int, message_id: bytes) -> bool:
+        """Queue a message to be requested before others; `timestamp` is that of the child that waits for it. False if
+        too many are queued already."""
+        if message_id not in self.priority:
+            if len(self.priority) >= PARENTS_PER_PEER:
                 return False
-            self.first.add(message_id)
-            heappush(self._queue, (timestamp, message_id))
+            self.priority.add(message_id)
+            heappush(self._priority_heap, (timestamp, message_id))
         return True
 
-    def next_first(self) -> bytes:
-        message_id = heappop(self._queue)[1]
-        self.first.discard(message_id)
+    def pop_priority(self) -> bytes:
+        """Take the message to request next out of `priority`: that with the oldest child."""
+        message_id = heappop(self._priority_heap)[1]
+        self.priority.discard(message_id)
         return message_id
 
-    def expect(self, message_id: bytes, *, chased: bool = False) -> None:
+    def expect(self, message_id: bytes, *, priority: bool = False) -> None:
         self.expected.add(message_id)
-        if chased:
-            self.chased.add(message_id)
+        if priority:
+            self.expected_priority.add(message_id)
 
-    def expect_no_more(self, message_id: bytes) -> None:
+    def stop_expecting(self, message_id: bytes) -> None:
         self.expected.discard(message_id)
-        self.chased.discard(message_id)
+        self.expected_priority.discard(message_id)
 
-    def note_cost(self, cost: int) -> None:
-        """A message of so many bytes came."""
-        self.usual_cost += (cost - self.usual_cost) // _LATELY
+    def update_average_cost(self, cost: int) -> None:
+        """Note a received message of `cost` bytes."""
+        self.average_cost += (cost - self.average_cost) // _AVERAGED
 
     def add_ephemeral(self, message: Message) -> None:
         if len(self.ephemeral) < EPHEMERAL_PER_PEER:
             self.ephemeral.append(message)
 
     def after_cursor(self, soon: int) -> list[RecordRow]:
-        """The records that have not yet been brought forward in this round and are not due by `soon`, oldest message
-        first."""
+        """Records that this round of bringing forward has not reached and that are not due by the epoch `soon`, oldest
+        message first."""
         cursor = self.row.cursor
         if cursor is None:
             return []

@@ -1,30 +1,32 @@
-"""From an engine to its rows and back. Nothing that decides what an engine does is anywhere else, except what by its
-nature must not outlive a stop (acknowledgements on their way, ephemeral messages), and what a peer repeats: offers that
-there was no room to take up, messages that were refused, and their usual size."""
+"""Conversion of an engine's state to rows and back.
+
+All state is in rows, except what must not survive a stop (queued acknowledgements, ephemeral messages) and what a peer
+repeats: offers that were not requested yet, refused messages, and the average size of its messages.
+"""
 
 from __future__ import annotations
 
 from sdschat.mvds.core import Core
 from sdschat.mvds.peers import Peer
-from sdschat.mvds.request_plan import PROMPT, ask_for_parents
+from sdschat.mvds.request_plan import PROMPT_ATTEMPTS, queue_parents
 from sdschat.mvds.rows import AheadRow, HeadsRow, RecordType, Snapshot
 
 
 def take_snapshot(core: Core) -> Snapshot:
-    """The rows as they should be on disk after all writes so far, in a fixed order."""
+    """The rows on disk once all writes so far are applied, in a fixed order."""
     return Snapshot(
         records=tuple(sorted(record for peer in core.peers.values() for record in peer.records.values())),
         peers=tuple(sorted((peer.row for peer in core.peers.values()), key=lambda row: row.peer)),
         groups=tuple(sorted(core.groups.values())),
-        heads=tuple(sorted(HeadsRow(group, core.heads.all(group)) for group in core.heads.of)),
+        heads=tuple(sorted(HeadsRow(group, core.heads.all(group)) for group in core.heads.by_group)),
         waiting=tuple(sorted(core.waiting.rows.values(), key=lambda row: row.message_id)),
-        ahead=tuple(sorted(AheadRow(message_id) for message_id in core.heads.ahead)),
+        ahead=tuple(sorted(AheadRow(message_id) for message_id in core.heads.absent_parents)),
     )
 
 
 def load_snapshot(core: Core, snapshot: Snapshot) -> None:
-    """Take up where the rows left off. Epochs from a wall clock that ran ahead are cut to what an engine could have
-    set now, or records would rest until that time comes round again."""
+    """Restore the state from rows. Epochs from a wall clock that ran ahead are cut to those that an engine could have
+    set now, or records would rest until that time."""
     for peer_row in snapshot.peers:
         last = min(peer_row.last_epoch, core.epoch)
         forwarded = min(peer_row.forwarded_epoch, core.epoch)
@@ -38,15 +40,15 @@ def load_snapshot(core: Core, snapshot: Snapshot) -> None:
         latest = core.epoch + core.backoff.longest
         core.peers[record.peer].set(record._replace(send_epoch=min(record.send_epoch, latest)))
         if record.type is RecordType.REQUEST:
-            core.requested[record.message_id].add(record.peer)
-            if record.attempt < PROMPT:
+            core.requesters[record.message_id].add(record.peer)
+            if record.attempt < PROMPT_ATTEMPTS:
                 core.peers[record.peer].expect(record.message_id)
     for heads in snapshot.heads:
-        core.heads.of[heads.group_id] = dict(heads.heads)
-    core.heads.ahead.update(row.message_id for row in snapshot.ahead)
+        core.heads.by_group[heads.group_id] = dict(heads.heads)
+    core.heads.absent_parents.update(row.message_id for row in snapshot.ahead)
     longest = core.config.epochs(core.config.lost_after)
     for waiting in snapshot.waiting:
         core.waiting.add(waiting._replace(give_up_epoch=min(waiting.give_up_epoch, core.epoch + longest)))
     for waiting in snapshot.waiting:
         if waiting.peer in core.peers:
-            ask_for_parents(core, core.peers[waiting.peer], waiting.message.timestamp, waiting.missing)
+            queue_parents(core, core.peers[waiting.peer], waiting.message.timestamp, waiting.missing)

@@ -1,12 +1,13 @@
-"""What a node keeps across a restart, as rows, and the writes that change them.
+"""The rows that survive a restart, and the writes that change them.
 
-The engine never touches a disk. It says what must be true there (`Write`), and whoever drives it makes all of one
-`Ready` true in one transaction before any packet of that `Ready` leaves and before the engine is called again.
-Epochs in rows count from the Unix epoch in units of `mvds.epoch`, so that they mean the same after a restart.
+The engine never touches a disk. It returns writes, and its caller applies all writes of one `Ready` in one transaction
+before any packet of that `Ready` is sent and before the engine is called again. Epochs in rows count from the Unix
+epoch in units of `mvds.epoch`, so that they mean the same after a restart.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -31,10 +32,10 @@ class RecordRow(NamedTuple):
     group_id: bytes  # b"" for a request: an offer does not tell the group
     type: RecordType
     timestamp: int  # of the message, so that older ones go first; 0 for a request
-    send_count: int  # Send Count: how often it was sent
-    attempt: int  # how often since the peer last showed itself; back-off and expiry follow it
+    send_count: int  # Send Count: number of sendings
+    attempt: int  # number of sendings since the last contact, at most `send_count`; decides back-off and expiry
     send_epoch: int  # Send Epoch: the next epoch at which it can be sent
-    expired: bool = False  # not sent any more until the peer shows itself
+    expired: bool = False  # not sent until the next contact with the peer
 
     @property
     def order(self) -> tuple[int, bytes]:
@@ -42,12 +43,14 @@ class RecordRow(NamedTuple):
 
 
 class PeerRow(NamedTuple):
+    """One peer that shares a group with us."""
+
     peer: str
-    mode: Mode | None = None  # of its own, or as configured
-    online: bool = False
-    last_epoch: int = NEVER  # the epoch of the last payload to it
-    forwarded_epoch: int = NEVER  # when its records were last brought forward
-    cursor: tuple[int, bytes] | None = None  # bringing forward goes on after this record; None: nothing to do
+    mode: Mode | None = None  # for messages to it; None: as configured
+    online: bool = False  # by the last report or payload
+    last_epoch: int = NEVER  # epoch of the last payload to it: the next payload is later
+    forwarded_epoch: int = NEVER  # epoch at which its records were last brought forward
+    cursor: tuple[int, bytes] | None = None  # (timestamp, id) after which bringing forward goes on; None: finished
 
 
 class GroupRow(NamedTuple):
@@ -58,42 +61,44 @@ class GroupRow(NamedTuple):
 
 
 class Head(NamedTuple):
+    """A delivered message without children."""
+
     message_id: bytes
     timestamp: int
 
 
 class HeadsRow(NamedTuple):
-    """The messages of a group that have no children, in the order in which they became known."""
+    """The messages of a group that have no children, in the order of their delivery."""
 
     group_id: bytes
     heads: tuple[Head, ...]
 
 
 class WaitingRow(NamedTuple):
-    """A message that is here and acknowledged, and is handed over once its parents are."""
+    """A stored and acknowledged message that is delivered once its parents are."""
 
     message_id: bytes
     message: Message
-    peer: str
-    missing: tuple[bytes, ...]
+    peer: str  # sender of the message; its share of the buffer is charged
+    missing: tuple[bytes, ...]  # parents that are neither delivered nor given up; not empty
     gap: tuple[bytes, ...]  # parents that were given up
-    give_up_epoch: int  # 0: never
+    give_up_epoch: int  # epoch at which `missing` is given up; 0: never
 
 
 class AheadRow(NamedTuple):
-    """A message that is not here and has a child that is, so that it will not be a head when it comes."""
+    """A message that is not delivered and has a delivered child, so that it will be no head when it comes."""
 
     message_id: bytes
 
 
 class MessageRow(NamedTuple):
-    """A message handed over: own, or received and with its parents in place. Never an ephemeral one."""
+    """A delivered message: our own, or received and with its parents delivered. Never an ephemeral one."""
 
     message_id: bytes
     message: Message
-    peer: str  # who sent it; "" for our own
-    received_at: int
-    gap: tuple[bytes, ...] = ()
+    peer: str  # peer that sent it; "" for our own
+    received_at: int  # wall clock at delivery, epoch milliseconds
+    gap: tuple[bytes, ...] = ()  # parents that were not delivered before it
 
 
 class Table(StrEnum):
@@ -109,7 +114,7 @@ Row = RecordRow | PeerRow | GroupRow | HeadsRow | WaitingRow | AheadRow
 
 
 class Keep(NamedTuple):
-    """Put a message into the archive. Its id is not there yet."""
+    """Put a message into the archive, which does not have its id yet."""
 
     row: MessageRow
 
@@ -133,7 +138,7 @@ Write = Keep | Put | Drop
 
 
 def key_of(row: Row) -> tuple[Table, str]:
-    """Where a row belongs. The key of a record is (peer, message): a change of type replaces the row."""
+    """Table and key of a row. The key of a record is (peer, message): a change of type replaces the row."""
     match row:
         case RecordRow():
             return Table.RECORD, f"{row.message_id.hex()}/{row.peer}"
@@ -150,7 +155,7 @@ def key_of(row: Row) -> tuple[Table, str]:
 
 
 class Snapshot(NamedTuple):
-    """Everything but the archive, as it was on disk. The order of rows has no meaning."""
+    """All rows on disk except the archive. The order of rows has no meaning."""
 
     records: tuple[RecordRow, ...] = ()
     peers: tuple[PeerRow, ...] = ()
@@ -160,14 +165,14 @@ class Snapshot(NamedTuple):
     ahead: tuple[AheadRow, ...] = ()
 
 
+@dataclass(slots=True, eq=False)
 class Journal:
-    """Collects the writes of one step; a row that changes more than once is written once, as it is in the end."""
+    """Collects the writes of one step; a row that changes more than once is written once, in its last form."""
 
-    __slots__ = ("_kept", "_rows")
-
-    def __init__(self) -> None:
-        self._kept: list[Write] = []
-        self._rows: dict[tuple[Table, str], Write] = {}
+    # Messages for the archive, in order of delivery.
+    _kept: list[Write] = field(default_factory=list, init=False)
+    # The last write to each row, by table and key.
+    _rows: dict[tuple[Table, str], Write] = field(default_factory=dict, init=False)
 
     def keep(self, row: MessageRow) -> None:
         self._kept.append(Keep(row))
@@ -177,7 +182,7 @@ class Journal:
         self._rows[(table, key)] = Put(table, key, row)
 
     def drop(self, row: Row) -> None:
-        """Delete the row that stands where `row` belongs."""
+        """Delete the row with the table and key of `row`."""
         table, key = key_of(row)
         self._rows[(table, key)] = Drop(table, key)
 

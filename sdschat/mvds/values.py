@@ -1,4 +1,4 @@
-"""The values that MVDS speaks of. They carry no behaviour, so that every layer above can import them cheaply."""
+"""Values of MVDS without behaviour, which every layer above can import at little cost."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 
 
 class Moment(Protocol):
-    """A moment, as the caller's clocks show it. Protocol code never reads a clock itself.
+    """A moment by the caller's clocks. Protocol code never reads a clock itself.
 
-    `wall` is epoch milliseconds and may jump; what outlives a restart is kept in it.
+    `wall` is epoch milliseconds and may jump; times that survive a restart are in it.
     `mono` is milliseconds on a clock that never jumps; the epochs of a running engine follow it.
     """
 
@@ -28,15 +28,15 @@ class Now(NamedTuple):
 
 
 class Mode(StrEnum):
-    """How a message is given to a peer (spec: Flow): offered first, or sent at once."""
+    """Mode of sending a message (spec: Flow): offered first, or sent at once."""
 
     INTERACTIVE = "interactive"
     BATCH = "batch"
 
 
 class Metadata(NamedTuple):
-    """`Metadata` of 4/MVDS-META. It is not covered by the message id, so whoever passes a message on could change it:
-    the first one to come is kept."""
+    """`Metadata` of 4/MVDS-META. The message id does not cover it, so a peer that passes a message on could change it:
+    the first one received is kept."""
 
     parents: tuple[bytes, ...] = ()
     ephemeral: bool = False
@@ -56,7 +56,7 @@ class Message(NamedTuple):
 
     @property
     def ephemeral(self) -> bool:
-        """4/MVDS-META: false by default, also where there is no metadata at all."""
+        """The `ephemeral` flag of 4/MVDS-META: false by default, also without metadata."""
         return self.metadata is not None and self.metadata.ephemeral
 
 
@@ -70,14 +70,14 @@ class Payload(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """One part of the payload of an epoch, for one peer. What happens to it concerns no other peer."""
+    """One part of the payload of an epoch, for one peer. Its loss concerns no other peer."""
 
     peer: str
     payload: Payload
 
 
 class Reason(StrEnum):
-    """Why something that came from outside was refused. Every value is produced by some test."""
+    """Reason for refusing input from outside. A test produces each value."""
 
     UNREADABLE = "unreadable"  # not protobuf
     TOO_LARGE = "too_large"
@@ -87,14 +87,14 @@ class Reason(StrEnum):
     UNKNOWN_FIELDS = "unknown_fields"  # more bytes of unknown fields than allowed
     NO_SHARED_GROUP = "no_shared_group"  # a peer that is in none of our groups
     NOT_IN_GROUP = "not_in_group"  # concerns a group that the peer is not in, or we are not
-    REQUEST_QUOTA = "request_quota"  # as many offers of this peer, or parents, wait to be asked for as may
-    SERVE_QUOTA = "serve_quota"  # as many messages wait for this peer as it may ask for
+    REQUEST_QUOTA = "request_quota"  # too many offers of this peer, or parents, are waiting to be requested
+    SERVE_QUOTA = "serve_quota"  # too many messages that the peer requested are waiting for it
     BUFFER_QUOTA = "buffer_quota"  # the peer's share of messages that wait for parents is used up
-    UNKNOWN_MESSAGE = "unknown_message"  # asked for what is not here
+    UNKNOWN_MESSAGE = "unknown_message"  # the peer requests a message that is not stored
 
 
 class Refusal(NamedTuple):
-    """A packet that could not be read, and why."""
+    """A packet that could not be decoded, with the reason."""
 
     reason: Reason
     detail: str = ""
@@ -109,7 +109,7 @@ class Codec(Protocol):
 
 
 class Archive(Protocol):
-    """The messages that are on disk: those of every `Keep` handed over so far."""
+    """The delivered messages on disk: those of every `Keep` that `take` returned so far."""
 
     def holds(self, message_id: bytes) -> bool: ...
 

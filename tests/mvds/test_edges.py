@@ -141,8 +141,8 @@ def test_what_waits_for_a_payload_is_bounded() -> None:
     assert len(peer.acks) == ACKS_PER_PEER
     assert len(peer.ephemeral) == EPHEMERAL_PER_PEER
     core = Core(Config(), b"", MemoryStore(), at(0))
-    assert all(core.first_sight(number.to_bytes(32, "big")) for number in range(EPHEMERAL_SEEN + 10))
-    assert not core.first_sight((EPHEMERAL_SEEN + 9).to_bytes(32, "big"))
+    assert all(core.remember_ephemeral(number.to_bytes(32, "big")) for number in range(EPHEMERAL_SEEN + 10))
+    assert not core.remember_ephemeral((EPHEMERAL_SEEN + 9).to_bytes(32, "big"))
     assert len(core.ephemeral_seen) == EPHEMERAL_SEEN
 
 
