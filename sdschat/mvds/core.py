@@ -31,27 +31,6 @@ class Core:
     Peer names and message ids are as in the rows; epochs count from the Unix epoch in units of `mvds.epoch`.
     """
 
-    __slots__ = (
-        "archive",
-        "backoff",
-        "clock",
-        "config",
-        "declined",
-        "ephemeral_seen",
-        "epoch",
-        "events",
-        "groups",
-        "heads",
-        "journal",
-        "packets",
-        "peers",
-        "refused",
-        "requesters",
-        "unsaved",
-        "waiting",
-        "wall",
-    )
-
     def __init__(self, config: Config, secret: bytes, archive: Archive, now: Moment) -> None:
         self.config = config
         # Delivered messages on disk. Disjoint from `unsaved` and from `waiting`.

@@ -13,8 +13,6 @@ class EpochClock:
     """Counts epochs from the Unix epoch, but by the monotonic clock: setting the wall clock while the engine runs makes
     no epoch longer."""
 
-    __slots__ = ("_latest", "_length", "_offset")
-
     def __init__(self, length: int, start: Moment) -> None:
         self._length = length  # of an epoch, in milliseconds
         self._offset = start.wall - start.mono  # wall clock minus monotonic clock at the start, in milliseconds
@@ -53,8 +51,6 @@ class Backoff:
     Jitter is a keyed hash and not a random number, so that an engine restored from its rows acts as the one before the
     restart; because of the key, peers cannot choose ids that all fall on one epoch.
     """
-
-    __slots__ = ("_first", "_jitter", "_later", "_secret", "longest")
 
     def __init__(self, config: Config, secret: bytes) -> None:
         self._first, self._later = backoff_steps(config)  # epochs

@@ -1,6 +1,6 @@
-"""Packets out of the log as they were broadcast, for a Store node to hand on: by id, by place, and by pages.
+"""Packets of the log as they were broadcast, for a Store node to serve: by id, by place, and by pages.
 
-Every question is a search in an index, or a walk along one that is cut off by its limits, however long the log.
+Each query is a search in an index, or a bounded walk along one, for a log of any length.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _WALK: Final = (
 )
 _UP: Final = _WALK.format(sign=">", way="ASC")
 _DOWN: Final = _WALK.format(sign="<", way="DESC")
-_BEYOND_ALL: Final = "\U0010ffff"  # sorts behind every id
-_PATIENCE: Final = 4  # rows looked at for each that may be given, where packets are gone
+_BEYOND_ALL: Final = "\U0010ffff"  # sorts after every id
+_PATIENCE: Final = 4  # most rows read for each message of a page, where packets were dropped
 
 
 class Kept(NamedTuple):
-    """A message that is kept in full. `place` finds it again without its id, for as long as this database lives."""
+    """A message with its packet. `place` is its row in the log and never changes in this database."""
 
     place: int
     lamport: int
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What a page is to hold. `low` and `high` are Lamport times, both included; `after` is a key, excluded."""
+    """Bounds of a page. `low` and `high` are Lamport times, both included; `after` is a key, excluded."""
 
     low: int
     high: int
@@ -46,9 +46,7 @@ class Span(NamedTuple):
 
 
 class Archive:
-    """Reads what a node has committed, over the connection that it writes with."""
-
-    __slots__ = ("_connection", "_store")
+    """Reads committed messages, over the connection that the node writes with."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -63,7 +61,7 @@ class Archive:
         return None if number is None else self._one(_AT, (place, number))
 
     def place_of(self, channel: str, message_id: str) -> int | None:
-        """Where a message is kept; nothing where its packet is gone."""
+        """Place of a message in the log, or None if its packet is gone."""
         number = self._store.number(channel)
         if number is None:
             return None
@@ -72,12 +70,12 @@ class Archive:
         return rows[0][0] if rows else None
 
     def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]:
-        """The next messages of a range, at least one if there is one, and whether there are more behind them."""
+        """The next messages of a range, at least one if there is one, and True if more may follow."""
         number = self._store.number(channel)
         if number is None:
             return [], False
         low, high = span.low, span.high
-        # SQLite enters the index by the dates alone, so those are what must lead to where the last page ended.
+        # SQLite enters the index by the dates alone, so they must be narrowed to the end of the last page.
         if span.newest_first:
             sql, after = _DOWN, span.after or (high, _BEYOND_ALL)
             high = min(high, after[0])
@@ -85,11 +83,11 @@ class Archive:
             sql, after = _UP, span.after or (low, "")
             low = max(low, after[0])
         found: list[Kept] = []
-        size = looked = 0
+        size = rows_read = 0
         with told_plainly(self._store.path):
             for row in self._connection.execute(sql, (number, low, high, *after)):
-                looked += 1
-                if len(found) == span.limit or (looked > _PATIENCE * span.limit and found):
+                rows_read += 1
+                if len(found) == span.limit or (rows_read > _PATIENCE * span.limit and found):
                     return found, True
                 kept = _sound(row)
                 if kept is None:
@@ -107,7 +105,7 @@ class Archive:
 
 
 def _sound(row: Any) -> Kept | None:
-    """Nothing where the packet is gone, or where the disk has altered it: that is never handed on."""
+    """The message of a row, or None if its packet is gone or was altered by the disk: those are never served."""
     place, lamport, message_id, raw, checksum = row
     if raw is None or body_sum(message_id, raw) != checksum:
         return None
@@ -115,7 +113,7 @@ def _sound(row: Any) -> Kept | None:
 
 
 def plan(store: Store, newest_first: bool) -> str:
-    """How SQLite walks along a range: for the test that no page looks through the log."""
+    """SQLite's query plan for a page: for the test that no page scans the log."""
     sql = _DOWN if newest_first else _UP
     rows: list[Any] = store.connection.execute(f"EXPLAIN QUERY PLAN {sql}", (1, 0, 1, 0, "")).fetchall()
     return "; ".join(row[3] for row in rows)

@@ -1,4 +1,4 @@
-"""What an archive has, at a glance: nothing here looks through the log."""
+"""Counts of an archive, without a scan of the log."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Archived(NamedTuple):
 
     channel: str
     messages: int  # in the log
-    packets: int  # of those, how many are kept in full
-    oldest: int  # of those kept in full; 0: none
+    packets: int  # messages that have their packet
+    oldest: int  # of messages that have their packet; 0: none
     newest: int
     floor: Floor
 
     @property
     def ids_bytes(self) -> int:
-        """Bytes that ids without packets take on disk, near enough."""
+        """Bytes on disk of the ids without packets, about."""
         return self.floor.ids * BYTES_EACH
 
 
@@ -40,7 +40,7 @@ class _Source(Protocol):
 
 
 def archived(source: Store | Reader) -> list[Archived]:
-    """By name."""
+    """Counts of all channels, by name."""
     connection = connection_of(source)
     with told_plainly(source.path):
         tallies = load_tallies(connection, source.path)

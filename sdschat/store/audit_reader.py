@@ -1,6 +1,6 @@
-"""What a database says, row by row, for comparing it with others: sound or not, as it stands at one moment.
+"""The rows of a database at one moment, intact or altered, for comparison with other databases.
 
-`Reader` shows people what can be trusted and stops at what cannot. Here an altered row is something to be told.
+`Reader` shows people intact rows and stops at altered ones. Here an altered row is a result.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 
 
 class Found(NamedTuple):
-    """A row of the log, as it stands there, with everything that belongs to it."""
+    """A row of the log as it is in the file, with packet, text and state."""
 
     message_id: str
     lamport: int
@@ -58,32 +58,32 @@ class Found(NamedTuple):
     nick: str | None
     text: str | None
     sent_at: int | None
-    state: AckState | None
-    damage: str  # what of it is not as it was written; empty where all is well
+    state: AckState | None  # of an own message
+    damage: str  # the parts that were altered, in words; empty if it is intact
 
 
 class Standing(NamedTuple):
-    """A channel: what its own count says, and what is there."""
+    """A channel with its saved counts and the counts of its rows."""
 
     channel: str
     number: int
-    horizon: int  # 0: unknown
-    claimed: int
+    horizon: int  # Lamport time from which on messages are fetched; 0: unknown
+    claimed: int  # messages, as saved
     claimed_fingerprint: str
-    counted: int
+    counted: int  # messages, counted from the log
     counted_fingerprint: str
 
 
 class Told(NamedTuple):
-    """A message that the node knows not to have, or not to show yet."""
+    """A message that the node lacks, or has not delivered yet."""
 
     message_id: str
     kind: str  # lost, before_join, no_room, missing or held
-    at: int
+    at: int  # epoch milliseconds
 
 
 class Altered(NamedTuple):
-    """A row of the journal that is not as it was written."""
+    """A row of the journal that was altered."""
 
     seq: int
     boot: str
@@ -91,14 +91,14 @@ class Altered(NamedTuple):
 
 
 class Evidence:
-    """One database at one moment, while its node may go on writing. Raises StoreError where it cannot be read."""
+    """One database at one moment, also while its node is writing. Raises StoreError if it cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = open_reader(path)
         try:
             with told_plainly(path):
-                self._connection.execute("BEGIN")  # from the first question on, all see the same state
+                self._connection.execute("BEGIN")  # from the first query on, all see the same state
                 require_current(self._connection, path)
                 self._tallies = load_tallies(self._connection, path)
                 self._boots = self._read_boots()
@@ -111,7 +111,7 @@ class Evidence:
         return {row[0]: (row[1], row[2]) for row in rows if row_sum(row[:-1]) == row[-1]}
 
     def node(self) -> str:
-        """Whose database it is; empty where nothing in it says so."""
+        """Participant id of the database's node; "" if it is not in the database."""
         for node, _ in reversed(self._boots.values()):
             if node:
                 return node
@@ -120,7 +120,7 @@ class Evidence:
         return "" if row is None else str(row[0])
 
     def as_of(self) -> int:
-        """How far the journal has come: grows with every change, and never falls."""
+        """Place of the newest row of the journal: it grows with every change, and never falls."""
         with told_plainly(self.path):
             place = self._connection.execute("SELECT max(place) FROM journal").fetchone()[0]
         return place or 0
@@ -148,7 +148,7 @@ class Evidence:
         return ChannelRow(*rows[0][1:-1]).horizon
 
     def messages(self, number: int) -> Iterator[Found]:
-        """The log of a channel, in the order in which it was written."""
+        """The log of a channel: messages with packets in order of arrival, then those without, in log order."""
         with told_plainly(self.path):
             kept_from = self._kept_from(number)
             for row in self._connection.execute(_MESSAGES, (first_place(number), last_place(number))):
@@ -158,7 +158,8 @@ class Evidence:
                 yield Found(name, lamport, sender, named, False, "live", lamport, None, None, None, None, None, "")
 
     def _kept_from(self, number: int) -> int:
-        """A Store lets go of packets that are dated earlier. Altered, this excuses nothing."""
+        """Lamport time before which packets of others may have been dropped; 0 if it cannot be read, so that no lost
+        packet is excused."""
         name = next((name for name, tally in self._tallies.items() if tally.number == number), "")
         try:
             return floor_of(Local(self._connection, self.path), name).lamport

@@ -1,4 +1,4 @@
-"""The channels of a profile: their numbers, and what is known of their logs without looking through them."""
+"""The channels of a profile: their numbers, and counts and fingerprints of their logs."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _KEYS: Final = (
 
 
 class Tally(NamedTuple):
-    """One channel. `fingerprint` is that of all (Lamport, id) in the log (see `journal.fingerprint_of`)."""
+    """One channel with its counts, updated with every message."""
 
-    number: int
+    number: int  # from 1; the upper part of the places of its messages
     name: str
-    messages: int = 0
+    messages: int = 0  # in the log, those without a packet too
     newest: int = 0  # the highest Lamport time
-    fingerprint: int = 0
-    last_place: int = 0  # of the message that was put in last
+    fingerprint: int = 0  # of all (Lamport, id) in the log; see `journal.fingerprint_of`
+    last_place: int = 0  # place of the message added last; 0: none
 
     def with_message(self, lamport: int, message_id: str) -> Tally:
         place = (self.last_place or first_place(self.number)) + 1
@@ -40,7 +40,7 @@ class Tally(NamedTuple):
         return Tally(self.number, self.name, self.messages + 1, max(self.newest, lamport), fingerprint, place)
 
     def without(self, keys: Iterable[tuple[int, str]]) -> Tally:
-        """As if these had never been counted. Fingerprints are sums by exclusive or."""
+        """The tally without these messages. Fingerprints are sums by exclusive or."""
         messages, fingerprint = self.messages, self.fingerprint
         for lamport, message_id in keys:
             messages -= 1
@@ -54,7 +54,7 @@ class Tally(NamedTuple):
 
 
 def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, Tally]:
-    """All channels. Raises `StoreDamaged` where a row is altered: which log belongs to which name is then unknown."""
+    """All channels. Raises `StoreDamaged` if a row was altered: the name of a log is then unknown."""
     found: dict[str, Tally] = {}
     for row in connection.execute("SELECT id, name, messages, newest, fingerprint, sum FROM channel").fetchall():
         if row_sum(row[:-1]) != row[-1]:
@@ -67,7 +67,7 @@ def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, Tally]
 
 
 def count_again(connection: sqlite3.Connection, tally: Tally) -> Tally:
-    """The tally from the log itself, which takes as long as the log is."""
+    """The tally counted from the log itself, in time proportional to its length."""
     fresh = Tally(tally.number, tally.name)
     messages, newest, fingerprint = 0, 0, 0
     for lamport, message_id in connection.execute(_KEYS, (tally.number, tally.number)):

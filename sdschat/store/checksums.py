@@ -1,7 +1,7 @@
-"""A checksum in every row, so that what a disk has altered is noticed before it is used.
+"""Checksums of rows, so that a row altered by the disk is noticed before it is used.
 
-SQLite checks the structure of its pages but not the values in them. CRC-32 finds every single flipped byte, and it is
-not meant against anything but accidents: who can write the file can make it fit.
+SQLite checks the structure of its pages but not the values in them. CRC-32 finds every single flipped byte. It protects
+against accidents only: a program that can write the file can also make the checksum fit.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ SqlValue = str | int | float | bytes | None
 
 
 def row_sum(values: Iterable[SqlValue]) -> int:
-    """Packets and keys go in by a checksum of their own: their text form would be four times as long."""
+    """Checksum of a row. Bytes count by a checksum of their own: their text form would be four times as long."""
     parts = [str(crc32(value)) if type(value) is bytes else str(value) for value in values]
     return crc32("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
 def body_sum(message_id: str, raw: bytes) -> int:
-    """Binds a packet to the message that it is the body of."""
+    """Checksum of a packet, bound to the id of its message."""
     return crc32(raw, crc32(message_id.encode()))

@@ -30,11 +30,11 @@ SqlRow = tuple[SqlValue, ...]
 
 
 class Altered(ValueError):
-    """A row is not what was written."""
+    """A row of the database was altered."""
 
 
 class Shape(NamedTuple):
-    """How one buffer stands in SQL. Its columns are channel, the row's key, the rest of the row, sum."""
+    """SQL form of one buffer. Its columns are channel, the row's key, the rest of the row, sum."""
 
     table: str
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class Shape(NamedTuple):
 
     @property
     def upsert(self) -> str:
-        """Replacing a row leaves it in its place, which is where it was first put."""
+        """Insert or replace a row; a replaced row keeps its place."""
         places = ", ".join("?" * (len(self.columns) + 2))
         updates = ", ".join(f"{name} = excluded.{name}" for name in (*self.columns[1:], "sum"))
         return (
@@ -64,7 +64,7 @@ class Shape(NamedTuple):
         return (*values, row_sum(values))
 
     def row(self, selected: SqlRow, codec: Codec) -> Row:
-        """Raises `Altered`, and nothing else, for a row that is not as `values` made it."""
+        """The row of selected values. Raises `Altered`, and nothing else, for a row that is not as `values` made it."""
         if row_sum(selected[1:-1]) != selected[-1]:
             raise Altered(f"a row of {self.table} does not match its checksum")
         return self.from_sql(selected[2:-1], codec)
@@ -74,7 +74,7 @@ dump: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def dump_ids(ids: tuple[str, ...]) -> str:
-    """As JSON. Nearly every id is hex digits, in which there is nothing to escape."""
+    """Ids as JSON. Nearly every id is hex digits, which need no escapes."""
     if not ids:
         return "[]"
     return '["' + '","'.join(ids) + '"]' if "".join(ids).isalnum() else dump(ids)
@@ -118,7 +118,7 @@ def _push_from_sql(values: Any, codec: Codec) -> PushRow:
 
 
 def _plain(table: Table, kind: type[MissingRow | GapRow | AnswerRow | PeerRow | HintRow]) -> Shape:
-    """The row's values are SQL's as they are."""
+    """Shape of a buffer with rows that need no conversion."""
     return Shape(str(table), kind._fields, tuple, lambda values, codec: kind(*values))
 
 

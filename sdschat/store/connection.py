@@ -16,11 +16,11 @@ _WAL_PAGES: Final = 4000  # ids are spread over their index, so a checkpoint of 
 _WAL_KEPT: Final = 32 * 1024 * 1024  # a larger -wal is cut back once a checkpoint has emptied it
 
 # The file is not trusted: no function or table of ours runs because a schema says so, and cells are checked.
-_WARY: Final = ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", f"cache_size = -{_CACHE_KIB}")
+_UNTRUSTED: Final = ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", f"cache_size = -{_CACHE_KIB}")
 _WRITER: Final = (
     "foreign_keys = ON",
     "secure_delete = ON",
-    # NORMAL loses the last commits in a power cut; what is said to be saved has to be.
+    # NORMAL loses the last commits in a power cut; a message reported as saved must be on disk.
     "synchronous = FULL",
     f"wal_autocheckpoint = {_WAL_PAGES}",
     f"journal_size_limit = {_WAL_KEPT}",
@@ -33,7 +33,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     try:
         with told_plainly(path):
             # Before anything reads the schema.
-            _set(connection, _WARY)
+            _set(connection, _UNTRUSTED)
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
                 raise StoreUnavailable(path, f"this file system allows no write-ahead log, only {mode}")
@@ -45,14 +45,14 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A connection that can change nothing, while another process writes."""
+    """A read-only connection, also while another process writes."""
     if not path.exists():
         raise StoreUnavailable(path, "there is no such file")
     try:
         return _connect_reader(path, "mode=ro")
     except (StoreUnavailable, StoreReadOnly):
-        # In a directory that cannot be written, SQLite has nowhere to put its shared memory. That matters only
-        # where somebody could be writing, and then there is a -wal.
+        # SQLite cannot put its shared memory into a read-only directory. It is needed only if another process may be
+        # writing, and then there is a -wal.
         wal = beside(path, "-wal")
         if wal.exists() and wal.stat().st_size:
             raise
@@ -65,7 +65,7 @@ def _connect_reader(path: Path, options: str) -> sqlite3.Connection:
             f"file:{quote(str(path.absolute()))}?{options}", uri=True, timeout=_BUSY_MS / 1000, isolation_level=None
         )
         try:
-            _set(connection, (*_WARY, "query_only = ON"))
+            _set(connection, (*_UNTRUSTED, "query_only = ON"))
             connection.execute("PRAGMA schema_version").fetchone()
         except BaseException:
             connection.close()

@@ -1,4 +1,4 @@
-"""Direct messages as a person sees them: what was said, to or by whom, and what is known of its delivery."""
+"""Direct messages as a person sees them: text, author, reader and state of delivery."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ONE: Final = f"SELECT {COLUMNS}, sum FROM direct WHERE channel = ? AND message_
 
 
 class DirectMessages:
-    """Of one channel."""
+    """The direct messages of one channel."""
 
     def __init__(self, store: Store, channel: str) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class DirectMessages:
         transaction.also(self._channel, write)
 
     def newest(self, peer: str = "", limit: int = 100) -> list[DirectRow]:
-        """The last ones with somebody, or with anybody; oldest first. Rows that the disk has altered are left out."""
+        """The last messages with `peer`, or with all peers; oldest first. Rows altered by the disk are left out."""
         found = self._ask(_WITH, peer, peer, limit)
         return [row for values in reversed(found) if (row := sound_row(values)) is not None]
 

@@ -1,4 +1,4 @@
-"""Rows of direct messages: as a node keeps them, and as a reader finds them."""
+"""Rows of direct messages, for the node and for readers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _AFTER: Final = f"SELECT place, {COLUMNS}, sum FROM direct WHERE channel = ? AND
 
 
 class DirectRow(NamedTuple):
-    """`peer` is the other one; `nick` is the author's. `state`: 0 not yet with the other, 2 with the other."""
+    """One direct message, our own or received. Times are epoch milliseconds."""
 
     message_id: str
-    peer: str
+    peer: str  # participant id of the other one
     own: bool
-    nick: str
+    nick: str  # of the author
     text: str
     kind: int
     sent_at: int
     received_at: int
-    state: int
-    reply_to: str
+    state: int  # 0: not acknowledged; 2: acknowledged by the reader
+    reply_to: str  # message id, or ""
     verdict: str
 
 
@@ -37,7 +37,7 @@ def sound_row(values: Any) -> DirectRow | None:
 
 
 def rows_after(connection: sqlite3.Connection, number: int, place: int) -> Iterator[tuple[int, DirectRow]]:
-    """The rows of a channel behind a place, with theirs, in the order in which they came."""
+    """The rows of a channel after a place, each with its own place, in order of arrival."""
     for at, *values in connection.execute(_AFTER, (number, place)):
         row = sound_row(values)
         if row is not None:

@@ -1,4 +1,4 @@
-"""What a reader of the database gets to see of messages and channels."""
+"""Messages and channels as a reader of the database gets them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sdschat.sds.rows import AckState, OutgoingRow
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import LOG_COLUMNS, log_entry
 
-Key = tuple[int, str]  # Lamport time and id: where a message stands in the log
+Key = tuple[int, str]  # Lamport time and id: the order of the log
 
 _LOG: Final = ", ".join(f"log.{name}" for name in LOG_COLUMNS.split(", "))
 _WIDTH: Final = LOG_COLUMNS.count(",") + 1
@@ -22,7 +22,7 @@ SHOWN_JOINS: Final = (
 
 
 class StoredMessage(NamedTuple):
-    """A message of the log. Without `nick`, `text`, `verdict` and `sent_at` its content was not read yet."""
+    """A message of the log. `nick`, `text`, `verdict` and `sent_at` are None until its content is opened."""
 
     channel: str
     message_id: str
@@ -37,9 +37,9 @@ class StoredMessage(NamedTuple):
     verdict: str | None
     sent_at: int | None
     state: AckState | None  # of own messages
-    sends: int  # how often an own message went out; 0 while it is queued
-    raw: bytes | None  # the packet, where it was asked for
-    damaged: str  # what of it was altered and is therefore not shown; empty where all is well
+    sends: int  # number of sendings of an own message; 0 while it is queued
+    raw: bytes | None  # the packet, if the query wants it
+    damaged: str  # the part that was altered and is therefore not shown, in words; empty if all is intact
 
     @property
     def key(self) -> Key:
@@ -51,7 +51,7 @@ class Ancestor(NamedTuple):
 
     message_id: str
     status: str  # delivered, held, missing, lost, before_join, no_room or unknown
-    message: StoredMessage | None  # where delivered
+    message: StoredMessage | None  # if delivered
     depth: int  # 1: named by the message itself
 
 
@@ -61,28 +61,28 @@ class MessageDetail(NamedTuple):
     message: StoredMessage
     outgoing: OutgoingRow | None  # of an own message: acknowledgements, with the evidence
     ancestors: tuple[Ancestor, ...]  # nearest first
-    truncated: bool  # there are more ancestors than were asked for
+    truncated: bool  # True if there are more ancestors than requested
 
 
 class ChannelInfo(NamedTuple):
-    """A channel at a glance."""
+    """A channel with its counts."""
 
     channel: str
-    messages: int
+    messages: int  # in the log
     newest: int  # the highest Lamport time
     fingerprint: str  # of the log: equal logs, equal fingerprints
-    draft: str
-    unread: int
+    draft: str  # text of the input line
+    unread: int  # messages of others after the read mark, at most `UNREAD_COUNTED`
     open_outgoing: int  # own messages that are not acknowledged
-    held: int
-    missing: int
+    held: int  # messages in the incoming buffer
+    missing: int  # dependencies that are not received
     lost: int  # dependencies that were given up
-    peers: int
+    peers: int  # participants heard
 
 
 def shown(channel: str, row: Any, body: Any | None = None) -> StoredMessage:
-    """From a row of `SHOWN_COLUMNS`, and (raw, sum) of the body where it was asked for. Raises `Altered` where not
-    even its place in the log can be trusted."""
+    """The message of a row of `SHOWN_COLUMNS`, and of (raw, sum) of its packet if wanted. Raises `Altered` if not even
+    its position in the log is intact."""
     entry = log_entry(row[:_WIDTH])
     nick, text, verdict, sent_at, checksum = row[_WIDTH : _WIDTH + 5]
     outgoing = row[_WIDTH + 5 :]

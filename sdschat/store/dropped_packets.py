@@ -1,8 +1,8 @@
-"""Messages whose packets were dropped, apart from the log: about 120 bytes each with their indexes, where a row of the
-log takes 550 to 900.
+"""Messages with dropped packets, in a table apart from the log: about 120 bytes each with their indexes, while a row of
+the log takes 550 to 900.
 
-Everything is there that makes a log equal to another: date, id, sender, and what the message depends on, which is named
-by how far away its row is. A message stays in the log if its id or one that it names is no SHA-256 in lower-case hex.
+A row has everything that two equal logs have in common: date, id, sender, and the dependencies, each named by the
+distance to its row. A message stays in the log if its id or a dependency is no SHA-256 in lower-case hex.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PUT: Final = (
 
 
 def entry(connection: sqlite3.Connection, channel: int, message_id: str) -> Entry | None:
-    """The entry of a message whose packet was dropped."""
+    """The entry of a message with a dropped packet, or None."""
     packed = _packed(message_id)
     rows = [] if packed is None else connection.execute(_BY_ID, (channel, packed, packed)).fetchall()
     return _entry(connection, rows[0]) if rows else None
@@ -53,18 +53,18 @@ def entry(connection: sqlite3.Connection, channel: int, message_id: str) -> Entr
 def entries(
     connection: sqlite3.Connection, channel: int, low: int, high: int, *, newest_first: bool = False
 ) -> Iterator[Entry]:
-    """Entries dated from `low` to `high`, both included, read as they are taken."""
+    """Entries dated from `low` to `high`, both included, read while the caller iterates."""
     rows = connection.execute(_DOWN if newest_first else _UP, (channel, low, high))
     return (_entry(connection, row) for row in rows)
 
 
 def keys(connection: sqlite3.Connection, channel: int, low: int, high: int) -> Iterator[tuple[int, str]]:
-    """Keys dated from `low` to `high`, both included, read as they are taken."""
+    """Keys dated from `low` to `high`, both included, read while the caller iterates."""
     return iter(connection.execute(_KEYS, (channel, low, high)))
 
 
 def move(connection: sqlite3.Connection, places: Iterable[int]) -> None:
-    """Take rows out of the log, whose packets are gone already."""
+    """Move rows without packets from the log to `past`."""
     senders: dict[str, int] = {}
     for place in places:
         for channel, lamport, message_id, sender_id, dependencies in connection.execute(_ROW, (place,)).fetchall():
@@ -79,12 +79,12 @@ def move(connection: sqlite3.Connection, places: Iterable[int]) -> None:
 
 
 def oldest(connection: sqlite3.Connection, channel: int, most: int) -> list[tuple[int, str]]:
-    """The keys of the first messages."""
+    """Keys of the oldest messages, at most `most`."""
     return connection.execute(_OLDEST, (channel, most)).fetchall()
 
 
 def forget(connection: sqlite3.Connection, channel: int, gone: Iterable[tuple[int, str]]) -> None:
-    """Delete these."""
+    """Delete these messages."""
     rows = [(channel, packed, packed) for packed in (bytes.fromhex(message_id) for _, message_id in gone)]
     connection.executemany(f"DELETE FROM past WHERE {_ID}", rows)
 
@@ -107,12 +107,12 @@ def _entry(connection: sqlite3.Connection, row: Any) -> Entry:
     return Entry(lamport, message_id.lower(), sender_id, _ids(connection, place, named), OUTSIDE_THE_FILTER)
 
 
-# What a message names: for each a number, twice the distance of its row, odd where that comes later; 0 where there is
-# no row, and the id itself behind it. Numbers in groups of seven bits, the lowest first, as in protobuf.
+# Dependencies of a message: for each a number, twice the distance to its row, odd if that row comes later; 0 if there
+# is no row, followed by the id itself. Numbers in groups of seven bits, the lowest first, as in protobuf.
 
 
 def _named(connection: sqlite3.Connection, place: int, channel: int, ids: Iterable[str]) -> bytes | None:
-    """None if an id is not of our make."""
+    """Dependencies in compact form; None if an id is no SHA-256 in lower-case hex."""
     found = bytearray()
     for message_id in ids:
         packed = _packed(message_id)
@@ -131,7 +131,7 @@ def _named(connection: sqlite3.Connection, place: int, channel: int, ids: Iterab
 
 
 def _ids(connection: sqlite3.Connection, place: int, named: bytes) -> tuple[str, ...]:
-    """Those whose rows were let go of since are left out."""
+    """Dependencies from their compact form. Those with rows that were deleted since are left out."""
     found: list[str] = []
     at = 0
     while at < len(named):

@@ -1,4 +1,4 @@
-"""What can go wrong with a profile's database, in words for the person whose messages are in it."""
+"""Errors of a profile's database, worded for its user."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AUTH: Final = 23
 
 
 class StoreError(Exception):
-    """Something about the database that a person has to know. `exit_code` is what a command ends with."""
+    """An error of the database that a user has to know. `exit_code` is that of the command."""
 
     exit_code: ClassVar[int] = 1
 
@@ -39,7 +39,7 @@ class ProfileInUse(StoreError):
 
 
 class SchemaNewer(StoreError):
-    """Written by a newer program, which may keep things there that this one would break."""
+    """The database was written by a newer program, and this one might break it."""
 
     exit_code = 5
 
@@ -51,7 +51,7 @@ class SchemaNewer(StoreError):
 
 
 class SchemaOlder(StoreError):
-    """To be migrated first, which whoever only reads must not do."""
+    """The database must be migrated first, which a reader must not do."""
 
     exit_code = 5
 
@@ -64,7 +64,7 @@ class SchemaOlder(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """What is in the file is not what was written there. Nothing of it is shown or built upon."""
+    """The file has other content than was written. Nothing of it is shown or used."""
 
     exit_code = 5
 
@@ -74,7 +74,7 @@ class StoreDamaged(StoreError):
 
 
 def _salvage(path: Path) -> str:
-    """What to type, where the file stands as a profile's does; a copy elsewhere is copied anew."""
+    """The command that salvages the profile of the file; "" for a file that is not in a profile's place."""
     profiles = path.absolute().parent.parent
     if profiles.name != "profiles":
         return ""
@@ -83,7 +83,7 @@ def _salvage(path: Path) -> str:
 
 
 class DiskFull(StoreError):
-    """Nothing of the transaction was saved; everything saved before it still is."""
+    """The disk is full: nothing of the transaction was saved; everything saved before it still is."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -98,7 +98,7 @@ class StoreReadOnly(StoreError):
 
 
 class StoreUnavailable(StoreError):
-    """Not there, not ours, locked, or the disk does not answer; the file itself may be fine."""
+    """The file is absent, not ours, locked, or the disk does not answer; the file itself may be intact."""
 
     def __init__(self, path: Path, detail: str) -> None:
         self.detail = detail
@@ -106,7 +106,7 @@ class StoreUnavailable(StoreError):
 
 
 class DirectoryRefused(StoreUnavailable):
-    """The folder of a profile is not there and cannot be made."""
+    """The folder of a profile is absent and cannot be made."""
 
     exit_code = 2
 
@@ -118,7 +118,7 @@ class DirectoryRefused(StoreUnavailable):
 
 
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
-    """The same fact in our words. All statements are constants, so any other failure is due to the file."""
+    """The same error as a `StoreError`. All statements are constants, so any other failure is due to the file."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
     if primary == _FULL:
@@ -132,7 +132,7 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
 
 @contextmanager
 def told_plainly(path: Path) -> Iterator[None]:
-    """No error of SQLite leaves the store untranslated, but for wrong calls by our own code."""
+    """Translate errors of SQLite to `StoreError`, except wrong calls by our own code."""
     try:
         yield
     except (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.NotSupportedError):

@@ -1,4 +1,4 @@
-"""The files of a profile: their permissions, the lock that dies with its process, the reserve for a full disk."""
+"""The files of a profile: their permissions, the lock of the process, the reserve for a full disk."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 def prepare_directory(path: Path) -> None:
-    """The directory of the database, for its owner alone.
+    """Make the directory of the database, for its owner alone.
 
-    Permissions are given at the moment of creation, or there would be a moment without them; and they are set once
-    more, because the umask may take away but the owner must keep all three.
+    Permissions are set at creation, or there would be a moment without them; and once more afterwards, because the
+    umask may take rights away that the owner must have.
     """
     directory = path.parent
     try:
-        missing = [place for place in (directory, *directory.parents) if not place.exists()]
-        for place in reversed(missing):
-            place.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-            place.chmod(DIRECTORY_MODE)
+        missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+            folder.chmod(DIRECTORY_MODE)
         if not missing and path.exists() and directory.stat().st_uid == os.geteuid():
             directory.chmod(DIRECTORY_MODE)
     except OSError as error:
@@ -42,7 +42,7 @@ def prepare_directory(path: Path) -> None:
 def prepare_file(path: Path) -> None:
     """Make the database file before SQLite does, which gives -wal and -shm the permissions of this one.
 
-    To be called before the first connection only: closing a descriptor of an open database drops SQLite's locks.
+    Call it before the first connection only: closing a descriptor of an open database drops SQLite's locks.
     """
     try:
         with contextlib.suppress(FileExistsError):
@@ -59,9 +59,8 @@ def prepare_file(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Which files there are beside this one, for good. SQLite removes its rollback journal, when a new database
-    becomes one with a write-ahead log, without making sure of that; were it to come back after a power cut, it would
-    undo everything since."""
+    """Sync the directory of this file. SQLite removes its rollback journal, when a new database becomes one with a
+    write-ahead log, without syncing; if the file came back after a power cut, it would undo everything since."""
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -70,9 +69,7 @@ def sync_directory(path: Path) -> None:
 
 
 class ProfileLock:
-    """An advisory lock on a file of its own. The kernel drops it however the process ends; the file stays."""
-
-    __slots__ = ("_descriptor",)
+    """An advisory lock on a separate file. The kernel drops it when the process ends in any way; the file stays."""
 
     def __init__(self, path: Path) -> None:
         name = beside(path, ".lock")
@@ -91,7 +88,7 @@ class ProfileLock:
                 raise StoreUnavailable(path, f"its lock cannot be taken: {error.strerror}") from error
             raise ProfileInUse(path, int(holder) if holder.isdigit() else None) from error
         self._descriptor = descriptor
-        # On a full disk the lock holds all the same; only its holder's number is then unknown to others.
+        # On a full disk the lock holds too; only its holder's process id is then unknown to others.
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
@@ -103,9 +100,7 @@ class ProfileLock:
 
 
 class Reserve:
-    """Space set aside, so that there is some left to end in good order when the disk is full."""
-
-    __slots__ = ("_path",)
+    """A file that reserves space, so that the program can end in good order when the disk is full."""
 
     def __init__(self, path: Path) -> None:
         self._path = beside(path, ".reserve")
@@ -114,7 +109,7 @@ class Reserve:
         return self._path.exists()
 
     def take(self) -> bool:
-        """Set the space aside, really written, since a sparse file reserves nothing. False where there is none."""
+        """Reserve the space, with bytes written, since a sparse file reserves nothing. False if there is no space."""
         if self.held() and self._path.stat().st_size == RESERVE_BYTES:
             return True
         try:

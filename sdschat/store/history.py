@@ -1,4 +1,4 @@
-"""The engine's `History` over the log in SQLite: every question is one search in an index, however long the log."""
+"""The engine's `History` over the log in SQLite: each query is one search in an index, for a log of any length."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ def last_place(channel: int) -> int:
 
 
 class SqlHistory:
-    """What the engine asks of the log. An answer that the disk has altered is never given."""
-
-    __slots__ = ("_channel", "_connection", "_number", "_path", "lost")
+    """The log of one channel for its engine. Rows altered by the disk are never returned."""
 
     def __init__(
         self, connection: sqlite3.Connection, path: Path, channel: str, number: Callable[[str], int | None]
@@ -56,7 +54,7 @@ class SqlHistory:
             return dropped_packets.entry(self._connection, number, message_id)
 
     def row(self, message_id: str) -> LogRow | None:
-        """Nothing where the packet was altered: others have it, and whoever asks us is answered by them."""
+        """Return a message with its packet; None if the packet is gone or was altered: others have it."""
         number = self._number(self._channel)
         found = [] if number is None else self._ask(_BY_ID, (number, message_id))
         if not found:
@@ -64,7 +62,7 @@ class SqlHistory:
         entry, values = self._entry(found[0]), found[0]
         body = self._ask(_BODY, (values[0],))
         if not body or body_sum(message_id, body[0][0]) != body[0][1]:
-            if body or values[7]:  # others' packets may be gone because they were too old to be kept
+            if body or values[7]:  # packets of others may have been dropped because they were too old
                 self.lost[message_id] = None
             return None
         return LogRow(entry, body[0][0], bool(values[7]), values[8], values[9])
@@ -91,8 +89,8 @@ class SqlHistory:
         return sorted([*kept, *dropped])[:limit] if dropped else kept
 
     def _last_of(self, number: int, rows: list[Any], high: int, count: int) -> list[Entry]:
-        """The last entries up to a date, of those in the log, which are given newest first, and of those that are past.
-        Only where the log does not reach far enough down are the latter looked at."""
+        """The last `count` entries up to a date, from `rows` of the log, newest first, and from `dropped_packets`, which
+        is read only as far as the log does not reach back."""
         kept = self._in_order(rows[::-1])
         low = kept[0].lamport if len(kept) == count else 0
         with told_plainly(self._path):
@@ -120,7 +118,7 @@ class SqlHistory:
             raise self._damaged(str(error)) from error
 
     def _in_order(self, rows: list[Any]) -> list[Entry]:
-        """An index that was altered gives right rows in a wrong order."""
+        """Entries of rows. Raises `StoreDamaged` if they are out of order, as those of an altered index are."""
         entries = [self._entry(row) for row in rows]
         for at in range(1, len(entries)):
             if entries[at - 1] >= entries[at]:

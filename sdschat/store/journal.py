@@ -1,22 +1,22 @@
-"""The journal of a node: one row an event, for the data pipeline and for people who ask why.
+"""The journal of a node: one row for each event, for audits and for people who look for a cause.
 
-The columns are stable; a newer program may add some at the end. All times are epoch milliseconds but `mono_us`.
+The columns are stable; a newer program may add some at the end. All times are epoch milliseconds, except `mono_us`.
 
 | column | meaning |
 |---|---|
 | `v` | version of these columns, 1 |
 | `node`, `boot`, `seq` | participant id; id of this run of the program; 1, 2, 3 … without a gap within a boot |
-| `channel` | its id; empty for what belongs to none |
+| `channel` | its id; empty for events of no channel |
 | `event` | `delivered`, `sent`, `acked` … : `EVENT_NAMES`, `sent` for a packet that left, `checkpoint` |
-| `message_id`, `sender`, `lamport` | the message that the event is about, as far as the event tells |
-| `peer` | whose packet caused it: who acknowledged, who asked, whose filter |
+| `message_id`, `sender`, `lamport` | the message that the event is about, as far as the event has them |
+| `peer` | sender of the packet that caused it: of the acknowledgement, the request, the filter |
 | `ts_ms`, `mono_us` | wall clock, and a clock that never jumps, in microseconds |
 | `bytes` | of the packet, on the wire |
 | `payload_bytes`, `overhead_bytes` | content, and everything else in the packet, where both are known |
-| `deps` | ids: the causal history, or what is missing, lost or requested |
-| `attempt` | how often it was sent, or due in milliseconds for what is scheduled |
-| `cause` | why: `via` of a delivery, reason of a rejection, kind of packet or of evidence |
-| `messages`, `fingerprint` | of a checkpoint: how many the log has, and `fingerprint_of` them; `lamport`: the highest |
+| `deps` | ids: the causal history, or the missing, lost or requested messages |
+| `attempt` | number of sendings; for a scheduled event, its time in milliseconds |
+| `cause` | `via` of a delivery, reason of a rejection, kind of packet or of evidence |
+| `messages`, `fingerprint` | of a checkpoint: messages in the log, and their `fingerprint_of`; `lamport`: the highest |
 
 Two nodes whose checkpoints have the same number, highest Lamport time and fingerprint have the same log in the same
 order, because the order follows from the messages.
@@ -44,7 +44,7 @@ REJECTED: Final = "rejected"
 
 
 class JournalRow(NamedTuple):
-    """One event. `node`, `boot` and `seq` are given by the store when the row is saved."""
+    """One event; the columns are described above. The store sets `node`, `boot` and `seq` when it saves the row."""
 
     event: str
     channel: str
@@ -68,7 +68,7 @@ class JournalRow(NamedTuple):
     v: int = VERSION
 
 
-# What is told of a message in its own words: name in the journal, and the fields of the event that go into columns.
+# Events of the engine: the name in the journal, and the column for each field of the event.
 EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
     ev.LeftOutgoing: ("left_outgoing", {"message_id": "message_id"}),
     ev.DependenciesMissing: ("missing", {"message_id": "message_id", "dependencies": "deps"}),
@@ -97,8 +97,8 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
 
 
 def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = None) -> JournalRow | None:
-    """The row of one engine event; nothing for what the row of the packet tells already. `size`: of the packet
-    that carried the message, where it is at hand."""
+    """The row of one engine event; None if the row of the packet has the same information. `size`: bytes of the packet
+    that carried the message, if known."""
     at = JournalRow("", channel, now.wall, now.mono * 1000)
     if isinstance(event, ev.Delivered):
         return _of_message(at._replace(event="delivered", cause=event.via), event.message, size)
@@ -130,11 +130,11 @@ def _of_message(row: JournalRow, message: Message, size: int | None) -> JournalR
 
 
 def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
-    """Everything one step of a channel has to tell: its packets, then its events."""
+    """The rows of one step of a channel: its packets, then its events."""
     sizes = {write.row.entry.message_id: len(write.row.raw) for write in ready.writes if isinstance(write, Append)}
     payloads: dict[str, int] = {}
     attempts: dict[str, int] = {}
-    told: list[JournalRow] = []
+    events: list[JournalRow] = []
     for event in ready.events:
         if isinstance(event, ev.Delivered) and event.own:
             payloads[event.message.message_id] = len(event.message.content or b"")
@@ -143,7 +143,7 @@ def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
         size = sizes.get(event.message.message_id) if isinstance(event, ev.Delivered) else None
         row = journal_rows(event, channel=channel, now=now, size=size)
         if row is not None:
-            told.append(row)
+            events.append(row)
     sent: list[JournalRow] = []
     for packet in ready.packets:
         size = len(packet.raw)
@@ -155,18 +155,18 @@ def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
                 attempt=attempts.get(packet.message_id, 1), cause=packet.why,
             )
         )  # fmt: skip
-    return sent + told
+    return sent + events
 
 
 def fingerprint_step(fingerprint: int, lamport: int, message_id: str) -> int:
-    """The fingerprint with one message more, wherever in the log it stands."""
+    """The fingerprint with one message more, at any position in the log."""
     place = lamport.to_bytes(8, "big") + message_id.encode()
     return fingerprint ^ int.from_bytes(blake2b(place, digest_size=FINGERPRINT_BYTES).digest(), "big")
 
 
 def fingerprint_of(log: Iterable[tuple[int, str]]) -> str:
-    """Of (Lamport, id) pairs, each once: exclusive or of BLAKE2b-128 over the Lamport time in 8 bytes, big-endian,
-    and the id. As hex digits, the way a checkpoint shows it."""
+    """Fingerprint of (Lamport, id) pairs, each once: exclusive or of BLAKE2b-128 over the Lamport time in 8 bytes,
+    big-endian, and the id. As hex digits, as in a checkpoint."""
     fingerprint = 0
     for lamport, message_id in log:
         fingerprint = fingerprint_step(fingerprint, lamport, message_id)
@@ -186,5 +186,5 @@ def json_lines(rows: Iterable[JournalRow]) -> Iterator[str]:
 
 
 def fingerprint_text(fingerprint: int) -> str:
-    """As hex digits, the way it is shown, compared and written down."""
+    """A fingerprint as hex digits, as it is shown, compared and written."""
     return fingerprint.to_bytes(FINGERPRINT_BYTES, "big").hex()

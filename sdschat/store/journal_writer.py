@@ -1,4 +1,4 @@
-"""Writing the journal: numbers without a gap, checkpoints, rejections counted, old rows let go."""
+"""Writing of the journal: numbers without a gap, checkpoints, counts of rejections, deletion of old rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sdschat.store.journal import CHECKPOINT, KEEP_MS, REJECTED, JournalRow, fin
 from sdschat.store.schema import PLACE_BITS
 
 CHECKPOINT_EVERY: Final = 1000
-MAX_ROWS: Final = 20_000_000  # whatever `journal.keep` says: somebody may send us rubbish all day
+MAX_ROWS: Final = 20_000_000  # with any `journal.keep`: a participant may send invalid packets all day
 
 JOURNAL_COLUMNS: Final = (
     "place, channel, event, message_id, sender, lamport, peer, ts_ms, mono_us, bytes, payload_bytes, overhead_bytes, "
@@ -28,29 +28,29 @@ _OLDEST: Final = "SELECT place, ts_ms FROM journal ORDER BY place LIMIT ?"
 
 
 class JournalSettings(NamedTuple):
-    """Who writes the journal, and how much of it is kept. `boot` is an id of this run of the program."""
+    """Identity of the writer, and bounds of the journal."""
 
-    node: str = ""
-    boot: str = ""
-    keep_ms: int = KEEP_MS
+    node: str = ""  # participant id
+    boot: str = ""  # id of this run of the program
+    keep_ms: int = KEEP_MS  # age at which rows are deleted, in milliseconds
     max_rows: int = MAX_ROWS
-    checkpoint_every: int = CHECKPOINT_EVERY
+    checkpoint_every: int = CHECKPOINT_EVERY  # messages of a channel
 
 
 class Book:
-    """The journal's writing end. What it counts is taken over only when the transaction is committed."""
+    """Writer of the journal. Its counts change only when the transaction is committed."""
 
     def __init__(self, connection: sqlite3.Connection, settings: JournalSettings) -> None:
         self._settings = settings
         last = connection.execute("SELECT max(id) FROM boot").fetchone()[0]
-        self._boot = (last or 0) + 1
-        self._started = False
-        self._last_seq = 0
-        self._next_seq = 0
-        self._next_kept = 0
-        self._kept = _count(connection)
-        self._rejections: dict[tuple[int, str], int] = {}
-        self._counted: dict[tuple[int, str], int] = {}
+        self._boot = (last or 0) + 1  # number of this run, the upper part of `place`
+        self._started = False  # True once a row of this boot is committed
+        self._last_seq = 0  # number of the last committed row of this boot
+        self._next_seq = 0  # `_last_seq` once the transaction is committed
+        self._next_kept = 0  # `_kept` once the transaction is committed
+        self._kept = _count(connection)  # committed rows of all boots
+        self._rejections: dict[tuple[int, str], int] = {}  # committed counts by channel number and reason
+        self._counted: dict[tuple[int, str], int] = {}  # the counts that the transaction changes
         for channel, reason, count in connection.execute("SELECT channel, reason, count FROM rejection").fetchall():
             self._rejections[channel, reason] = count
 
@@ -58,7 +58,7 @@ class Book:
         self, connection: sqlite3.Connection, rows: list[JournalRow], before: Mapping[str, Tally],
         after: Mapping[str, Tally],
     ) -> None:  # fmt: skip
-        """Inside a transaction of SQL; then `committed` or nothing. `after`: all channels that are in `rows`."""
+        """Write rows inside a transaction of SQL; call `committed` after it. `after` has all channels of `rows`."""
         every = [*rows, *self._checkpoints(rows[-1], before, after)]
         numbers = {name: tally.number for name, tally in after.items()}
         if not self._started:
@@ -75,6 +75,7 @@ class Book:
         self._prune(connection, 2 * len(every), rows[-1].ts_ms)
 
     def committed(self, rows: list[JournalRow]) -> None:
+        """Take over the counts of the transaction that wrote `rows`."""
         if rows:
             self._started = True
             self._last_seq, self._kept = self._next_seq, self._next_kept
@@ -83,7 +84,7 @@ class Book:
     def _checkpoints(
         self, last: JournalRow, before: Mapping[str, Tally], after: Mapping[str, Tally]
     ) -> Iterator[JournalRow]:
-        """After every so many messages of a channel: where its log stands."""
+        """The state of a channel's log, once in `checkpoint_every` messages of the channel."""
         every = self._settings.checkpoint_every
         for name, tally in after.items():
             old = before[name].messages if name in before else 0
@@ -110,7 +111,7 @@ class Book:
             connection.executemany(_REJECT, [(*row, row_sum(row)) for row in values])
 
     def trim(self, connection: sqlite3.Connection, rows: int, most: int) -> int:
-        """Delete the oldest events beyond so many, up to `most` of them, in a transaction of their own."""
+        """Delete the oldest rows beyond `rows`, at most `most` of them, in a transaction of their own."""
         over = min(self._kept - rows, most)
         if over <= 0:
             return 0
@@ -122,8 +123,8 @@ class Book:
         return len(gone)
 
     def _prune(self, connection: sqlite3.Connection, limit: int, wall: int) -> None:
-        """Let go of what is older than is to be kept: a few more rows than were written, so that it never takes
-        long and catches up all the same."""
+        """Delete rows that are too old or too many: at most `limit`, a little more than were written, so that it never
+        takes long and still catches up."""
         oldest = connection.execute(_OLDEST, (limit,)).fetchall()
         cutoff = wall - self._settings.keep_ms
         gone = [(place,) for place, ts_ms in oldest if ts_ms < cutoff]

@@ -1,7 +1,7 @@
-"""Bringing a database to the schema of this program, forwards only.
+"""Migration of a database to the schema of this program, forwards only.
 
-Each migration is one transaction: whenever it is cut short, the file is as before it or as after it. Before the first
-one a copy of the file is kept beside it.
+Each migration is one transaction: if it is interrupted, the file is as before it or as after it. Before the first one a
+copy of the file is kept beside it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DETAILS = (
 
 
 def schema_digest(connection: sqlite3.Connection) -> int:
-    """CRC-32 of what the file defines: by meaning, since tools word the same table differently."""
+    """CRC-32 of the definitions in the file: of their meaning, since tools word the same table differently."""
     outline = connection.execute(_OUTLINE).fetchall()
     found: list[object] = [outline]
     for kind, name, _, sql in outline:
@@ -58,7 +58,7 @@ def schema_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> list[int]:
-    """Apply what is not applied yet, and say what that was."""
+    """Apply the migrations that are not applied yet; return their numbers."""
     known = migrations[-1].number
     with told_plainly(path):
         found = schema_version(connection, path)
@@ -75,7 +75,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
 
 
 def require_current(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """For whoever only reads."""
+    """Check the schema for a reader. Raises `SchemaNewer`, `SchemaOlder` or `StoreDamaged`."""
     known = migrations[-1].number
     with told_plainly(path):
         found = schema_version(connection, path)
@@ -88,7 +88,7 @@ def require_current(connection: sqlite3.Connection, path: Path, migrations: Sequ
 
 
 def _require_digest(connection: sqlite3.Connection, path: Path, migration: Migration) -> None:
-    """A table, index, view or trigger that no migration made would run with our rights."""
+    """Raise `StoreDamaged` for a table, index, view or trigger that no migration made: it would run with our rights."""
     if schema_digest(connection) != migration.digest:
         raise StoreDamaged(
             path,
@@ -98,7 +98,7 @@ def _require_digest(connection: sqlite3.Connection, path: Path, migration: Migra
 
 
 def keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> Path:
-    """A copy of the database as it is, whole and on disk before it gets its name."""
+    """Copy the database; the copy is complete and on disk before it gets its name."""
     final, draft = beside(path, f".schema-{version}"), beside(path, f".schema-{version}.new")
     try:
         draft.unlink(missing_ok=True)
@@ -118,9 +118,9 @@ def keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> Path:
 
 
 @contextmanager
-def _unseen(*modules: str) -> Iterator[None]:
-    """sqlite-utils imports these only because they are installed, and no migration needs them: that would be 80 MiB
-    for as long as we run."""
+def _hide_modules(*modules: str) -> Iterator[None]:
+    """Make these modules look absent. sqlite-utils imports them if they are installed, no migration needs them, and
+    they would take 80 MiB as long as the program runs."""
     hidden = [name for name in modules if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
     try:
@@ -131,7 +131,7 @@ def _unseen(*modules: str) -> Iterator[None]:
 
 
 def _apply(connection: sqlite3.Connection, path: Path, migration: Migration) -> None:
-    with _unseen("pandas", "numpy"):
+    with _hide_modules("pandas", "numpy"):
         from sqlite_utils import Database  # slow to import, and needed only here
 
     # A migration may rebuild tables that others refer to; all references are checked before it counts.

@@ -1,4 +1,4 @@
-"""What an MVDS engine keeps: its rows as JSON by table and key, and its messages, which are also its archive."""
+"""The saved state of an MVDS engine: its rows as JSON by table and key, and its messages, which are its archive."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LOAD: Final = f"SELECT {_COLUMNS}, sum FROM mvds_message WHERE channel = ? AND 
 
 
 class MvdsStore:
-    """One channel's engine: `Archive`, and what it is restored from."""
+    """The engine of one channel: its `Archive` and its `Snapshot`."""
 
     def __init__(self, store: Store, channel: str) -> None:
         self._store = store
@@ -54,7 +54,7 @@ class MvdsStore:
         return self.load(message_id) is not None
 
     def load(self, message_id: bytes) -> Message | None:
-        """Nothing where the disk has altered it: then it is as if it had never come, and its sender has it."""
+        """Return a message; None if it is absent or was altered by the disk: then its sender still has it."""
         rows = self._ask(_LOAD, message_id.hex())
         if not rows or row_sum(rows[0][:-1]) != rows[0][-1]:
             return None
@@ -62,7 +62,7 @@ class MvdsStore:
         return Message(group_id, timestamp, body, _metadata_from(json.loads(metadata)))
 
     def snapshot(self) -> Snapshot:
-        """Rows that were altered are left out: what they said is asked for, or offered, again."""
+        """The saved rows. Altered rows are left out: their messages are requested, or offered, again."""
         found: dict[Table, list[Any]] = {table: [] for table in Table}
         for row in self._ask(_ROWS):
             if row_sum(row[:-1]) == row[-1]:
@@ -77,7 +77,7 @@ class MvdsStore:
         )  # fmt: skip
 
     def save(self, transaction: Transaction, writes: Sequence[Write]) -> None:
-        """Make the writes of one step true, with the transaction."""
+        """Apply the writes of one step with the transaction."""
         transaction.also(self._channel, lambda connection, number: _write(connection, number, writes))
 
     def _ask(self, query: str, *values: str) -> list[Any]:
@@ -109,7 +109,7 @@ def _message_values(row: MessageRow) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON can have it: bytes as hexadecimal digits."""
+    """A value for JSON: bytes become hexadecimal digits."""
     if isinstance(value, bytes):
         return value.hex()
     return [_plain(one) for one in value] if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""Messages of a log with their packets, a page at a time, for those who catch up. See `sdschat.catchup.provider`."""
+"""Messages of a log with their packets, a page at a time, for nodes that catch up. See `sdschat.catchup.provider`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ONE: Final = (
 
 
 class ChannelLog:
-    """One channel, whether or not anything of it is saved yet: `catchup.Log` and `catchup.library.Library`."""
+    """One channel, also before its first message is saved: `catchup.Log` and `catchup.library.Library`."""
 
     def __init__(self, store: Store, channel: str) -> None:
         self._store = store
@@ -62,7 +62,7 @@ class ChannelLog:
 
 
 def _stored(row: Any) -> Stored:
-    """Without its packet where that is gone, or was altered by the disk: that is never handed on."""
+    """A message; without its packet if that is gone or was altered by the disk: altered packets are never served."""
     lamport, message_id, raw, checksum = row
     sound = raw is not None and body_sum(message_id, raw) == checksum
     return Stored(Key(lamport, message_id), raw if sound else b"")

@@ -1,7 +1,7 @@
-"""Where in a long log a message is, without counting: scroll bars want to know, and to jump there.
+"""Approximate positions of messages in a long log, without counting: for scroll bars, and for jumps.
 
-Places of a channel are numbered in the order in which messages came, which is nearly that of the log. So a message's
-number is a good guess of how many are before it, and costs one search in an index however long the log is.
+Places of a channel are numbered in order of arrival, which is nearly the order of the log. So the number of a message
+is a good estimate of its position, and costs one search in an index for a log of any length.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DATED: Final = (
 
 
 class Ranks:
-    """Guesses of one reader's channels. A rank is 1 for the message that came first."""
+    """Estimated positions in the channels of one reader. A rank is 1 for the message that came first."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -35,7 +35,7 @@ class Ranks:
         return 0 if tally is None else tally.messages
 
     def rank(self, channel: str, message_id: str) -> int:
-        """0 where there is no such message."""
+        """Rank of a message; 0 if there is no such message."""
         number = self._number(channel)
         found = self._one(_PLACE, number, message_id)
         return 0 if found is None else found[0] - first_place(number)
@@ -47,7 +47,7 @@ class Ranks:
         return None if found is None else (found[0], found[1])
 
     def dated(self, channel: str, lamport: int) -> Key | None:
-        """The first message of the log that is dated so or later."""
+        """The first message of the log dated at `lamport` or later."""
         found = self._one(_DATED, self._number(channel), lamport)
         return None if found is None else (found[0], found[1])
 

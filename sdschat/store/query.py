@@ -1,4 +1,4 @@
-"""One window of the log, as asked for."""
+"""Queries for a window of the log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_WORDS: Final = 16
 
 
 class Condition(NamedTuple):
-    """SQL over `text`, and its values. It starts from the full-text index where that can answer."""
+    """SQL over `text`, and its values. It starts from the full-text index if the index can answer."""
 
     table: str
     place: str  # the column of `table` that is the message's place
@@ -26,10 +26,10 @@ class Condition(NamedTuple):
 
 
 def condition_for(search: str) -> Condition:
-    """All words must occur, in any order and letter case; the last one may be the beginning of a word.
+    """The condition that all words occur, in any order and letter case; the last one may be the beginning of a word.
 
-    Scripts that put no spaces between words have no words for the index; there, and where there are only signs, the
-    texts themselves are looked through for the whole of it.
+    The index finds no words in scripts without spaces between words. A search in such a script, or one of punctuation
+    alone, is matched as a whole against the texts themselves.
     """
     words = _words(search)
     if not words or any(_unspaced(letter) for letter in search):
@@ -41,20 +41,20 @@ def condition_for(search: str) -> Condition:
 
 
 def plain_condition(search: str) -> Condition:
-    """The same without the index, for when that was altered: slower, and right."""
+    """The same condition without the index, for an altered index: slower, and correct."""
     words = _words(search)[:_MAX_WORDS] or [search.strip()]
     where = " AND ".join("instr(lower(text.text), lower(?)) > 0" for _ in words)
     return Condition("text", "text.place", where, tuple(words))
 
 
 def _words(search: str) -> list[str]:
-    """As the index's tokenizer splits: letters, marks and digits belong to words."""
+    """Words as the tokenizer of the index splits them: letters, marks and digits belong to words."""
     kept = "".join(letter if unicodedata.category(letter)[0] in "LMN" else " " for letter in search)
     return kept.split()
 
 
 def _unspaced(letter: str) -> bool:
-    """Han, kana, Thai, Lao, Khmer, Myanmar: written without spaces between words."""
+    """True for scripts written without spaces between words: Han, kana, Thai, Lao, Khmer, Myanmar."""
     code = ord(letter)
     return 0x0E00 <= code <= 0x109F or 0x1780 <= code <= 0x17FF or 0x2E80 <= code <= 0x9FFF or code >= 0x20000
 
@@ -63,12 +63,14 @@ _COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
 
 
 class Page(NamedTuple):
+    """Messages of one window, in the direction of the walk."""
+
     messages: list[StoredMessage]
-    last: bool  # there is nothing behind it
+    last: bool  # no messages follow
 
 
 class Query(NamedTuple):
-    """Which messages of a channel. Lamport times are included, keys are excluded."""
+    """A selection of a channel's messages. Lamport times are included, keys are excluded."""
 
     number: int
     since: int | None = None
@@ -81,11 +83,11 @@ class Query(NamedTuple):
     message_id: str | None = None
 
     def beyond(self, key: Key, backwards: bool) -> Query:
-        """What follows after this key, in the direction of the walk."""
+        """The query for the messages after this key, in the direction of the walk."""
         return self._replace(before=key) if backwards else self._replace(after=key)
 
     def page(self, connection: sqlite3.Connection, channel: str, window: int, backwards: bool) -> Page:
-        """Raises `Altered` where rows are not as written, or an index gives them in a wrong order."""
+        """The next window. Raises `Altered` if rows were altered, or an index returns them in a wrong order."""
         where, values = self._where()
         down = " DESC" if backwards else ""
         order = f"ORDER BY log.lamport{down}, log.message_id{down} LIMIT ?"
@@ -93,8 +95,8 @@ class Query(NamedTuple):
         return Page(self._read(channel, rows, backwards), len(rows) < window)
 
     def places(self, connection: sqlite3.Connection, limit: int | None) -> array[int]:
-        """Where the messages are that a search finds, in log order: the last `limit` of them, or the first where
-        `after` is set. Eight bytes each, since there may be as many as there are messages."""
+        """Places of the messages that a search finds, in log order: the last `limit` of them, or the first if `after`
+        is set. Eight bytes each, since there may be as many as there are messages."""
         backwards = limit is not None and self.after is None
         try:
             found = self._found(connection, condition_for(self.search), limit, backwards)
@@ -105,7 +107,7 @@ class Query(NamedTuple):
         return found
 
     def at_places(self, connection: sqlite3.Connection, channel: str, places: Sequence[int]) -> list[StoredMessage]:
-        """The messages that are there, in log order."""
+        """The messages at these places, in log order."""
         where = f"WHERE log.place IN ({', '.join('?' * len(places))}) ORDER BY log.lamport, log.message_id"
         return self._read(channel, connection.execute(f"{self._select()} {where}", places).fetchall(), False)
 
@@ -113,7 +115,7 @@ class Query(NamedTuple):
         self, connection: sqlite3.Connection, condition: Condition, limit: int | None, backwards: bool
     ) -> array[int]:
         where, values = self._where()
-        # A cross join is done in the order in which it is written: from what matches to its messages.
+        # SQLite does a cross join in the order in which it is written: from the matches to their messages.
         sql = (
             f"SELECT log.place FROM {condition.table} CROSS JOIN log ON log.place = {condition.place} "
             f"WHERE {condition.where} AND {condition.place} BETWEEN ? AND ? AND {' AND '.join(where)} "

@@ -1,7 +1,7 @@
-"""Sums over stretches of each log, kept in the transaction that changes the log (see `sdschat.catchup.index`).
+"""Sums over ranges of each log, saved in the transaction that changes the log (see `sdschat.catchup.index`).
 
-A channel's buckets are read when they are first needed. They are made anew, with one walk through the log, where they
-do not add up to its messages: after the migration that brought them, or after a disk has altered something.
+A channel's buckets are read when they are first needed. They are made anew, with one walk through the log, if they do
+not add up to its messages: after the migration that added them, or after the disk altered a row.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ _ALL: Final = (
 _COUNT: Final = "SELECT messages FROM channel WHERE id = ?"
 _DIGITS: Final = 16
 _TOTAL_BYTES: Final = 32
-_STRETCH: Final = 8192  # messages read at a time when all of them are
+_BATCH: Final = 8192  # messages read at a time when the index is made anew
 
 
 class Ranges:
-    """The indexes of all channels of a database. `begin`, `write`, and `committed` or `begin` again."""
+    """The indexes of all channels of a database. Call `begin`, `write`, and then `committed`, or `begin` again."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self._indexes: dict[int, RangeIndex] = {}
-        self._drafts: dict[int, Draft] = {}
+        self._indexes: dict[int, RangeIndex] = {}  # as committed, by channel number
+        self._drafts: dict[int, Draft] = {}  # changes of the transaction under way, by channel number
 
     def load(self, channel: int) -> RangeIndex:
-        """The index of a channel as it is saved, or made anew and saved."""
+        """The index of a channel: as saved, or made anew and saved."""
         index = self._indexes.get(channel)
         if index is None:
             index = self._indexes[channel] = self._saved(channel) or self._made_anew(channel)
         return index
 
     def begin(self, channels: Iterable[int]) -> None:
-        """Before anything of a transaction is written: the indexes that it changes, as they are without it."""
+        """Load the indexes that a transaction changes, before it writes anything."""
         self._drafts = {}
         for channel in channels:
             self.load(channel)
 
     def write(self, connection: sqlite3.Connection, added: Mapping[int, Sequence[tuple[int, str]]]) -> None:
-        """Inside a transaction, after `begin` and the change of the log."""
+        """Add messages, inside a transaction, after `begin` and after the log has them."""
         for channel, keys in added.items():
             draft = self._indexes[channel].draft(keys, (), _reader(connection, channel))
             connection.executemany(_DROP, [(channel, _text(start)) for start in draft.gone])
@@ -71,13 +71,14 @@ class Ranges:
             self._drafts[channel] = draft
 
     def forget(self, connection: sqlite3.Connection, channel: int, keys: Sequence[tuple[int, str]]) -> None:
-        """Inside a transaction, after `begin` and after these were deleted."""
+        """Remove messages, inside a transaction, after `begin` and after they were deleted."""
         draft = self.load(channel).draft((), keys, _reader(connection, channel))
         connection.executemany(_DROP, [(channel, _text(start)) for start in draft.gone])
         connection.executemany(_PUT, [_values(channel, *row) for row in draft.put.items()])
         self._drafts[channel] = draft
 
     def committed(self) -> None:
+        """Take over the changes of the transaction."""
         for channel, draft in self._drafts.items():
             self._indexes[channel].apply(draft)
         self._drafts = {}
@@ -98,21 +99,21 @@ class Ranges:
         found: list[Bucket] = []
         cursor = self._connection.execute(_ALL, {"channel": channel})
         start = LOWEST
-        while keys := list(islice(cursor, _STRETCH)):
+        while keys := list(islice(cursor, _BATCH)):
             if found:
                 start = Key(*keys[0])
             found += split(start, keys)
         index = RangeIndex(found)
         rows = [_values(channel, *row) for row in zip(index.starts, index.summaries, strict=True)]
-        with self._together():
+        with self._in_transaction():
             self._connection.execute("DELETE FROM range_bucket WHERE channel = ?", (channel,))
             if self._connection.execute(_COUNT, (channel,)).fetchone() is not None:
                 self._connection.executemany(_PUT, rows)
         return index
 
     @contextmanager
-    def _together(self) -> Iterator[None]:
-        """In the transaction that is under way, or in one of its own."""
+    def _in_transaction(self) -> Iterator[None]:
+        """Use the transaction that is under way, or one of its own."""
         if self._connection.in_transaction:
             yield
             return
@@ -126,7 +127,7 @@ class Ranges:
 
 
 class StoredLog:
-    """One channel's log as `sdschat.catchup` wants it. What is not committed is not in it."""
+    """One channel's log for `sdschat.catchup`, with committed messages only."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, ranges: Ranges, channel: int | None) -> None:
         self._path = path
@@ -170,7 +171,7 @@ def _values(channel: int, start: Key, summary: Summary) -> tuple[int | str | byt
 
 
 def _text(start: Key) -> str:
-    """A bound as text: the date in hexadecimal digits, then what there is of an id."""
+    """A bound as text: the date in hexadecimal digits, then the id or a part of one."""
     return f"{start.lamport:0{_DIGITS}x}{start.message_id}"
 
 

@@ -1,4 +1,4 @@
-"""Looking into a profile's database while a node may be writing to it: `sdschat log`, `inspect`, `channels`."""
+"""Read access to a profile's database while a node may be writing to it: `sdschat log`, `inspect`, `channels`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.user_state import Local
 
 _WINDOW: Final = 512  # messages fetched at a time
-_LAST_LETTER: Final = "\U0010ffff"
+_LAST_CHARACTER: Final = "\U0010ffff"
 _GLANCE: Final = (
     "SELECT (SELECT count(*) FROM outgoing WHERE channel = :channel AND state < 2), "
     "(SELECT count(*) FROM held WHERE channel = :channel), (SELECT count(*) FROM missing WHERE channel = :channel), "
@@ -47,7 +47,7 @@ _JOURNAL: Final = (
 
 
 class Reader(Local):
-    """A connection that can change nothing. Every question sees the database as it is at that moment."""
+    """A read-only connection. Each query sees the database as it is at that moment."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, codec: Codec) -> None:
         super().__init__(connection, path)
@@ -56,7 +56,7 @@ class Reader(Local):
 
     @classmethod
     def open(cls, path: Path | str, codec: Codec) -> Reader:
-        """Raises `SchemaNewer`, `SchemaOlder`, `StoreDamaged` or `StoreUnavailable`."""
+        """Open a database. Raises `SchemaNewer`, `SchemaOlder`, `StoreDamaged` or `StoreUnavailable`."""
         path = Path(path)
         connection = open_reader(path)
         try:
@@ -67,7 +67,7 @@ class Reader(Local):
         return cls(path, connection, codec)
 
     def channels(self) -> list[ChannelInfo]:
-        """All of them by name, at a glance, without looking through their logs."""
+        """All channels by name, with their counts, without a scan of their logs."""
         found = []
         with told_plainly(self.path):
             for name, tally in sorted(load_tallies(self._connection, self.path).items()):
@@ -82,10 +82,10 @@ class Reader(Local):
         sender_id: str | None = None, limit: int | None = None, before: Key | None = None, after: Key | None = None,
         with_raw: bool = False,
     ) -> Iterator[StoredMessage]:  # fmt: skip
-        """The log in its order, a window at a time, so that a million messages take no more memory than a few.
+        """The log in its order, read a window at a time, so that a million messages take no more memory than a few.
 
         `since` and `until` are Lamport times, both included; `before` and `after` are keys, both excluded. With a
-        `limit` these are the last ones, but with `after` the first ones.
+        `limit` the last messages are returned, but with `after` the first ones.
         """
         tally = self._tally(channel)
         if tally is None or limit == 0:
@@ -130,16 +130,16 @@ class Reader(Local):
             return query.page(self._connection, channel, window, backwards)
 
     def find_ids(self, channel: str, prefix: str, limit: int = 10) -> list[str]:
-        """Ids that start like this: people type the first few letters."""
+        """Ids that begin with `prefix`: users type the first few letters."""
         tally = self._tally(channel)
         if tally is None:
             return []
         with told_plainly(self.path):
-            rows = self._connection.execute(_IDS, (tally.number, prefix, prefix + _LAST_LETTER, limit)).fetchall()
+            rows = self._connection.execute(_IDS, (tally.number, prefix, prefix + _LAST_CHARACTER, limit)).fetchall()
         return [message_id for (message_id,) in rows]
 
     def message(self, channel: str, message_id: str, ancestors: int = 50) -> MessageDetail | None:
-        """One message in full, with up to so many of the messages that it depends on, nearest first."""
+        """One message in full, with at most `ancestors` of the messages that it depends on, nearest first."""
         tally = self._tally(channel)
         if tally is None:
             return None
@@ -185,7 +185,7 @@ class Reader(Local):
         return row if isinstance(row, OutgoingRow) else None
 
     def snapshot(self, channel: str) -> tuple[Snapshot | None, list[Loss]]:
-        """Buffers, clock and peers of a channel, and what of them cannot be shown because it was altered."""
+        """Buffers, clock and peers of a channel, and the rows that are left out because they were altered."""
         tally = self._tally(channel)
         if tally is None:
             return None, []
@@ -194,13 +194,13 @@ class Reader(Local):
             return loader.load(), loader.losses
 
     def direct(self, channel: str, after: int = 0) -> list[tuple[int, DirectRow]]:
-        """Direct messages of a channel in the order in which they came, each with its place, behind a place."""
+        """Direct messages of a channel after a place, each with its own place, in order of arrival."""
         tally = self._tally(channel)
         with told_plainly(self.path):
             return [] if tally is None else list(rows_after(self._connection, tally.number, after))
 
     def rejections(self, channel: str | None = None) -> dict[str, dict[str, int]]:
-        """How many packets were refused since the profile exists, by channel and reason."""
+        """Number of packets refused since the profile exists, by channel and reason."""
         found: dict[str, dict[str, int]] = {}
         with told_plainly(self.path):
             rows = self._connection.execute(
@@ -245,7 +245,7 @@ class Reader(Local):
         )  # fmt: skip
 
     def unindexed(self, channel: str, limit: int = 1000) -> list[str]:
-        """Messages whose content was not read yet, or whose text was altered and taken out."""
+        """Ids of messages without text: not opened yet, or removed because the text was altered."""
         tally = self._tally(channel)
         if tally is None:
             return []

@@ -1,8 +1,8 @@
-"""Letting go of old packets, oldest first. Their ids are kept, in a compact table (see `past`).
+"""Deletion of old packets, oldest first. Their ids are kept, in a compact table (see `dropped_packets`).
 
-An id takes a fraction of what its packet takes, and has to stay: a log without it would differ from everybody else's,
-and what was dropped would be taken for missing and be fetched again. Where ids alone become too much, the oldest of
-them go too; the log then begins later, as that of somebody who joined then.
+An id takes a fraction of the space of its packet, and has to stay: a log without it would differ from those of all
+other participants, and the dropped message would count as missing and be fetched again. If ids alone take too much
+space, the oldest of them are deleted too; the log then begins later, as for a participant that joined at that time.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ _LATE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ? AND l
 
 
 def oldest_kept(store: Store, channel: str, floor: Floor) -> int | None:
-    """The date of the oldest message whose packet may still be here."""
+    """Lamport time of the oldest message that may still have its packet, or None."""
     return _dated(store, channel, floor.lamport, 0)
 
 
 def drop_oldest(store: Store, channel: str, before: int, most: int, now: int, late: tuple[str, ...] = ()) -> Floor:
     """Drop about `most` packets dated before `before`, the oldest first, in one transaction.
 
-    `late` are messages that came in below the floor since, which nobody would look for there. Own messages stay: there
-    may be nobody else who has them.
+    `late` are messages that came since and are dated below the floor, where this does not search. Own messages stay,
+    because perhaps no other participant has them.
     """
     floor = floor_of(store, channel)
     beyond = _dated(store, channel, floor.lamport, most)
-    if beyond is None:  # all of them, but nothing that is still to come
+    if beyond is None:  # all messages of now, but none that is still to come
         beyond = _newest(store, channel) + 1
     bound = max(floor.lamport, min(before, beyond))
-    if beyond == floor.lamport:  # more messages than that are of the same millisecond
+    if beyond == floor.lamport:  # more than `most` messages have the same date
         bound = min(before, floor.lamport + 1)
     if bound == floor.lamport and not late:
         return floor
@@ -87,7 +87,7 @@ def _delete(connection: sqlite3.Connection, places: set[int]) -> None:
             connection.execute(_UNSEARCH, (place, text))
     for sql in _DELETES:
         connection.executemany(sql, [(place,) for place in places])
-    # Places are not used again: the last row of a channel stays in the log, since it tells where the next one goes.
+    # Places are not used again: the last row of a channel stays in the log, since the next place follows from it.
     if places:
         number = min(places) >> PLACE_BITS
         last = connection.execute(_LAST, (first_place(number), last_place(number))).fetchone()[0]
@@ -95,7 +95,7 @@ def _delete(connection: sqlite3.Connection, places: set[int]) -> None:
 
 
 def make_compact(store: Store, channel: str, most: int) -> int:
-    """Give ids whose packets an earlier version dropped their compact form, some at a time. Return how many."""
+    """Make ids compact whose packets an earlier version dropped, at most `most` at a time. Return their number."""
     floor = floor_of(store, channel)
     number = store.number(channel)
     with told_plainly(store.path):
@@ -108,7 +108,7 @@ def make_compact(store: Store, channel: str, most: int) -> int:
 
 
 def forget_oldest(store: Store, channel: str, most: int, now: int) -> Floor:
-    """Let go of about `most` ids whose packets are gone, the oldest first, with all that share a date with the last."""
+    """Delete about `most` ids without packets, the oldest first, with all that have the date of the last one."""
     floor, number = floor_of(store, channel), store.number(channel)
     assert number is not None
     with told_plainly(store.path):
@@ -147,11 +147,11 @@ def _newest(store: Store, channel: str) -> int:
 
 
 class Space(NamedTuple):
-    """Bytes of the database file."""
+    """Size of the database file, in bytes."""
 
     file: int
-    free: int  # of pages that are empty, and will be used again
-    shrinks: bool  # whether empty pages can be given back while it runs
+    free: int  # in empty pages, which will be used again
+    shrinks: bool  # True if empty pages can be given back to the file system while the node runs
 
     @property
     def used(self) -> int:
@@ -165,7 +165,8 @@ def space(connection: sqlite3.Connection) -> Space:
 
 
 def make_shrinkable(store: Store) -> bool:
-    """Let a new database give its empty pages back. An old one needs `compact` for that, which takes a while."""
+    """Let a new database give empty pages back. A database with messages needs `compact` for that, which takes longer.
+    Return True if the database gives pages back."""
     with told_plainly(store.path):
         if not space(store.connection).shrinks and not store.channels():
             store.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -174,7 +175,7 @@ def make_shrinkable(store: Store) -> bool:
 
 
 def give_back(store: Store, pages: int) -> int:
-    """Give up to so many empty pages back to the file system. Gives how many bytes the file lost."""
+    """Give at most `pages` empty pages back to the file system. Return the bytes by which the file shrank."""
     before = space(store.connection).file
     with told_plainly(store.path):
         store.connection.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
@@ -182,7 +183,7 @@ def give_back(store: Store, pages: int) -> int:
 
 
 def compact(store: Store) -> None:
-    """Write the whole database anew, without empty pages. Nobody can use it meanwhile."""
+    """Write the whole database anew, without empty pages. Nothing else can use it meanwhile."""
     with told_plainly(store.path):
         store.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         store.connection.execute("VACUUM")

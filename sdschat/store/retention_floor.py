@@ -1,4 +1,4 @@
-"""From which date on a channel's packets are kept. What is older was let go of, and is not missing."""
+"""The date from which on a channel's packets are kept. Older packets were dropped, and are not missing."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import NamedTuple, Protocol
 
 
 class Floor(NamedTuple):
-    """What a channel does not keep any more: packets of others that are dated before `lamport`."""
+    """Retention of one channel: packets of others dated before `lamport` are dropped."""
 
     lamport: int = 0
-    packets: int = 0  # dropped so far
-    at: int = 0  # when the last of them was, in epoch milliseconds
-    ids_from: int = 0  # from this Lamport time on even ids are kept; the log begins here
-    ids_gone: int = 0  # ids let go of so far
+    packets: int = 0  # packets dropped so far
+    at: int = 0  # epoch milliseconds of the last drop
+    ids_from: int = 0  # Lamport time from which on ids are kept; the log begins here
+    ids_gone: int = 0  # ids dropped so far, at most `packets`
 
     @property
     def ids(self) -> int:
-        """Ids without a packet."""
+        """Number of ids without a packet."""
         return self.packets - self.ids_gone
 
 

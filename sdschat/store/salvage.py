@@ -1,6 +1,6 @@
-"""What can still be read of a damaged database, row by row: a page that is gone takes only its own rows along.
+"""Reading of a damaged database, row by row: an unreadable page costs only its own rows.
 
-Nothing is believed that does not match its checksum. The file itself is not changed.
+Rows that do not match their checksum are not used. The file itself is not changed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from sdschat.store.connection import open_reader
 from sdschat.store.files import ProfileLock
 from sdschat.store.history import first_place, last_place
 
-_ONE_BY_ONE: Final = 64  # rows that are tried singly behind one that cannot be read; then steps double
+_ONE_BY_ONE: Final = 64  # rows that are tried singly after one that cannot be read; then steps double
 _LAST_ROW: Final = 2**62
-_MORE_CHANNELS: Final = 8
+_MORE_CHANNELS: Final = 8  # channel numbers tried beyond the highest known one
 _BATCH: Final = 200
 _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log WHERE place = ?"
 _STATE: Final = "channel, {names}, sum".format(names=", ".join(ChannelRow._fields))
 
 
 class Found(NamedTuple):
-    """A packet that is whole, with what the log said of it, as far as that was whole too."""
+    """An intact packet, with `via` and `received_at` of its row of the log, or default values if that was altered."""
 
     message: Message
     raw: bytes
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 class Wreck:
-    """A damaged database, held so that no node uses it meanwhile. Raises what opening raises."""
+    """A damaged database, locked so that no node uses it meanwhile. Raises the errors of opening."""
 
     def __init__(self, path: Path, codec: Codec) -> None:
         self._codec = codec
@@ -47,11 +47,11 @@ class Wreck:
         except BaseException:
             self._lock.release()
             raise
-        self.unreadable = 0  # packets that are there and not as they were written
+        self.unreadable = 0  # packets that were altered
 
     def packets(self) -> Iterator[Found]:
-        """In the order in which they were saved."""
-        # A place says which channel it is of; there are as many numbers tried as are known, and some more.
+        """The intact packets, in the order in which they were saved."""
+        # A place has the channel's number in its upper part; all known numbers are tried, and some more.
         known = [row[0] for row in self._rows("channel", "id")]
         for number in range(1, max(known, default=0) + _MORE_CHANNELS):
             for row in self._rows("body", "place, raw, sum", first_place(number), last_place(number)):
@@ -60,11 +60,11 @@ class Wreck:
     def _packet(self, place: int, raw: object, checksum: int) -> Iterator[Found]:
         message = self._codec.decode(raw) if isinstance(raw, bytes) else None
         if isinstance(raw, bytes) and isinstance(message, Message) and body_sum(message.message_id, raw) == checksum:
-            yield Found(message, raw, *self._said_of(place, message))
+            yield Found(message, raw, *self._log_values(place, message))
         else:
             self.unreadable += 1
 
-    def _said_of(self, place: int, message: Message) -> tuple[str, int]:
+    def _log_values(self, place: int, message: Message) -> tuple[str, int]:
         try:
             row = self._connection.execute(_LOG, (place,)).fetchone()
             if row is not None and log_entry(row).message_id == message.message_id:
@@ -74,7 +74,7 @@ class Wreck:
         return "live", message.lamport_timestamp or 0
 
     def fates(self) -> dict[str, OutgoingRow]:
-        """What is known of own messages, by their id."""
+        """Rows of the outgoing buffer, by message id."""
         shape = SHAPES[Table.OUTGOING]
         found: dict[str, OutgoingRow] = {}
         for row in self._sound("outgoing", f"channel, {', '.join(shape.columns)}, sum"):
@@ -102,7 +102,7 @@ class Wreck:
             yield row[0], row[1], row[2], row[3]
 
     def values(self) -> Iterator[tuple[str, bytes]]:
-        """What the node and its interface kept for themselves."""
+        """Values of `Transaction.set_value`, by name."""
         for row in self._sound("setting", "name, value, sum"):
             yield row[0], row[1]
 
@@ -110,7 +110,7 @@ class Wreck:
         return (row for row in self._rows(table, columns) if row_sum(row[:-1]) == row[-1])
 
     def _rows(self, table: str, columns: str, at: int = 1, last: int = _LAST_ROW) -> Iterator[Any]:
-        """Every row that can be read, by its number; around what cannot, in steps that grow."""
+        """Every readable row, by its number. Unreadable rows are skipped, in steps that grow."""
         query = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT ?"
         step = 0
         while at <= last:

@@ -1,8 +1,8 @@
-"""The tables, as numbered migrations. One that was released is never changed; the next one changes what it made.
+"""The tables, as numbered migrations. A released migration is never changed; a later one changes its tables.
 
-Where a row belongs in its table is its `place`. Places of the log start with the number of the channel, so that the
-messages of a channel lie together, in the order in which they were put in; those of the journal start with the number
-of the boot.
+The key of a row is its `place`. Places of the log have the number of the channel in their upper bits, so that the
+messages of a channel lie together, in the order in which they were inserted; those of the journal have the number of
+the boot there.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 
 def second(database: Database) -> None:
+    """Make `range_bucket`, `mvds_row`, `mvds_message` and `direct`."""
     buffer_table(database, "range_bucket", {"start": str, "count": int, "total": bytes})
-    # Rows of `sdschat.mvds.rows` by their table and key, as JSON; messages apart, since those stay.
+    # Rows of `sdschat.mvds.rows` by their table and key, as JSON; messages apart, since they are never deleted.
     buffer_table(database, "mvds_row", {"name": str, "value": str})
     buffer_table(
         database, "mvds_message",
@@ -26,13 +27,13 @@ def second(database: Database) -> None:
             "received_at": int, "gap": str,
         },
     )  # fmt: skip
-    said = {"peer": str, "own": int, "nick": str, "text": str, "kind": int}
-    known = {"sent_at": int, "received_at": int, "state": int, "reply_to": str, "verdict": str}
-    buffer_table(database, "direct", {"message_id": str, **said, **known})
+    content = {"peer": str, "own": int, "nick": str, "text": str, "kind": int}
+    delivery = {"sent_at": int, "received_at": int, "state": int, "reply_to": str, "verdict": str}
+    buffer_table(database, "direct", {"message_id": str, **content, **delivery})
 
 
 APPLICATION_ID: Final = 0x53445343  # "SDSC": a database of another program is not taken for ours
-PLACE_BITS: Final = 40  # messages of one channel, and events of one boot, before their places run out
+PLACE_BITS: Final = 40  # lower bits of a place: they number the messages of a channel, or the events of a boot
 TOKENIZER: Final = "unicode61 remove_diacritics 2"
 
 Columns = dict[str, Any]
@@ -43,7 +44,7 @@ class MigrationStep(Protocol):
 
 
 class Migration(NamedTuple):
-    """What leads from schema `number - 1` to schema `number`, in one transaction."""
+    """The step from schema `number - 1` to schema `number`, in one transaction."""
 
     number: int
     name: str
@@ -97,7 +98,7 @@ def _log(database: Database) -> None:
     _table(database, "log", log)
     database.table("log").create_index(["channel", "message_id"], "log_id", unique=True)
     database.table("log").create_index(["channel", "lamport", "message_id"], "log_order", unique=True)
-    # Packets are apart from the log, so that looking through the log does not wade through them.
+    # Packets are apart from the log, so that a walk through the log does not read them.
     _table(database, "body", {"place": int, "raw": bytes, "sum": int})
     _table(database, "text", {"place": int, "nick": str, "text": str, "verdict": str, "sent_at": int, "sum": int})
     database.execute(
@@ -142,7 +143,7 @@ def _buffers(database: Database) -> None:
 
 
 def _local(database: Database) -> None:
-    """What is of this person alone: where they stopped reading, what they had not yet sent, whose keys they met."""
+    """Tables of this user alone: read marks, unsent texts, known keys."""
     mark = {"channel": int, "lamport": int, "message_id": str, "place": int, "at": int, "sum": int}
     _table(database, "read_mark", mark)
     _table(database, "draft", {"channel": int, "text": str, "at": int, "sum": int})
@@ -153,13 +154,13 @@ def _local(database: Database) -> None:
 
 def _journal(database: Database) -> None:
     _table(database, "boot", {"id": int, "node": str, "boot": str, "sum": int})
-    told = {
+    columns = {
         "place": int, "channel": int, "event": str, "message_id": str, "sender": str, "lamport": int, "peer": str,
         "ts_ms": int, "mono_us": int, "bytes": int, "payload_bytes": int, "overhead_bytes": int, "deps": str,
         "attempt": int, "cause": str, "messages": int, "fingerprint": str, "sum": int,
     }  # fmt: skip
     required = ("place", "event", "ts_ms", "mono_us", "sum")
-    _table(database, "journal", told, nullable=tuple(name for name in told if name not in required))
+    _table(database, "journal", columns, nullable=tuple(name for name in columns if name not in required))
     buffer_table(database, "rejection", {"reason": str, "count": int, "last_at": int})
 
 
@@ -167,7 +168,7 @@ def _integers(names: str) -> Columns:
     return dict.fromkeys(names.split(), int)
 
 
-# Of each of them `tests/store/schemas` has a database, and a test that it is still read (`tests.store.old_schemas`).
+# `tests/store/schemas` has a database of each, and a test reads them all (`tests.store.old_schemas` makes them).
 MIGRATIONS: Final = (
     Migration(1, "the first tables", _first, 4206352333),
     Migration(2, "sums over stretches of the logs; what passes between two participants", second, 2733386952),

@@ -1,4 +1,4 @@
-"""The third migration: a compact table for messages whose packets were dropped."""
+"""The third migration: a compact table for messages with dropped packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a channel's engine gets back: everything but the log."""
+"""The saved state of a channel's engine, without the log."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _OWN: Final = "SELECT message_id, lamport FROM log WHERE channel = ? AND own = 1
 
 
 class Loss(NamedTuple):
-    """Something that was found altered, and what became of it."""
+    """Something that was found altered, and its consequence."""
 
     channel: str
-    what: str
+    what: str  # in words for the user
     message_id: str = ""
 
 
 class Loader:
-    """Reads one channel's buffers. Rows that were altered are left out and told: all but the channel's own row can
-    be had again from others, or only help to be quicker."""
+    """Reads one channel's buffers. Altered rows are left out and reported in `losses`: the content of all of them,
+    except the channel's own row, comes again from others or only saves time."""
 
     def __init__(self, connection: sqlite3.Connection, codec: Codec, channel: str, number: int) -> None:
         self._connection = connection
@@ -54,11 +54,11 @@ class Loader:
         self._channel = channel
         self._number = number
         self.losses: list[Loss] = []
-        self._altered: list[tuple[str, int]] = []  # table and place of every row that is not as written
-        self._rebuilt: list[OutgoingRow] = []
+        self._altered: list[tuple[str, int]] = []  # table and place of every altered row, to be deleted
+        self._rebuilt: list[OutgoingRow] = []  # rows made anew, to be inserted
 
     def load(self) -> Snapshot | None:
-        """Nothing where the channel was never opened. Raises `Altered` where its own row is not as written."""
+        """Return the state; None if the channel was never opened. Raises `Altered` if the channel's own row was."""
         state = self._state()
         if state is None:
             return None
@@ -87,7 +87,7 @@ class Loader:
         return cast(tuple[RowType, ...], tuple(self._read(table, query, self._number)))
 
     def _outgoing(self) -> tuple[OutgoingRow, ...]:
-        """Rows stay for good. Those of unacknowledged messages are wanted here, and only the newest of the others."""
+        """Rows of all unacknowledged messages, and of the newest others. (The table keeps all of them.)"""
         select = SHAPES[Table.OUTGOING].select
         before = len(self._altered)
         rows = self._read(Table.OUTGOING, f"{select} {_UNACKED}", self._number, AckState.UNACKED)
@@ -100,17 +100,17 @@ class Loader:
         return tuple(row for row in kept if not row.resent or self._has_packet(row.message_id))
 
     def _rebuild_outgoing(self) -> list[Row]:
-        """A row was altered, and what it said of which message is gone. So an own message that no sound row speaks
-        of counts as not acknowledged: to send it once too often does no harm."""
+        """All rows, with new ones in place of altered ones. The message of an altered row is not known, so every own
+        message without an intact row counts as unacknowledged: sending it once more does no harm."""
         rows = self._read(Table.OUTGOING, f"{SHAPES[Table.OUTGOING].select} WHERE channel = ?", self._number)
-        spoken_of = {cast(OutgoingRow, row).message_id for row in rows}
+        with_row = {cast(OutgoingRow, row).message_id for row in rows}
         for message_id, lamport in self._connection.execute(_OWN, (self._number,)):
-            if message_id not in spoken_of:
+            if message_id not in with_row:
                 self._rebuilt.append(OutgoingRow(message_id, lamport, AckState.UNACKED, 1, 0, ()))
         return [*rows, *self._rebuilt]
 
     def _has_packet(self, message_id: str) -> bool:
-        """A message that waits for its acknowledgement is sent again from the log, so it must be there."""
+        """True if the log has the intact packet of an own message, so that it can be sent again."""
         rows = self._connection.execute(_PACKET, (self._number, message_id)).fetchall()
         if rows and body_sum(message_id, rows[0][0]) == rows[0][1]:
             return True
@@ -129,7 +129,7 @@ class Loader:
         return found
 
     def mend(self) -> None:
-        """Take out of the file what was left out here, and put in what was made anew. To be called by who writes."""
+        """Delete the altered rows and insert those made anew. Only for the process that writes the database."""
         if not self._altered:
             return
         shape = SHAPES[Table.OUTGOING]

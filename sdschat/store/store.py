@@ -1,4 +1,4 @@
-"""A profile's database: what the node saves, and what it gets back.
+"""A profile's database, as the node writes and reads it.
 
     with Store.open(path, codec, journal=JournalSettings(node, boot)) as store:
         channel = store.channel("lobby")
@@ -6,8 +6,8 @@
         …
         store.commit([("lobby", ready.writes)], journal_of("lobby", ready, now), texts)
 
-Whatever arrived in one turn of the loop is one `commit`. When it returns, all of it is on disk for good; when it
-raises, nothing of it is, and it may be tried again with the same arguments.
+Everything that arrived in one turn of the loop is one `commit`. When it returns, all of it is on disk; when it raises,
+nothing of it is, and it may be called again with the same arguments.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ if TYPE_CHECKING:
 
 
 class ChannelStore:
-    """One channel of the database, as its engine wants it."""
-
-    __slots__ = ("_store", "channel_id", "history")
+    """One channel of the database, for its engine."""
 
     def __init__(self, store: Store, channel_id: str) -> None:
         self._store = store
@@ -54,27 +52,27 @@ class ChannelStore:
         self.history = SqlHistory(store.connection, store.path, channel_id, store.number)
 
     def snapshot(self) -> Snapshot | None:
-        """Everything but the log, as it was last saved; nothing where the channel was never opened here."""
+        """The saved state without the log; None if the channel was never opened in this profile."""
         return self._store.load_snapshot(self.channel_id)
 
     def apply(self, writes: Iterable[Write]) -> None:
-        """Make the writes of one step true, in a transaction of their own."""
+        """Apply the writes of one step in a transaction of their own."""
         self._store.commit([(self.channel_id, writes)])
 
 
 class Store(Local):
-    """The database of one profile, held by this process alone. To be used from one thread."""
+    """The database of one profile, locked by this process, used from one thread."""
 
     def __init__(
         self, path: Path, codec: Codec, connection: sqlite3.Connection, lock: ProfileLock, journal: JournalSettings
     ) -> None:
         super().__init__(connection, path)
         self.path = path
-        self.losses: list[Loss] = []
+        self.losses: list[Loss] = []  # altered rows found since opening
         self.reserve = Reserve(path)
         self._codec = codec
         self._lock = lock
-        self._tallies: dict[str, Tally] = load_tallies(connection, path)
+        self._tallies: dict[str, Tally] = load_tallies(connection, path)  # as committed, by channel
         self._book = Book(connection, journal)
 
     @classmethod
@@ -82,11 +80,11 @@ class Store(Local):
         cls, path: Path | str, codec: Codec, *, journal: JournalSettings | None = None,
         migrations: Sequence[Migration] = MIGRATIONS, thorough: bool | None = None,
     ) -> Store:  # fmt: skip
-        """Open the database, make it where there is none, migrate it where it is old.
+        """Open the database; make it if there is none, migrate it if it is old.
 
         Raises `ProfileInUse`, `SchemaNewer`, `StoreDamaged`, `DiskFull`, `StoreReadOnly` or `StoreUnavailable`.
-        What was found altered and could be mended is in `losses`. A small database is checked as a whole, a large
-        one only if `thorough` says so.
+        Altered rows that could be repaired are in `losses`. A small database is checked as a whole, a large one only
+        with `thorough`.
         """
         path = Path(path)
         prepare_directory(path)
@@ -113,14 +111,14 @@ class Store(Local):
 
     @staticmethod
     def open_read_only(path: Path | str, codec: Codec) -> Reader:
-        """For looking, while a node may be writing."""
+        """Open a database for reading, also while a node is writing."""
         from sdschat.store.reader import Reader
 
         return Reader.open(Path(path), codec)
 
     @cached_property
     def ranges(self) -> Ranges:
-        """Loaded with the first thing that is saved: whoever only shows the history needs none of it."""
+        """The range indexes. Loaded with the first transaction: they are not needed to show the history."""
         from sdschat.store.ranges import Ranges
 
         return Ranges(self._connection, self.path)
@@ -133,11 +131,11 @@ class Store(Local):
         return ChannelStore(self, channel_id)
 
     def channels(self) -> list[str]:
-        """Every channel that something is kept of."""
+        """Names of all saved channels, sorted."""
         return sorted(self._tallies)
 
     def log(self, channel_id: str) -> StoredLog:
-        """What is committed of a channel's log, for comparing it with another's."""
+        """The committed log of a channel, for comparison with that of another node."""
         from sdschat.store.ranges import StoredLog
 
         return StoredLog(self._connection, self.path, self.ranges, self.number(channel_id))
@@ -164,24 +162,24 @@ class Store(Local):
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Collects what is to become true together, and makes it true when the block ends without an exception."""
+        """Collect changes, and commit them together when the block ends without an exception."""
         transaction = Transaction(self._tallies, self._book, self.ranges)
         yield transaction
-        self._make_true(transaction)
+        self._write(transaction)
 
     def commit(
         self, batches: Iterable[tuple[str, Iterable[Write]]], journal: Sequence[JournalRow] = (),
         texts: Iterable[IndexedText] = (),
     ) -> None:  # fmt: skip
-        """The writes of any number of steps of any number of channels, in one transaction."""
+        """Commit the writes of any number of steps and channels in one transaction."""
         with self.transaction() as transaction:
             for channel, writes in batches:
                 transaction.apply(channel, writes)
-            for said in texts:
-                transaction.index_text(*said)
+            for text in texts:
+                transaction.index_text(*text)
             transaction.journal(journal)
 
-    def _make_true(self, transaction: Transaction) -> None:
+    def _write(self, transaction: Transaction) -> None:
         connection = self._connection
         try:
             with told_plainly(self.path):
@@ -189,7 +187,7 @@ class Store(Local):
                 transaction.write(connection)
                 connection.execute("COMMIT")
         except BaseException as error:
-            # After some errors SQLite has rolled back by itself, and doing it again would be an error of its own.
+            # After some errors SQLite has rolled back by itself, and a second ROLLBACK would be an error.
             if connection.in_transaction:
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
@@ -201,12 +199,12 @@ class Store(Local):
         self.ranges.committed()
 
     def trim_journal(self, rows: int, most: int) -> int:
-        """Delete the oldest events of the journal beyond so many, up to `most` of them. Return how many."""
+        """Delete the oldest rows of the journal beyond `rows`, at most `most` of them. Return their number."""
         with told_plainly(self.path):
             return self._book.trim(self._connection, rows, most)
 
     def close(self) -> None:
-        """What was saved is saved whether or not this is called; it leaves one file instead of three."""
+        """Close the database. Committed data is safe without it; it leaves one file instead of three."""
         try:
             with contextlib.suppress(StoreError), told_plainly(self.path):
                 self._connection.close()

@@ -1,9 +1,10 @@
-"""What is to be made true together. Collected first, then written in one go, each table in one batch."""
+"""Changes that are committed together: collected first, then written, each table in one batch."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sdschat.sds.rows import Append, ChannelRow, Drop, LogRow, Put, Row, Table, Write
@@ -32,47 +33,48 @@ _SEARCH_DELETE: Final = "INSERT INTO search (search, rowid, text) VALUES ('delet
 
 
 class IndexedText(NamedTuple):
-    """A message's content as the node has opened and judged it: what is shown and what is searched."""
+    """A message's content as the node opened and verified it, to be shown and searched."""
 
     channel: str
     message_id: str
     nick: str
     text: str
     verdict: str
-    sent_at: int
+    sent_at: int  # epoch milliseconds
 
 
+@dataclass(slots=True)
 class _Changes:
-    """What becomes of one buffer: the last word on each key, and which keys lose their place."""
+    """Changes of one buffer. A key in both was dropped and then put again: its row gets a new place."""
 
-    __slots__ = ("dropped", "rows")
-
-    def __init__(self) -> None:
-        self.dropped: dict[str, None] = {}
-        self.rows: dict[str, Row] = {}
+    dropped: dict[str, None] = field(default_factory=dict)  # keys to delete
+    rows: dict[str, Row] = field(default_factory=dict)  # rows to insert or replace, by key, in their last form
 
 
 class Transaction:
-    """Collects. Nothing here touches the file before `write`; what is unknown to SQL raises right away."""
+    """Collects changes. The file is not touched before `write`; values that have no form in SQL raise at once.
+
+    Channel numbers in keys are those of `Tally.number`.
+    """
 
     def __init__(self, tallies: dict[str, Tally], book: Book, ranges: Ranges) -> None:
-        self._known = tallies
+        self._known = tallies  # as committed, by channel
         self._book = book
         self._ranges = ranges
-        self.tallies: dict[str, Tally] = {}  # of the channels that this transaction changes
-        self.rows: list[JournalRow] = []
-        self._log: list[SqlRow] = []
-        self._keys: dict[int, list[tuple[int, str]]] = {}  # of the messages that are put into each log
-        self._steps: list[Callable[[sqlite3.Connection], None]] = []
+        self.tallies: dict[str, Tally] = {}  # of the channels that this transaction changes, as they will be
+        self.rows: list[JournalRow] = []  # of the journal
+        self._log: list[SqlRow] = []  # new messages; their packets, in the same order, are in `_bodies`
+        self._keys: dict[int, list[tuple[int, str]]] = {}  # (Lamport, id) of the new messages, by channel number
+        self._steps: list[Callable[[sqlite3.Connection], None]] = []  # of `also`
         self._bodies: list[SqlRow] = []
-        self._states: dict[int, SqlRow] = {}
-        self._places: dict[tuple[int, str], int] = {}
-        self._changes: dict[tuple[Table, int], _Changes] = {}
-        self._texts: dict[tuple[int, str], IndexedText] = {}
-        self._local: dict[str, dict[object, SqlRow]] = {}
+        self._states: dict[int, SqlRow] = {}  # rows of `channel_state`, by channel number
+        self._places: dict[tuple[int, str], int] = {}  # of the new messages, by channel number and id
+        self._changes: dict[tuple[Table, int], _Changes] = {}  # by buffer and channel number
+        self._texts: dict[tuple[int, str], IndexedText] = {}  # by channel number and message id
+        self._local: dict[str, dict[object, SqlRow]] = {}  # by table of `_LOCAL` and key
 
     def apply(self, channel: str, writes: Iterable[Write]) -> None:
-        """The writes of one `Ready`, in their order."""
+        """Add the writes of one `Ready`, in their order."""
         number = self._number(channel)
         for write in writes:
             if isinstance(write, Append):
@@ -86,20 +88,20 @@ class Transaction:
                 changes.dropped[write.key] = None
 
     def index_text(self, channel: str, message_id: str, nick: str, text: str, verdict: str, sent_at: int) -> None:
-        """What a message says, for showing and searching. The message is in the log, or in this transaction."""
-        said = IndexedText(channel, message_id, nick, text, verdict, sent_at)
-        self._texts[self._number(channel), message_id] = said
+        """Set the text of a message, to be shown and searched. The message is in the log, or in this transaction."""
+        content = IndexedText(channel, message_id, nick, text, verdict, sent_at)
+        self._texts[self._number(channel), message_id] = content
 
     def journal(self, rows: Iterable[JournalRow]) -> None:
         self.rows.extend(rows)
 
     def set_draft(self, channel: str, text: str, at: int) -> None:
-        """What stands in the input line; an empty text is none."""
+        """Set the text of the input line; "" for none."""
         number = self._number(channel)
         self._keep("draft", number, (number, text, at))
 
     def set_read_mark(self, channel: str, lamport: int, message_id: str, at: int) -> None:
-        """Everything that is in the log by now is read; the line is drawn below this message."""
+        """Mark all messages now in the log as read; `lamport` and `message_id` are of the last message read."""
         number = self._number(channel)
         place = self.tallies[channel].last_place
         self._keep("read_mark", number, (number, lamport, message_id, place, at))
@@ -111,19 +113,19 @@ class Transaction:
         self._keep("nick_held", skeleton, (skeleton, nick, public_key, since))
 
     def also(self, channel: str, step: Callable[[sqlite3.Connection, int], None]) -> None:
-        """Rows of a table that nobody else writes; `step` gets the channel's number."""
+        """Add a step that writes a table of its own; it gets the channel's number."""
         number = self._number(channel)
         self._steps.append(lambda connection: step(connection, number))
 
     def set_value(self, name: str, value: bytes) -> None:
-        """Something small that the node keeps for itself."""
+        """Set a small value of the node, by name."""
         self._keep("setting", name, (name, value))
 
     def _keep(self, table: str, key: object, values: SqlRow) -> None:
         self._local.setdefault(table, {})[key] = (*values, row_sum(values))
 
     def _number(self, channel: str) -> int:
-        """Of a channel that is known, or of the next new one."""
+        """Number of a channel; a new channel gets the next one."""
         tally = self.tallies.get(channel) or self._known.get(channel)
         if tally is None:
             new = sum(1 for name in self.tallies if name not in self._known)
@@ -149,7 +151,7 @@ class Transaction:
         self._changes.setdefault((write.table, number), _Changes()).rows[write.key] = write.row
 
     def write(self, connection: sqlite3.Connection) -> None:
-        """Inside a transaction of SQL. `tallies` and `rows` are then as they are on disk once it is committed."""
+        """Write all changes inside a transaction of SQL. Once it commits, `tallies` and `rows` are those on disk."""
         for row in self.rows:
             if row.channel:
                 self._number(row.channel)
@@ -188,26 +190,26 @@ class Transaction:
     def _write_texts(self, connection: sqlite3.Connection) -> None:
         texts: list[SqlRow] = []
         found: list[tuple[int, str]] = []
-        for (number, message_id), said in self._texts.items():
+        for (number, message_id), content in self._texts.items():
             place = self._places.get((number, message_id))
             if place is None:
-                place = self._clear_text(connection, number, said)
-            values = (place, said.nick, said.text, said.verdict, said.sent_at)
+                place = self._clear_text(connection, number, content)
+            values = (place, content.nick, content.text, content.verdict, content.sent_at)
             # The checksum binds the text to the message, as that of the packet does.
             texts.append((*values, row_sum((message_id, *values))))
-            found.append((place, said.text))
+            found.append((place, content.text))
         connection.executemany(_TEXT_INSERT, texts)
         connection.executemany(_SEARCH_INSERT, found)
 
     @staticmethod
-    def _clear_text(connection: sqlite3.Connection, number: int, said: IndexedText) -> int:
-        """The place of a message that was saved before, with what was said to stand there taken out."""
-        rows: list[Any] = connection.execute(_PLACE, (number, said.message_id)).fetchall()
+    def _clear_text(connection: sqlite3.Connection, number: int, content: IndexedText) -> int:
+        """Remove the text of a message that was saved before; return the place of the message."""
+        rows: list[Any] = connection.execute(_PLACE, (number, content.message_id)).fetchall()
         if not rows:
-            raise LookupError(f"no message {said.message_id} in the log of {said.channel}")
+            raise LookupError(f"no message {content.message_id} in the log of {content.channel}")
         place: int = rows[0][0]
         for (old,) in connection.execute("SELECT text FROM text WHERE place = ?", (place,)).fetchall():
-            # An index over another table's text needs to be told what it had there.
+            # The index has no copy of the texts: to delete an entry it needs the old text.
             connection.execute(_SEARCH_DELETE, (place, old))
             connection.execute(_TEXT_DELETE, (place,))
         return place
@@ -219,7 +221,7 @@ _RESTORE: Final = (
 
 
 def restore_packet(transaction: Transaction, channel: str, message_id: str, raw: bytes) -> None:
-    """Whoever calls this has seen that these are the bytes of that message."""
+    """Put a packet back into the log. The caller has checked that these are the bytes of that message."""
 
     def step(connection: sqlite3.Connection, number: int) -> None:
         connection.execute(_RESTORE, (raw, body_sum(message_id, raw), number, message_id))

@@ -1,4 +1,4 @@
-"""What is this person's alone: drafts, read marks, keys met, small values of the node. Also read by `Reader`."""
+"""State of this user alone: drafts, read marks, known keys, small values of the node. Also read by `Reader`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sdschat.store.checksums import row_sum
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.history import last_place
 
-UNREAD_COUNTED: Final = 1000  # nobody tells 1,000 unread messages from more
+UNREAD_COUNTED: Final = 1000  # more unread messages are not counted
 
 _NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
 _DRAFT: Final = "SELECT channel, text, at, sum FROM draft WHERE channel = (SELECT id FROM channel WHERE name = ?)"
@@ -22,23 +22,24 @@ _UNREAD: Final = "SELECT count(*) FROM (SELECT 1 FROM log WHERE place > ? AND pl
 
 
 class ReadMark(NamedTuple):
-    """Where somebody stopped reading. What came after `place`, however it is dated, is unread."""
+    """The position up to which the user has read. Messages that came after `place`, with any date, are unread."""
 
     lamport: int
     message_id: str
-    place: int
-    at: int
+    place: int  # of the message that came last before the mark was set
+    at: int  # epoch milliseconds
 
 
 class Local:
-    """Reading it. A row that was altered is a row that is not there, but for keys: a name must not change hands."""
+    """Reads this state. An altered row counts as absent, except rows of keys, nicks and settings: these raise
+    StoreDamaged, because a nick must not pass to another key."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._file = path
 
     def draft(self, channel: str) -> str:
-        """What stood in the input line."""
+        """Text of the input line, or ""."""
         rows = self._sound(_DRAFT, channel)
         return str(rows[0][1]) if rows else ""
 
@@ -47,7 +48,7 @@ class Local:
         return ReadMark(*rows[0][1:5]) if rows else None
 
     def unread(self, channel: str) -> int:
-        """How many messages of others came since, late ones too; at most `UNREAD_COUNTED`."""
+        """Number of messages of others that came since the read mark, late ones too; at most `UNREAD_COUNTED`."""
         with told_plainly(self._file):
             numbers = self._connection.execute(_NUMBER, (channel,)).fetchall()
             if not numbers:
@@ -60,15 +61,15 @@ class Local:
         return count
 
     def keys(self) -> list[tuple[bytes, str, int]]:
-        """Public key, nick and when it was met, oldest first."""
+        """Public key, nick and epoch milliseconds of the first contact, oldest first."""
         return self._all("SELECT public_key, nick, first_seen, sum FROM key_met ORDER BY first_seen, rowid")
 
     def nicks(self) -> list[tuple[str, str, bytes, int]]:
-        """Skeleton, nick, the key that holds it, and since when."""
+        """Skeleton, nick, the key that holds it, and since when in epoch milliseconds; oldest first."""
         return self._all("SELECT skeleton, nick, public_key, since, sum FROM nick_held ORDER BY since, rowid")
 
     def value(self, name: str) -> bytes | None:
-        """What `Transaction.set_value` kept."""
+        """The value that `Transaction.set_value` saved, or None."""
         rows = self._all("SELECT name, value, sum FROM setting WHERE name = ?", name)
         return rows[0][1] if rows else None
 

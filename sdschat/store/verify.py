@@ -1,8 +1,8 @@
-"""Finding what a disk has altered, and mending what can be.
+"""Detection and repair of rows that the disk altered.
 
-Indexes are made again from their tables, the full-text index from the texts, a row of the log from its packet. What
-is left of a message whose packet was altered is taken out, so that it is fetched from the others again. What cannot
-be mended is refused as a whole: better no history than a wrong one.
+Indexes are made again from their tables, the full-text index from the texts, a row of the log from its packet. A
+message of others with an altered packet is deleted, so that it is fetched again. A database that cannot be repaired is
+refused as a whole, because a wrong history is worse than none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sdschat.store.retention_floor import floor_of
 from sdschat.store.snapshot import Loss
 from sdschat.store.user_state import Local
 
-CHECKED_BYTES: Final = 16 * 1024 * 1024  # as much as is checked in a blink, with every opening
+CHECKED_BYTES: Final = 16 * 1024 * 1024  # a database up to this size is checked as a whole at every opening
 
 _SMALL_TABLES: Final = (
     "channel", "channel_state", "held", "missing", "gap", "answer", "push", "peer", "hint", "read_mark", "draft",
@@ -39,7 +39,7 @@ _WRONG_COUNT: Final = re.compile(r"wrong # of entries in index (\w+)$")
 
 
 def mend_on_opening(connection: sqlite3.Connection, path: Path, codec: Codec, thorough: bool | None) -> list[Loss]:
-    """Check all of a small database, and of a large one the small tables. `thorough`: all of it, however large."""
+    """Check a small database as a whole, and the small tables of a large one. `thorough`: always as a whole."""
     pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     if thorough or (thorough is None and pages * size <= CHECKED_BYTES):
         return mend(connection, path, codec)
@@ -49,7 +49,7 @@ def mend_on_opening(connection: sqlite3.Connection, path: Path, codec: Codec, th
 
 
 def mend(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[Loss]:
-    """Check everything, mend what can be, and say what was lost. Raises `StoreDamaged` for the rest."""
+    """Check everything, repair it and return the losses. Raises `StoreDamaged` if it cannot be repaired."""
     problems = _problems(connection, "integrity_check")
     if problems:
         if not _only_indexes(problems):
@@ -77,7 +77,7 @@ def _refuse(path: Path, problems: list[str]) -> None:
 
 
 def _only_indexes(problems: list[str]) -> bool:
-    """Whether the tables are whole. An index with too many entries means that its table lost rows."""
+    """True if the tables are intact. An index with too many entries means that its table lost rows."""
     lacking = {match[1] for text in problems if (match := _ROW_NOT_INDEXED.search(text))}
     counts = {match[1] for text in problems if (match := _WRONG_COUNT.search(text))}
     other = [text for text in problems if not (_ROW_NOT_INDEXED.search(text) or _WRONG_COUNT.search(text))]
@@ -99,7 +99,7 @@ def _mend_log(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[
 
 
 def _was_dropped(row: Any, floor: int) -> bool:
-    """Whether the packet of a sound entry is gone because it was too old to be kept."""
+    """True if an intact entry has no packet because the packet was too old to be kept."""
     try:
         return row[11] is None and not row[7] and log_entry(row[:11]).lamport < floor
     except Altered:
@@ -107,14 +107,14 @@ def _was_dropped(row: Any, floor: int) -> bool:
 
 
 def _mend_row(connection: sqlite3.Connection, codec: Codec, channel: str, row: Any, body: Any, text: Any) -> list[Loss]:
-    """One message: its row, its packet, its text, each against its checksum, and the packet against the row."""
+    """Check one message: its row, packet and text against their checksums, and the packet against the row."""
     place = row[0]
     try:
         entry = log_entry(row)
     except Altered:
         return _from_packet(connection, codec, channel, row, body)
     raw, checksum = body
-    if raw is None or body_sum(entry.message_id, raw) != checksum or not _says(codec, raw, entry):
+    if raw is None or body_sum(entry.message_id, raw) != checksum or not _matches(codec, raw, entry):
         table, what = ("log", "to be fetched again") if not row[7] else ("body", "its packet cannot be sent again")
         connection.execute(f"DELETE FROM {table} WHERE place = ?", (place,))
         return [Loss(channel, f"a message was altered: {what}", entry.message_id)]
@@ -124,8 +124,8 @@ def _mend_row(connection: sqlite3.Connection, codec: Codec, channel: str, row: A
     return []
 
 
-def _says(codec: Codec, raw: bytes, entry: Entry) -> bool:
-    """Whether a packet is that of an entry. One that is not readable any more, under other limits, is no lie."""
+def _matches(codec: Codec, raw: bytes, entry: Entry) -> bool:
+    """True if a packet is that of an entry, or cannot be decoded: the decoder's limits may have changed since."""
     message = codec.decode(raw)
     if not isinstance(message, Message):
         return True
@@ -135,7 +135,7 @@ def _says(codec: Codec, raw: bytes, entry: Entry) -> bool:
 
 
 def _from_packet(connection: sqlite3.Connection, codec: Codec, channel: str, row: Any, body: Any) -> list[Loss]:
-    """A row of the log that was altered, made again from the packet of the message."""
+    """Make an altered row of the log again from the packet of its message, or delete it."""
     place, raw = row[0], body[0]
     message = codec.decode(raw) if raw is not None else None
     if not isinstance(message, Message) or body_sum(message.message_id, raw) != body[1]:
@@ -143,7 +143,7 @@ def _from_packet(connection: sqlite3.Connection, codec: Codec, channel: str, row
         return [Loss(channel, "a message and its packet were altered: to be fetched again")]
     lamport = message.lamport_timestamp or 0
     dependencies = tuple(entry.message_id for entry in message.causal_history)
-    # What the packet does not tell is taken as it stands: a wrong guess only costs a filter bit or a word.
+    # Columns that are not in the packet stay as they are: a wrong value costs a bit of a filter or a word on screen.
     generation, own, via, received_at = row[6:10]
     entry = Entry(lamport, message.message_id, message.sender_id, dependencies, generation)
     made = log_values(place, row[1], LogRow(entry, raw, bool(own), via, received_at))
@@ -162,7 +162,7 @@ def _mend_tally(connection: sqlite3.Connection, tally: Tally, explained: bool) -
 
 
 def _mend_search(connection: sqlite3.Connection, rebuild: bool) -> None:
-    """The full-text index holds nothing that the texts do not."""
+    """Make the full-text index again if it differs from the texts."""
     try:
         connection.execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError:
