@@ -13,17 +13,17 @@ from typing import Final, NamedTuple
 from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener, differ
 from sdschat.catchup.values import (
-    Answer,
+    AnswerFrame,
     Ask,
     BadAnswer,
-    Key,
-    Kind,
-    Log,
+    ComparedLog,
+    LogKey,
     Need,
-    Part,
     Question,
-    Reply,
-    Summary,
+    QuestionKind,
+    RangePart,
+    RangeReply,
+    RangeSummary,
     behind,
     difference,
     makes_up,
@@ -42,7 +42,7 @@ _CELLS_A_PACKET: Final = 4096
 _PARTS_A_PACKET: Final = 512
 
 
-class _Open(NamedTuple):
+class _OpenQuestion(NamedTuple):
     """A question to be asked, and how often about this stretch."""
 
     question: Question
@@ -50,10 +50,10 @@ class _Open(NamedTuple):
     tries: int = 0
 
 
-class Asker:
+class RangeComparer:
     """`ask`, then `answered`, by turns, until `ask` gives nothing more. What is lacking is in `needs`, newest first."""
 
-    def __init__(self, log: Log, low: Key, high: Key, salt: int, *, guess: bool = True) -> None:
+    def __init__(self, log: ComparedLog, low: LogKey, high: LogKey, salt: int, *, guess: bool = True) -> None:
         """`guess`: take it that nothing else differs where they have one message more. Whoever finds that what was
         fetched has not made the logs equal compares again, without guessing."""
         self._log = log
@@ -63,11 +63,11 @@ class Asker:
         own = log.summary(low, high)
         self.messages = own.messages
         self._ends = (low, high)
-        first = Question(Kind.PARTS, low, high, _MOST_PARTS, own.fingerprint(salt))
-        self._open: deque[_Open] = deque([_Open(first, -1)])
-        self._asked: list[_Open] = []
+        first = Question(QuestionKind.PARTS, low, high, _MOST_PARTS, own.fingerprint(salt))
+        self._open: deque[_OpenQuestion] = deque([_OpenQuestion(first, -1)])
+        self._asked: list[_OpenQuestion] = []
         self.needs: list[Need] = []
-        self.equal: list[tuple[Key, Key]] = []  # stretches in which there is no difference
+        self.equal: list[tuple[LogKey, LogKey]] = []  # stretches in which there is no difference
         self.lacking = 0  # how many of ours they lack, as far as it is known
         self._usual = 1.0  # messages that differ in a stretch
         self.questions = 0
@@ -83,40 +83,40 @@ class Asker:
             parts = cells = 0
             while self._open and len(self._asked) < values.QUESTIONS:
                 question, theirs, _ = self._open[0]
-                parts += question.number if question.kind is Kind.PARTS else 0
-                cells += min(question.number, theirs) if question.kind is not Kind.PARTS else 0
+                parts += question.number if question.kind is QuestionKind.PARTS else 0
+                cells += min(question.number, theirs) if question.kind is not QuestionKind.PARTS else 0
                 if self._asked and (parts > _PARTS_A_PACKET or cells > _CELLS_A_PACKET):
                     break
                 self._asked.append(self._open.popleft())
             self.questions += len(self._asked)
         return Ask(self._salt, tuple(one.question for one in self._asked), self.messages) if self._asked else None
 
-    def answered(self, answer: Answer) -> None:
+    def answered(self, answer: AnswerFrame) -> None:
         """Raises `BadAnswer`, and is of no use any more, for replies that do not fit their questions."""
         asked, self._asked = self._asked, []
         if not 1 <= len(answer.replies) <= len(asked):
             raise BadAnswer(f"{len(answer.replies)} replies to {len(asked)} questions")
-        following: list[_Open] = []
+        following: list[_OpenQuestion] = []
         for one, reply in zip(asked, answer.replies, strict=False):
             match one.question.kind:
-                case Kind.PARTS:
+                case QuestionKind.PARTS:
                     following += self._parts(one, reply)
-                case Kind.CELLS:
+                case QuestionKind.CELLS:
                     following += self._cells(one, reply)
-                case Kind.KEYS:
+                case QuestionKind.KEYS:
                     self._keys(one, reply)
         self._open.extendleft(reversed([*following, *asked[len(answer.replies) :]]))
 
     # Replies.
 
-    def _parts(self, one: _Open, reply: Reply) -> list[_Open]:
+    def _parts(self, one: _OpenQuestion, reply: RangeReply) -> list[_OpenQuestion]:
         question = one.question
         if reply.equal:
             if self._log.summary(question.low, question.high).fingerprint(self._salt) == question.fingerprint:
                 self.equal.append((question.low, question.high))  # and nothing was added since we asked
             return []
         _check_parts(question, reply.parts)
-        following: list[_Open] = []
+        following: list[_OpenQuestion] = []
         low = question.low
         whole = len(reply.parts) == 1
         for part in reply.parts:
@@ -126,7 +126,7 @@ class Asker:
             low = part.high
         return following[::-1]
 
-    def _part(self, low: Key, part: Part, whole: bool, tries: int) -> _Open | None:
+    def _part(self, low: LogKey, part: RangePart, whole: bool, tries: int) -> _OpenQuestion | None:
         """What to ask next about a part; nothing where that is settled."""
         high, theirs = part.high, part.messages
         ours = self._log.summary(low, high)
@@ -139,7 +139,7 @@ class Asker:
         if not ours.messages:
             at_end = low == self._ends[0] or high == self._ends[1]
             if theirs > _COUNTED and at_end and not whole and tries < _CUTS:
-                return _Open(Question(Kind.PARTS, low, high, _MOST_PARTS), theirs, tries + 1)
+                return _OpenQuestion(Question(QuestionKind.PARTS, low, high, _MOST_PARTS), theirs, tries + 1)
             self.needs.append(Need(low, high, theirs))
             return None
         if self._sole(low, part, ours):
@@ -148,13 +148,15 @@ class Asker:
         apart = max(abs(ours.messages - theirs), self._usual)
         looked_at = most <= values.LEAF and (most <= _SMALL or apart * _DENSE >= most)
         if looked_at or (whole and theirs <= 2 * values.LEAF):
-            return _Open(Question(Kind.CELLS, low, high, self._cells_for(ours.messages, theirs)), theirs)
+            return _OpenQuestion(
+                Question(QuestionKind.CELLS, low, high, self._cells_for(ours.messages, theirs)), theirs
+            )
         if theirs <= values.KEYS:
-            return _Open(Question(Kind.KEYS, low, high, theirs), theirs)
+            return _OpenQuestion(Question(QuestionKind.KEYS, low, high, theirs), theirs)
         parts = min(_MOST_PARTS, max(_LEAST_PARTS, int(apart * _PARTS_EACH)), max(2, most // values.BUCKET_PART))
-        return _Open(Question(Kind.PARTS, low, high, parts), theirs)
+        return _OpenQuestion(Question(QuestionKind.PARTS, low, high, parts), theirs)
 
-    def _sole(self, low: Key, part: Part, ours: Summary) -> bool:
+    def _sole(self, low: LogKey, part: RangePart, ours: RangeSummary) -> bool:
         """Whether a single message is the difference, as far as the fingerprints tell."""
         if max(ours.messages, part.messages) > values.LEAF:
             return False  # to find it takes reading all of the part
@@ -169,7 +171,7 @@ class Asker:
             return bool(found)
         return False
 
-    def _cells(self, one: _Open, reply: Reply) -> list[_Open]:
+    def _cells(self, one: _OpenQuestion, reply: RangeReply) -> list[_OpenQuestion]:
         _, low, high, number, _ = one.question
         if len(reply.cells) > (2 * values.LEAF if reply.listed else number):
             raise BadAnswer(f"{len(reply.cells)} cells, and {number} were asked for")
@@ -188,13 +190,13 @@ class Asker:
         more = 2 * (number + len(found.theirs) + found.ours)
         if one.tries >= _ROUNDS or more >= one.theirs // 2:
             more = 2 * values.LEAF
-        return [_Open(Question(Kind.CELLS, low, high, more), one.theirs, one.tries + 1)]
+        return [_OpenQuestion(Question(QuestionKind.CELLS, low, high, more), one.theirs, one.tries + 1)]
 
     def _note(self, differing: int) -> None:
         """How many differ in a stretch is a good guess for the next one."""
         self._usual += (differing - self._usual) / 8
 
-    def _listed(self, low: Key, high: Key, ours: list[int], theirs: tuple[int, ...]) -> None:
+    def _listed(self, low: LogKey, high: LogKey, ours: list[int], theirs: tuple[int, ...]) -> None:
         """Their short ids, one by one."""
         known, distinct = set(ours), set(theirs)
         self.lacking += len(known - distinct)
@@ -203,11 +205,11 @@ class Asker:
         elif len(theirs) > len(known):
             self.needs.append(Need(low, high, len(theirs)))  # two with the same short id: all of them
 
-    def _lack(self, low: Key, high: Key, shorts: tuple[int, ...]) -> None:
+    def _lack(self, low: LogKey, high: LogKey, shorts: tuple[int, ...]) -> None:
         if shorts:
             self.needs.append(Need(low, high, len(shorts), shorts))
 
-    def _keys(self, one: _Open, reply: Reply) -> None:
+    def _keys(self, one: _OpenQuestion, reply: RangeReply) -> None:
         question = one.question
         if len(reply.keys) > values.KEYS or not all(question.low <= key < question.high for key in reply.keys):
             raise BadAnswer("keys that are not of the stretch")
@@ -225,7 +227,7 @@ class Asker:
         return 3 * (2 + int(apart * 0.6))
 
 
-def _check_parts(question: Question, parts: tuple[Part, ...]) -> None:
+def _check_parts(question: Question, parts: tuple[RangePart, ...]) -> None:
     if not 1 <= len(parts) <= max(1, min(question.number, values.PARTS)):
         raise BadAnswer(f"{len(parts)} parts, and {question.number} were asked for")
     low = question.low

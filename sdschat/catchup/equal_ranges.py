@@ -7,23 +7,25 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sdschat.catchup.values import Key, Log, behind
+from sdschat.catchup.values import ComparedLog, LogKey, behind
 
 
-class Equal(NamedTuple):
+class EqualRanges(NamedTuple):
     """`peer` had in `session` what we have from `low` to `high`, the latter excluded."""
 
     peer: str
     session: int
-    low: Key
-    high: Key
+    low: LogKey
+    high: LogKey
 
 
-def held(stretches: Sequence[Equal], own: Sequence[tuple[int, str]], log: Log) -> Iterator[tuple[Equal, list[str]]]:
+def held(
+    stretches: Sequence[EqualRanges], own: Sequence[tuple[int, str]], log: ComparedLog
+) -> Iterator[tuple[EqualRanges, list[str]]]:
     """Which of our own messages (in order) are in which stretch. Only what the log has was compared: what is not saved
     yet is not among them."""
     for stretch in stretches:
         keys = own[bisect_left(own, stretch.low) : bisect_left(own, stretch.high)]
-        ids = [key[1] for key in keys if log.keys(Key(*key), behind(Key(*key)), 1)]
+        ids = [key[1] for key in keys if log.keys(LogKey(*key), behind(LogKey(*key)), 1)]
         if ids:
             yield stretch, ids

@@ -10,11 +10,23 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from sdschat.catchup.equal_ranges import Equal, held
-from sdschat.catchup.provider import Librarian
-from sdschat.catchup.responder import Effort, answer
-from sdschat.catchup.session import Seeker
-from sdschat.catchup.values import Answer, Ask, Declined, Frame, Key, Log, Nudge, Page, Refused, State, Want
+from sdschat.catchup.equal_ranges import EqualRanges, held
+from sdschat.catchup.provider import HistoryProvider
+from sdschat.catchup.responder import ReadingBudget, answer
+from sdschat.catchup.session import CatchUpSession
+from sdschat.catchup.values import (
+    AnswerFrame,
+    Ask,
+    ComparedLog,
+    Declined,
+    Frame,
+    HistoryPage,
+    LogKey,
+    Nudge,
+    RefusedFrame,
+    State,
+    Want,
+)
 
 LINGER: Final = 10_000  # how long whoever we dealt with may still acknowledge, or be acknowledged
 EFFORT: Final = 3_000_000  # messages that may be read for one peer at once,
@@ -23,14 +35,14 @@ _EFFORTS: Final = 64
 NUDGE_AGAIN: Final = 60_000
 
 
-class Codec(Protocol):
+class FrameCodec(Protocol):
     def encode_frame(self, frame: Frame) -> bytes: ...
 
     def encode_records(self, payload: Any) -> bytes: ...
 
-    def encode_page(self, page: Page) -> bytes: ...
+    def encode_page(self, page: HistoryPage) -> bytes: ...
 
-    def decode_page(self, body: bytes) -> Page | Refused: ...
+    def decode_page(self, body: bytes) -> HistoryPage | RefusedFrame: ...
 
 
 class Carrier(Protocol):
@@ -53,19 +65,19 @@ class TakenIn(NamedTuple):
     """What became of packets: the keys of those that are here now, how many of them are new, and whether something
     was among them that nobody asked for. `absent`: dependencies of theirs that are neither here nor among them."""
 
-    keys: Sequence[Key]
+    keys: Sequence[LogKey]
     new: int
     foreign: bool
     absent: int = 0
 
 
-class Intake(Protocol):
+class HistoryIntake(Protocol):
     """Puts messages into the log, each verified like any other."""
 
     def take_in(self, packets: Sequence[bytes], via: str, now: Any) -> TakenIn: ...
 
 
-class Post(NamedTuple):
+class OutgoingFrame(NamedTuple):
     peer: str
     payload: bytes
 
@@ -74,20 +86,27 @@ class Exchange:
     """Tell it what comes; after each verb, `posts` is what is to be sent once everything taken in is saved."""
 
     def __init__(
-        self, seeker: Seeker, librarian: Librarian, log: Log, *, carrier: Carrier, codec: Codec, intake: Intake
+        self,
+        seeker: CatchUpSession,
+        librarian: HistoryProvider,
+        log: ComparedLog,
+        *,
+        carrier: Carrier,
+        codec: FrameCodec,
+        intake: HistoryIntake,
     ) -> None:
         self.seeker = seeker
         self.librarian = librarian
-        self.posts: list[Post] = []
+        self.posts: list[OutgoingFrame] = []
         self.nudges: dict[str, int] = {}  # who says that we lack messages, and how many
         self._log = log
         self._carrier = carrier
         self._codec = codec
         self._intake = intake
-        self._efforts: OrderedDict[str, Effort] = OrderedDict()
+        self._efforts: OrderedDict[str, ReadingBudget] = OrderedDict()
         self._partners: dict[str, int] = {}  # until when
         self._nudged: dict[str, int] = {}
-        self._equal: list[Equal] = []  # as those say who compare with us
+        self._equal: list[EqualRanges] = []  # as those say who compare with us
 
     def frame(self, peer: str, frame: Frame, now: Any) -> None:
         what = frame.what
@@ -100,7 +119,7 @@ class Exchange:
                 declined = self.librarian.want(peer, frame, what)
                 if declined is not None:
                     self._send(peer, frame._replace(what=declined))
-            case Answer() | Declined():
+            case AnswerFrame() | Declined():
                 self.seeker.heard(peer, frame, now.mono)
             case Nudge(lacking):
                 self.nudges[peer] = lacking
@@ -133,7 +152,7 @@ class Exchange:
             self.librarian.gave_up(peer)
         self.posts.clear()
 
-    def proven(self, own: Callable[[], Sequence[tuple[int, str]]]) -> list[tuple[Equal, list[str]]]:
+    def proven(self, own: Callable[[], Sequence[tuple[int, str]]]) -> list[tuple[EqualRanges, list[str]]]:
         """Who has turned out, since this was asked last, to have which messages of `own`, which are in order."""
         stretches = [*self._equal, *self.seeker.equal]
         self._equal.clear()
@@ -175,7 +194,7 @@ class Exchange:
                 self.librarian.gave_up(through.peer)
         for came in carried.came:
             page = self._codec.decode_page(came.body)
-            if isinstance(page, Page):
+            if isinstance(page, HistoryPage):
                 self.seeker.page(came.peer, page)
         for page in self.seeker.take_pages():
             self.take_in(page.packets, page.last, now, "sync")
@@ -183,24 +202,24 @@ class Exchange:
         for shipment in self.librarian.ship(now.mono):
             self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)
         for packet in carried.packets:
-            self.posts.append(Post(packet.peer, self._codec.encode_records(packet.payload)))
+            self.posts.append(OutgoingFrame(packet.peer, self._codec.encode_records(packet.payload)))
         return bool(carried.packets or carried.came or carried.through)
 
     def _answer(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
         effort = self._efforts.get(peer)
         if effort is None:
-            effort = self._efforts[peer] = Effort(EFFORT, EFFORT_RATE, mono)
+            effort = self._efforts[peer] = ReadingBudget(EFFORT, EFFORT_RATE, mono)
             if len(self._efforts) > _EFFORTS:
                 self._efforts.popitem(last=False)
         effort.refresh(mono)
         found = answer(ask, self._log, effort)
         for question, reply in zip(ask.questions, found.replies, strict=False):
             if reply.equal:
-                self._equal.append(Equal(peer, frame.session, question.low, question.high))
+                self._equal.append(EqualRanges(peer, frame.session, question.low, question.high))
         self._send(peer, frame._replace(what=found))
 
     def _send(self, peer: str, frame: Frame) -> None:
-        self.posts.append(Post(peer, self._codec.encode_frame(frame)))
+        self.posts.append(OutgoingFrame(peer, self._codec.encode_frame(frame)))
 
     def _deal(self, mono: int) -> None:
         """With whom pages are exchanged: nobody else's offers are taken."""

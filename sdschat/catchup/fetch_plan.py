@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from sdschat.catchup import values
-from sdschat.catchup.values import Key, Need, Stretch, Want
+from sdschat.catchup.values import LogKey, Need, Stretch, Want
 
 READ_FIRST: Final = 100  # messages that are on the screen at once
 _MORE: Final = 64  # messages that may have been added since they were counted
 
 
-class Needs:
+class FetchPlan:
     """First the newest hundred; then all that is left, oldest first. One request at a time."""
 
     def __init__(self) -> None:
@@ -55,17 +55,17 @@ class Needs:
         stretches = tuple(Stretch(need.low, need.high, need.shorts, need.sole) for need in ordered)
         return Want(stretches, limit, self.partly)
 
-    def covers(self, key: Key) -> bool:
+    def covers(self, key: LogKey) -> bool:
         """Whether a message is of what was asked for."""
         at = bisect_right(self._ascending, key, key=lambda need: need.low) - 1
         return at >= 0 and key < self._ascending[at].high
 
-    def forget_below(self, floor: Key) -> None:
+    def forget_below(self, floor: LogKey) -> None:
         """Nothing from before that is to be had."""
         kept = [need for need in self._left if need.high > floor]
         self._left = [need._replace(low=max(need.low, floor)) for need in kept]
 
-    def settle(self, lowest: Key | None) -> None:
+    def settle(self, lowest: LogKey | None) -> None:
         """What was asked for came, down to a lowest key."""
         asked, self._asked, self._ascending = self._asked, [], []
         highs = {need.high for need in asked}

@@ -10,26 +10,26 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from sdschat.catchup.values import BUCKET, BUCKET_PART, HIGHEST, LOWEST, Key, Summary, bound_between, summarise
+from sdschat.catchup.values import BUCKET, BUCKET_PART, HIGHEST, LOWEST, LogKey, RangeSummary, bound_between, summarise
 
 Keys = Sequence[tuple[int, str]]
-Read = Callable[[Key, Key, int], Keys]  # the first keys of a stretch, as they are once what is drafted is saved
+Read = Callable[[LogKey, LogKey, int], Keys]  # the first keys of a stretch, as they are once what is drafted is saved
 NO_LIMIT = -1
 # Messages by which a bucket may be cut earlier or later: so far that a power of two fits in between from one cut to the
 # next, however many messages come in a second.
 _SHIFT = BUCKET_PART // 2
 
 
-class Bucket(NamedTuple):
-    start: Key
-    summary: Summary
+class IndexBucket(NamedTuple):
+    start: LogKey
+    summary: RangeSummary
 
 
 class Draft(NamedTuple):
     """Rows to put and rows to delete."""
 
-    put: dict[Key, Summary]
-    gone: dict[Key, None]
+    put: dict[LogKey, RangeSummary]
+    gone: dict[LogKey, None]
 
 
 class RangeIndex:
@@ -37,15 +37,15 @@ class RangeIndex:
 
     __slots__ = ("starts", "summaries")
 
-    def __init__(self, buckets: Iterable[Bucket] = ()) -> None:
-        rows = sorted(buckets) or [Bucket(LOWEST, Summary())]
+    def __init__(self, buckets: Iterable[IndexBucket] = ()) -> None:
+        rows = sorted(buckets) or [IndexBucket(LOWEST, RangeSummary())]
         if rows[0].start != LOWEST:
             raise ValueError("the first bucket does not start below all keys")
         self.starts = [row.start for row in rows]
         self.summaries = [row.summary for row in rows]
 
-    def whole(self) -> Summary:
-        found = Summary()
+    def whole(self) -> RangeSummary:
+        found = RangeSummary()
         for summary in self.summaries:
             found = found.plus(summary)
         return found
@@ -54,7 +54,7 @@ class RangeIndex:
 
     def draft(self, added: Keys, removed: Keys, read: Read) -> Draft:
         """What becomes of the buckets when these keys are put in and taken out. Changes nothing yet."""
-        touched: dict[int, Summary] = {}
+        touched: dict[int, RangeSummary] = {}
         for key in added:
             at = self._at(key)
             touched[at] = touched.get(at, self.summaries[at]).with_key(key)
@@ -89,15 +89,15 @@ class RangeIndex:
     def _at(self, key: tuple[int, str]) -> int:
         return bisect_right(self.starts, key) - 1
 
-    def _end(self, at: int) -> Key:
+    def _end(self, at: int) -> LogKey:
         return self.starts[at + 1] if at + 1 < len(self.starts) else HIGHEST
 
     # Asking.
 
-    def summary(self, low: Key, high: Key, read: Read) -> Summary:
+    def summary(self, low: LogKey, high: LogKey, read: Read) -> RangeSummary:
         """The sum of a stretch: of whole buckets, and of what is read where it begins and ends within one."""
         if low >= high:
-            return Summary()
+            return RangeSummary()
         first, last = self._at(low), self._at(high)
         if first == last:
             return self._within(first, low, high, read)
@@ -106,14 +106,16 @@ class RangeIndex:
             found = found.plus(self.summaries[at])
         return found.plus(self._within(last, self.starts[last], high, read))
 
-    def _within(self, at: int, low: Key, high: Key, read: Read) -> Summary:
+    def _within(self, at: int, low: LogKey, high: LogKey, read: Read) -> RangeSummary:
         """Of a stretch within one bucket."""
         start, end = self.starts[at], self._end(at)
         if low <= start and high >= end:
             return self.summaries[at]
-        return Summary() if low >= high or not self.summaries[at].messages else summarise(read(low, high, NO_LIMIT))
+        return (
+            RangeSummary() if low >= high or not self.summaries[at].messages else summarise(read(low, high, NO_LIMIT))
+        )
 
-    def cut(self, low: Key, high: Key, parts: int, read: Read) -> list[Key]:
+    def cut(self, low: LogKey, high: LogKey, parts: int, read: Read) -> list[LogKey]:
         """Where buckets begin, if there are enough of them: these sums are had for nothing. Else between messages."""
         first, last = self._at(low), self._at(high)
         between = range(first + 1, last + (1 if self.starts[last] < high else 0))
@@ -123,26 +125,26 @@ class RangeIndex:
         step = -(-len(keys) // parts) or 1
         return [bound_between(keys[at - 1], keys[at]) for at in range(step, len(keys), step)]
 
-    def _by_buckets(self, between: range, parts: int) -> list[Key]:
+    def _by_buckets(self, between: range, parts: int) -> list[LogKey]:
         step = len(between) / parts
         chosen = dict.fromkeys(between[int(step * number)] for number in range(1, parts))
         return [self.starts[at] for at in chosen]
 
 
-def split(start: Key, keys: Keys) -> list[Bucket]:
+def split(start: LogKey, keys: Keys) -> list[IndexBucket]:
     """One bucket as several. It keeps its start, and the others begin at the roundest date that there is about where
     they should: so the buckets of two logs that are nearly the same begin at the same dates, and what one of them asks
     of the other is had from whole buckets on both sides."""
-    found: list[Bucket] = []
+    found: list[IndexBucket] = []
     at = 0
     while len(keys) - at > BUCKET_PART + _SHIFT:
         end, bound = _cut(keys, at + BUCKET_PART)
-        found.append(Bucket(start, summarise(keys[at:end])))
+        found.append(IndexBucket(start, summarise(keys[at:end])))
         at, start = end, bound
-    return [*found, Bucket(start, summarise(keys[at:]))]
+    return [*found, IndexBucket(start, summarise(keys[at:]))]
 
 
-def _cut(keys: Keys, middle: int) -> tuple[int, Key]:
+def _cut(keys: Keys, middle: int) -> tuple[int, LogKey]:
     """Where to cut, not far from there, and the bound."""
     places = range(middle - _SHIFT, min(middle + _SHIFT, len(keys)))
     at = max(places, key=lambda at: (_roundness(keys[at - 1][0], keys[at][0]), -abs(at - middle)))
@@ -150,7 +152,7 @@ def _cut(keys: Keys, middle: int) -> tuple[int, Key]:
     if before[0] == key[0]:
         return at, bound_between(before, key)
     zeros = _roundness(before[0], key[0])
-    return at, Key(key[0] >> zeros << zeros, "")
+    return at, LogKey(key[0] >> zeros << zeros, "")
 
 
 def _roundness(before: int, lamport: int) -> int:

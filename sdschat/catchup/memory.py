@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from sdschat.catchup.index import RangeIndex, split
-from sdschat.catchup.values import LOWEST, Key, Summary
+from sdschat.catchup.values import LOWEST, LogKey, RangeSummary
 
 
 class MemoryLog:
@@ -25,12 +25,12 @@ class MemoryLog:
         self._keys = [key for key in self._keys if key not in gone]
         self.index.apply(self.index.draft((), keys, self.keys))
 
-    def summary(self, low: Key, high: Key) -> Summary:
+    def summary(self, low: LogKey, high: LogKey) -> RangeSummary:
         return self.index.summary(low, high, self.keys)
 
-    def keys(self, low: Key, high: Key, limit: int = -1) -> Sequence[tuple[int, str]]:
+    def keys(self, low: LogKey, high: LogKey, limit: int = -1) -> Sequence[tuple[int, str]]:
         found = self._keys[bisect_left(self._keys, low) : bisect_left(self._keys, high)]
         return found if limit < 0 else found[:limit]
 
-    def cut(self, low: Key, high: Key, parts: int) -> list[Key]:
+    def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         return self.index.cut(low, high, parts, self.keys)

@@ -6,29 +6,29 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from sdschat.catchup.rests import REST_LONGEST, REST_OF_PEERS, Rests
-from sdschat.catchup.values import Key
+from sdschat.catchup.values import LogKey
 
 # Who comes when we are here asks first: that shows what both lack, and after it equal logs cost next to nothing.
 AFTER_YOU: Final = 5_000  # milliseconds
 ALONE: Final = 1_000  # so long we must have been here before it
 
 
-class Source(NamedTuple):
+class HistorySource(NamedTuple):
     """Who may be asked. `store`: it gives pages of the log in its own way (see `Seeker.ranges`)."""
 
     name: str
     store: bool = False
 
 
-class Sources:
+class HistorySources:
     """Those that are present, the best first. `compared`: whoever nothing more is to be had from."""
 
     def __init__(self, rests: Rests) -> None:
         self._rests = rests
         self.compared: set[str] = set()
-        self.floors: dict[str, Key] = {}  # of those that dropped what is older
-        self.reach: Key | None = None  # how far back the one that has most was compared with
-        self._present: dict[str, Source] = {}
+        self.floors: dict[str, LogKey] = {}  # of those that dropped what is older
+        self.reach: LogKey | None = None  # how far back the one that has most was compared with
+        self._present: dict[str, HistorySource] = {}
         self._lets: dict[str, int] = {}  # those who ask us first, and until when they are left to it
         self._alone_since: int | None = None
 
@@ -49,7 +49,7 @@ class Sources:
         """Nobody can be seen, which does not mean that nobody is here."""
         self._present = {}
 
-    def replace(self, present: Sequence[Source], mono: int) -> None:
+    def replace(self, present: Sequence[HistorySource], mono: int) -> None:
         known, self._present = self._present, {source.name: source for source in present}
         alone = self._alone_since is not None and mono - self._alone_since >= ALONE
         for name in self._present.keys() - known:
@@ -59,7 +59,7 @@ class Sources:
         self._alone_since = None if self._present else (self._alone_since or mono)
         self._lets = {name: until for name, until in self._lets.items() if name in self._present}
 
-    def next(self, mono: int) -> Source | None:
+    def next(self, mono: int) -> HistorySource | None:
         for source in self._present.values():
             if source.name not in self.compared and self._until(source.name) <= mono:
                 return source
@@ -75,7 +75,7 @@ class Sources:
     def _until(self, name: str) -> int:
         return max(self._lets.get(name, 0), self._rests.until(name))
 
-    def done_with(self, name: str, low: Key) -> None:
+    def done_with(self, name: str, low: LogKey) -> None:
         """Nothing more is to be had from it of what is dated from `low` on."""
         self.compared.add(name)
         low = self.floors.get(name, low)

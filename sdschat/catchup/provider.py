@@ -1,6 +1,6 @@
 """Serving pages to whoever wants them: a few are on their way, and each that arrived makes room for the next.
 
-Pure: packets come from a `Library`, pages go to whoever carries them, and what arrived is told.
+Pure: packets come from a `HistoryLibrary`, pages go to whoever carries them, and what arrived is told.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener
-from sdschat.catchup.values import Declined, Frame, Key, Page, Stretch, Want, behind, makes_up
+from sdschat.catchup.values import Declined, Frame, HistoryPage, LogKey, Stretch, Want, behind, makes_up
 
 PAGE_BYTES: Final = 32 * 1024
 PAGE_PACKETS: Final = 256
@@ -25,19 +25,21 @@ WANTED_MOST: Final = 4_000_000  # messages for one want
 _LOOKED: Final = 32  # stretches looked into for one page
 
 
-class Stored(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message, and the packet it came in; an empty one where that is gone."""
 
-    key: Key
+    key: LogKey
     raw: bytes
 
 
-class Library(Protocol):
+class HistoryLibrary(Protocol):
     """Messages of the log with their packets."""
 
-    def keys(self, low: Key, high: Key, limit: int) -> Sequence[tuple[int, str]]: ...
+    def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]: ...
 
-    def stored(self, low: Key, high: Key, newest_first: bool, limit: int, max_bytes: int) -> Sequence[Stored]:
+    def stored(
+        self, low: LogKey, high: LogKey, newest_first: bool, limit: int, max_bytes: int
+    ) -> Sequence[StoredMessage]:
         """The first of a stretch, or the last in descending order; at least one if there is one."""
 
     def packet(self, message_id: str) -> bytes | None: ...
@@ -47,7 +49,7 @@ class Shipment(NamedTuple):
     """A page for a peer."""
 
     peer: str
-    page: Page
+    page: HistoryPage
 
 
 class _Serving:
@@ -71,10 +73,10 @@ class _Serving:
         return self.left <= 0
 
 
-class Librarian:
+class HistoryProvider:
     """Who wants what of us. `want`, `arrived` and `gave_up` are told; `ship` gives the pages that may go out now."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: HistoryLibrary) -> None:
         self._library = library
         self._serving: dict[str, _Serving] = {}
 
@@ -122,7 +124,7 @@ class Librarian:
                 found.append(Shipment(peer, self._page(serving)))
         return found
 
-    def _page(self, serving: _Serving) -> Page:
+    def _page(self, serving: _Serving) -> HistoryPage:
         packets: list[bytes] = []
         room, looked = PAGE_BYTES, 0
         while serving.left > 0 and room > 0 and len(packets) < PAGE_PACKETS and looked < _LOOKED:
@@ -133,7 +135,7 @@ class Librarian:
                 break
             packets += some
             room -= sum(map(len, some))
-        page = Page(serving.frame.session, serving.frame.number, serving.next, tuple(packets), serving.done)
+        page = HistoryPage(serving.frame.session, serving.frame.number, serving.next, tuple(packets), serving.done)
         serving.next += 1
         return page
 
@@ -166,5 +168,5 @@ class Librarian:
         return [message_id for _, message_id in keys if shortener.short(message_id) in wanted]
 
 
-def _rest(stretch: Stretch, last: Key, newest_first: bool) -> Stretch:
+def _rest(stretch: Stretch, last: LogKey, newest_first: bool) -> Stretch:
     return stretch._replace(high=last) if newest_first else stretch._replace(low=behind(last))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener, fill
-from sdschat.catchup.values import Answer, Ask, Key, Kind, Log, Part, Question, Reply
+from sdschat.catchup.values import AnswerFrame, Ask, ComparedLog, LogKey, Question, QuestionKind, RangePart, RangeReply
 
 
-class Effort:
+class ReadingBudget:
     """How much reading a peer may cause: a bucket of messages read, which empties with time."""
 
     __slots__ = ("_at", "_rate", "_room", "left")
@@ -27,9 +27,9 @@ class Effort:
         self.left -= messages
 
 
-def answer(ask: Ask, log: Log, effort: Effort) -> Answer:
+def answer(ask: Ask, log: ComparedLog, effort: ReadingBudget) -> AnswerFrame:
     """As many replies as the effort allows, the first questions first. None at all: the peer asks for too much."""
-    replies: list[Reply] = []
+    replies: list[RangeReply] = []
     shortener = Shortener(ask.salt)
     parts = cells = 0
     for question in ask.questions:
@@ -38,41 +38,41 @@ def answer(ask: Ask, log: Log, effort: Effort) -> Answer:
         reply = _reply(question, ask.salt, log, shortener, effort)
         parts, cells = parts + len(reply.parts), cells + len(reply.cells)
         replies.append(reply)
-    return Answer(tuple(replies))
+    return AnswerFrame(tuple(replies))
 
 
-def _reply(question: Question, salt: int, log: Log, shortener: Shortener, effort: Effort) -> Reply:
+def _reply(question: Question, salt: int, log: ComparedLog, shortener: Shortener, effort: ReadingBudget) -> RangeReply:
     kind, low, high, number, _ = question
-    if kind is Kind.PARTS:
+    if kind is QuestionKind.PARTS:
         return _parts(question, salt, log, effort)
-    if kind is Kind.KEYS:
+    if kind is QuestionKind.KEYS:
         keys = log.keys(low, high, values.KEYS + 1)
         effort.spend(len(keys))
-        return Reply(keys=tuple(Key(*key) for key in keys)) if len(keys) <= values.KEYS else Reply()
+        return RangeReply(keys=tuple(LogKey(*key) for key in keys)) if len(keys) <= values.KEYS else RangeReply()
     keys = log.keys(low, high, 2 * values.LEAF + 1)
     effort.spend(2 * len(keys))
     if len(keys) > 2 * values.LEAF:
-        return Reply()
+        return RangeReply()
     shorts = shortener.shorts(keys)
     # As many cells as messages would be as long as the list of them, which says more.
     listed = number >= len(shorts)
-    return Reply(cells=tuple(shorts if listed else fill(shorts, number - number % 3)), listed=listed)
+    return RangeReply(cells=tuple(shorts if listed else fill(shorts, number - number % 3)), listed=listed)
 
 
-def _parts(question: Question, salt: int, log: Log, effort: Effort) -> Reply:
+def _parts(question: Question, salt: int, log: ComparedLog, effort: ReadingBudget) -> RangeReply:
     _, low, high, number, fingerprint = question
     effort.spend(values.BUCKET)
     whole = log.summary(low, high)
     own = whole.fingerprint(salt)
     if own == fingerprint:
-        return Reply(equal=True)
+        return RangeReply(equal=True)
     if number <= 1 or whole.messages <= 1:
-        return Reply(parts=(Part(high, whole.messages, own),))
-    found: list[Part] = []
+        return RangeReply(parts=(RangePart(high, whole.messages, own),))
+    found: list[RangePart] = []
     bounds = log.cut(low, high, min(number, values.PARTS))
     effort.spend(len(bounds) * values.BUCKET // 4)
     for end in (*bounds, high):
         summary = log.summary(low, end)
-        found.append(Part(end, summary.messages, summary.fingerprint(salt)))
+        found.append(RangePart(end, summary.messages, summary.fingerprint(salt)))
         low = end
-    return Reply(parts=tuple(found))
+    return RangeReply(parts=tuple(found))

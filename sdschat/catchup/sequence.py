@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sdschat.catchup.values import Page
+from sdschat.catchup.values import HistoryPage
 
 _AHEAD: Final = 64  # pages kept that came before an earlier one
 
@@ -15,7 +15,7 @@ class Sequenced:
     __slots__ = ("_next", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting: dict[int, Page] = {}
+        self._waiting: dict[int, HistoryPage] = {}
         self._next = 0
 
     def clear(self) -> None:
@@ -23,7 +23,7 @@ class Sequenced:
         self._waiting.clear()
         self._next = 0
 
-    def put(self, page: Page) -> bool:
+    def put(self, page: HistoryPage) -> bool:
         """False if too many wait already."""
         if len(self._waiting) >= _AHEAD:
             return False
@@ -31,9 +31,9 @@ class Sequenced:
             self._waiting.setdefault(page.number, page)
         return True
 
-    def take(self) -> list[Page]:
+    def take(self) -> list[HistoryPage]:
         """Those whose turn it is."""
-        found: list[Page] = []
+        found: list[HistoryPage] = []
         while self._next in self._waiting:
             found.append(self._waiting.pop(self._next))
             self._next += 1

@@ -11,14 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from sdschat.catchup.comparer import Asker
-from sdschat.catchup.equal_ranges import Equal
-from sdschat.catchup.fetch_plan import Needs
-from sdschat.catchup.peers import Source, Sources
+from sdschat.catchup.comparer import RangeComparer
+from sdschat.catchup.equal_ranges import EqualRanges
+from sdschat.catchup.fetch_plan import FetchPlan
+from sdschat.catchup.peers import HistorySource, HistorySources
 from sdschat.catchup.rests import Rests
 from sdschat.catchup.sequence import Sequenced
 from sdschat.catchup.store_check import Watch
-from sdschat.catchup.values import Answer, Ask, BadAnswer, Declined, Frame, Key, Log, Page, Progress, State, Want
+from sdschat.catchup.values import (
+    AnswerFrame,
+    Ask,
+    BadAnswer,
+    CatchUpProgress,
+    ComparedLog,
+    Declined,
+    Frame,
+    HistoryPage,
+    LogKey,
+    State,
+    Want,
+)
 
 PATIENCE: Final = 2_000  # milliseconds until the first question is asked again: it may be one who never answers
 PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more work
@@ -29,10 +41,10 @@ SOURCES: Final = 3  # to be compared with before everything counts as found
 ROUNDS: Final = 16  # comparisons with one source that bring something new
 
 
-class Seeker:
+class CatchUpSession:
     """`begin`, then tell what comes and when `next_wake` is over. `frames` is what is to be sent, and to whom."""
 
-    def __init__(self, log: Log, draw: Callable[[], int], rests: Rests | None = None) -> None:
+    def __init__(self, log: ComparedLog, draw: Callable[[], int], rests: Rests | None = None) -> None:
         """`draw` gives a number below 2^64 that nobody can guess. `rests`: of whoever asks the same sources too."""
         self._log = log
         self._draw = draw
@@ -41,17 +53,17 @@ class Seeker:
         self.frames: list[tuple[str, Frame]] = []
         self.ranges: tuple[str, Want] | None = None  # to be asked of a Store in its own way
         self.lacked_by: dict[str, int] = {}  # sources that lack messages of ours, and how many
-        self.equal: list[Equal] = []  # with whom, and where
-        self.low = self._high = Key(0, "")
-        self._sources = Sources(Rests() if rests is None else rests)
-        self._source: Source | None = None
+        self.equal: list[EqualRanges] = []  # with whom, and where
+        self.low = self._high = LogKey(0, "")
+        self._sources = HistorySources(Rests() if rests is None else rests)
+        self._source: HistorySource | None = None
         self._last_source = ""
-        self._asker: Asker | None = None
+        self._asker: RangeComparer | None = None
         self._session = self._number = 0
-        self._needs = Needs()
+        self._needs = FetchPlan()
         self.watch = Watch()  # of the source that is asked now
         self._pages = Sequenced()
-        self._lowest: Key | None = None
+        self._lowest: LogKey | None = None
         self._deadline: int | None = None
         self._question: Frame | None = None  # to be sent again if nothing comes of it
         self._tries = self._rounds = 0
@@ -64,7 +76,7 @@ class Seeker:
         return "" if self._source is None else self._source.name
 
     @property
-    def reach(self) -> Key:
+    def reach(self) -> LogKey:
         """From where on the log is as complete as those who were asked could make it; all of them dropped the rest."""
         return self._sources.reach or self.low
 
@@ -72,19 +84,19 @@ class Seeker:
     def active(self) -> bool:
         return self.state is not State.DONE
 
-    def progress(self) -> Progress:
-        return Progress(self.state, min(self._done, self._total), self._total, self._last_source)
+    def progress(self) -> CatchUpProgress:
+        return CatchUpProgress(self.state, min(self._done, self._total), self._total, self._last_source)
 
     # Verbs.
 
-    def begin(self, low: Key, high: Key, mono: int) -> None:
+    def begin(self, low: LogKey, high: LogKey, mono: int) -> None:
         """Catch up on everything from `low` to `high`. What was under way goes on with the new bounds."""
         self._drop_source()
         self.begun = True
         self.low, self._high = low, high
         self._sources.restart()
         self._done = self._total = 0
-        self._needs = Needs()
+        self._needs = FetchPlan()
         if self.state is not State.PAUSED:
             self.state = State.WAITING
             self._next_source(mono)
@@ -99,7 +111,7 @@ class Seeker:
             self.state = State.WAITING
             self._next_source(mono)
 
-    def sources(self, present: Sequence[Source], mono: int) -> None:
+    def sources(self, present: Sequence[HistorySource], mono: int) -> None:
         """Who can be asked now, the best first."""
         self._sources.replace(present, mono)
         if self._source is not None and self._source.name not in self._sources:
@@ -154,7 +166,7 @@ class Seeker:
             return
         if isinstance(frame.what, Declined):
             self._fail(mono)
-        elif isinstance(frame.what, Answer) and self._asker is not None:
+        elif isinstance(frame.what, AnswerFrame) and self._asker is not None:
             if not frame.what.replies:
                 self._deadline = mono + PATIENCE_LATER  # too much asked for at once: the same again later
                 return
@@ -163,25 +175,25 @@ class Seeker:
             except BadAnswer:
                 self._fail(mono, LIAR_REST)
                 return
-            self.equal += [Equal(source, self._session, *stretch) for stretch in self._asker.equal]
+            self.equal += [EqualRanges(source, self._session, *stretch) for stretch in self._asker.equal]
             self._asker.equal.clear()
             self._ask(mono)
 
-    def page(self, source: str, page: Page) -> bool:
+    def page(self, source: str, page: HistoryPage) -> bool:
         """A page came; false if nobody waits for it. What of it can be used now, `take_pages` gives."""
         if source != self.source or self.state is not State.LOADING:
             return False
         return (page.session, page.want) == (self._session, self._number) and self._pages.put(page)
 
-    def take_pages(self) -> list[Page]:
+    def take_pages(self) -> list[HistoryPage]:
         """Pages in their order. Call `took` for each of them."""
         return self._pages.take()
 
-    def wanted(self, key: Key) -> bool:
+    def wanted(self, key: LogKey) -> bool:
         """Whether a message was asked for: nothing else is taken from a source."""
         return self._needs.covers(key)
 
-    def took(self, keys: Sequence[Key], new: int, last: bool, mono: int) -> None:
+    def took(self, keys: Sequence[LogKey], new: int, last: bool, mono: int) -> None:
         """A page was taken in: these keys, `new` of which were not here. `last`: there are no more."""
         if self.state is not State.LOADING or self._source is None:
             return
@@ -203,9 +215,9 @@ class Seeker:
     def floor(self, source: str, lamport: int) -> None:
         """It says that it keeps nothing dated before that: whoever else is asked may have it."""
         if source == self.source and lamport > self.low.lamport:
-            self._sources.floors[source] = Key(lamport, "")
-            self._needs.forget_below(Key(lamport, ""))
-            self.watch.forget_below(Key(lamport, ""))
+            self._sources.floors[source] = LogKey(lamport, "")
+            self._needs.forget_below(LogKey(lamport, ""))
+            self.watch.forget_below(LogKey(lamport, ""))
 
     def failed(self, source: str, mono: int, lied: bool = False) -> None:
         """A source cannot be reached, does not give pages, or gives what it should not."""
@@ -225,7 +237,7 @@ class Seeker:
         elif self._sources.compared:
             self.state = State.DONE
 
-    def _compare_with(self, source: Source, mono: int) -> None:
+    def _compare_with(self, source: HistorySource, mono: int) -> None:
         self._source, self._last_source = source, source.name
         self.state = State.COMPARING
         self._session, self._number = self._draw(), 0
@@ -234,7 +246,7 @@ class Seeker:
         if low >= self._high:  # it dropped everything that is wanted: there is nothing to ask
             self._finish(mono)
             return
-        self._asker = Asker(self._log, low, self._high, self._session, guess=not self._rounds)
+        self._asker = RangeComparer(self._log, low, self._high, self._session, guess=not self._rounds)
         self._ask(mono)
 
     def _drop_source(self) -> None:
@@ -281,7 +293,7 @@ class Seeker:
         self.frames.append((self.source, self._question))
         self._deadline = mono + (PATIENCE if self._number == 1 else PATIENCE_LATER)
 
-    def _asked_all(self, asker: Asker, mono: int) -> None:
+    def _asked_all(self, asker: RangeComparer, mono: int) -> None:
         """Everything is known of what this source has."""
         self._asker = self._deadline = None
         if asker.lacking:

@@ -68,13 +68,13 @@ def _places(short: int, third: int) -> tuple[int, int, int]:
     )
 
 
-class Difference(NamedTuple):
+class SketchDifference(NamedTuple):
     theirs: tuple[int, ...]  # short ids of what we lack
     ours: int  # how many of ours they lack
     whole: bool  # nothing else differs
 
 
-def differ(ours: list[int], cells: Sequence[int]) -> Difference:
+def differ(ours: list[int], cells: Sequence[int]) -> SketchDifference:
     """Hold our short ids against the cells of another: whatever is alone in a cell is found, and taken out of its
     other cells, where that may leave another one alone."""
     known = set(ours)
@@ -95,4 +95,4 @@ def differ(ours: list[int], cells: Sequence[int]) -> Difference:
             left[place] ^= short
             look.append(place)
     theirs = tuple(short for short in found if short not in known)
-    return Difference(theirs, len(found) - len(theirs), not any(left))
+    return SketchDifference(theirs, len(found) - len(theirs), not any(left))

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from sdschat.catchup.values import LOWEST, Key, Need
+from sdschat.catchup.values import LOWEST, LogKey, Need
 
 Place = tuple[int, str]  # a key, whoever made it
 
@@ -28,7 +28,7 @@ class Watch:
     """One source. `expect` after a comparison, `begin` for each stretch, `gave` for each page of it."""
 
     def __init__(self) -> None:
-        self._lows: list[Key] = []
+        self._lows: list[LogKey] = []
         self._needs: list[Need] = []  # in order, without those that are settled
         self._came: list[int] = []
         self._low = self._high = LOWEST
@@ -41,11 +41,11 @@ class Watch:
         self._lows = [need.low for need in self._needs]
         self._came = [0] * len(self._needs)
 
-    def forget_below(self, floor: Key) -> None:
+    def forget_below(self, floor: LogKey) -> None:
         """Expect nothing from before a floor: it may have been dropped since."""
         self.expect([need for need in self._needs if need.low >= floor])
 
-    def begin(self, low: Key, high: Key) -> None:
+    def begin(self, low: LogKey, high: LogKey) -> None:
         """The next pages are of this stretch."""
         self._low, self._high = low, high
 

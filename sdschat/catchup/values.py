@@ -40,7 +40,7 @@ class State(StrEnum):
     DONE = "done"
 
 
-class Progress(NamedTuple):
+class CatchUpProgress(NamedTuple):
     """`done` of `total` messages are here; `source` is who is asked now, or was asked last."""
 
     state: State
@@ -54,18 +54,18 @@ _SUM_MODULUS: Final = 1 << (8 * _SUM_BYTES)
 _SHOWN: Final = 8 * (_SUM_BYTES - FINGERPRINT_BYTES)  # bits of a sum that are not shown
 
 
-class Key(NamedTuple):
+class LogKey(NamedTuple):
     """Where a message stands in the log. Also a bound between two messages, with a part of an id or none."""
 
     lamport: int
     message_id: str
 
 
-LOWEST: Final = Key(0, "")
-HIGHEST: Final = Key(MAX_LAMPORT, "")
+LOWEST: Final = LogKey(0, "")
+HIGHEST: Final = LogKey(MAX_LAMPORT, "")
 
 
-class Summary(NamedTuple):
+class RangeSummary(NamedTuple):
     """A stretch: how many messages, and the sum of their digests, from which the fingerprint follows.
 
     Sums modulo 2^256: with so many bits nobody can make a set of messages whose sum equals that of another.
@@ -74,14 +74,14 @@ class Summary(NamedTuple):
     messages: int = 0
     total: int = 0
 
-    def with_key(self, key: tuple[int, str]) -> Summary:
-        return Summary(self.messages + 1, (self.total + digest(key)) % _SUM_MODULUS)
+    def with_key(self, key: tuple[int, str]) -> RangeSummary:
+        return RangeSummary(self.messages + 1, (self.total + digest(key)) % _SUM_MODULUS)
 
-    def without_key(self, key: tuple[int, str]) -> Summary:
-        return Summary(self.messages - 1, (self.total - digest(key)) % _SUM_MODULUS)
+    def without_key(self, key: tuple[int, str]) -> RangeSummary:
+        return RangeSummary(self.messages - 1, (self.total - digest(key)) % _SUM_MODULUS)
 
-    def plus(self, other: Summary) -> Summary:
-        return Summary(self.messages + other.messages, (self.total + other.total) % _SUM_MODULUS)
+    def plus(self, other: RangeSummary) -> RangeSummary:
+        return RangeSummary(self.messages + other.messages, (self.total + other.total) % _SUM_MODULUS)
 
     def fingerprint(self, salt: int) -> bytes:
         """What is shown to others in place of the sum. Short, because nobody knows the salt before the comparison: the
@@ -114,36 +114,36 @@ def digest(key: tuple[int, str]) -> int:
     return int.from_bytes(blake2b(place, digest_size=_SUM_BYTES).digest(), "big")
 
 
-def summarise(keys: Sequence[tuple[int, str]]) -> Summary:
-    return Summary(len(keys), sum(map(digest, keys)) % _SUM_MODULUS)
+def summarise(keys: Sequence[tuple[int, str]]) -> RangeSummary:
+    return RangeSummary(len(keys), sum(map(digest, keys)) % _SUM_MODULUS)
 
 
-def behind(key: tuple[int, str]) -> Key:
+def behind(key: tuple[int, str]) -> LogKey:
     """The bound right behind a key."""
-    return Key(key[0], key[1] + "\0")
+    return LogKey(key[0], key[1] + "\0")
 
 
-def bound_between(before: tuple[int, str], key: tuple[int, str]) -> Key:
+def bound_between(before: tuple[int, str], key: tuple[int, str]) -> LogKey:
     """The shortest bound above one key and not above the next: nearly always a date alone."""
     if before[0] < key[0]:
-        return Key(key[0], "")
+        return LogKey(key[0], "")
     length = next((at for at, (a, b) in enumerate(zip(before[1], key[1], strict=False)) if a != b), len(before[1]))
-    return Key(key[0], key[1][: length + 1])
+    return LogKey(key[0], key[1][: length + 1])
 
 
-class Log(Protocol):
+class ComparedLog(Protocol):
     """What a comparison asks of a log. Each is a search in an index, and as much reading as the answer is long."""
 
-    def summary(self, low: Key, high: Key) -> Summary: ...
+    def summary(self, low: LogKey, high: LogKey) -> RangeSummary: ...
 
-    def keys(self, low: Key, high: Key, limit: int) -> Sequence[tuple[int, str]]:
+    def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]:
         """The first keys of a stretch, in order."""
 
-    def cut(self, low: Key, high: Key, parts: int) -> list[Key]:
+    def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         """Bounds within a stretch that cut it into at most so many parts, of about as many messages each."""
 
 
-class Kind(IntEnum):
+class QuestionKind(IntEnum):
     """What is asked about a stretch."""
 
     PARTS = 1  # its parts with their fingerprints, or nothing where its own is the one given
@@ -152,9 +152,9 @@ class Kind(IntEnum):
 
 
 class Question(NamedTuple):
-    kind: Kind
-    low: Key
-    high: Key
+    kind: QuestionKind
+    low: LogKey
+    high: LogKey
     number: int  # of parts or of cells, at most
     fingerprint: bytes = b""
 
@@ -165,36 +165,36 @@ class Ask(NamedTuple):
     messages: int = 0  # of who asks, in all that is compared
 
 
-class Part(NamedTuple):
+class RangePart(NamedTuple):
     """A part ends at `high`, where the next one begins."""
 
-    high: Key
+    high: LogKey
     messages: int
     fingerprint: bytes
 
 
-class Reply(NamedTuple):
+class RangeReply(NamedTuple):
     """To one question, in the kind that was asked for."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RangePart, ...] = ()
     cells: tuple[int, ...] = ()
     listed: bool = False  # the cells are short ids, one by one
-    keys: tuple[Key, ...] = ()
+    keys: tuple[LogKey, ...] = ()
     equal: bool = False
 
 
-class Answer(NamedTuple):
+class AnswerFrame(NamedTuple):
     """Replies in the order of the questions; fewer where answering all would have been too much at once."""
 
-    replies: tuple[Reply, ...]
+    replies: tuple[RangeReply, ...]
 
 
 class Need(NamedTuple):
     """What is lacking: all of a stretch, or of a stretch what these short ids are of. `sole`: the message that makes up
     the difference of the fingerprints, which stands in the place of a short id."""
 
-    low: Key
-    high: Key
+    low: LogKey
+    high: LogKey
     messages: int
     shorts: tuple[int, ...] = ()
     sole: bool = False
@@ -210,8 +210,8 @@ class BadAnswer(ValueError):
 class Stretch(NamedTuple):
     """What is wanted of a stretch, as in a `Need`."""
 
-    low: Key
-    high: Key
+    low: LogKey
+    high: LogKey
     shorts: tuple[int, ...] = ()
     sole: bool = False
 
@@ -241,10 +241,10 @@ class Frame(NamedTuple):
 
     session: int
     number: int
-    what: Ask | Answer | Want | Declined | Nudge
+    what: Ask | AnswerFrame | Want | Declined | Nudge
 
 
-class Page(NamedTuple):
+class HistoryPage(NamedTuple):
     """Messages that were wanted, as they were broadcast."""
 
     session: int
@@ -254,7 +254,7 @@ class Page(NamedTuple):
     last: bool = False
 
 
-class Refused(NamedTuple):
+class RefusedFrame(NamedTuple):
     """Bytes that are no frame or page, and why."""
 
     why: str

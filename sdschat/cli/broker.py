@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, Problem
+from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.transport.address import Address, Secret
 from sdschat.transport.broker import BrokerConfig, BrokerTls, EmbeddedBroker, PortTakenError
@@ -27,9 +27,13 @@ from sdschat.transport.tasks import first
 @click.option("--cert-file", metavar="FILE", help="Speak TLS with this certificate.")
 @click.option("--key-file", metavar="FILE", help="The certificate's key.")
 def command(
-    listen: str, websocket_port: int | None, user: str | None, password_file: str | None, cert_file: str | None,
+    listen: str,
+    websocket_port: int | None,
+    user: str | None,
+    password_file: str | None,
+    cert_file: str | None,
     key_file: str | None,
-) -> int:  # fmt: skip
+) -> int:
     """Run the embedded broker alone, until it is interrupted.
 
     \b
@@ -43,13 +47,13 @@ def command(
     """
     host, port = _place(listen)
     if (cert_file is None) != (key_file is None):
-        raise Problem("TLS needs both --cert-file and --key-file.", WRONG_USE)
+        raise CommandProblem("TLS needs both --cert-file and --key-file.", WRONG_USE)
     tls = BrokerTls(Path(cert_file), Path(key_file)) if cert_file and key_file else None
     scheme = "mqtts" if tls else "mqtt"
     address = Address(scheme, host, port, user=user)
     config = BrokerConfig(host, port, port_websocket=websocket_port, users=_users(address, password_file), tls=tls)
     for problem in config.problems():
-        raise Problem(problem, WRONG_USE)
+        raise CommandProblem(problem, WRONG_USE)
     if config.open_to_all:
         say("warning: anybody on the network can read and write everything; --user lets in one user only")
     return asyncio.run(_serve(config, address))
@@ -58,7 +62,9 @@ def command(
 def _place(listen: str) -> tuple[str, int]:
     host, colon, port = listen.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit():
-        raise Problem(f"--listen is {listen!r}, and must be an IP address and a port: 127.0.0.1:1883.", WRONG_USE)
+        raise CommandProblem(
+            f"--listen is {listen!r}, and must be an IP address and a port: 127.0.0.1:1883.", WRONG_USE
+        )
     return host.strip("[]"), int(port)
 
 
@@ -71,7 +77,7 @@ def _users(address: Address, password_file: str | None) -> dict[str, Secret]:
     file = Path(password_file) if password_file else None
     password = find_password(address, None, os.environ, file=file, ask=ask)
     if password is None:
-        raise Problem(f"{address.user} has no password. Give one in SDSCHAT_BROKER_PASSWORD.", WRONG_USE)
+        raise CommandProblem(f"{address.user} has no password. Give one in SDSCHAT_BROKER_PASSWORD.", WRONG_USE)
     return {address.user: password}
 
 
@@ -96,12 +102,12 @@ async def _serve(config: BrokerConfig, address: Address) -> int:
     try:
         await broker.start()
     except PortTakenError as error:
-        raise Problem(str(error), WRONG_USE) from error
+        raise CommandProblem(str(error), WRONG_USE) from error
     try:
         print("\n".join(f"listening at {place}" for place in places(config, address)), flush=True)
         code = await first(stopped, broker.wait())
         if code is None:
-            raise Problem("The broker ended by itself. Start it again.", UNEXPECTED)
+            raise CommandProblem("The broker ended by itself. Start it again.", UNEXPECTED)
         return code
     finally:
         await broker.stop()

@@ -28,8 +28,9 @@ def command(chosen: Chosen, as_json: bool) -> None:
       option, SDSCHAT_* variable, ./sdschat.toml, the user's config.toml, default.
     In a file, repair.t_min is t_min under [repair]; as a variable it is SDSCHAT_REPAIR_T_MIN.
     """
-    rows = [(name, "" if found.value is None else str(found.value), found.origin)
-            for name, found in chosen.general.items()]  # fmt: skip
+    rows = [
+        (name, "" if found.value is None else str(found.value), found.origin) for name, found in chosen.general.items()
+    ]
     rows = [(name, _masked(value) if name == "broker" else value, origin) for name, value, origin in rows]
     rows += [(name, written(name, chosen.settings.value(name)), chosen.origins[name]) for name in SETTINGS]
     if as_json:

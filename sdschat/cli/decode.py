@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import standard_input
 from sdschat.cli.packet_input import Candidate, candidates
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
@@ -50,7 +50,7 @@ def command(file: str | None, form: str, pretty: bool, signatures: bool) -> int:
             worst = max([worst, *(EXIT_CODES[report["verdict"]] for report in reports)])
             click.echo("".join(f"{_shown(report, pretty or alone)}\n" for report in reports), nl=False)
     if not count:
-        raise Problem("There is nothing to decode. Give it a packet, in a file or on standard input.", WRONG_USE)
+        raise CommandProblem("There is nothing to decode. Give it a packet, in a file or on standard input.", WRONG_USE)
     return worst
 
 
@@ -64,14 +64,14 @@ def _opened(file: str | None) -> Iterator[BufferedIOBase]:
         with Path(file).open("rb") as stream:
             yield stream
     except OSError as error:
-        raise Problem(f"{file} cannot be read: {error.strerror}. Check its name.", WRONG_USE) from error
+        raise CommandProblem(f"{file} cannot be read: {error.strerror}. Check its name.", WRONG_USE) from error
 
 
 def _batches(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
     try:
         yield from candidates(stream, form)
     except ValueError as error:
-        raise Problem(str(error), WRONG_USE) from error
+        raise CommandProblem(str(error), WRONG_USE) from error
 
 
 def _shown(report: dict[str, Any], indented: bool) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.cli.errors import DONE, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.errors import DONE, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.terminal import require_screen
 from sdschat.transport.tasks import first
@@ -37,9 +37,14 @@ _TALKING: Final = 0.6  # share of the time without a screen; in the rest, missin
 @click.option("--theme", type=click.Choice(["dark", "light", "contrast", "plain"]), help="Colours.")
 @click.option("--record", metavar="FILE", help="Keep what you see, for `sdschat replay`.")
 def command(
-    peers: int, loss: str, seconds: float | None, headless: bool, ascii_only: bool, theme: str | None,
+    peers: int,
+    loss: str,
+    seconds: float | None,
+    headless: bool,
+    ascii_only: bool,
+    theme: str | None,
     record: str | None,
-) -> int:  # fmt: skip
+) -> int:
     """Watch a channel whose participants talk, lose packets, go offline and come back.
 
     \b
@@ -53,9 +58,9 @@ def command(
     """
     share = _share(loss)
     if not 2 <= peers <= 16:
-        raise Problem(f"--peers is {peers}, and must be from 2 to 16.", WRONG_USE)
+        raise CommandProblem(f"--peers is {peers}, and must be from 2 to 16.", WRONG_USE)
     if seconds is not None and not 1 <= seconds <= 86_400:
-        raise Problem(f"--seconds is {seconds:g}, and must be from 1 to 86400.", WRONG_USE)
+        raise CommandProblem(f"--seconds is {seconds:g}, and must be from 1 to 86400.", WRONG_USE)
     if headless:
         return asyncio.run(_until_stopped(_headless(peers, share, 30.0 if seconds is None else seconds, record)))
     require_screen("demo needs a terminal. Use --headless for a summary as JSON.")
@@ -70,29 +75,31 @@ def _share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1:
-        raise Problem(f"--loss is {text!r}, and must be a share such as 30% or 0.3, less than everything.", WRONG_USE)
+        raise CommandProblem(
+            f"--loss is {text!r}, and must be a share such as 30% or 0.3, less than everything.", WRONG_USE
+        )
     return value
 
 
 @contextlib.asynccontextmanager
-async def _company(
-    peers: int, loss: float, tell: Callable[[str], None], record: str | None
-) -> AsyncIterator[Director]:  # fmt: skip
+async def _company(peers: int, loss: float, tell: Callable[[str], None], record: str | None) -> AsyncIterator[Director]:
     """Start all participants but the user's own; at the end, stop them and delete their files."""
     from sdschat.node.settings import make_settings
-    from sdschat.node.tools.local_group import Company
+    from sdschat.node.tools.local_group import LocalGroup
     from sdschat.tui.demo.director import Director
 
     with tempfile.TemporaryDirectory(prefix="sdschat-demo-") as folder:
-        company = Company(Path(folder), make_settings({"sds.sync_interval": 2000}, "demo"), _CHANNEL)
+        company = LocalGroup(Path(folder), make_settings({"sds.sync_interval": 2000}, "demo"), _CHANNEL)
         director = Director(company, peers, loss, tell, None if record is None else Path(record))
         try:
             await director.open()
         except TimeoutError as error:
-            raise Problem("The demonstration cannot begin: its broker did not start in time.", UNREACHABLE) from error
+            raise CommandProblem(
+                "The demonstration cannot begin: its broker did not start in time.", UNREACHABLE
+            ) from error
         except OSError as error:
             text = f"{record} cannot be recorded to: {error.strerror}. Choose another file."
-            raise Problem(text, WRONG_USE) from error
+            raise CommandProblem(text, WRONG_USE) from error
         try:
             yield director
         finally:
@@ -131,7 +138,7 @@ async def _headless(peers: int, loss: float, seconds: float, record: str | None)
 
 async def _on_screen(
     peers: int, loss: float, seconds: float | None, record: str | None, ascii_only: bool, theme: str | None
-) -> int:  # fmt: skip
+) -> int:
     from sdschat.tui.demo.stage import show
 
     told: list[str] = []

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import click
 
 from sdschat import __version__
-from sdschat.cli.errors import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_options
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.session import mqtt_options
@@ -30,7 +30,7 @@ _PACKAGES: Final = ("paho-mqtt", "protobuf", "PyNaCl", "mmh3", "sqlite-utils", "
 _SANE: Final = 1_700_000_000_000  # a clock before this moment of 2023 was never set
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     good: bool
     what: str
     detail: str
@@ -68,7 +68,7 @@ def _salvage(chosen: Chosen, name: str) -> int:
     target = database_path(chosen.data_dir, name)
     source = database_path(chosen.data_dir, chosen.profile)
     if not source.exists():
-        raise Problem(f"There is no database {source}. Choose its profile with --profile or --name.", WRONG_USE)
+        raise CommandProblem(f"There is no database {source}. Choose its profile with --profile or --name.", WRONG_USE)
     rescued = salvage(source, target, chosen.settings, lambda packets: shown(packets, "reading", None))
     for channel, count in rescued.channels.items():
         click.echo(f"{safe(channel)}: {count} messages")
@@ -81,19 +81,19 @@ def _salvage(chosen: Chosen, name: str) -> int:
     return DONE
 
 
-def _findings(chosen: Chosen) -> Iterator[Finding]:
+def _findings(chosen: Chosen) -> Iterator[CheckResult]:
     yield _versions()
     now = time.time_ns() // 1_000_000
-    yield Finding(now > _SANE, "clock", moment(now), DONE if now > _SANE else UNEXPECTED)
+    yield CheckResult(now > _SANE, "clock", moment(now), DONE if now > _SANE else UNEXPECTED)
     yield from _files(chosen, now)
     if chosen.settings.timing != "spec":
-        yield Finding(True, "timing", chosen.settings.timing)
+        yield CheckResult(True, "timing", chosen.settings.timing)
     if chosen.settings.faults.active:
-        yield Finding(True, "faults", str(chosen.settings.faults))
+        yield CheckResult(True, "faults", str(chosen.settings.faults))
     yield asyncio.run(_broker(chosen))
 
 
-def _versions() -> Finding:
+def _versions() -> CheckResult:
     found, missing = [], []
     for name in _PACKAGES:
         try:
@@ -103,44 +103,46 @@ def _versions() -> Finding:
     python = ".".join(map(str, sys.version_info[:3]))
     detail = f"sdschat {__version__}, Python {python}, {', '.join(found)}"
     if missing:
-        return Finding(False, "versions", f"{detail}; not installed: {', '.join(missing)}", UNEXPECTED)
-    return Finding(True, "versions", detail)
+        return CheckResult(False, "versions", f"{detail}; not installed: {', '.join(missing)}", UNEXPECTED)
+    return CheckResult(True, "versions", detail)
 
 
-def _files(chosen: Chosen, now: int) -> Iterator[Finding]:
+def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
     path = database_path(chosen.data_dir, chosen.profile)
     if not path.exists():
-        yield Finding(True, "profile", f"{path} is made with the first use")
+        yield CheckResult(True, "profile", f"{path} is made with the first use")
         return
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
-        yield Finding(False, "profile", f"others may read {path}. Close it with: chmod 600 {path}", PROFILE)
+        yield CheckResult(False, "profile", f"others may read {path}. Close it with: chmod 600 {path}", PROFILE)
     try:
         with open_reader(chosen) as reader:
             channels, rejections = reader.channels(), reader.rejections()
-    except (StoreError, Problem) as error:
-        yield Finding(False, "profile", str(error), getattr(error, "exit_code", PROFILE) or PROFILE)
+    except (StoreError, CommandProblem) as error:
+        yield CheckResult(False, "profile", str(error), getattr(error, "exit_code", PROFILE) or PROFILE)
         return
     messages = sum(info.messages for info in channels)
-    yield Finding(True, "profile", f"{path}: {counted(len(channels), 'channel')}, {counted(messages, 'message')}")
+    yield CheckResult(True, "profile", f"{path}: {counted(len(channels), 'channel')}, {counted(messages, 'message')}")
     for info in channels:
         ahead = info.newest - now
         if ahead > chosen.settings.config.max_skew:
-            yield Finding(
-                False, "clock", f"the newest message of {safe(info.channel)} is {ahead // 1000} s ahead of this clock",
+            yield CheckResult(
+                False,
+                "clock",
+                f"the newest message of {safe(info.channel)} is {ahead // 1000} s ahead of this clock",
                 UNEXPECTED,
-            )  # fmt: skip
+            )
         refused = rejections.get(info.channel)
         if refused:
             counts = ", ".join(f"{count} {reason}" for reason, count in refused.items())
-            yield Finding(True, "refused", f"{safe(info.channel)}: {counts}")
+            yield CheckResult(True, "refused", f"{safe(info.channel)}: {counts}")
 
 
 class _Probe:
     """A client that connects, sends a packet to itself, and waits for it to come back."""
 
     def __init__(self, transport: base.Transport, topic: str, qos: int) -> None:
-        self.result: asyncio.Future[Finding] = asyncio.get_running_loop().create_future()
+        self.result: asyncio.Future[CheckResult] = asyncio.get_running_loop().create_future()
         self.place = ""
         self._transport = transport
         self._topic = topic
@@ -171,10 +173,10 @@ class _Probe:
 
     def _found(self, good: bool, detail: str, code: int) -> None:
         if not self.result.done():
-            self.result.set_result(Finding(good, "broker", detail, code))
+            self.result.set_result(CheckResult(good, "broker", detail, code))
 
 
-async def _broker(chosen: Chosen) -> Finding:
+async def _broker(chosen: Chosen) -> CheckResult:
     options, embedded = mqtt_options(chosen)
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     hosts: list[bool] = []
@@ -189,7 +191,7 @@ async def _broker(chosen: Chosen) -> Finding:
         return found._replace(detail=f"{found.detail}, started by this command") if any(hosts) else found
     except TimeoutError:
         where = probe.place or transport.describe()
-        return Finding(False, "broker", f"{where}; nothing came back in time", UNREACHABLE)
+        return CheckResult(False, "broker", f"{where}; nothing came back in time", UNREACHABLE)
     finally:
         await transport.close()
         await network.close()

@@ -15,7 +15,7 @@ INTERRUPTED: Final = 130
 TERMINATED: Final = 143
 
 
-class Problem(Exception):
+class CommandProblem(Exception):
     """An error that ends the command. The text, one line, says the problem, its reason and its remedy."""
 
     def __init__(self, text: str, exit_code: int = UNEXPECTED) -> None:

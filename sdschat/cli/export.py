@@ -10,14 +10,20 @@ from typing import Final, TextIO
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.log import FORMATS, Wanted, print_history, which_options
 from sdschat.cli.options import local_options, say
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
 
-_SUFFIXES: Final = {".txt": "text", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".md": "md",
-                    ".parquet": "parquet"}  # fmt: skip
+_SUFFIXES: Final = {
+    ".txt": "text",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".md": "md",
+    ".parquet": "parquet",
+}
 
 
 @click.command("export")
@@ -41,9 +47,9 @@ def command(chosen: Chosen, wanted: Wanted, file: Path, form: str | None, force:
     chosen_form = form or _SUFFIXES.get(file.suffix.lower())
     if chosen_form is None:
         known = ", ".join(_SUFFIXES)
-        raise Problem(f"{file} ends with none of {known}. Say --format {', '.join(FORMATS)}.", WRONG_USE)
+        raise CommandProblem(f"{file} ends with none of {known}. Say --format {', '.join(FORMATS)}.", WRONG_USE)
     if file.exists() and not force:
-        raise Problem(f"{file} is there already. Choose another name, or replace it with --force.", WRONG_USE)
+        raise CommandProblem(f"{file} is there already. Choose another name, or replace it with --force.", WRONG_USE)
     with open_reader(chosen) as reader, _whole(file) as output, contextlib.redirect_stdout(output):
         print_history(chosen, reader, wanted, chosen_form)
     say(f"{file} is written")
@@ -56,7 +62,7 @@ def _whole(file: Path) -> Iterator[TextIO]:
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise Problem(f"{file} cannot be written: {error.strerror}. Choose another name.", WRONG_USE) from error
+        raise CommandProblem(f"{file} cannot be written: {error.strerror}. Choose another name.", WRONG_USE) from error
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as output:
             yield output

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from sdschat.store.display_rows import Key, StoredMessage
+from sdschat.store.display_rows import DisplayMessage, Key
 from sdschat.store.reader import Reader
 
 _PAUSE: Final = 0.25  # seconds
@@ -28,7 +28,7 @@ class ChannelLog:
         self._late()
         self._count = self._total()
 
-    def more(self) -> Iterator[StoredMessage]:
+    def more(self) -> Iterator[DisplayMessage]:
         """Yield new messages below the newest seen one (late), then those above it, each in the order of the log."""
         total = self._total()
         if total == self._count:
@@ -41,7 +41,7 @@ class ChannelLog:
             self._newest = max(self._newest, message.key)
             yield message
 
-    def _late(self) -> Iterator[StoredMessage]:
+    def _late(self) -> Iterator[DisplayMessage]:
         found = list(self._reader.messages(self._channel, limit=_LATE, with_raw=True))
         seen, self._seen = self._seen, {message.message_id: None for message in found}
         if found:
@@ -52,7 +52,7 @@ class ChannelLog:
         return next((info.messages for info in self._reader.channels() if info.channel == self._channel), 0)
 
 
-def follow(more: Callable[[], Iterable[StoredMessage]], show: Callable[[StoredMessage], None]) -> None:
+def follow(more: Callable[[], Iterable[DisplayMessage]], show: Callable[[DisplayMessage], None]) -> None:
     """Show new messages until the program is interrupted."""
     while True:
         for message in more():

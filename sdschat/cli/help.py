@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.manual import TOPICS, text_of
 
 _WIDEST: Final = 100
@@ -39,7 +39,7 @@ def command(ctx: click.Context, topic: str | None) -> None:
     elif topic in TOPICS or topic in commands:
         show("\n\n".join(_parts(root, group, topic)))
     else:
-        raise Problem(_unknown(topic, [*TOPICS, *(name for name in commands if name not in TOPICS)]), WRONG_USE)
+        raise CommandProblem(_unknown(topic, [*TOPICS, *(name for name in commands if name not in TOPICS)]), WRONG_USE)
 
 
 def _parts(root: click.Context, group: click.Group, topic: str) -> list[str]:

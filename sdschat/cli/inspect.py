@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.json_events import state_name
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
@@ -15,7 +15,7 @@ from sdschat.cli.render import print_report
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.rows import Evidence, OutgoingRow, Snapshot
-from sdschat.store.display_rows import Ancestor, StoredMessage
+from sdschat.store.display_rows import Ancestor, DisplayMessage
 from sdschat.store.reader import Reader
 
 _SHOWN = 20  # entries of a buffer shown as text; JSON has all of them
@@ -51,9 +51,13 @@ def _channel(reader: Reader, name: str) -> dict[str, Any]:
     info = next(found for found in reader.channels() if found.channel == name)
     snapshot, losses = reader.snapshot(name)
     report: dict[str, Any] = {
-        "channel": name, "messages": info.messages, "newest": info.newest, "fingerprint": info.fingerprint,
-        "unread": info.unread, "rejected": reader.rejections(name).get(name, {}),
-    }  # fmt: skip
+        "channel": name,
+        "messages": info.messages,
+        "newest": info.newest,
+        "fingerprint": info.fingerprint,
+        "unread": info.unread,
+        "rejected": reader.rejections(name).get(name, {}),
+    }
     if snapshot is not None:
         report |= _buffers(snapshot)
     if losses:
@@ -71,15 +75,21 @@ def _buffers(snapshot: Snapshot) -> dict[str, Any]:
         "outgoing": [_outgoing(found) for found in snapshot.outgoing if found.resent],
         "waiting": [
             {
-                "message_id": held.message.message_id, "sender_id": held.message.sender_id,
-                "received_at": held.received_at, "until": held.release_at or None,
+                "message_id": held.message.message_id,
+                "sender_id": held.message.sender_id,
+                "received_at": held.received_at,
+                "until": held.release_at or None,
             }
             for held in snapshot.held
         ],
         "missing": [
             {
-                "message_id": found.message_id, "sender_id": found.sender_id, "since": found.since,
-                "given_up_at": found.lost_at, "request_due": found.t_req, "requests": found.attempts,
+                "message_id": found.message_id,
+                "sender_id": found.sender_id,
+                "since": found.since,
+                "given_up_at": found.lost_at,
+                "request_due": found.t_req,
+                "requests": found.attempts,
             }
             for found in snapshot.missing
         ],
@@ -87,18 +97,26 @@ def _buffers(snapshot: Snapshot) -> dict[str, Any]:
         "pushes": [found._asdict() for found in snapshot.pushes if found.due],
         "gaps": [found._asdict() for found in snapshot.gaps],
         "peers": [
-            {"sender_id": peer.sender_id, "heard_at": peer.heard_at, "last_lamport": peer.last_lamport,
-             "layout": peer.layout}
+            {
+                "sender_id": peer.sender_id,
+                "heard_at": peer.heard_at,
+                "last_lamport": peer.last_lamport,
+                "layout": peer.layout,
+            }
             for peer in snapshot.peers
         ],
-    }  # fmt: skip
+    }
 
 
 def _outgoing(row: OutgoingRow) -> dict[str, Any]:
     return {
-        "message_id": row.message_id, "lamport": row.lamport, "state": state_name(row.state), "sends": row.sends,
-        "next_send": row.due if row.resent else 0, "evidence": [_evidence(found) for found in row.evidence],
-    }  # fmt: skip
+        "message_id": row.message_id,
+        "lamport": row.lamport,
+        "state": state_name(row.state),
+        "sends": row.sends,
+        "next_send": row.due if row.resent else 0,
+        "evidence": [_evidence(found) for found in row.evidence],
+    }
 
 
 def _evidence(found: Evidence) -> dict[str, Any]:
@@ -108,9 +126,9 @@ def _evidence(found: Evidence) -> dict[str, Any]:
 def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str, Any]:
     ids = reader.find_ids(name, prefix, 3)
     if not ids:
-        raise Problem(f"No message in the log of {name} has an id that begins with {prefix!r}.", WRONG_USE)
+        raise CommandProblem(f"No message in the log of {name} has an id that begins with {prefix!r}.", WRONG_USE)
     if len(ids) > 1 and ids[0] != prefix:
-        raise Problem(f"Several ids begin with {prefix!r}: {', '.join(ids)}. Give more of it.", WRONG_USE)
+        raise CommandProblem(f"Several ids begin with {prefix!r}: {', '.join(ids)}. Give more of it.", WRONG_USE)
     detail = reader.message(name, ids[0])
     assert detail is not None
     found = detail.message
@@ -126,12 +144,18 @@ def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str
     return report
 
 
-def _stored(found: StoredMessage) -> dict[str, Any]:
+def _stored(found: DisplayMessage) -> dict[str, Any]:
     return {
-        "message_id": found.message_id, "sender_id": found.sender_id, "nick": found.nick or "",
-        "lamport": found.lamport, "text": found.text, "verdict": found.verdict, "own": found.own, "via": found.via,
+        "message_id": found.message_id,
+        "sender_id": found.sender_id,
+        "nick": found.nick or "",
+        "lamport": found.lamport,
+        "text": found.text,
+        "verdict": found.verdict,
+        "own": found.own,
+        "via": found.via,
         "received_at": found.received_at,
-    }  # fmt: skip
+    }
 
 
 def _ancestor(each: Ancestor) -> dict[str, Any]:

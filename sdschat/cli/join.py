@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say, user_file
 from sdschat.cli.terminal import require_screen
 
@@ -32,7 +32,7 @@ _THEMES: Final = ("dark", "light", "contrast", "plain")
 @channel_options
 def command(
     chosen: Chosen, channels: tuple[str, ...], plain: bool, ascii_only: bool, theme: str | None, record: Path | None
-) -> int:  # fmt: skip
+) -> int:
     """Chat in one or more channels.
 
     \b
@@ -71,7 +71,9 @@ async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]
         recorder = Recorder(node, path)
     except OSError as error:
         body.close()
-        raise Problem(f"{path} cannot be recorded to: {error.strerror}. Choose another file.", WRONG_USE) from error
+        raise CommandProblem(
+            f"{path} cannot be recorded to: {error.strerror}. Choose another file.", WRONG_USE
+        ) from error
     try:
         return await body
     finally:
@@ -90,7 +92,7 @@ async def _plain(node: Node, channels: list[str]) -> int:
     from sdschat.tui.plain.run import run_plain
 
     if sys.stdin is None or sys.stdout is None:
-        raise Problem("join needs standard input and output, and one of them is closed.", WRONG_USE)
+        raise CommandProblem("join needs standard input and output, and one of them is closed.", WRONG_USE)
     return await run_plain(node, channels, file=_preferences())
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sdschat.identity.content import ContentKind
 from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
 from sdschat.node import events
-from sdschat.node.events import Fact, Said
+from sdschat.node.events import NodeEvent, Said
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
 from sdschat.sds import events as ev
@@ -70,7 +70,7 @@ EVENT_NAMES: Final = tuple(_NAMES.values())
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def json_line(fact: Fact) -> str:
+def json_line(fact: NodeEvent) -> str:
     """Return one line, without its end. Other than ASCII is escaped, so that no foreign text drives a terminal."""
     what = fact.what
     line: dict[str, Any] = {"event": _NAMES[type(what)], "channel": fact.channel, "time": fact.time}
@@ -106,9 +106,15 @@ def _fields(what: events.What) -> Mapping[str, Any]:
 def message_object(said: Said) -> dict[str, Any]:
     message, opened = said.message, said.opened
     found = described(
-        message.message_id, message.sender_id, said.nick, message.lamport_timestamp, opened.text,
-        message.content or b"", own=said.own, verdict=str(opened.verdict),
-    )  # fmt: skip
+        message.message_id,
+        message.sender_id,
+        said.nick,
+        message.lamport_timestamp,
+        opened.text,
+        message.content or b"",
+        own=said.own,
+        verdict=str(opened.verdict),
+    )
     if opened.kind == ContentKind.ACTION:
         found["action"] = True
     if opened.reply_to:
@@ -117,13 +123,23 @@ def message_object(said: Said) -> dict[str, Any]:
 
 
 def described(
-    message_id: str, sender_id: str, nick: str, lamport: int | None, text: str | None, content: bytes, *, own: bool,
+    message_id: str,
+    sender_id: str,
+    nick: str,
+    lamport: int | None,
+    text: str | None,
+    content: bytes,
+    *,
+    own: bool,
     verdict: str,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the `message` object. `verdict` judges the signature: known, new, unsigned, bad_signature, mismatched."""
     found: dict[str, Any] = {
-        "message_id": message_id, "sender_id": sender_id, "nick": nick, "lamport": lamport,
-    }  # fmt: skip
+        "message_id": message_id,
+        "sender_id": sender_id,
+        "nick": nick,
+        "lamport": lamport,
+    }
     if text is not None:
         found["text"] = text
     else:

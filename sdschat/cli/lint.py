@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 
 from sdschat.cli.decode import EXIT_CODES
-from sdschat.cli.errors import NOT_AUTHORISED, UNREACHABLE, Problem
+from sdschat.cli.errors import NOT_AUTHORISED, UNREACHABLE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
@@ -75,16 +75,22 @@ class Lint:
     def totals(self) -> list[str]:
         """Return a line for each sender of each channel."""
         return [
-            _encode({
-                "event": "sender", "channel": channel, "sender_id": sender_id, "verdict": found.worst,
-                "packets": found.packets, "dialects": dict(found.dialects),
-                "broken_rules": [
-                    {"rule": rule, "what": found.examples[rule], "packets": found.rules[rule]}
-                    for rule in sorted(found.rules)
-                ],
-            })
+            _encode(
+                {
+                    "event": "sender",
+                    "channel": channel,
+                    "sender_id": sender_id,
+                    "verdict": found.worst,
+                    "packets": found.packets,
+                    "dialects": dict(found.dialects),
+                    "broken_rules": [
+                        {"rule": rule, "what": found.examples[rule], "packets": found.rules[rule]}
+                        for rule in sorted(found.rules)
+                    ],
+                }
+            )
             for (channel, sender_id), found in sorted(self._senders.items())
-        ]  # fmt: skip
+        ]
 
     @property
     def exit_code(self) -> int:
@@ -151,4 +157,4 @@ class _Listening:
             say(f"not listening: {safe(detail)}")
             return
         code = NOT_AUTHORISED if why is Why.NOT_AUTHORISED else UNREACHABLE
-        self._ended.set_exception(Problem(f"{self._transport.describe()}: {detail}", code))
+        self._ended.set_exception(CommandProblem(f"{self._transport.describe()}: {detail}", code))

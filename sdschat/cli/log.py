@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.follow import ChannelLog, follow
 from sdschat.cli.log_direct import DirectLog, find_partner, own_id
 from sdschat.cli.log_formats import as_json, as_markdown, as_text, direct_as_json
@@ -21,7 +21,7 @@ from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.progress import shown
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import parse_moment
-from sdschat.store.display_rows import StoredMessage
+from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 
@@ -58,7 +58,7 @@ def which_options(command: F) -> F:
         try:
             since, until = (parse_moment(text, now) if text else None for text in (given["since"], given["until"]))
         except ValueError as error:
-            raise Problem(str(error), WRONG_USE) from error
+            raise CommandProblem(str(error), WRONG_USE) from error
         if channel is None and not to:
             raise click.UsageError("Name a channel, or somebody with --to.")
         name = None if channel is None else channel_name(channel)
@@ -100,7 +100,7 @@ def command(chosen: Chosen, wanted: Wanted, is_json: bool, form: str, follows: b
     if journal:
         _refuse_what_events_have_not(form, wanted, follows)
     if follows and form == "parquet":
-        raise Problem("A Parquet file has an end. Leave out --follow, or choose --format json.", WRONG_USE)
+        raise CommandProblem("A Parquet file has an end. Leave out --follow, or choose --format json.", WRONG_USE)
     with open_reader(chosen) as reader:
         if journal:
             assert wanted.channel is not None
@@ -120,7 +120,7 @@ def print_history(chosen: Chosen, reader: Reader, wanted: Wanted, form: str, *, 
         everything = list(source.more())
         if len(partner.channels) > 1:
             everything.sort(key=lambda message: message.received_at)
-        found: Iterable[StoredMessage] = _chosen(everything, wanted)
+        found: Iterable[DisplayMessage] = _chosen(everything, wanted)
         to_json = direct_as_json(partner.sender_id, me)
     else:
         assert channel is not None
@@ -154,22 +154,26 @@ def _split(reader: Reader, wanted: Wanted) -> tuple[str | None, str]:
     return None, channel.removeprefix("@")
 
 
-def _channel(reader: Reader, channel: str, wanted: Wanted, form: str) -> Iterable[StoredMessage]:
+def _channel(reader: Reader, channel: str, wanted: Wanted, form: str) -> Iterable[DisplayMessage]:
     found = reader.messages(
-        channel, since=wanted.since, until=wanted.until, search=wanted.search, limit=wanted.last,
+        channel,
+        since=wanted.since,
+        until=wanted.until,
+        search=wanted.search,
+        limit=wanted.last,
         with_raw=form == "json",
-    )  # fmt: skip
+    )
     everything = not (wanted.since or wanted.until or wanted.search)
     total = wanted.last or (_messages_in(reader, channel) if everything else None)
     return shown(found, channel, total)
 
 
-def _chosen(messages: Iterable[StoredMessage], wanted: Wanted) -> Iterable[StoredMessage]:
+def _chosen(messages: Iterable[DisplayMessage], wanted: Wanted) -> Iterable[DisplayMessage]:
     found = _matching(messages, wanted)
     return found if wanted.last is None else deque(found, wanted.last)
 
 
-def _matching(messages: Iterable[StoredMessage], wanted: Wanted) -> Iterator[StoredMessage]:
+def _matching(messages: Iterable[DisplayMessage], wanted: Wanted) -> Iterator[DisplayMessage]:
     words = wanted.search.casefold().split()
     for message in messages:
         text = (message.text or "").casefold()
@@ -183,11 +187,16 @@ def _dated(moment: int, wanted: Wanted) -> bool:
 
 def _refuse_what_events_have_not(form: str, wanted: Wanted, follows: bool) -> None:
     for option, given in (
-        ("--search", wanted.search), ("--last", wanted.last), ("--to", wanted.to), ("--follow", follows),
+        ("--search", wanted.search),
+        ("--last", wanted.last),
+        ("--to", wanted.to),
+        ("--follow", follows),
         ("--format md", form == "md"),
-    ):  # fmt: skip
+    ):
         if given:
-            raise Problem(f"{option} is for messages, not for --journal. --since and --until are for both.", WRONG_USE)
+            raise CommandProblem(
+                f"{option} is for messages, not for --journal. --since and --until are for both.", WRONG_USE
+            )
 
 
 def _within(rows: Iterable[JournalRow], wanted: Wanted) -> Iterator[JournalRow]:

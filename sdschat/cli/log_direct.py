@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.log_formats import DIRECT
 from sdschat.cli.setting_sources import Chosen
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
@@ -14,7 +14,7 @@ from sdschat.identity.signing import sender_id_of
 from sdschat.node.profile import database_path
 from sdschat.sds.rows import AckState
 from sdschat.store.direct_rows import DirectRow
-from sdschat.store.display_rows import StoredMessage
+from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.reader import Reader
 
 _SHORTEST_ID = 6
@@ -54,11 +54,13 @@ def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
         found = sorted(peer for peer in nicks if peer.startswith(name))
     if len(found) > 1:
         listed = ", ".join(found)
-        raise Problem(f"Direct messages with several participants called {name}: {listed}. Give the id.", WRONG_USE)
+        raise CommandProblem(
+            f"Direct messages with several participants called {name}: {listed}. Give the id.", WRONG_USE
+        )
     if not found:
         known_names = sorted({nick for known in nicks.values() for nick in known if nick})
         there = f"There are some with {', '.join(known_names[:8])}." if known_names else "There are none at all."
-        raise Problem(f"There are no direct messages with {name}{_on(channel)}. {there}", WRONG_USE)
+        raise CommandProblem(f"There are no direct messages with {name}{_on(channel)}. {there}", WRONG_USE)
     return Partner(found[0], tuple(channels[found[0]]))
 
 
@@ -75,7 +77,7 @@ class DirectLog:
         self._me = me
         self._places = dict.fromkeys(partner.channels, 0)
 
-    def more(self) -> Iterator[StoredMessage]:
+    def more(self) -> Iterator[DisplayMessage]:
         """Yield new messages, channel after channel, each in the order in which they came."""
         for channel, place in self._places.items():
             for at, row in self._reader.direct(channel, place):
@@ -83,9 +85,23 @@ class DirectLog:
                 if row.peer == self._partner.sender_id:
                     yield self._shown(channel, row)
 
-    def _shown(self, channel: str, row: DirectRow) -> StoredMessage:
+    def _shown(self, channel: str, row: DirectRow) -> DisplayMessage:
         state = AckState(row.state) if row.own else None
-        return StoredMessage(
-            channel, row.message_id, row.received_at, self._me if row.own else row.peer, (), row.own, DIRECT,
-            row.received_at, row.nick, row.text, row.verdict, row.sent_at, state, _SENT, None, "",
-        )  # fmt: skip
+        return DisplayMessage(
+            channel,
+            row.message_id,
+            row.received_at,
+            self._me if row.own else row.peer,
+            (),
+            row.own,
+            DIRECT,
+            row.received_at,
+            row.nick,
+            row.text,
+            row.verdict,
+            row.sent_at,
+            state,
+            _SENT,
+            None,
+            "",
+        )

@@ -10,17 +10,17 @@ from sdschat.cli.json_events import described, state_name
 from sdschat.cli.text import moment, safe
 from sdschat.sds.rows import AckState
 from sdschat.sds.values import Codec, Message
-from sdschat.store.display_rows import StoredMessage
+from sdschat.store.display_rows import DisplayMessage
 
 DIRECT = "direct"  # the `via` of a direct message, which is not in the log
 
 
-def who(message: StoredMessage) -> str:
+def who(message: DisplayMessage) -> str:
     """Return the nick if a key proves it, else the id, so that no unproven name is shown."""
     return safe(message.nick) if message.nick else f"<{safe(message.sender_id[:8])}>"
 
 
-def as_text(message: StoredMessage) -> str:
+def as_text(message: DisplayMessage) -> str:
     marks = "" if message.state is None else f" [{_fate(message.state, message.sends)}]"
     if message.verdict in ("bad_signature", "mismatched"):
         marks += f" [{message.verdict.replace('_', ' ')}]"
@@ -35,7 +35,7 @@ def _fate(state: AckState, sends: int) -> str:
     return "queued" if state is AckState.UNACKED and not sends else state_name(state)
 
 
-def as_markdown(message: StoredMessage) -> str:
+def as_markdown(message: DisplayMessage) -> str:
     text = safe(message.text or "", lines=True)
     for sign in "\\`*_{}[]<>#|":
         text = text.replace(sign, f"\\{sign}")
@@ -43,17 +43,23 @@ def as_markdown(message: StoredMessage) -> str:
     return f"**{who(message).strip('<>')}** ({moment(message.lamport)}): {quoted}\n"
 
 
-def as_json(codec: Codec) -> Callable[[StoredMessage], str]:
-    def show(message: StoredMessage) -> str:
+def as_json(codec: Codec) -> Callable[[DisplayMessage], str]:
+    def show(message: DisplayMessage) -> str:
         text, content = message.text, b""
         if not text and message.raw is not None:
             packet = codec.decode(message.raw)
             content = (packet.content or b"") if isinstance(packet, Message) else b""
             text = text if message.verdict != "unsigned" else _utf8(content)
         said = described(
-            message.message_id, message.sender_id, message.nick or "", message.lamport, text, content,
-            own=message.own, verdict=message.verdict or "",
-        )  # fmt: skip
+            message.message_id,
+            message.sender_id,
+            message.nick or "",
+            message.lamport,
+            text,
+            content,
+            own=message.own,
+            verdict=message.verdict or "",
+        )
         line = {"event": "delivered", "channel": message.channel, "time": message.received_at, "message": said}
         line["via"] = message.via
         if message.state is not None:
@@ -63,18 +69,27 @@ def as_json(codec: Codec) -> Callable[[StoredMessage], str]:
     return show
 
 
-def direct_as_json(other: str, me: str) -> Callable[[StoredMessage], str]:
+def direct_as_json(other: str, me: str) -> Callable[[DisplayMessage], str]:
     """Return the JSON line of a direct message as `pipe` prints it: `to` is the reader; there is no Lamport time."""
 
-    def show(message: StoredMessage) -> str:
+    def show(message: DisplayMessage) -> str:
         said = described(
-            message.message_id, message.sender_id, message.nick or "", None, message.text, b"", own=message.own,
+            message.message_id,
+            message.sender_id,
+            message.nick or "",
+            None,
+            message.text,
+            b"",
+            own=message.own,
             verdict=message.verdict or "",
-        )  # fmt: skip
+        )
         line: dict[str, Any] = {
-            "event": DIRECT, "channel": message.channel, "time": message.received_at, "message": said,
+            "event": DIRECT,
+            "channel": message.channel,
+            "time": message.received_at,
+            "message": said,
             "to": other if message.own else me,
-        }  # fmt: skip
+        }
         if message.state is not None:
             line["state"] = state_name(message.state)
         return json.dumps(line, separators=(",", ":"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 
 if TYPE_CHECKING:
     from sdschat.cli.setting_sources import Chosen
@@ -69,9 +69,14 @@ def _choose(given: dict[str, Any]) -> Chosen:
     named = given.pop("config") or os.environ.get(CONFIG_VARIABLE)
     options = {name: given.pop(name) for name in GENERAL if name in given}
     chosen = resolve(
-        options, sets, os.environ, config=Path(named).expanduser() if named else None, project=Path(PROJECT_FILE),
-        user=user_file(), verbose=verbose,
-    )  # fmt: skip
+        options,
+        sets,
+        os.environ,
+        config=Path(named).expanduser() if named else None,
+        project=Path(PROJECT_FILE),
+        user=user_file(),
+        verbose=verbose,
+    )
     for warning in chosen.warnings:
         say(f"warning: {warning}")
     return chosen
@@ -91,7 +96,7 @@ def say(text: str) -> None:
 
 def standard_input() -> BinaryIO:
     if sys.stdin is None:
-        raise Problem("Standard input is closed. Give it something to read.", WRONG_USE)
+        raise CommandProblem("Standard input is closed. Give it something to read.", WRONG_USE)
     return sys.stdin.buffer
 
 
@@ -102,4 +107,4 @@ def channel_name(text: str) -> str:
     try:
         return normal_channel(text)
     except ValueError as error:
-        raise Problem(str(error), WRONG_USE) from error
+        raise CommandProblem(str(error), WRONG_USE) from error

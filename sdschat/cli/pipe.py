@@ -7,13 +7,13 @@ import sys
 
 import click
 
-from sdschat.cli.errors import DONE, WRONG_USE, Problem
+from sdschat.cli.errors import DONE, WRONG_USE, CommandProblem
 from sdschat.cli.json_events import json_line
 from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import LineWriter
-from sdschat.node.events import ConnectionChanged, Fact, HandedOver, NotPublished
+from sdschat.node.events import ConnectionChanged, HandedOver, NodeEvent, NotPublished
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.node.stdin import lines
@@ -46,14 +46,14 @@ def command(chosen: Chosen, channel: str, linger: str) -> int:
     """
     name = channel_name(channel)
     if sys.stdin is None or sys.stdout is None:
-        raise Problem("pipe needs standard input and output, and one of them is closed.", WRONG_USE)
+        raise CommandProblem("pipe needs standard input and output, and one of them is closed.", WRONG_USE)
     if linger == "forever":
         patience = None
     else:
         try:
             patience = duration(linger) / 1000
         except ValueError as error:
-            raise Problem(f"--linger is {linger!r}, and {error}, or forever.", WRONG_USE) from error
+            raise CommandProblem(f"--linger is {linger!r}, and {error}, or forever.", WRONG_USE) from error
     return run_node(chosen, lambda node: _Pipe(node, name, patience, chosen.text("broker") is None).run())
 
 
@@ -91,7 +91,7 @@ class _Pipe:
             else:
                 room.transport.resume()
 
-    def _hear(self, fact: Fact) -> None:
+    def _hear(self, fact: NodeEvent) -> None:
         self._writer.write(json_line(fact))
         what = fact.what
         if isinstance(what, StateChanged):

@@ -34,9 +34,13 @@ Examples:
 
 
 @click.group(
-    "pipeline", cls=LazyGroup, package="sdschat.cli.spark", summaries=COMMANDS, invoke_without_command=True,
+    "pipeline",
+    cls=LazyGroup,
+    package="sdschat.cli.spark",
+    summaries=COMMANDS,
+    invoke_without_command=True,
     help=f"The data pipeline on Spark: from what many nodes logged to a verdict, figures and pictures.\n\n{EXAMPLES}",
-)  # fmt: skip
+)
 @click.pass_context
 def command(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:

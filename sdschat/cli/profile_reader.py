@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sdschat.cli.errors import PROFILE, WRONG_USE, Problem
+from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.profile import database_path, profile_names
 from sdschat.store.reader import Reader
@@ -25,11 +25,11 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
     try:
         os.stat(path)
     except PermissionError as error:
-        raise Problem(f"{path} cannot be read: no permission. Is it another user's?", PROFILE) from error
+        raise CommandProblem(f"{path} cannot be read: no permission. Is it another user's?", PROFILE) from error
     except OSError as error:
         known = profile_names(chosen.data_dir)
         there = f"There {'is' if len(known) == 1 else 'are'} {', '.join(known[:8])}." if known else "It has none yet."
-        raise Problem(
+        raise CommandProblem(
             f"There is no profile {chosen.profile} in {chosen.data_dir}. {there} Choose one with --profile or --name.",
             WRONG_USE,
         ) from error
@@ -44,4 +44,4 @@ def require_channel(reader: Reader, chosen: Chosen, channel: str) -> None:
     names = [info.channel for info in reader.channels()]
     if channel not in names:
         known = f"It has {', '.join(names[:5])}." if names else "It has none yet."
-        raise Problem(f"The profile {chosen.profile} has no channel {channel}. {known}", WRONG_USE)
+        raise CommandProblem(f"The profile {chosen.profile} has no channel {channel}. {known}", WRONG_USE)

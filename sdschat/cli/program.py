@@ -76,10 +76,13 @@ class _Commands(LazyGroup):
 
 
 @click.group(
-    cls=_Commands, package="sdschat.cli", summaries=COMMANDS, invoke_without_command=True,
+    cls=_Commands,
+    package="sdschat.cli",
+    summaries=COMMANDS,
+    invoke_without_command=True,
     help=f"Group chat that does not lose messages.\n\n{EXAMPLES}",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)  # fmt: skip
+)
 @click.version_option(__version__, "-V", "--version", prog_name="sdschat")
 @click.pass_context
 def program(ctx: click.Context) -> None:
@@ -131,14 +134,18 @@ def _ended_by(error: Exception) -> int:
 
 
 def _known_code(error: Exception) -> int | None:
-    if isinstance(error, codes.Problem):
+    if isinstance(error, codes.CommandProblem):
         return error.exit_code
     # Errors of lower layers, recognised without importing modules that this command did not load.
     known: dict[str, int] = {
-        "StoreError": getattr(error, "exit_code", codes.UNEXPECTED), "KeyFileError": codes.PROFILE,
-        "AddressError": codes.WRONG_USE, "ProfileError": codes.WRONG_USE, "SettingError": codes.WRONG_USE,
-        "BrokerError": codes.UNREACHABLE, "PipelineProblem": getattr(error, "exit_code", codes.UNEXPECTED),
-    }  # fmt: skip
+        "StoreError": getattr(error, "exit_code", codes.UNEXPECTED),
+        "KeyFileError": codes.PROFILE,
+        "AddressError": codes.WRONG_USE,
+        "ProfileError": codes.WRONG_USE,
+        "SettingError": codes.WRONG_USE,
+        "BrokerError": codes.UNREACHABLE,
+        "PipelineProblem": getattr(error, "exit_code", codes.UNEXPECTED),
+    }
     return next((known[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in known), None)
 
 

@@ -9,11 +9,29 @@ import click
 
 from sdschat.cli.text import moment, safe
 
-_MOMENTS: Final = frozenset({
-    "newest", "lamport", "joined_after", "complete_since", "next_sync", "next_send", "received_at", "until", "since",
-    "given_up_at", "request_due", "due", "at", "heard_at", "last_lamport", "first_lamport", "not_before",
-    "lamport_timestamp", "sent_time",
-})  # fmt: skip
+_MOMENTS: Final = frozenset(
+    {
+        "newest",
+        "lamport",
+        "joined_after",
+        "complete_since",
+        "next_sync",
+        "next_send",
+        "received_at",
+        "until",
+        "since",
+        "given_up_at",
+        "request_due",
+        "due",
+        "at",
+        "heard_at",
+        "last_lamport",
+        "first_lamport",
+        "not_before",
+        "lamport_timestamp",
+        "sent_time",
+    }
+)
 
 
 def print_report(report: dict[str, Any], most: int) -> None:

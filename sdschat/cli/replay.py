@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.terminal import require_screen
 
 
@@ -32,22 +32,22 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
     /speed do the same. A recording holds the messages in clear: be careful with copies of it.
     """
     if not 0.01 <= speed <= 1000:
-        raise Problem(f"--speed is {speed:g}, and must be from 0.01 to 1000.", WRONG_USE)
+        raise CommandProblem(f"--speed is {speed:g}, and must be from 0.01 to 1000.", WRONG_USE)
     from sdschat.node.recording.reader import RecordingError, read_recording
 
     try:
         recording = read_recording(file)
     except RecordingError as error:
-        raise Problem(str(error), WRONG_USE) from error
+        raise CommandProblem(str(error), WRONG_USE) from error
     except OSError as error:
-        raise Problem(f"{file} cannot be read: {error.strerror}.", WRONG_USE) from error
+        raise CommandProblem(f"{file} cannot be read: {error.strerror}.", WRONG_USE) from error
     if not recording.channels:
-        raise Problem(f"{file} is a recording in which nothing happened.", WRONG_USE)
+        raise CommandProblem(f"{file} is a recording in which nothing happened.", WRONG_USE)
     require_screen("replay needs a terminal.")
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     from sdschat.tui.replay.app import run_replay
 
     shown = run_replay(
         recording, speed=speed, paused=paused, ascii_only=ascii_only, theme="plain" if no_color else theme
-    )  # fmt: skip
+    )
     return asyncio.run(shown)

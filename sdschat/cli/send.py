@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, NOT_IN_TIME, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say, standard_input
 from sdschat.cli.session import first_connection, run_node
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.stdio import bursts
 from sdschat.cli.text import safe
-from sdschat.node.events import Fact, HandedOver, NotPublished, PresenceChanged
+from sdschat.node.events import HandedOver, NodeEvent, NotPublished, PresenceChanged
 from sdschat.node.settings import duration
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 
 if TYPE_CHECKING:
     from sdschat.node.node import Node
-    from sdschat.node.sync.direct import Direct
+    from sdschat.node.sync.direct import DirectMessaging
 
 _WANTED: Final = {"possibly-acked": AckState.POSSIBLY_ACKED, "acked": AckState.ACKED}
 _PART: Final = 40_000  # bytes of one message, so that it fits into a packet beside the largest filter
@@ -79,14 +79,14 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
     try:
         patience = duration(timeout) / 1000
     except ValueError as error:
-        raise Problem(f"--timeout is {timeout!r}, and {error}.", WRONG_USE) from error
+        raise CommandProblem(f"--timeout is {timeout!r}, and {error}.", WRONG_USE) from error
     if to and (ephemeral or wait == "possibly-acked"):
         what = "--ephemeral" if ephemeral else "--wait possibly-acked"
-        raise Problem(f"With --to, a message is kept, and acknowledged or not. Leave out {what}.", WRONG_USE)
+        raise CommandProblem(f"With --to, a message is kept, and acknowledged or not. Leave out {what}.", WRONG_USE)
     if ephemeral and wait != "sent":
-        raise Problem("Nobody acknowledges an ephemeral message. Leave out --wait.", WRONG_USE)
+        raise CommandProblem("Nobody acknowledges an ephemeral message. Leave out --wait.", WRONG_USE)
     if not text:
-        raise Problem("A message needs some text.", WRONG_USE)
+        raise CommandProblem("A message needs some text.", WRONG_USE)
     if text == "-":
         standard_input()  # raises Problem if it is closed, before anything is started
     order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None, chosen.profile)
@@ -112,7 +112,7 @@ class _Sending:
         async for text in self._texts():
             self._send(text)
         if not self._sent:
-            raise Problem("A message needs some text, and standard input had none.", WRONG_USE)
+            raise CommandProblem("A message needs some text, and standard input had none.", WRONG_USE)
         try:
             async with asyncio.timeout(order.patience):
                 while self._open:
@@ -121,7 +121,7 @@ class _Sending:
                     if self._refused:
                         raise self._not_sent()
         except TimeoutError as error:
-            raise Problem(self._late(), NOT_IN_TIME) from error
+            raise CommandProblem(self._late(), NOT_IN_TIME) from error
         return DONE
 
     async def _connect(self) -> None:
@@ -131,9 +131,9 @@ class _Sending:
                 await first_connection(self._node, order.channel, embedded=order.embedded)
         except TimeoutError as error:
             text = f"No connection to the broker came about in time. {_NOT_KEPT}"
-            raise Problem(text, UNREACHABLE) from error
-        except Problem as problem:
-            raise Problem(f"{problem} {_NOT_KEPT}", problem.exit_code) from problem
+            raise CommandProblem(text, UNREACHABLE) from error
+        except CommandProblem as problem:
+            raise CommandProblem(f"{problem} {_NOT_KEPT}", problem.exit_code) from problem
 
     async def _texts(self) -> AsyncIterator[str]:
         if self._order.text != "-":
@@ -143,7 +143,7 @@ class _Sending:
             try:
                 text = burst.decode().removesuffix("\n")
             except UnicodeDecodeError as error:
-                raise Problem("Standard input is not UTF-8 text. Convert it first.", WRONG_USE) from error
+                raise CommandProblem("Standard input is not UTF-8 text. Convert it first.", WRONG_USE) from error
             if text.strip("\n"):
                 yield text
 
@@ -159,7 +159,7 @@ class _Sending:
                 return
             except ValueError as error:
                 if not left:
-                    raise Problem(str(error), WRONG_USE) from error
+                    raise CommandProblem(str(error), WRONG_USE) from error
             await asyncio.sleep(_LOOK)
 
     async def _everybody(self) -> None:
@@ -168,7 +168,7 @@ class _Sending:
         while time.monotonic() < min(ends, self._news_at + _SETTLED):
             await asyncio.sleep(_LOOK)
 
-    def _direct(self) -> Direct:
+    def _direct(self) -> DirectMessaging:
         from sdschat.node.sync.extension import sync_part
 
         return sync_part(self._node, self._order.channel).direct
@@ -183,12 +183,12 @@ class _Sending:
         try:
             message_id = self._put(text)
         except ValueError as error:
-            raise Problem(str(error), WRONG_USE) from error
+            raise CommandProblem(str(error), WRONG_USE) from error
         self._sent += 1
         self._open.add(message_id)
         print(message_id, flush=True)
 
-    def _hear(self, fact: Fact) -> None:
+    def _hear(self, fact: NodeEvent) -> None:
         what = fact.what
         if isinstance(what, PresenceChanged):
             self._news_at = time.monotonic()
@@ -207,13 +207,13 @@ class _Sending:
             return wanted is None
         return wanted is not None and what.state >= wanted
 
-    def _not_sent(self) -> Problem:
+    def _not_sent(self) -> CommandProblem:
         order = self._order
         kept = f"It is saved, and sent again with the next command that joins {order.channel} as {order.profile}."
         if order.ephemeral:
             kept = "Nobody keeps it: it is gone."
         code = NOT_AUTHORISED if _FORBIDDEN in self._refused else UNEXPECTED
-        return Problem(f"The message was not sent: {self._refused} {kept}", code)
+        return CommandProblem(f"The message was not sent: {self._refused} {kept}", code)
 
     def _late(self) -> str:
         which = "The message was" if self._sent == 1 else f"{len(self._open)} of {self._sent} messages were"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.logs import log_to_file
 from sdschat.cli.options import say
 from sdschat.cli.setting_sources import Chosen
@@ -40,7 +40,7 @@ def run_node(chosen: Chosen, body: Body, *, narrate: bool = True, catches_up: bo
     `catches_up`: fetch missing history. Other participants can always fetch ours.
     """
     for problem in problems_with("", chosen.nick):
-        raise Problem(problem, WRONG_USE)
+        raise CommandProblem(problem, WRONG_USE)
     if narrate:
         _announce(chosen)
     log_to_file()
@@ -57,7 +57,7 @@ def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
     clear = str(chosen.general["allow_clear_password"].value).lower() in ("true", "1", "yes")
     problem = clear_text_problem(address, password if address.user else None, clear)
     if problem is not None:
-        raise Problem(problem, WRONG_USE)
+        raise CommandProblem(problem, WRONG_USE)
     options = MqttOptions(address, password if address.user else None, tls, clear, prefix=chosen.settings.topic_prefix)
     return options, url is None
 
@@ -83,7 +83,7 @@ async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) 
     node = Node(profile, chosen.nick, chosen.settings, network)
     node.prepare(lambda: _install(node, catches_up))
     if narrate:
-        node.listen(Narrator(chosen.verbose))
+        node.listen(EventPrinter(chosen.verbose))
     stopped = _listen_to_signals()
     try:
         return await first(node.failed, stopped, body(node))
@@ -120,7 +120,7 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
     connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     failures = 0
 
-    def hear(fact: events.Fact) -> None:
+    def hear(fact: events.NodeEvent) -> None:
         nonlocal failures
         if not isinstance(fact.what, events.ConnectionChanged) or fact.channel != channel or connected.done():
             return
@@ -131,7 +131,7 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
             refused = fact.what.why == Why.NOT_AUTHORISED
             if refused or not embedded or failures >= ATTEMPTS_EMBEDDED:
                 code = NOT_AUTHORISED if refused else UNREACHABLE
-                connected.set_exception(Problem(f"{fact.what.address}: {fact.what.detail}", code))
+                connected.set_exception(CommandProblem(f"{fact.what.address}: {fact.what.detail}", code))
 
     node.listen(hear)
     if node.join(channel).dialect == "nim":
@@ -141,14 +141,14 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
     await connected
 
 
-class Narrator:
+class EventPrinter:
     """Tells the user on standard error about connections, troubles and claimed names."""
 
     def __init__(self, verbose: int) -> None:
         self._verbose = verbose
         self._said = ""
 
-    def __call__(self, fact: events.Fact) -> None:
+    def __call__(self, fact: events.NodeEvent) -> None:
         text = self._text(fact.what)
         if text and (text != self._said or self._verbose):
             self._said = text

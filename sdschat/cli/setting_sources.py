@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.identity.suggest import did_you_mean
 from sdschat.node.settings import SETTINGS, SettingError, Settings, Value, make_settings, parse
 from sdschat.transport.credentials import PASSWORD_VARIABLE
@@ -38,7 +38,7 @@ _NAMED: Final = re.compile("|".join(re.escape(name) for name in sorted(SETTINGS,
 _DURATIONS: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "duration")
 
 
-class Found(NamedTuple):
+class FoundSettings(NamedTuple):
     value: Value | None
     origin: str
 
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 class Chosen:
     """All values in force, each with its origin."""
 
-    general: dict[str, Found]
+    general: dict[str, FoundSettings]
     settings: Settings
     origins: dict[str, str]
     verbose: int = 0
@@ -84,9 +84,15 @@ class Layer(NamedTuple):
 
 
 def resolve(
-    options: Mapping[str, Value | None], sets: Sequence[str], environ: Mapping[str, str], *,
-    config: Path | None = None, project: Path | None = None, user: Path | None = None, verbose: int = 0,
-) -> Chosen:  # fmt: skip
+    options: Mapping[str, Value | None],
+    sets: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    config: Path | None = None,
+    project: Path | None = None,
+    user: Path | None = None,
+    verbose: int = 0,
+) -> Chosen:
     """Return all values in force. `config` replaces both other files. Raises Problem (2) for an unusable value."""
     warnings = list(_unknown_variables(environ))
     layers = [
@@ -95,7 +101,7 @@ def resolve(
         _environment(environ),
         *_files(config, project, user, warnings),
     ]
-    general = {name: _first(layers, name) or Found(default, "default") for name, default in GENERAL.items()}
+    general = {name: _first(layers, name) or FoundSettings(default, "default") for name, default in GENERAL.items()}
     _work_out(general)
     values: dict[str, Value] = {}
     origins: dict[str, str] = {}
@@ -109,7 +115,7 @@ def resolve(
     try:
         settings = make_settings(values, timing)
     except SettingError as error:
-        raise Problem(_with_origins(str(error), origins), WRONG_USE) from error
+        raise CommandProblem(_with_origins(str(error), origins), WRONG_USE) from error
     return Chosen(general, settings, origins, verbose, warnings)
 
 
@@ -132,10 +138,10 @@ def _parsed(name: str, value: Value, origin: str) -> Value:
         return parse(name, value)
     except SettingError as error:
         where = "" if origin in ("option", "--set") else f" (from {origin})"
-        raise Problem(f"{error}{where}", WRONG_USE) from error
+        raise CommandProblem(f"{error}{where}", WRONG_USE) from error
 
 
-def _first(layers: Sequence[Layer], name: str) -> Found | None:
+def _first(layers: Sequence[Layer], name: str) -> FoundSettings | None:
     for layer in layers:
         if name in layer.values:
             origin = layer.origin
@@ -143,7 +149,7 @@ def _first(layers: Sequence[Layer], name: str) -> Found | None:
                 origin = f"--{name.replace('_', '-')}"
             elif origin == "environment":
                 origin = _variable(name)
-            return Found(layer.values[name], origin)
+            return FoundSettings(layer.values[name], origin)
     return None
 
 
@@ -151,11 +157,11 @@ def _assignment(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals:
-        raise Problem(f"--set {text} has no value. Write it as --set KEY=VALUE.", WRONG_USE)
+        raise CommandProblem(f"--set {text} has no value. Write it as --set KEY=VALUE.", WRONG_USE)
     try:
         parse(name, value.strip())
     except SettingError as error:
-        raise Problem(str(error), WRONG_USE) from error
+        raise CommandProblem(str(error), WRONG_USE) from error
     return name, value.strip()
 
 
@@ -183,7 +189,7 @@ def _files(config: Path | None, project: Path | None, user: Path | None, warning
     if config is not None:
         if not config.is_file():
             wrong = f"{config} is no file." if config.exists() else f"There is no configuration file {config}."
-            raise Problem(f"{wrong} Check the name after --config.", WRONG_USE)
+            raise CommandProblem(f"{wrong} Check the name after --config.", WRONG_USE)
         yield _file(config, warnings)
         return
     for path in (project, user):
@@ -195,7 +201,7 @@ def _file(path: Path, warnings: list[str]) -> Layer:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Problem(f"{path} cannot be read as TOML: {error}. Correct or move it.", WRONG_USE) from error
+        raise CommandProblem(f"{path} cannot be read as TOML: {error}. Correct or move it.", WRONG_USE) from error
     values: dict[str, Value] = {}
     for name, value in _flat(content, ""):
         known = name if name in SETTINGS else name.replace("-", "_")
@@ -203,7 +209,7 @@ def _file(path: Path, warnings: list[str]) -> Layer:
             hint = did_you_mean(name, [*SETTINGS, *GENERAL])
             warnings.append(f"{path} has a setting {name}, which is not known here. {hint}".rstrip())
         elif not isinstance(value, str | int | float | bool):
-            raise Problem(f"{name} in {path} has to be a text, a number, true or false.", WRONG_USE)
+            raise CommandProblem(f"{name} in {path} has to be a text, a number, true or false.", WRONG_USE)
         else:
             values[known] = value
     return Layer(str(path), values)
@@ -217,19 +223,19 @@ def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{name}", value
 
 
-def _work_out(general: dict[str, Found]) -> None:
+def _work_out(general: dict[str, FoundSettings]) -> None:
     """Fill in the defaults that follow from other values or from the system."""
     if general["name"].value is None:
         try:
-            general["name"] = Found(getpass.getuser(), _USER)
+            general["name"] = FoundSettings(getpass.getuser(), _USER)
         except (OSError, KeyError):  # the user has no name, as in some containers
-            general["name"] = Found("me", "default")
+            general["name"] = FoundSettings("me", "default")
     if general["profile"].value is None:
-        general["profile"] = Found(general["name"].value, _NICK)
+        general["profile"] = FoundSettings(general["name"].value, _NICK)
     if general["data_dir"].value is None:
         from sdschat.node.profile import default_data_dir
 
-        general["data_dir"] = Found(str(default_data_dir()), "default")
+        general["data_dir"] = FoundSettings(str(default_data_dir()), "default")
 
 
 def written(name: str, value: Value | None) -> str:

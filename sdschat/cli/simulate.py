@@ -54,10 +54,25 @@ _OF: Final = {  # the options of each way to use this command
 @click.option("--participants", metavar="N,…", default="10,100", help="Compare: groups of so many. Default: 10,100.")
 @click.pass_context
 def command(
-    context: click.Context, seeds: int | None, first: int, profile: str, show: bool, reach: bool, jobs: int | None,
-    grid: str | None, lake: str | None, on_spark: bool, master: str, remote: str, pairs: tuple[str, ...],
-    pictures: str | None, changes: tuple[str, ...], seed: int, comparing: bool, participants: str,
-) -> int:  # fmt: skip
+    context: click.Context,
+    seeds: int | None,
+    first: int,
+    profile: str,
+    show: bool,
+    reach: bool,
+    jobs: int | None,
+    grid: str | None,
+    lake: str | None,
+    on_spark: bool,
+    master: str,
+    remote: str,
+    pairs: tuple[str, ...],
+    pictures: str | None,
+    changes: tuple[str, ...],
+    seed: int,
+    comparing: bool,
+    participants: str,
+) -> int:
     jobs = jobs or os.cpu_count() or 1
     if grid is not None:
         _only(context, "--grid")

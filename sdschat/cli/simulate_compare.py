@@ -7,20 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdschat.cli.errors import Problem
+from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import must_be_folder
 from sdschat.cli.text import counted
 
 if TYPE_CHECKING:
     from sdschat.pipeline.grid.compare import Case, Compared
-    from sdschat.pipeline.grid.setting import Setting
+    from sdschat.pipeline.grid.setting import GroupSetting
 
 
 def run_comparison(
-    sizes: Sequence[int], seeds: int | None, changes: tuple[str, ...], lake: Path | None, pictures: Path | None,
+    sizes: Sequence[int],
+    seeds: int | None,
+    changes: tuple[str, ...],
+    lake: Path | None,
+    pictures: Path | None,
     jobs: int,
-) -> int:  # fmt: skip
+) -> int:
     from sdschat.cli.simulate_grid import told
     from sdschat.pipeline.grid.compare import cases, compared, engine_runs, model_runs
     from sdschat.pipeline.grid.simulate import simulate
@@ -33,7 +37,7 @@ def run_comparison(
         result = simulate([*engine_runs(wanted), *model_runs(wanted)], lake, on_processes(jobs, None), tell, jobs)
     if result.failures:
         runs = counted(len(result.runs), "run")
-        raise Problem(f"{len(result.failures)} of {runs} failed: there is nothing to compare.")
+        raise CommandProblem(f"{len(result.failures)} of {runs} failed: there is nothing to compare.")
     found = compared(wanted, result.runs)
     for line in _lines(wanted, found):
         print(line)
@@ -46,7 +50,7 @@ def run_comparison(
     return 0 if all(item.agrees for item in found) else 1
 
 
-def _base(changes: tuple[str, ...]) -> Setting | None:
+def _base(changes: tuple[str, ...]) -> GroupSetting | None:
     from sdschat.pipeline.grid.runs import setting_from
     from sdschat.pipeline.grid.setting import WRONG_USE
 
@@ -54,7 +58,7 @@ def _base(changes: tuple[str, ...]) -> Setting | None:
         return None
     for name in ("by", "participants", "push", "journal"):
         if any(change.partition("=")[0].strip() == name for change in changes):
-            raise Problem(f"--compare sees to {name} itself; leave --with {name}=… out.", WRONG_USE)
+            raise CommandProblem(f"--compare sees to {name} itself; leave --with {name}=… out.", WRONG_USE)
     base = setting_from((*changes, "by=engine"))
     return dataclasses.replace(base, by="model")
 

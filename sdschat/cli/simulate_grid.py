@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import must_be_folder, open_spark
 
@@ -132,7 +132,7 @@ def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
     try:
         written = write_page(grid, runs, folder)
     except OSError as error:
-        raise Problem(
+        raise CommandProblem(
             f"{folder} cannot be written: {error.strerror}. The runs are kept: start again with another --pictures.",
             WRONG_USE,
         ) from error

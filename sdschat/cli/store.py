@@ -10,16 +10,16 @@ from typing import Final
 
 import click
 
-from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
-from sdschat.cli.setting_sources import WORKED_OUT, Chosen, Found
+from sdschat.cli.setting_sources import WORKED_OUT, Chosen, FoundSettings
 from sdschat.cli.text import counted, safe
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
-from sdschat.node.store_server.node import Keeping, StoreNode
+from sdschat.node.store_server.node import ServedChannel, StoreNode
 from sdschat.store.archive_stats import archived
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
@@ -60,9 +60,9 @@ def command(
 
         return store_status.status(chosen, as_json) if channels[0] == "status" else store_status.compact(chosen)
     if as_json:
-        raise Problem("--json goes with `sdschat store status` only.", WRONG_USE)
+        raise CommandProblem("--json goes with `sdschat store status` only.", WRONG_USE)
     names = [name if name == ALL else channel_name(name) for name in dict.fromkeys(channels)]
-    keeping = Keeping(_time("--keep", keep), _size("--max-size", max_size))
+    keeping = ServedChannel(_time("--keep", keep), _size("--max-size", max_size))
     place = None if metrics is None else _place(metrics)
     return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run())
 
@@ -71,9 +71,9 @@ def _as_store(chosen: Chosen) -> Chosen:
     """Use the name and profile "store" by default, so that a Store does not ask for the profile of the user's node."""
     general = chosen.general
     if general["name"].origin in WORKED_OUT:
-        general["name"] = Found("store", "default")
+        general["name"] = FoundSettings("store", "default")
     if general["profile"].origin in WORKED_OUT:
-        general["profile"] = Found(general["name"].value, "the nick")
+        general["profile"] = FoundSettings(general["name"].value, "the nick")
     if "journal.keep" not in chosen.settings.explicit:
         chosen.settings = replace(chosen.settings, journal_keep=_JOURNAL_KEEP)
     return chosen
@@ -85,23 +85,25 @@ def _time(name: str, text: str | None) -> int:
     try:
         found = duration(text)
     except ValueError as error:
-        raise Problem(f"{name} is {text!r}, and {error}; 90d is 90 days.", WRONG_USE) from error
+        raise CommandProblem(f"{name} is {text!r}, and {error}; 90d is 90 days.", WRONG_USE) from error
     if found < 60_000:
-        raise Problem(f"{name} is {text!r}; nothing under a minute makes sense. Write 90d for 90 days.", WRONG_USE)
+        raise CommandProblem(
+            f"{name} is {text!r}; nothing under a minute makes sense. Write 90d for 90 days.", WRONG_USE
+        )
     return found
 
 
 def _size(name: str, text: str | None) -> int:
     found = None if text is None else _SIZE.fullmatch(text.strip())
     if text is not None and (found is None or float(found[1]) == 0):
-        raise Problem(f"{name} is {text!r}, and must be a size such as 500M or 20G.", WRONG_USE)
+        raise CommandProblem(f"{name} is {text!r}, and must be a size such as 500M or 20G.", WRONG_USE)
     return 0 if found is None else round(float(found[1]) * _UNITS[found[2].lower()])
 
 
 def _place(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65536:
-        raise Problem(f"--metrics is {text!r}, and must be an IP address and a port: 127.0.0.1:9464.", WRONG_USE)
+        raise CommandProblem(f"--metrics is {text!r}, and must be an IP address and a port: 127.0.0.1:9464.", WRONG_USE)
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
@@ -109,7 +111,7 @@ class _Run:
     """One run of a Store."""
 
     def __init__(
-        self, node: Node, chosen: Chosen, names: list[str], keeping: Keeping, metrics: tuple[str, int] | None
+        self, node: Node, chosen: Chosen, names: list[str], keeping: ServedChannel, metrics: tuple[str, int] | None
     ) -> None:
         self.node = node
         self.names = names
@@ -144,7 +146,9 @@ class _Run:
         try:
             found = await self._server.start(host, port)
         except OSError as error:
-            raise Problem(f"--metrics {host}:{port} cannot be served there: {error.strerror or error}.") from error
+            raise CommandProblem(
+                f"--metrics {host}:{port} cannot be served there: {error.strerror or error}."
+            ) from error
         say(f"metrics at http://{found[0]}:{found[1]}/metrics")
         if not Address("mqtt", found[0], found[1]).loopback:
             say("warning: anybody on the network can read the metrics, and with them the names of your channels")
@@ -161,7 +165,7 @@ class _Run:
         if lost is not None:
             await discovery.close()
             code = NOT_AUTHORISED if lost.why == Why.NOT_AUTHORISED else UNREACHABLE
-            raise Problem(lost.detail, code)
+            raise CommandProblem(lost.detail, code)
         say("listening for channels")
         return discovery
 

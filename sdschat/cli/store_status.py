@@ -18,7 +18,7 @@ from sdschat.node.profile import database_path, open_profile
 from sdschat.node.store_server.counters import COUNTS
 from sdschat.node.store_server.node import crowded
 from sdschat.store.archive_stats import Archived, archived, database_space
-from sdschat.store.retention import Space
+from sdschat.store.retention import DiskSpace
 from sdschat.store.retention import compact as write_anew
 
 
@@ -63,15 +63,22 @@ def _alive(counts: dict[str, Any]) -> bool:
     return time.time() * 1000 - int(counts.get("saved", 0)) < 120_000
 
 
-def _report(channels: list[Archived], room: Space, counts: dict[str, Any]) -> dict[str, Any]:
+def _report(channels: list[Archived], room: DiskSpace, counts: dict[str, Any]) -> dict[str, Any]:
     found = [
         {
-            "channel": one.channel, "messages": one.messages, "packets": one.packets, "oldest": one.oldest,
-            "newest": one.newest, "floor": one.floor.lamport, "dropped": one.floor.packets, "ids": one.floor.ids,
-            "ids_bytes": one.ids_bytes, "begins": one.floor.ids_from,
+            "channel": one.channel,
+            "messages": one.messages,
+            "packets": one.packets,
+            "oldest": one.oldest,
+            "newest": one.newest,
+            "floor": one.floor.lamport,
+            "dropped": one.floor.packets,
+            "ids": one.floor.ids,
+            "ids_bytes": one.ids_bytes,
+            "begins": one.floor.ids_from,
         }
         for one in channels
-    ]  # fmt: skip
+    ]
     return {"channels": found, "database_bytes": room.file, "free_bytes": room.free, "counts": counts}
 
 
@@ -84,7 +91,7 @@ def _table(channels: list[Archived]) -> None:
         click.echo(f"{safe(one.channel):{width}}  {one.messages:10,}  {one.packets:12,}  {oldest:19}  {newest:19}")
 
 
-def _totals(room: Space, counts: dict[str, Any]) -> None:
+def _totals(room: DiskSpace, counts: dict[str, Any]) -> None:
     click.echo(f"database {_size(room.file)}, of which {_size(room.free)} free")
     if "saved" not in counts:
         return

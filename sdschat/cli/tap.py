@@ -14,7 +14,7 @@ from typing import Final
 
 import click
 
-from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, Problem
+from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.setting_sources import Chosen
@@ -24,7 +24,7 @@ from sdschat.node.settings import duration
 from sdschat.transport import base
 from sdschat.transport.base import Why
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.duplicate_filter import Known, known_in
+from sdschat.transport.duplicate_filter import DuplicateFilter, known_in
 from sdschat.transport.segments import Recorded, Spool
 from sdschat.transport.tasks import first
 from sdschat.transport.topics import Topics, place
@@ -67,7 +67,7 @@ def command(
     sound, 1 some break rules, 2 something is no packet.
     """
     if (folder is None) != lints or (length and not lints):
-        raise Problem("Say either --to DIR, to record, or --lint, with --for TIME if you like.", WRONG_USE)
+        raise CommandProblem("Say either --to DIR, to record, or --lint, with --for TIME if you like.", WRONG_USE)
     if folder is None:
         from sdschat.cli.lint import lint
 
@@ -78,7 +78,9 @@ def command(
         try:
             spool = Spool(folder, secrets.token_hex(8))
         except OSError as error:
-            raise Problem(f"{folder} cannot be written: {error.strerror}. Choose another --to.", WRONG_USE) from error
+            raise CommandProblem(
+                f"{folder} cannot be written: {error.strerror}. Choose another --to.", WRONG_USE
+            ) from error
         for path in spool.recovered:
             say(f"{path.name}: taken over from a run that was killed")
         return asyncio.run(_Tap(chosen, topics, spool, here, longest, kept).run())
@@ -88,7 +90,7 @@ def _seconds(option: str, text: str) -> float:
     try:
         return duration(text) / 1000
     except ValueError as error:
-        raise Problem(f"{option} is {text!r}, and {error}.", WRONG_USE) from error
+        raise CommandProblem(f"{option} is {text!r}, and {error}.", WRONG_USE) from error
 
 
 class _Tap:
@@ -100,7 +102,7 @@ class _Tap:
         self._folder = folder
         self._longest = longest
         self._ever = False
-        self._known: Known = known_in(spool.folder)
+        self._known: DuplicateFilter = known_in(spool.folder)
         self._unsaid: list[Callable[[], None]] = []  # acknowledgements to the broker of packets not on disk yet
         options, _ = mqtt_options(chosen)
         self._session = folder.session(str(options.address), topics) if kept else ""
@@ -142,8 +144,10 @@ class _Tap:
         for acknowledge in unsaid:
             acknowledge()
 
-    def _unwritable(self, error: OSError) -> Problem:
-        return Problem(f"{self._spool.folder} cannot be written: {error.strerror}. Packets recorded before are kept.")
+    def _unwritable(self, error: OSError) -> CommandProblem:
+        return CommandProblem(
+            f"{self._spool.folder} cannot be written: {error.strerror}. Packets recorded before are kept."
+        )
 
     async def _keep(self) -> None:
         """Write to disk every `_FLUSH` seconds, and close a segment every `every` seconds."""
@@ -195,7 +199,7 @@ class _Tap:
             say(f"not recording: {safe(detail)}")
             return
         code = NOT_AUTHORISED if why is Why.NOT_AUTHORISED else UNREACHABLE
-        self._fail(Problem(f"{self._transport.describe()}: {detail}", code))
+        self._fail(CommandProblem(f"{self._transport.describe()}: {detail}", code))
 
     def _fail(self, error: Exception) -> None:
         if not self._ended.done():

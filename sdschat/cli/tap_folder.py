@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 
 _FILE: Final = ".tap"
 
@@ -55,12 +55,14 @@ def tap_folder(folder: Path) -> Iterator[TapFolder]:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder / _FILE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise Problem(f"{folder} cannot be written: {error.strerror}. Choose another --to.", WRONG_USE) from error
+        raise CommandProblem(
+            f"{folder} cannot be written: {error.strerror}. Choose another --to.", WRONG_USE
+        ) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Problem(f"Another tap records into {folder}. Choose another --to.", WRONG_USE) from None
+            raise CommandProblem(f"Another tap records into {folder}. Choose another --to.", WRONG_USE) from None
         yield TapFolder(descriptor)
     finally:
         os.close(descriptor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 
 _LAST_STANDARD = 2  # the number of standard error
 
@@ -17,7 +17,7 @@ def require_screen(otherwise: str) -> None:
     terminal of standard output, and error messages still go to the file.
     """
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
-        raise Problem(otherwise, WRONG_USE)
+        raise CommandProblem(otherwise, WRONG_USE)
     if sys.stderr is None or not sys.stderr.isatty():
         terminal = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
         sys.__stderr__ = terminal  # type: ignore[misc]

@@ -104,9 +104,17 @@ def seal_presence(
 
 
 def seal_as(
-    identity: Identity, domain: bytes, channel: str, text: str, *, nick: str, sent_time: int, nonce: bytes,
-    kind: ContentKind, reply_to: str,
-) -> bytes:  # fmt: skip
+    identity: Identity,
+    domain: bytes,
+    channel: str,
+    text: str,
+    *,
+    nick: str,
+    sent_time: int,
+    nonce: bytes,
+    kind: ContentKind,
+    reply_to: str,
+) -> bytes:
     """Return a content signed for another purpose: `domain` is the tag of that purpose."""
     envelope = Envelope(identity.public_key, nonce, nick, sent_time, kind, text, reply_to, _NO_SIGNATURE)
     return _seal(identity, domain, channel, envelope)
@@ -241,14 +249,30 @@ def _unsigned(content: bytes, sender_id: str, keys: Keys) -> OpenedContent:
 
 
 def seal_direct(
-    identity: Identity, reader_key: bytes, channel: str, text: str, *, reader: str, nick: str, sent_time: int,
-    nonce: bytes, kind: ContentKind = ContentKind.TEXT, reply_to: str = "",
-) -> bytes:  # fmt: skip
+    identity: Identity,
+    reader_key: bytes,
+    channel: str,
+    text: str,
+    *,
+    reader: str,
+    nick: str,
+    sent_time: int,
+    nonce: bytes,
+    kind: ContentKind = ContentKind.TEXT,
+    reply_to: str = "",
+) -> bytes:
     """Return the sealed message for the reader. Raises ValueError for a text or nick that cannot be sent."""
     content = seal_as(
-        identity, DIRECT_DOMAIN, _to(channel, reader), text, nick=nick, sent_time=sent_time, nonce=nonce, kind=kind,
+        identity,
+        DIRECT_DOMAIN,
+        _to(channel, reader),
+        text,
+        nick=nick,
+        sent_time=sent_time,
+        nonce=nonce,
+        kind=kind,
         reply_to=reply_to,
-    )  # fmt: skip
+    )
     return crypto_box_seal(content, crypto_sign_ed25519_pk_to_curve25519(reader_key))
 
 

@@ -6,23 +6,23 @@ from collections import Counter, defaultdict
 
 from sdschat.mvds import limits
 from sdschat.mvds.config import Config
-from sdschat.mvds.dag import Heads, Waiting
+from sdschat.mvds.dag import Heads, WaitingMessages
 from sdschat.mvds.declined import DeclinedMessages
-from sdschat.mvds.epochs import Backoff, EpochClock
+from sdschat.mvds.epochs import EpochClock, SendBackoff
 from sdschat.mvds.events import Event, Rejected
 from sdschat.mvds.peers import START, Peer
 from sdschat.mvds.rows import (
     AheadRow,
     GroupRow,
     HeadsRow,
-    Journal,
     MessageRow,
     PeerRow,
     RecordRow,
     RecordType,
     WaitingRow,
+    WriteCollector,
 )
-from sdschat.mvds.values import Archive, Message, Moment, Packet, Reason
+from sdschat.mvds.values import Message, MessageArchive, Moment, Packet, Reason
 
 
 class Core:
@@ -31,11 +31,11 @@ class Core:
     Peer names and message ids are as in the rows; epochs count from the Unix epoch in units of `mvds.epoch`.
     """
 
-    def __init__(self, config: Config, secret: bytes, archive: Archive, now: Moment) -> None:
+    def __init__(self, config: Config, secret: bytes, archive: MessageArchive, now: Moment) -> None:
         self.config = config
         # Delivered messages on disk. Disjoint from `unsaved` and from `waiting`.
         self.archive = archive
-        self.backoff = Backoff(config, secret)
+        self.backoff = SendBackoff(config, secret)
         self.clock = EpochClock(config.epoch, now)
         # The current epoch; it never decreases.
         self.epoch = self.clock.advance(now)
@@ -46,7 +46,7 @@ class Core:
         # Groups that we are in, by id. Every member is in `peers`, and its `Peer.groups` has the group.
         self.groups: dict[bytes, GroupRow] = {}
         # Messages that are acknowledged and on disk, and wait for parents. Each has a group in `groups`.
-        self.waiting = Waiting()
+        self.waiting = WaitingMessages()
         # Messages that were refused. In memory only.
         self.declined = DeclinedMessages()
         # The messages without children, by group.
@@ -58,7 +58,7 @@ class Core:
         # Ids of the newest ephemeral messages, oldest first, at most `EPHEMERAL_SEEN`. In memory only.
         self.ephemeral_seen: dict[bytes, None] = {}
         # Output since the last `take`. Applied to the rows on disk, the writes make `take_snapshot(self)`.
-        self.journal = Journal()
+        self.journal = WriteCollector()
         self.packets: list[Packet] = []
         self.events: list[Event] = []
         # Refusals in the payload being received, counted by reason and detail; empty between two verbs.

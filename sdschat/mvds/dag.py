@@ -25,7 +25,7 @@ def _age(row: WaitingRow) -> tuple[int, bytes]:
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class WaitingMessages:
     """Messages that wait for parents, indexed by parent and by the epoch at which the parents are given up."""
 
     # By message id. Each has at least one missing parent, except inside `Release.add`.
@@ -112,7 +112,7 @@ class Release:
 
     __slots__ = ("_free", "_waiting")
 
-    def __init__(self, waiting: Waiting) -> None:
+    def __init__(self, waiting: WaitingMessages) -> None:
         self._waiting = waiting
         self._free: deque[WaitingRow] = deque()
 

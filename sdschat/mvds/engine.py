@@ -18,7 +18,7 @@ from sdschat.mvds.peers import Peer
 from sdschat.mvds.restore import load_snapshot, take_snapshot
 from sdschat.mvds.rows import GroupRow, Head, RecordType, Snapshot, Write
 from sdschat.mvds.rules import receive_payload, send_ephemeral, send_message
-from sdschat.mvds.values import Archive, Message, Metadata, Mode, Moment, Packet, Payload, Reason, Refusal
+from sdschat.mvds.values import Message, MessageArchive, Metadata, Mode, Moment, Packet, Payload, Reason, Refusal
 
 _PER_MS = {"ns": 1_000_000, "ms": 1}
 
@@ -42,7 +42,7 @@ class Engine:
         self,
         config: Config,
         secret: bytes,
-        archive: Archive,
+        archive: MessageArchive,
         now: Moment,
         snapshot: Snapshot | None = None,
     ) -> None:

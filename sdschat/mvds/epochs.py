@@ -45,7 +45,7 @@ def backoff_steps(config: Config) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return climb(config.backoff_first), climb(config.backoff_low)
 
 
-class Backoff:
+class SendBackoff:
     """Delays before the next sending, with jitter.
 
     Jitter is a keyed hash and not a random number, so that an engine restored from its rows acts as the one before the

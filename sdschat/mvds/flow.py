@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdschat.mvds.core import Core
 from sdschat.mvds.events import BroughtForward, Expired, PayloadSent, RecordDropped
 from sdschat.mvds.packing import ID_COST, Packer, message_cost
-from sdschat.mvds.peers import Lane, Peer
+from sdschat.mvds.peers import Peer, SendQueue
 from sdschat.mvds.request_plan import PROMPT_ATTEMPTS, add_requests, may_request
 from sdschat.mvds.rows import RecordRow, RecordType
 from sdschat.mvds.rules import bring_forward
@@ -82,13 +82,13 @@ def add_due_records(core: Core, peer: Peer, packer: Packer) -> None:
 
     Messages go before offers, because each message that arrives makes room for a request at the peer.
     """
-    add_due(core, peer, packer, Lane.REQUEST)
-    sent = add_due(core, peer, packer, Lane.MESSAGE)
-    add_due(core, peer, packer, Lane.SENT_OFFER)
-    add_due(core, peer, packer, Lane.NEW_OFFER, peer.offer_room(sent))
+    add_due(core, peer, packer, SendQueue.REQUEST)
+    sent = add_due(core, peer, packer, SendQueue.MESSAGE)
+    add_due(core, peer, packer, SendQueue.SENT_OFFER)
+    add_due(core, peer, packer, SendQueue.NEW_OFFER, peer.offer_room(sent))
 
 
-def add_due(core: Core, peer: Peer, packer: Packer, queue: Lane, most: int = UNLIMITED) -> int:
+def add_due(core: Core, peer: Peer, packer: Packer, queue: SendQueue, most: int = UNLIMITED) -> int:
     """Add the due records of a queue, first those that have been due for longest, then the oldest messages. Return the
     number of records sent for the first time (or the first time since contact), of which at most `most` are added."""
     added = 0
@@ -97,7 +97,7 @@ def add_due(core: Core, peer: Peer, packer: Packer, queue: Lane, most: int = UNL
             expire(core, peer, record)
             continue
         message = body_of(core, peer, record)
-        if queue is Lane.MESSAGE and message is None:
+        if queue is SendQueue.MESSAGE and message is None:
             continue
         cost = ID_COST if message is None else message_cost(message)
         if 0 < packer.total > core.config.payload_bytes - cost:

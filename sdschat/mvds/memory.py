@@ -12,11 +12,11 @@ from sdschat.mvds.rows import (
     Keep,
     MessageRow,
     PeerRow,
+    PeerTable,
     Put,
     RecordRow,
     Row,
     Snapshot,
-    Table,
     WaitingRow,
     Write,
 )
@@ -28,7 +28,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self.messages: dict[bytes, MessageRow] = {}
-        self.rows: dict[tuple[Table, str], Row] = {}
+        self.rows: dict[tuple[PeerTable, str], Row] = {}
 
     def holds(self, message_id: bytes) -> bool:
         return message_id in self.messages

@@ -19,10 +19,18 @@ from sdschat.mvds.values import Message, Mode, Moment, Packet, Payload, Refusal
 _SEEN: Final = 4096  # received ids that are remembered, so that a duplicate is acknowledged again
 EPOCH: Final = 150  # milliseconds
 CONFIG: Final = Config(
-    epoch=EPOCH, mode=Mode.INTERACTIVE, ordering="eventual", backoff_first=40, backoff_max=320, backoff_low=40,
+    epoch=EPOCH,
+    mode=Mode.INTERACTIVE,
+    ordering="eventual",
+    backoff_first=40,
+    backoff_max=320,
+    backoff_low=40,
     expire_after=10,
-    presence_interval=1000, fetch_parents=False, metadata=False, packet_bytes=248 * KIB,
-)  # fmt: skip
+    presence_interval=1000,
+    fetch_parents=False,
+    metadata=False,
+    packet_bytes=248 * KIB,
+)
 
 
 class Came(NamedTuple):
@@ -40,7 +48,7 @@ class Through(NamedTuple):
     arrived: bool
 
 
-class Carried(NamedTuple):
+class CarriedPage(NamedTuple):
     """Output since the last `take`: packets to send, bodies received, bodies of ours that are finished."""
 
     packets: tuple[Packet, ...]
@@ -100,7 +108,7 @@ class Pages:
     def next_wake(self) -> int | None:
         return self._engine.next_wake()
 
-    def take(self) -> Carried:
+    def take(self) -> CarriedPage:
         ready = self._engine.take()
         for write in ready.writes:
             if isinstance(write, Keep):
@@ -118,7 +126,7 @@ class Pages:
                     through.append(self._ended(peer, message_id, False))
                 case RecordDropped(message_id, peer):
                     through.append(self._ended(peer, message_id, False))
-        return Carried(ready.packets, tuple(came), tuple(through))
+        return CarriedPage(ready.packets, tuple(came), tuple(through))
 
     def _keep(self, message_id: bytes, message: Message, own: bool) -> None:
         if own:

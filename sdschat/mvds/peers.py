@@ -23,7 +23,7 @@ _FIRST_COST = 16 * KIB  # bytes assumed for a message before the first one came:
 _AVERAGED = 16  # messages: each one moves the average size by one part in so many
 
 
-class Lane(IntEnum):
+class SendQueue(IntEnum):
     """Queues of records. Offers not sent yet have their own, because only `OFFER_WINDOW` may be unanswered."""
 
     REQUEST = 0
@@ -32,14 +32,14 @@ class Lane(IntEnum):
     NEW_OFFER = 3
 
 
-def queue_of(record: RecordRow) -> Lane:
+def queue_of(record: RecordRow) -> SendQueue:
     match record.type:
         case RecordType.REQUEST:
-            return Lane.REQUEST
+            return SendQueue.REQUEST
         case RecordType.MESSAGE:
-            return Lane.MESSAGE
+            return SendQueue.MESSAGE
         case RecordType.OFFER:
-            return Lane.SENT_OFFER if record.attempt else Lane.NEW_OFFER
+            return SendQueue.SENT_OFFER if record.attempt else SendQueue.NEW_OFFER
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +65,7 @@ class Peer:
     # Ephemeral messages for the next payload, in order. Then forgotten.
     ephemeral: list[Message] = field(default_factory=list, init=False)
     # Number of records in each queue that have not expired: an index of `records`.
-    unexpired: Counter[Lane] = field(default_factory=Counter, init=False)
+    unexpired: Counter[SendQueue] = field(default_factory=Counter, init=False)
     # Message ids that the peer offers and that are not requested yet, in order of arrival. In memory only, because
     # offers are repeated.
     open_offers: dict[bytes, None] = field(default_factory=dict, init=False)
@@ -81,8 +81,8 @@ class Peer:
     _priority_heap: list[tuple[int, bytes]] = field(default_factory=list, init=False)
     # Heaps of (Send Epoch, timestamp, message id). They have an entry for each record that has not expired; other
     # entries are out of date.
-    _heaps: dict[Lane, list[tuple[int, int, bytes]]] = field(
-        default_factory=lambda: {queue: [] for queue in Lane}, init=False
+    _heaps: dict[SendQueue, list[tuple[int, int, bytes]]] = field(
+        default_factory=lambda: {queue: [] for queue in SendQueue}, init=False
     )
 
     @property
@@ -112,12 +112,12 @@ class Peer:
             self.expired.discard(message_id)
         return record
 
-    def _rebuild(self, queue: Lane) -> None:
+    def _rebuild(self, queue: SendQueue) -> None:
         rows = (row for row in self.records.values() if queue_of(row) is queue and not row.expired)
         self._heaps[queue] = [(row.send_epoch, *row.order) for row in rows]
         heapify(self._heaps[queue])
 
-    def _top(self, queue: Lane) -> RecordRow | None:
+    def _top(self, queue: SendQueue) -> RecordRow | None:
         """The record of a queue that is due first, or None. Removes entries that are out of date."""
         heap = self._heaps[queue]
         while heap:
@@ -131,7 +131,7 @@ class Peer:
     def offer_room(self, sending: int = 0) -> int:
         """Number of new offers that may be sent after `sending` messages: no more than the peer can process. A peer
         that does not answer gets the same offers again, and further ones once it answers."""
-        return OFFER_WINDOW - self.unexpired[Lane.SENT_OFFER] - max(0, self.unexpired[Lane.MESSAGE] - sending)
+        return OFFER_WINDOW - self.unexpired[SendQueue.SENT_OFFER] - max(0, self.unexpired[SendQueue.MESSAGE] - sending)
 
     @property
     def idle(self) -> bool:
@@ -141,11 +141,11 @@ class Peer:
 
     def next_epoch(self) -> int | None:
         """The least Send Epoch of all records that may be sent, or None."""
-        queues = Lane if self.offer_room() > 0 else (Lane.REQUEST, Lane.MESSAGE, Lane.SENT_OFFER)
+        queues = SendQueue if self.offer_room() > 0 else (SendQueue.REQUEST, SendQueue.MESSAGE, SendQueue.SENT_OFFER)
         tops = (self._top(queue) for queue in queues)
         return min((record.send_epoch for record in tops if record is not None), default=None)
 
-    def due(self, queue: Lane, epoch: int) -> RecordRow | None:
+    def due(self, queue: SendQueue, epoch: int) -> RecordRow | None:
         """The next record of a queue with Send Epoch <= epoch. It stays until it is `set` anew or removed."""
         record = self._top(queue)
         return None if record is None or record.send_epoch > epoch else record

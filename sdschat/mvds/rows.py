@@ -101,7 +101,7 @@ class MessageRow(NamedTuple):
     gap: tuple[bytes, ...] = ()  # parents that were not delivered before it
 
 
-class Table(StrEnum):
+class PeerTable(StrEnum):
     RECORD = "record"
     PEER = "peer"
     GROUP = "group"
@@ -122,7 +122,7 @@ class Keep(NamedTuple):
 class Put(NamedTuple):
     """Insert or replace a row."""
 
-    table: Table
+    table: PeerTable
     key: str
     row: Row
 
@@ -130,28 +130,28 @@ class Put(NamedTuple):
 class Drop(NamedTuple):
     """Delete a row, which may be absent."""
 
-    table: Table
+    table: PeerTable
     key: str
 
 
 Write = Keep | Put | Drop
 
 
-def key_of(row: Row) -> tuple[Table, str]:
+def key_of(row: Row) -> tuple[PeerTable, str]:
     """Table and key of a row. The key of a record is (peer, message): a change of type replaces the row."""
     match row:
         case RecordRow():
-            return Table.RECORD, f"{row.message_id.hex()}/{row.peer}"
+            return PeerTable.RECORD, f"{row.message_id.hex()}/{row.peer}"
         case PeerRow():
-            return Table.PEER, row.peer
+            return PeerTable.PEER, row.peer
         case GroupRow():
-            return Table.GROUP, row.group_id.hex()
+            return PeerTable.GROUP, row.group_id.hex()
         case HeadsRow():
-            return Table.HEADS, row.group_id.hex()
+            return PeerTable.HEADS, row.group_id.hex()
         case WaitingRow():
-            return Table.WAITING, row.message_id.hex()
+            return PeerTable.WAITING, row.message_id.hex()
         case AheadRow():
-            return Table.AHEAD, row.message_id.hex()
+            return PeerTable.AHEAD, row.message_id.hex()
 
 
 class Snapshot(NamedTuple):
@@ -166,13 +166,13 @@ class Snapshot(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Journal:
+class WriteCollector:
     """Collects the writes of one step; a row that changes more than once is written once, in its last form."""
 
     # Messages for the archive, in order of delivery.
     _kept: list[Write] = field(default_factory=list, init=False)
     # The last write to each row, by table and key.
-    _rows: dict[tuple[Table, str], Write] = field(default_factory=dict, init=False)
+    _rows: dict[tuple[PeerTable, str], Write] = field(default_factory=dict, init=False)
 
     def keep(self, row: MessageRow) -> None:
         self._kept.append(Keep(row))

@@ -96,7 +96,7 @@ def mark_held(core: Core, peer: Peer, mid: bytes) -> None:
 def receive_offers(core: Core, peer: Peer, ids: Iterable[bytes]) -> None:
     """Spec: "When a node receives an OFFER, a REQUEST is added to the next payload and state for the given peer."
 
-    The REQUEST is added once there is room for the message; see `request_plan`. A message that is stored is acknowledged
+    The REQUEST is added once there is room for the message; see `request_plan`. A stored message is acknowledged
     instead, or the offer would be repeated until it expires; a refused message is not requested again. An offer does
     not name its group; if we know it, from the message itself, the peer must be in it.
     """

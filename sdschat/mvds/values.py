@@ -108,7 +108,7 @@ class Codec(Protocol):
     def decode(self, packet: bytes) -> Payload | Refusal: ...
 
 
-class Archive(Protocol):
+class MessageArchive(Protocol):
     """The delivered messages on disk: those of every `Keep` that `take` returned so far."""
 
     def holds(self, message_id: bytes) -> bool: ...

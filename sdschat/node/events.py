@@ -165,7 +165,7 @@ What = (
 )
 
 
-class Fact(NamedTuple):
+class NodeEvent(NamedTuple):
     """`channel` is empty for what concerns the whole node."""
 
     channel: str

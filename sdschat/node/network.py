@@ -14,7 +14,7 @@ from sdschat.node.settings import Settings
 from sdschat.transport.base import Transport
 
 if TYPE_CHECKING:
-    from sdschat.transport.embedded import Hosting
+    from sdschat.transport.embedded import EmbeddedHosting
     from sdschat.transport.fault_lane import Scheduler
     from sdschat.transport.memory import MemoryNetwork
     from sdschat.transport.options import MqttOptions
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Hosts = Callable[[bool], None]
 
 
-class Network(Protocol):
+class TransportFactory(Protocol):
     """Makes the transport of each channel, with a presence topic of its own since there is one last will for each."""
 
     def transport(self, presence_topic: str) -> Transport: ...
@@ -52,7 +52,7 @@ class MqttNetwork:
         limit = max(options.max_payload, settings.config.max_message_bytes)
         self._options = replace(options, prefix=settings.topic_prefix, max_payload=limit)
         self._embedded = embedded
-        self._hosting: Hosting | None = None
+        self._hosting: EmbeddedHosting | None = None
 
     def listen(self, hosts: Hosts) -> None:
         self._hosts = hosts
@@ -64,10 +64,10 @@ class MqttNetwork:
     def _host(self) -> None:
         """Be ready to start the embedded broker whenever there is none."""
         from sdschat.transport.broker import BrokerConfig
-        from sdschat.transport.embedded import Hosting
+        from sdschat.transport.embedded import EmbeddedHosting
 
         address = self._options.address
-        self._hosting = Hosting(BrokerConfig(address.host, address.port), self._told)
+        self._hosting = EmbeddedHosting(BrokerConfig(address.host, address.port), self._told)
         self._options = self._hosting.options(self._options)
 
     @property

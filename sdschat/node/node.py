@@ -10,28 +10,28 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from sdschat.identity.content import ContentKind, problems_with
-from sdschat.node.channel.content import Desk
+from sdschat.node.channel.content import ContentGate
 from sdschat.node.clock import Clock
-from sdschat.node.events import Fact, HostingChanged, Joined, SavingFailed, SavingResumed, TroubleMet, What
+from sdschat.node.events import HostingChanged, Joined, NodeEvent, SavingFailed, SavingResumed, TroubleMet, What
 from sdschat.node.profile import Profile
 from sdschat.node.settings import Settings
-from sdschat.node.turn_scheduler import Pace
+from sdschat.node.turn_scheduler import TurnScheduler
 from sdschat.sds.values import Message
 from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
 from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.commit import Batch
-    from sdschat.node.channel.extension import Part
-    from sdschat.node.channel.session import Room
-    from sdschat.node.network import Network
+    from sdschat.node.channel.commit import TurnBatch
+    from sdschat.node.channel.extension import ChannelExtension
+    from sdschat.node.channel.session import ChannelSession
+    from sdschat.node.network import TransportFactory
 
 RECENT: Final = 300
 RETRY: Final = 2.0  # seconds until saving is tried again
 _log = logging.getLogger("sdschat.node")
 
-Consumer = Callable[[Fact], None]
-PartMaker = Callable[["Room"], "Part"]
+Consumer = Callable[[NodeEvent], None]
+PartMaker = Callable[["ChannelSession"], "ChannelExtension"]
 
 
 class Node:
@@ -39,25 +39,25 @@ class Node:
     What only a channel needs is imported with the first one, so that an interface is shown sooner (`late`)."""
 
     def __init__(
-        self, profile: Profile, nick: str, settings: Settings, network: Network, clock: Clock | None = None
+        self, profile: Profile, nick: str, settings: Settings, network: TransportFactory, clock: Clock | None = None
     ) -> None:
         """Needs a running loop. The profile is ours from now on, and closed with the node."""
         self.settings = settings
-        self.desk = Desk(profile.identity, nick, settings.content_format, profile.store)
-        self.rooms: dict[str, Room] = {}
+        self.desk = ContentGate(profile.identity, nick, settings.content_format, profile.store)
+        self.rooms: dict[str, ChannelSession] = {}
         self.failed: asyncio.Future[NoReturn] = asyncio.get_running_loop().create_future()
         self._profile = profile
         self._store = profile.store
         self._network = network
         self._clock = clock or Clock()
         self._loop = asyncio.get_running_loop()
-        self.recent: deque[Fact] = deque(maxlen=RECENT)  # for who begins to listen late
+        self.recent: deque[NodeEvent] = deque(maxlen=RECENT)  # for who begins to listen late
         self._consumers: list[Consumer] = []
         self._prepare: list[Callable[[], object]] = []
         self._makers: list[PartMaker] = [self._restoring]
-        self._stirred: dict[str, Room] = {}
-        self._unsaved: list[Batch] = []
-        self.pace = Pace(self._loop, self._turn)
+        self._stirred: dict[str, ChannelSession] = {}
+        self._unsaved: list[TurnBatch] = []
+        self.pace = TurnScheduler(self._loop, self._turn)
         self._alarm: asyncio.TimerHandle | None = None
         self._retry: asyncio.TimerHandle | None = None
         self._closing = False
@@ -91,19 +91,19 @@ class Node:
         """Called once, before the first channel is joined: the place to `extend` with what is slow to import."""
         self._prepare.append(install)
 
-    def _restoring(self, _: Room) -> Part:
+    def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring
 
         return Restoring(self._store, self.desk)
 
-    def join(self, name: str) -> Room:
+    def join(self, name: str) -> ChannelSession:
         """Open a channel and connect it. Raises ValueError for a name that is none or was used
         with another dialect, and StoreError."""
         topics = Topics(name, self.settings.topic_prefix)
         if topics.channel in self.rooms:
             return self.rooms[topics.channel]
         from sdschat.node.channel.dialect import choose_dialect, codec_for, keep_dialect
-        from sdschat.node.channel.session import Room, open_engine
+        from sdschat.node.channel.session import ChannelSession, open_engine
 
         prepare, self._prepare = self._prepare, []
         for install in prepare:
@@ -113,12 +113,21 @@ class Node:
         codec = codec_for(dialect, self.settings)
         engine = open_engine(
             name, self.sender_id, profile.store, codec, profile.chance, self._clock, self.settings.config
-        )  # fmt: skip
+        )
         keep_dialect(profile.store, name, dialect)
-        room = Room(
-            engine, topics, self._network.transport(topics.who(self.sender_id)), self.desk, codec, self._clock,
-            self.settings.qos, dialect=dialect, tell=self._tell, stir=self._stir, fail=self.fail,
-        )  # fmt: skip
+        room = ChannelSession(
+            engine,
+            topics,
+            self._network.transport(topics.who(self.sender_id)),
+            self.desk,
+            codec,
+            self._clock,
+            self.settings.qos,
+            dialect=dialect,
+            tell=self._tell,
+            stir=self._stir,
+            fail=self.fail,
+        )
         self.rooms[name] = room
         for make in self._makers:
             room.attach(make(room))
@@ -147,9 +156,14 @@ class Node:
             room.say_presence()
 
     def send(
-        self, channel: str, text: str, *, ephemeral: bool = False, kind: ContentKind = ContentKind.TEXT,
+        self,
+        channel: str,
+        text: str,
+        *,
+        ephemeral: bool = False,
+        kind: ContentKind = ContentKind.TEXT,
         reply_to: str = "",
-    ) -> Message:  # fmt: skip
+    ) -> Message:
         """Send a message. Raises ValueError, with nothing changed, for a text that cannot be sent."""
         room = self.rooms[channel]
         now = self._clock.now()
@@ -180,19 +194,19 @@ class Node:
 
     # A turn of the loop.
 
-    def _stir(self, room: Room) -> None:
+    def _stir(self, room: ChannelSession) -> None:
         """Something is ready. It is taken after everything that arrives in this turn of the loop."""
         self._stirred[room.name] = room
         self.pace.stir()
 
     def _turn(self) -> None:
-        from sdschat.node.channel.commit import gather
+        from sdschat.node.channel.commit import collect
 
         self.pace.begin()
         stirred, self._stirred = self._stirred, {}
-        taken: list[Batch] = []
+        taken: list[TurnBatch] = []
         try:
-            taken += (gather(room, self.desk, self._clock) for room in stirred.values())
+            taken += (collect(room, self.desk, self._clock) for room in stirred.values())
             self._unsaved += taken
             self.desk.forget_claims()
             if self._retry is None:
@@ -204,11 +218,11 @@ class Node:
         self.pace.end(sum(len(batch.texts) for batch in taken))
 
     def _commit(self) -> None:
-        from sdschat.node.channel.commit import save
+        from sdschat.node.channel.commit import commit
 
         batches = self._unsaved
         try:
-            save(self._store, batches)
+            commit(self._store, batches)
         except (DiskFull, StoreUnavailable) as error:
             self._wait_for_disk(error)
             return
@@ -263,7 +277,7 @@ class Node:
         self._tell("", what)
 
     def _tell(self, channel: str, what: What) -> None:
-        fact = Fact(channel, self._clock.now().wall, what)
+        fact = NodeEvent(channel, self._clock.now().wall, what)
         self.recent.append(fact)
         for consumer in self._consumers:
             try:

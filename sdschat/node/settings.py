@@ -188,9 +188,12 @@ def make_settings(values: Mapping[str, Value], timing: str = "spec") -> Settings
     _check(node)
     try:
         return Settings(
-            timing, replace(TIMINGS[timing], **config), Faults(**groups["faults"]),
-            explicit=frozenset(values), **node,
-        )  # fmt: skip
+            timing,
+            replace(TIMINGS[timing], **config),
+            Faults(**groups["faults"]),
+            explicit=frozenset(values),
+            **node,
+        )
     except ValueError as error:
         raise SettingError(f"{error}.") from None
 

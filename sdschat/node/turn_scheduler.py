@@ -19,7 +19,7 @@ MOST: Final = 512  # packets; a transaction has to end
 AT_KEYS: Final = 32  # packets, where somebody types
 
 
-class Pace:
+class TurnScheduler:
     """Calls `turn` after something stirred, and after everything that arrives in the same turn of the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, turn: Callable[[], None]) -> None:

@@ -14,7 +14,7 @@ from sdschat.pipeline.reference.conform import Channel, Silver, conform, latest_
 from sdschat.pipeline.reference.consolidate import canonical
 from sdschat.pipeline.reference.searching import search_is_damaged
 from sdschat.pipeline.reference.several import logs_that_count
-from sdschat.pipeline.reference.sound import Memory, Sound, read_sound
+from sdschat.pipeline.reference.sound import SharedPackets, Sound, read_sound
 from sdschat.pipeline.reference.taken import Row, Taken
 from sdschat.pipeline.reference.witness import Testimony, Witness, testimony
 from sdschat.pipeline.rules import Rules
@@ -74,7 +74,7 @@ def _sound(readings: list[Reading]) -> tuple[dict[Reading, Sound], list[Path]]:
 
 
 def _look(readings: Sequence[Reading]) -> list[tuple[Sound | None, bool]]:
-    memory = Memory()
+    memory = SharedPackets()
     return [(read_sound(each, memory), search_is_damaged(each.path)) for each in readings]
 
 

@@ -16,7 +16,7 @@ from sdschat.pipeline.session.ask import LIMIT, Answer, ask
 from sdschat.pipeline.session.java import ADVICE, MODULE, find_java
 from sdschat.pipeline.session.reach import must_answer
 from sdschat.pipeline.session.warm import archive_path, spark_version
-from sdschat.pipeline.session.where import Kind, Where
+from sdschat.pipeline.session.where import TargetKind, Where
 
 GOOD, NOTE, BAD = "ok", "note", "fails"
 _NEEDED: Final = ("pyspark", "pyarrow", "pandas", "numpy", "duckdb")
@@ -39,7 +39,7 @@ def examine(where: Where) -> list[Finding]:
 
 def elsewhere(where: Where) -> bool:
     """True if Spark runs elsewhere and has to be asked: on a cluster or a Connect server."""
-    return where.resolved().kind in (Kind.CLUSTER, Kind.CONNECT)
+    return where.resolved().kind in (TargetKind.CLUSTER, TargetKind.CONNECT)
 
 
 def ask_there(where: Where, limit: float = LIMIT) -> list[Finding]:
@@ -80,13 +80,13 @@ def _of_other_version(answer: Answer) -> Iterator[Finding]:
 
 def _place(where: Where) -> Finding:
     kind = where.kind
-    if kind is Kind.GIVEN:
+    if kind is TargetKind.GIVEN:
         return Finding(GOOD, "where", "the session that spark-submit gave")
     return Finding(GOOD, "where", f"{where.shown} ({kind.value})")
 
 
 def _java(where: Where) -> list[Finding]:
-    if where.kind is Kind.CONNECT:
+    if where.kind is TargetKind.CONNECT:
         return [Finding(GOOD, "Java", "not needed: a Connect server has its own")]
     search = find_java()
     found = [Finding(NOTE, "Java", f"passed over: {reason}") for reason in search.passed_over]
@@ -108,12 +108,12 @@ def _java(where: Where) -> list[Finding]:
 
 def _packages(where: Where) -> list[Finding]:
     found = [Finding(GOOD, "Python", sys.version.split()[0])]
-    for name in (*_NEEDED, *(_FOR_CONNECT if where.kind is Kind.CONNECT else ())):
+    for name in (*_NEEDED, *(_FOR_CONNECT if where.kind is TargetKind.CONNECT else ())):
         try:
             found.append(Finding(GOOD, name, version(name)))
         except PackageNotFoundError:
             instead = _client() if name == "pyspark" else ""
-            state = GOOD if instead and where.kind is Kind.CONNECT else BAD
+            state = GOOD if instead and where.kind is TargetKind.CONNECT else BAD
             says = instead or f"is not installed: pip install 'sdschat[pipeline]' or pip install {name}"
             found.append(Finding(state, name, says))
     return found

@@ -30,7 +30,7 @@ MOST: Final = 10_000
 _NAMING: Final = (Node, Journal)  # the tables that name campaigns and channels; the small one first
 
 
-class Part(NamedTuple):
+class ResultScope(NamedTuple):
     """The requested part of a lake: one campaign, one channel, or everything."""
 
     run_id: str | None = None
@@ -43,7 +43,7 @@ class Part(NamedTuple):
         return rows
 
 
-WHOLE: Final = Part()
+WHOLE: Final = ResultScope()
 
 
 def bring(
@@ -62,7 +62,7 @@ def bring(
     ]
 
 
-def audit_of(lake: Lake, part: Part = WHOLE, most: int = MOST) -> Audit:
+def audit_of(lake: Lake, part: ResultScope = WHOLE, most: int = MOST) -> Audit:
     """Return the verdict stored in the lake.
 
     Of very many rows only the first are collected, and rows about a difference are preferred. The counts are complete.
@@ -79,25 +79,28 @@ def audit_of(lake: Lake, part: Part = WHOLE, most: int = MOST) -> Audit:
         bring(nodes, AuditNode, (*channel, "node"), most, ~F.col("agrees")),
         bring(part.of(lake.read(AuditMissing)), AuditMissing, place, most, F.col("reason") == LOST),
         bring(
-            part.of(lake.read(AuditFinding)), AuditFinding, (*place, "kind", "message_id", "other"), most,
+            part.of(lake.read(AuditFinding)),
+            AuditFinding,
+            (*place, "kind", "message_id", "other"),
+            most,
             F.col("kind").isin(*FAULTS),
         ),
         bring(journals, AuditJournal, ("run_id", "node", "boot"), most, F.col("lost") > 0),
-    )  # fmt: skip
+    )
 
 
-def has(lake: Lake, part: Part) -> bool:
+def has(lake: Lake, part: ResultScope) -> bool:
     """True if the lake has anything of this part. Reads only the requested campaign, however many there are."""
     return any(_named(lake, table, part).limit(1).collect() for table in _NAMING)
 
 
-def names_in(lake: Lake, column: str, part: Part = WHOLE, most: int = MOST) -> list[str]:
+def names_in(lake: Lake, column: str, part: ResultScope = WHOLE, most: int = MOST) -> list[str]:
     """Return the first campaigns (`run_id`) or channels in the lake."""
     first, second = (_named(lake, table, part).select(column).distinct() for table in _NAMING)
     return [row[0] for row in first.union(second).distinct().orderBy(column).limit(most).collect()]
 
 
-def _named(lake: Lake, table: type, part: Part) -> DataFrame:
+def _named(lake: Lake, table: type, part: ResultScope) -> DataFrame:
     return part.of(lake.read(table).select("run_id", "channel")).where("channel != ''")
 
 
@@ -120,6 +123,6 @@ def refused_in(lake: Lake, run_id: str | None = None, most: int = MOST) -> Refus
     found = standing(lake)
     if found is None:
         return Refused(0, [])
-    found = Part(run_id).of(found)
+    found = ResultScope(run_id).of(found)
     inputs = found.select("run_id", "source").distinct().count()
     return Refused(inputs, bring(found, Quarantine, ("place", "run_id", "source", "reason"), most))

@@ -51,8 +51,13 @@ def columns(table: type) -> dict[str, tuple[type, bool]]:
 
 
 SPARK_TYPES: Final[Mapping[object, str]] = {
-    str: "STRING", int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", Blob: "BINARY", Ids: "ARRAY<STRING>",
-}  # fmt: skip
+    str: "STRING",
+    int: "BIGINT",
+    float: "DOUBLE",
+    bool: "BOOLEAN",
+    Blob: "BINARY",
+    Ids: "ARRAY<STRING>",
+}
 
 
 def ddl(table: type) -> str:

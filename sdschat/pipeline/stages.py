@@ -12,10 +12,10 @@ from sdschat.pipeline.transforms.consolidate import consolidate as canonical
 from sdschat.pipeline.transforms.filters import filters
 from sdschat.pipeline.transforms.fingerprint import fingerprints
 from sdschat.pipeline.transforms.kept import keeping
-from sdschat.pipeline.transforms.silver import Silver
+from sdschat.pipeline.transforms.silver import SilverTables
 
 
-def refine(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> Silver:
+def refine(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> SilverTables:
     """Make silver from bronze."""
     nodes = conform.latest_nodes(lake.read(tables.Node))
     events = lake.replace(tables.Event, conform.events(lake.read(tables.Journal)))
@@ -26,12 +26,12 @@ def refine(lake: Lake, rules: Rules = DEFAULT, k: int = K) -> Silver:
     return silver(lake)
 
 
-def silver(lake: Lake) -> Silver:
+def silver(lake: Lake) -> SilverTables:
     """Return silver as it was made last."""
     nodes = conform.latest_nodes(lake.read(tables.Node))
     declared = conform.latest_declared(lake.read(tables.Declared), nodes)
     events, copies = lake.read(tables.Event), lake.read(tables.Copy)
-    return Silver(events, copies, lake.read(tables.Presence), lake.read(tables.Fingerprint), nodes, declared)
+    return SilverTables(events, copies, lake.read(tables.Presence), lake.read(tables.Fingerprint), nodes, declared)
 
 
 def consolidate(lake: Lake, k: int = K) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.history import History
-from sdschat.sds.jitter import Chance
+from sdschat.sds.jitter import Jitter
 from sdschat.sds.persist import collect_writes, open_fresh, restore
 from sdschat.sds.rows import Snapshot
 from sdschat.sds.state import ChannelState, Ready
@@ -39,16 +39,25 @@ class Channel:
     __slots__ = ("state",)
 
     def __init__(
-        self, channel_id: str, participant_id: str, *, codec: Codec, history: History, secret: bytes, now: Now,
-        config: Config | None = None, snapshot: Snapshot | None = None, online: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        channel_id: str,
+        participant_id: str,
+        *,
+        codec: Codec,
+        history: History,
+        secret: bytes,
+        now: Now,
+        config: Config | None = None,
+        snapshot: Snapshot | None = None,
+        online: bool = True,
+    ) -> None:
         """Open a channel: for the first time, or as `snapshot` and `history` have it on disk.
 
         `secret` keys the jitter of timers; keep it for as long as the participant.
         """
         if not channel_id or not participant_id:
             raise ValueError("a channel and a participant need an id each")
-        s = self.state = ChannelState(channel_id, participant_id, config or Config(), codec, Chance(secret), history)
+        s = self.state = ChannelState(channel_id, participant_id, config or Config(), codec, Jitter(secret), history)
         s.now = now
         s.online = online
         s.offline_since = now.mono

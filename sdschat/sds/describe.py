@@ -17,7 +17,7 @@ from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.values import HistoryEntry, Kind, Message, Refusal
+from sdschat.sds.values import HistoryEntry, Message, MessageKind, Refusal
 
 Namer = Callable[[str], str]
 Moment = Callable[[int], str]
@@ -104,7 +104,7 @@ def _message(message: Message, view: _View) -> str:
         parts.append(f"clock {view.moment(message.lamport_timestamp)}")
     if message.content:
         parts.append(_text(message.content))
-    if message.kind is not Kind.EPHEMERAL or message.causal_history:
+    if message.kind is not MessageKind.EPHEMERAL or message.causal_history:
         parts.append(f"after {_entries(message.causal_history, view)}")
     if message.repair_request:
         parts.append(f"requests {_entries(message.repair_request, view)}")

@@ -23,7 +23,7 @@ from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Message
 
 
-class Held:
+class BufferedMessage:
     """A message that waits: for dependencies, or, where `release_at` is set, for its own date."""
 
     __slots__ = ("gap", "generation", "message", "raw", "received_at", "release_at", "unmet", "via")
@@ -70,7 +70,7 @@ class IncomingBuffer:
     __slots__ = ("_order", "_total", "_use", "changed", "held", "parked", "waiting_for")
 
     def __init__(self) -> None:
-        self.held: dict[str, Held] = {}
+        self.held: dict[str, BufferedMessage] = {}
         self._order: list[tuple[int, str]] = []  # everything held, as it would stand in the log
         self.waiting_for: dict[str, dict[str, None]] = {}
         self.parked = Deadlines()  # dates, on the wall clock: one that is put right brings them near, or far
@@ -78,7 +78,7 @@ class IncomingBuffer:
         self._use: dict[str, _Use] = {}
         self._total = _Use()
 
-    def may_park(self, message: Message, size: int, without: Held | None = None) -> bool:
+    def may_park(self, message: Message, size: int, without: BufferedMessage | None = None) -> bool:
         """Whether this sender may have one more message waiting here for its date, once `without` is gone."""
         every = self._total
         gone, gone_size = (0, 0) if without is None else (1, len(without.raw))
@@ -113,7 +113,7 @@ class IncomingBuffer:
         farthest = max(theirs, default=at_least)
         return farthest[1] if farthest > at_least else None
 
-    def has_room(self, message: Message, size: int, without: Held | None = None) -> bool:
+    def has_room(self, message: Message, size: int, without: BufferedMessage | None = None) -> bool:
         """Whether this sender may have one more message waiting here, once `without` is gone."""
         own = self._use.get(message.sender_id, _NOTHING)
         every = self._total
@@ -151,7 +151,7 @@ class IncomingBuffer:
         )
         return newest[1] if newest > (than.lamport_timestamp or 0, than.message_id) else None
 
-    def in_order(self) -> list[Held]:
+    def in_order(self) -> list[BufferedMessage]:
         """All that is held, as it would stand in the log."""
         return [self.held[message_id] for _, message_id in self._order]
 
@@ -165,7 +165,7 @@ class IncomingBuffer:
                 found.append(item)
         return found
 
-    def put(self, held: Held) -> None:
+    def put(self, held: BufferedMessage) -> None:
         message = held.message
         message_id = message.message_id
         assert message_id not in self.held
@@ -176,7 +176,7 @@ class IncomingBuffer:
             self.waiting_for.setdefault(dependency, {})[message_id] = None
         self._count(held, 1)
 
-    def take(self, message_id: str) -> Held | None:
+    def take(self, message_id: str) -> BufferedMessage | None:
         held = self.held.pop(message_id, None)
         if held is None:
             return None
@@ -192,9 +192,9 @@ class IncomingBuffer:
         self._count(held, -1)
         return held
 
-    def meet(self, dependency: str, gap: bool) -> list[Held]:
+    def meet(self, dependency: str, gap: bool) -> list[BufferedMessage]:
         """A dependency is delivered, or given up: whoever waited for nothing else, in log order."""
-        ready: list[Held] = []
+        ready: list[BufferedMessage] = []
         for message_id in self.waiting_for.pop(dependency, ()):
             held = self.held[message_id]
             held.unmet.pop(dependency, None)
@@ -206,7 +206,7 @@ class IncomingBuffer:
         ready.sort(key=lambda held: (held.lamport, held.message.message_id))
         return ready
 
-    def _count(self, held: Held, by: int) -> None:
+    def _count(self, held: BufferedMessage, by: int) -> None:
         sender_id = held.message.sender_id
         own = self._use.get(sender_id)
         if own is None:

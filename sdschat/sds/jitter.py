@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 
-class Chance:
+class Jitter:
     """Numbers that look random to everyone who lacks the secret."""
 
     __slots__ = ("_secret",)

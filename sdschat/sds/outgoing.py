@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
 from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
-from sdschat.sds.retired import LeftBuffer
+from sdschat.sds.retired import RetiredBuffer
 from sdschat.sds.rows import FORGOTTEN, LEFT, AckState, Evidence, OutgoingRow
 from sdschat.sds.timers import Deadlines, to_mono, to_wall
 from sdschat.sds.values import Now
@@ -48,7 +48,7 @@ class OutgoingBuffer:
     def __init__(self) -> None:
         self.open: dict[str, Outgoing] = {}
         self.settled: dict[str, Outgoing] = {}
-        self.left: LeftBuffer[Outgoing] = LeftBuffer()
+        self.left: RetiredBuffer[Outgoing] = RetiredBuffer()
         self.known: dict[str, Outgoing] = {}  # all of these: own messages of which more evidence still counts
         self.timers = Deadlines()
         self.changed: dict[str, Outgoing] = {}

@@ -12,9 +12,18 @@ class Peer:
     """One participant. Times are on the monotonic clock."""
 
     __slots__ = (
-        "behind", "behind_since", "cursor", "first_lamport", "heard_at", "last_lamport", "layout", "packed",
-        "reviewed_at", "sender_id", "told",
-    )  # fmt: skip
+        "behind",
+        "behind_since",
+        "cursor",
+        "first_lamport",
+        "heard_at",
+        "last_lamport",
+        "layout",
+        "packed",
+        "reviewed_at",
+        "sender_id",
+        "told",
+    )
 
     def __init__(self, sender_id: str, lamport: int, mono: int) -> None:
         self.sender_id = sender_id
@@ -66,9 +75,17 @@ class Peers:
         behind_since = 0 if peer.behind_since < 0 else peer.behind_since + ahead
         behind, told = peer.packed
         return PeerRow(
-            peer.sender_id, peer.first_lamport, peer.last_lamport, peer.heard_at + ahead,
-            reviewed_at, behind_since, behind, told, peer.cursor, peer.layout,
-        )  # fmt: skip
+            peer.sender_id,
+            peer.first_lamport,
+            peer.last_lamport,
+            peer.heard_at + ahead,
+            reviewed_at,
+            behind_since,
+            behind,
+            told,
+            peer.cursor,
+            peer.layout,
+        )
 
     def restore(self, row: PeerRow, now: Now) -> None:
         peer = Peer(row.sender_id, row.first_lamport, past_mono(now, row.heard_at))

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sdschat.sds.gaps import Gaps
-from sdschat.sds.incoming import Held
+from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.limits import BUFFERED_PER_CHANNEL, FRESH_KEPT, RECENT_WINDOW
-from sdschat.sds.recent_arrivals import Fresh
+from sdschat.sds.recent_arrivals import RecentArrivals
 from sdschat.sds.rows import FROM_STORE, ChannelRow, Drop, HeldRow, HintRow, LogRow, PeerRow, Put, Row, Snapshot, Table
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
@@ -130,7 +130,7 @@ def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
         if old > BUFFERED_PER_CHANNEL:  # more than can have waited, to be put into the log after what came later
             break
     newest = sorted(came)[-FRESH_KEPT:]
-    s.fresh = Fresh((past_mono(s.now, at), message_id) for at, message_id in newest)
+    s.fresh = RecentArrivals((past_mono(s.now, at), message_id) for at, message_id in newest)
 
 
 def _may_be_fresh(row: HeldRow | LogRow, since: int) -> bool:
@@ -141,7 +141,7 @@ def _may_be_fresh(row: HeldRow | LogRow, since: int) -> bool:
 def _restore_held(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
     here = {row.message.message_id for row in rows}
     for row in rows:
-        held = Held(row.message, row.raw, row.via, row.received_at)
+        held = BufferedMessage(row.message, row.raw, row.via, row.received_at)
         held.generation, held.release_at = row.generation, row.release_at
         held.gap = list(row.gap)
         for entry in () if row.release_at else row.message.causal_history:
@@ -193,9 +193,12 @@ def collect_writes(s: ChannelState) -> None:
 
 
 def _collect(
-    s: ChannelState, table: Table, changed: dict[str, None], things: dict[str, Thing],
+    s: ChannelState,
+    table: Table,
+    changed: dict[str, None],
+    things: dict[str, Thing],
     to_row: Callable[[Thing, Now], Row],
-) -> None:  # fmt: skip
+) -> None:
     for key in changed:
         thing = things.get(key)
         s.writes.append(Drop(table, key) if thing is None else Put(table, key, to_row(thing, s.now)))

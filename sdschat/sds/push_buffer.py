@@ -10,12 +10,12 @@ from __future__ import annotations
 from sdschat.sds.config import Config
 from sdschat.sds.limits import PUSHES_PER_CHANNEL, PUSHES_PER_SENDER, WANTED_BY
 from sdschat.sds.rows import PushRow
-from sdschat.sds.scheduled_sends import OwedBuffer, OwedEntry
+from sdschat.sds.scheduled_sends import ScheduledSend, ScheduledSends
 from sdschat.sds.timers import to_mono, to_wall
 from sdschat.sds.values import Now
 
 
-class Push(OwedEntry):
+class Push(ScheduledSend):
     """One message that may be pushed, for the sake of who is first in `wanted_by`. `due` is None while nobody is known
     to lack it."""
 
@@ -29,7 +29,7 @@ class Push(OwedEntry):
         self.not_before = -1
 
 
-class PushBuffer(OwedBuffer[Push]):
+class PushBuffer(ScheduledSends[Push]):
     """Pushes that are due, and those of late, whose back-off still counts."""
 
     __slots__ = ()

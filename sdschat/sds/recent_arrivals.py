@@ -9,7 +9,7 @@ from sdschat.sds.bloom.compact import Shape, mask
 from sdschat.sds.limits import FRESH_KEPT
 
 
-class Fresh:
+class RecentArrivals:
     """Ids in the order in which they came, which is the order in which they go.
 
     Every filter that is heard asks which bits they set. So that this costs the same however many there are, it is kept

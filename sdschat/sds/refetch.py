@@ -7,7 +7,7 @@ from sdschat.sds.values import HistoryEntry
 _MOST_DOUBLINGS = 6
 
 
-class Again:
+class RefetchBuffer:
     """Not kept over a restart: what is altered is found again. Nothing waits for these, so all else goes first."""
 
     __slots__ = ("_asked", "_due", "_entries")

@@ -11,7 +11,7 @@ from hashlib import sha256
 from sdschat.sds.config import Config
 from sdschat.sds.limits import ANSWERS_PER_CHANNEL, ANSWERS_PER_SENDER, MISSING_PER_CHANNEL, MISSING_PER_SENDER
 from sdschat.sds.rows import AnswerRow, MissingRow
-from sdschat.sds.scheduled_sends import OwedBuffer, OwedEntry, may_take
+from sdschat.sds.scheduled_sends import ScheduledSend, ScheduledSends, may_take
 from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
 from sdschat.sds.values import Now
 
@@ -40,12 +40,21 @@ def in_response_group(participant_id: str, sender_id: str, message_id: str, grou
     return sds_hash(participant_id, message_id) % groups == sds_hash(sender_id, message_id) % groups
 
 
-class Missing:
+class MissingDependency:
     """A dependency that is nowhere here. Its T_req never moves; asking again takes a new entry."""
 
     __slots__ = (
-        "attempts", "awaited", "blamed", "hint", "lost_at", "message_id", "sender_id", "since", "suppressed", "t_req",
-    )  # fmt: skip
+        "attempts",
+        "awaited",
+        "blamed",
+        "hint",
+        "lost_at",
+        "message_id",
+        "sender_id",
+        "since",
+        "suppressed",
+        "t_req",
+    )
 
     def __init__(self, message_id: str, sender_id: str | None, hint: bytes | None, blamed: str, since: int) -> None:
         self.message_id = message_id
@@ -60,13 +69,13 @@ class Missing:
         self.awaited = True
 
 
-class RequestBuffer:
+class OutgoingRepairBuffer:
     """The outgoing repair request buffer, and when to stop waiting for what is in it."""
 
     __slots__ = ("_blamed", "changed", "lost", "missing", "requests")
 
     def __init__(self) -> None:
-        self.missing: dict[str, Missing] = {}
+        self.missing: dict[str, MissingDependency] = {}
         self.requests = Deadlines()
         self.lost = Deadlines()
         self.changed: dict[str, None] = {}
@@ -75,7 +84,7 @@ class RequestBuffer:
     def has_room(self, blamed: str) -> bool:
         return may_take(self._blamed.get(blamed, 0), len(self.missing), MISSING_PER_SENDER, MISSING_PER_CHANNEL)
 
-    def put(self, entry: Missing) -> None:
+    def put(self, entry: MissingDependency) -> None:
         message_id = entry.message_id
         if message_id not in self.missing:
             self._blamed[entry.blamed] = self._blamed.get(entry.blamed, 0) + 1
@@ -83,12 +92,12 @@ class RequestBuffer:
         self.lost.set(message_id, entry.lost_at)
         self.changed[message_id] = None
 
-    def arm(self, entry: Missing, t_req: int) -> None:
+    def arm(self, entry: MissingDependency, t_req: int) -> None:
         entry.t_req = t_req
         self.requests.set(entry.message_id, t_req)
         self.changed[entry.message_id] = None
 
-    def awaits_none(self, entry: Missing) -> None:
+    def awaits_none(self, entry: MissingDependency) -> None:
         """It is still asked for, but nothing that comes is held up by it."""
         entry.awaited = False
         self.changed[entry.message_id] = None
@@ -97,7 +106,7 @@ class RequestBuffer:
         entry = self.missing.get(message_id)
         return entry is not None and not entry.awaited
 
-    def take(self, message_id: str) -> Missing | None:
+    def take(self, message_id: str) -> MissingDependency | None:
         entry = self.missing.pop(message_id, None)
         if entry is None:
             return None
@@ -119,16 +128,23 @@ class RequestBuffer:
             self.lost.set(entry.message_id, entry.lost_at)
             self.changed[entry.message_id] = None
 
-    def row(self, entry: Missing, now: Now) -> MissingRow:
+    def row(self, entry: MissingDependency, now: Now) -> MissingRow:
         t_req = 0 if entry.t_req is None else to_wall(now, entry.t_req)
         return MissingRow(
-            entry.message_id, entry.sender_id, entry.hint, entry.blamed, to_wall(now, entry.since),
-            to_wall(now, entry.lost_at), t_req, entry.attempts, int(entry.suppressed),
+            entry.message_id,
+            entry.sender_id,
+            entry.hint,
+            entry.blamed,
+            to_wall(now, entry.since),
+            to_wall(now, entry.lost_at),
+            t_req,
+            entry.attempts,
+            int(entry.suppressed),
             int(entry.awaited),
-        )  # fmt: skip
+        )
 
     def restore(self, row: MissingRow, now: Now, config: Config) -> None:
-        entry = Missing(row.message_id, row.sender_id, row.hint, row.blamed, past_mono(now, row.since))
+        entry = MissingDependency(row.message_id, row.sender_id, row.hint, row.blamed, past_mono(now, row.since))
         entry.lost_at = to_mono(now, row.lost_at, config.lost_after)
         entry.attempts = row.attempts
         entry.suppressed = bool(row.suppressed)
@@ -140,7 +156,7 @@ class RequestBuffer:
                 self.requests.set(entry.message_id, entry.t_req)
 
 
-class Answer(OwedEntry):
+class RepairRequest(ScheduledSend):
     """Somebody asked for a message that we have. `due` is None once answered, by us or by another, and where it is not
     for us to answer yet; `asked` counts the requests since then, and `at` is when either last happened."""
 
@@ -157,7 +173,7 @@ class Answer(OwedEntry):
         return self.due is not None or self.asked > 0
 
 
-class AnswerBuffer(OwedBuffer[Answer]):
+class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
     """The incoming repair request buffer."""
 
     __slots__ = ()
@@ -166,18 +182,18 @@ class AnswerBuffer(OwedBuffer[Answer]):
         """Whether this participant may be owed one more answer. What was answered does not count against anyone."""
         return self.make_room(requested_by, message_id, ANSWERS_PER_SENDER, ANSWERS_PER_CHANNEL)
 
-    def settle(self, answer: Answer, at: int) -> None:
+    def settle(self, answer: RepairRequest, at: int) -> None:
         """No answer is owed now; remember when there was one, so that nobody can make us answer at will."""
         answer.at = at
         answer.asked = 0
         self.remember(answer, at)
 
-    def row(self, answer: Answer, now: Now) -> AnswerRow:
+    def row(self, answer: RepairRequest, now: Now) -> AnswerRow:
         due = 0 if answer.due is None else to_wall(now, answer.due)
         return AnswerRow(answer.message_id, answer.requested_by, due, to_wall(now, answer.at), answer.asked)
 
     def restore(self, row: AnswerRow, now: Now, within: int) -> None:
-        answer = Answer(row.message_id, row.requested_by)
+        answer = RepairRequest(row.message_id, row.requested_by)
         answer.at = past_mono(now, row.at)
         answer.asked = row.asked
         if row.due:

@@ -27,7 +27,7 @@ class Dated(Protocol):
 MessageType = TypeVar("MessageType", bound=Dated)
 
 
-class LeftBuffer(Generic[MessageType]):
+class RetiredBuffer(Generic[MessageType]):
     """The newest `LEFT_KEPT` that left."""
 
     __slots__ = ("_ages", "_forgotten", "_kept")

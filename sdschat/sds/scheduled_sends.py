@@ -20,7 +20,7 @@ def may_take(own: int, taken: int, per_sender: int, per_channel: int) -> bool:
     return own < min(per_sender, per_channel - taken)
 
 
-class OwedEntry:
+class ScheduledSend:
     """One message that is owed to somebody. `due` is None where it only is remembered."""
 
     __slots__ = ("due", "message_id")
@@ -30,10 +30,10 @@ class OwedEntry:
         self.due: int | None = None
 
 
-EntryType = TypeVar("EntryType", bound=OwedEntry)
+EntryType = TypeVar("EntryType", bound=ScheduledSend)
 
 
-class OwedBuffer(Generic[EntryType]):
+class ScheduledSends(Generic[EntryType]):
     """Entries by message id, by when they are due, and, where they are only remembered, since when."""
 
     __slots__ = ("_charged", "_remembered", "_shares", "changed", "entries", "timers")

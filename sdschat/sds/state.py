@@ -12,14 +12,14 @@ from sdschat.sds.events import Event, Rejected
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.history import History
 from sdschat.sds.incoming import IncomingBuffer
-from sdschat.sds.jitter import Chance
+from sdschat.sds.jitter import Jitter
 from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW
 from sdschat.sds.outgoing import OutgoingBuffer
 from sdschat.sds.peers import Peers
 from sdschat.sds.push_buffer import PushBuffer
-from sdschat.sds.recent_arrivals import Fresh
-from sdschat.sds.refetch import Again
-from sdschat.sds.repair import AnswerBuffer, RequestBuffer
+from sdschat.sds.recent_arrivals import RecentArrivals
+from sdschat.sds.refetch import RefetchBuffer
+from sdschat.sds.repair import IncomingRepairBuffer, OutgoingRepairBuffer
 from sdschat.sds.rows import ChannelRow, Entry, LogRow, Write
 from sdschat.sds.values import Codec, Now, Reason
 from sdschat.sds.window import RecentWindow
@@ -128,10 +128,10 @@ class ChannelState:
         "waku_heard_at",
         "window",
         "writes",
-    )  # fmt: skip
+    )
 
     def __init__(
-        self, channel_id: str, participant_id: str, config: Config, codec: Codec, chance: Chance, history: History
+        self, channel_id: str, participant_id: str, config: Config, codec: Codec, chance: Jitter, history: History
     ) -> None:
         self.channel_id = channel_id
         self.participant_id = participant_id
@@ -150,9 +150,9 @@ class ChannelState:
         self.waku_heard_at = -1
         self.incoming = IncomingBuffer()
         self.outgoing = OutgoingBuffer()
-        self.requests = RequestBuffer()
-        self.again = Again()
-        self.answers = AnswerBuffer()
+        self.requests = OutgoingRepairBuffer()
+        self.again = RefetchBuffer()
+        self.answers = IncomingRepairBuffer()
         self.pushes = PushBuffer()
         self.peers = Peers()
         self.gaps = Gaps()
@@ -163,7 +163,7 @@ class ChannelState:
         self.answer_budget = Budget(ANSWER_BYTES_PER_MINUTE)
         self.push_budget = Budget(PUSH_BYTES_PER_MINUTE)
         self.spent_at = 0
-        self.fresh = Fresh()  # what came in within `push_grace`
+        self.fresh = RecentArrivals()  # what came in within `push_grace`
         # Not kept over a restart: an ephemeral message is shown twice only if it is heard again just then, and a write
         # for each of what nobody keeps would cost more than that.
         self.ephemeral_seen: OrderedDict[str, None] = OrderedDict()

@@ -29,7 +29,7 @@ class HistoryEntry(NamedTuple):
     sender_id: str | None = None
 
 
-class Kind(StrEnum):
+class MessageKind(StrEnum):
     """What a message is follows from which of its fields are set."""
 
     CONTENT = "content"
@@ -52,15 +52,15 @@ class Message:
     content: bytes | None = field(default=None)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> MessageKind:
         """Content with a clock is a message of the log; without one it is ephemeral; a clock alone is a sync.
 
         The spec leaves empty content open: it says the same as absent content, because proto3 writers cannot
         be relied on to tell the two apart.
         """
         if self.content:
-            return Kind.EPHEMERAL if self.lamport_timestamp is None else Kind.CONTENT
-        return Kind.NEITHER if self.lamport_timestamp is None else Kind.SYNC
+            return MessageKind.EPHEMERAL if self.lamport_timestamp is None else MessageKind.CONTENT
+        return MessageKind.NEITHER if self.lamport_timestamp is None else MessageKind.SYNC
 
 
 class Reason(StrEnum):

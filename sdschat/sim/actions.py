@@ -10,7 +10,7 @@ from sdschat.sds.steps.send import TooManyUnacknowledged
 from sdschat.sim.check_packets import check_made
 from sdschat.sim.malformed import malformed
 from sdschat.sim.network import split
-from sdschat.sim.node import Backup, Node
+from sdschat.sim.node import Backup, SimNode
 from sdschat.sim.oracle import Origin
 from sdschat.sim.scenario import START, Action
 from sdschat.sim.strangers import said, written
@@ -21,7 +21,7 @@ def act(world: World, action: Action) -> None:
     _ACTS[action.verb](world, action)
 
 
-def _up(world: World, action: Action) -> Node | None:
+def _up(world: World, action: Action) -> SimNode | None:
     node = world.nodes[action.node]
     return None if node.channel is None or node.gone else node
 
@@ -160,7 +160,7 @@ def _fetch(world: World, action: Action) -> None:
     _lower_horizon(world, _up(world, action), since)
 
 
-def _lower_horizon(world: World, node: Node | None, since: int) -> None:
+def _lower_horizon(world: World, node: SimNode | None, since: int) -> None:
     if node is None or node.channel is None:  # it died of what it fetched
         return
     world.ledger.seen[node.index].lowered_to = since

@@ -17,18 +17,23 @@ from sdschat.sds.events import (
 from sdschat.sds.rows import FORGOTTEN, FROM_STORE, AckState, MissingRow, Table
 from sdschat.sds.steps.acks import CERTAIN
 from sdschat.sds.values import Reason
-from sdschat.sim.oracle import Ledger, Seen
+from sdschat.sim.oracle import NodeRecord, Oracle
 from sdschat.sim.scenario import Violation
 
 _QUOTAS = (Reason.BUFFER_QUOTA, Reason.FUTURE_QUOTA)
 # What the engine itself refuses; the rest is the decoder's, and only garbage comes to that.
 _JUDGED = (
-    *_QUOTAS, Reason.OTHER_CHANNEL, Reason.CLOCK_ZERO, Reason.CLOCK_TOO_LARGE, Reason.CLOCK_NOT_ABOVE_PARENT,
-    Reason.OWN_ID_UNKNOWN, Reason.ID_CONFLICT,
-)  # fmt: skip
+    *_QUOTAS,
+    Reason.OTHER_CHANNEL,
+    Reason.CLOCK_ZERO,
+    Reason.CLOCK_TOO_LARGE,
+    Reason.CLOCK_NOT_ABOVE_PARENT,
+    Reason.OWN_ID_UNKNOWN,
+    Reason.ID_CONFLICT,
+)
 
 
-def check_events(ledger: Ledger, seen: Seen, events: list[Event]) -> None:
+def check_events(ledger: Oracle, seen: NodeRecord, events: list[Event]) -> None:
     for event in events:
         if isinstance(event, Delivered):
             _delivered(ledger, seen, event)
@@ -56,7 +61,7 @@ def check_events(ledger: Ledger, seen: Seen, events: list[Event]) -> None:
         raise Violation("I5", f"T_req of {next(iter(seen.put_off))[:8]} at {seen.name} was put off")
 
 
-def _delivered(ledger: Ledger, seen: Seen, event: Delivered) -> None:
+def _delivered(ledger: Oracle, seen: NodeRecord, event: Delivered) -> None:
     message = event.message
     message_id, lamport = message.message_id, message.lamport_timestamp or 0
     what = f"{message_id[:8]} at {seen.name}"
@@ -90,7 +95,7 @@ def _delivered(ledger: Ledger, seen: Seen, event: Delivered) -> None:
     seen.told[message_id] = None
 
 
-def _mentioned(seen: Seen, message_id: str, sender_id: str) -> None:
+def _mentioned(seen: NodeRecord, message_id: str, sender_id: str) -> None:
     """Who names an own message has it. What left the buffer long ago is no longer looked up."""
     own = seen.outgoing.get(message_id)
     if own is None or own.state is AckState.ACKED or own.due == FORGOTTEN or sender_id == seen.participant:
@@ -98,7 +103,7 @@ def _mentioned(seen: Seen, message_id: str, sender_id: str) -> None:
     raise Violation("I7", f"{seen.name} heard {sender_id} name {message_id[:8]}, and does not count it as acknowledged")
 
 
-def _gap(ledger: Ledger, seen: Seen, parent: str, lamport: int, what: str) -> None:
+def _gap(ledger: Oracle, seen: NodeRecord, parent: str, lamport: int, what: str) -> None:
     """I3: a gap is something given up in time, or older than our joining, or crowded out by a hostile sender."""
     tables = seen.node.store.tables
     if parent in tables[Table.GAP] or parent in seen.log or lamport <= seen.horizon:
@@ -110,7 +115,7 @@ def _gap(ledger: Ledger, seen: Seen, parent: str, lamport: int, what: str) -> No
         raise Violation("I3", f"{what} names {parent[:8]} as a gap, which is on no record")
 
 
-def _lost(ledger: Ledger, seen: Seen, event: DependenciesLost) -> None:
+def _lost(ledger: Oracle, seen: NodeRecord, event: DependenciesLost) -> None:
     wait = seen.node.config.lost_after
     jumps = any(action.verb in ("jump", "crash") for action in ledger.scenario.actions)
     for message_id in event.dependencies:
@@ -119,7 +124,7 @@ def _lost(ledger: Ledger, seen: Seen, event: DependenciesLost) -> None:
             raise Violation("I5", f"{seen.name} gave {message_id[:8]} up after {ledger.time - since} ms")
 
 
-def _state_changed(ledger: Ledger, seen: Seen, event: StateChanged) -> None:
+def _state_changed(ledger: Oracle, seen: NodeRecord, event: StateChanged) -> None:
     message_id, what = event.message_id, f"{event.message_id[:8]} at {seen.name}"
     saved = seen.outgoing.get(message_id)
     if saved is None or saved.state < event.state:
@@ -142,7 +147,7 @@ def _state_changed(ledger: Ledger, seen: Seen, event: StateChanged) -> None:
         ledger.false_positives += 1  # by chance: what a filter may say is checked where it is sent
 
 
-def _duplicate(seen: Seen, event: DuplicateReceived) -> None:
+def _duplicate(seen: NodeRecord, event: DuplicateReceived) -> None:
     """Somebody has just sent it, so nobody needs it from us. Of a batch, only the end is seen."""
     channel = seen.node.channel
     if channel is None or seen.node.batch:
@@ -152,7 +157,7 @@ def _duplicate(seen: Seen, event: DuplicateReceived) -> None:
         raise Violation("I14", f"{seen.name} still means to send {event.message_id[:8]} that it has just heard")
 
 
-def _rejected(ledger: Ledger, seen: Seen, event: Rejected) -> None:
+def _rejected(ledger: Oracle, seen: NodeRecord, event: Rejected) -> None:
     """I13: among honest peers nothing is refused, but for want of room."""
     ledger.refusals += 1
     if not isinstance(event.reason, Reason):
@@ -166,7 +171,7 @@ def _rejected(ledger: Ledger, seen: Seen, event: Rejected) -> None:
         raise Violation("I13", f"{seen.name} refused an honest packet of {event.sender_id}: {event.reason}")
 
 
-def _ephemeral(ledger: Ledger, seen: Seen, event: EphemeralReceived) -> None:
+def _ephemeral(ledger: Oracle, seen: NodeRecord, event: EphemeralReceived) -> None:
     if event.message.message_id not in ledger.ephemerals:
         raise Violation("I4", f"{seen.name} was shown an ephemeral message that nobody sent")
     if event.message.message_id in seen.log:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from sdschat.sds.state import Packet
-from sdschat.sds.values import Kind, Message, Refusal
-from sdschat.sim.oracle import Ledger, Seen
+from sdschat.sds.values import Message, MessageKind, Refusal
+from sdschat.sim.oracle import NodeRecord, Oracle
 from sdschat.sim.scenario import START, Violation
 
 
-def check_packet(ledger: Ledger, seen: Seen, packet: Packet, message: Message | Refusal) -> None:
+def check_packet(ledger: Oracle, seen: NodeRecord, packet: Packet, message: Message | Refusal) -> None:
     if isinstance(message, Refusal):
         raise Violation("I13", f"{seen.name} sent a packet that is {message.reason}")
     if not seen.node.online:
         raise Violation("I14", f"{seen.name} sent a packet without a transport")
     kind = message.kind
-    if kind is Kind.SYNC:
+    if kind is MessageKind.SYNC:
         _made(ledger, seen, message, fresh=True)
-    elif kind is Kind.CONTENT:
+    elif kind is MessageKind.CONTENT:
         _content(ledger, seen, packet, message)
     if packet.message_id != message.message_id:
         raise Violation("I13", f"{seen.name} sent a packet under another id than its own")
 
 
-def _content(ledger: Ledger, seen: Seen, packet: Packet, message: Message) -> None:
+def _content(ledger: Oracle, seen: NodeRecord, packet: Packet, message: Message) -> None:
     message_id = message.message_id
     what = f"{message_id[:8]} by {seen.name}"
     origin = ledger.origins.get(message_id)
@@ -38,7 +38,7 @@ def _content(ledger: Ledger, seen: Seen, packet: Packet, message: Message) -> No
         _made(ledger, seen, message, fresh=message_id == seen.made_now)
 
 
-def _made(ledger: Ledger, seen: Seen, message: Message, fresh: bool) -> None:
+def _made(ledger: Oracle, seen: NodeRecord, message: Message, fresh: bool) -> None:
     """Everything that a packet of our own making claims is on our disk."""
     what = f"{message.message_id[:8]} by {seen.name}"
     lamport = message.lamport_timestamp or 0
@@ -67,6 +67,6 @@ def _made(ledger: Ledger, seen: Seen, message: Message, fresh: bool) -> None:
         raise Violation("I7", f"the filter of {what} {wrong}")
 
 
-def check_made(ledger: Ledger, seen: Seen, lamport: int) -> None:
+def check_made(ledger: Oracle, seen: NodeRecord, lamport: int) -> None:
     if lamport <= seen.last_own:
         raise Violation("I9", f"the clock of {seen.name} went back")

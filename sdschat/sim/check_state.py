@@ -11,11 +11,11 @@ from sdschat.sds.events import Rejected
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState
 from sdschat.sds.values import Message
-from sdschat.sim.oracle import Origin, Seen
+from sdschat.sim.oracle import NodeRecord, Origin
 from sdschat.sim.scenario import Violation
 
 
-def check_sizes(seen: Seen) -> None:
+def check_sizes(seen: NodeRecord) -> None:
     """I8: every buffer is within its limit, in all and for each sender."""
     channel = seen.node.channel
     if channel is None:
@@ -81,7 +81,7 @@ def _possibly_acked(s: ChannelState) -> int:
     return sum(known.state is AckState.POSSIBLY_ACKED for known in s.outgoing.open.values())
 
 
-def check_waiting(seen: Seen) -> None:
+def check_waiting(seen: NodeRecord) -> None:
     """Nothing waits for what is there; every own message that is open has a timer."""
     channel = seen.node.channel
     if channel is None:
@@ -113,7 +113,7 @@ def check_waiting(seen: Seen) -> None:
             raise Violation("I5", f"{name} has given up on {message_id[:8]}")
 
 
-def check_restored(seen: Seen, channel: Channel) -> None:
+def check_restored(seen: NodeRecord, channel: Channel) -> None:
     """I6: what the disk says is to be done is still to be done."""
     s = channel.state
     if s.horizon != seen.horizon:
@@ -137,7 +137,7 @@ def check_refused(name: str, channel: Channel, receive: Callable[[], None]) -> N
         raise Violation("I13", f"{name} did more with garbage than refuse it")
 
 
-def check_answering(seen: Seen, message: Message, origins: Mapping[str, Origin]) -> None:
+def check_answering(seen: NodeRecord, message: Message, origins: Mapping[str, Origin]) -> None:
     """I5: the author of a message that somebody asks for answers, and at once."""
     channel = seen.node.channel
     assert channel is not None

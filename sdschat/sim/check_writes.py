@@ -20,11 +20,11 @@ from sdschat.sds.rows import (
     Write,
 )
 from sdschat.sds.steps.acks import CERTAIN, CERTAIN_ENOUGH, WITNESSES
-from sdschat.sim.oracle import Ledger, Seen
+from sdschat.sim.oracle import NodeRecord, Oracle
 from sdschat.sim.scenario import START, Violation
 
 
-def check_writes(ledger: Ledger, seen: Seen, writes: list[Write]) -> None:
+def check_writes(ledger: Oracle, seen: NodeRecord, writes: list[Write]) -> None:
     for write in writes:
         if isinstance(write, Put):
             row = write.row
@@ -47,7 +47,7 @@ def check_writes(ledger: Ledger, seen: Seen, writes: list[Write]) -> None:
             _drop(seen, write)
 
 
-def _append(ledger: Ledger, seen: Seen, row: LogRow) -> None:
+def _append(ledger: Oracle, seen: NodeRecord, row: LogRow) -> None:
     """I4: only what somebody made, as it was made, and once."""
     entry = row.entry
     message_id, lamport = entry.message_id, entry.lamport
@@ -69,7 +69,7 @@ def _append(ledger: Ledger, seen: Seen, row: LogRow) -> None:
     ledger.convergence.appended(seen.index, message_id, lamport)
 
 
-def _horizon(ledger: Ledger, seen: Seen, horizon: int) -> None:
+def _horizon(ledger: Oracle, seen: NodeRecord, horizon: int) -> None:
     """It moves down only: where all the history from there on was given, or a clock that was fast is put right."""
     put_right = START + ledger.time + seen.node.skew < seen.horizon
     if seen.horizon >= 0 and (horizon > seen.horizon or not (put_right or horizon == seen.lowered_to)):
@@ -80,7 +80,7 @@ def _horizon(ledger: Ledger, seen: Seen, horizon: int) -> None:
     seen.horizon = horizon
 
 
-def _held(ledger: Ledger, seen: Seen, row: HeldRow) -> None:
+def _held(ledger: Oracle, seen: NodeRecord, row: HeldRow) -> None:
     message_id = row.message.message_id
     if message_id in seen.held:
         return
@@ -95,7 +95,7 @@ def _held(ledger: Ledger, seen: Seen, row: HeldRow) -> None:
     seen.masks.add(message_id, origin.lamport)
 
 
-def _drop(seen: Seen, write: Drop) -> None:
+def _drop(seen: NodeRecord, write: Drop) -> None:
     key, table = write.key, write.table
     if table is Table.HELD:
         seen.parked.pop(key, None)
@@ -107,7 +107,7 @@ def _drop(seen: Seen, write: Drop) -> None:
         seen.answers_due.pop(key, None)
 
 
-def _outgoing(seen: Seen, row: OutgoingRow) -> None:
+def _outgoing(seen: NodeRecord, row: OutgoingRow) -> None:
     """I7: states only grow, keep why, and are no surer than that."""
     what = f"{row.message_id[:8]} at {seen.name}"
     old = seen.outgoing.get(row.message_id)
@@ -137,13 +137,13 @@ def _outgoing(seen: Seen, row: OutgoingRow) -> None:
         raise Violation("I7", f"{what} is acked by {len(filters)} filters with a chance of error of {chance:.0e}")
 
 
-def _gap(seen: Seen, row: GapRow) -> None:
+def _gap(seen: NodeRecord, row: GapRow) -> None:
     """I3: what holds for every message that names it was waited for."""
     if row.message_id not in seen.node.store.tables[Table.MISSING]:
         raise Violation("I3", f"{seen.name} gave {row.message_id[:8]} up, for which it never waited")
 
 
-def _missing(seen: Seen, row: MissingRow) -> None:
+def _missing(seen: NodeRecord, row: MissingRow) -> None:
     """T_req stands until the request is made, by us or (which the events tell) by another."""
     message_id = row.message_id
     channel = seen.node.channel
@@ -161,7 +161,7 @@ def _missing(seen: Seen, row: MissingRow) -> None:
         seen.put_off[message_id] = None
 
 
-def _answer(ledger: Ledger, seen: Seen, row: AnswerRow) -> None:
+def _answer(ledger: Oracle, seen: NodeRecord, row: AnswerRow) -> None:
     """The earliest T_resp stands."""
     old = seen.answers_due.pop(row.message_id, None)
     if not row.due:

@@ -32,9 +32,13 @@ class Convergence:
         self.since = -1
 
     def begin(
-        self, time: int, horizons: Mapping[int, int], *, silent: Collection[int] = (),
+        self,
+        time: int,
+        horizons: Mapping[int, int],
+        *,
+        silent: Collection[int] = (),
         refuses: Callable[[int, str], bool] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """From now on, for these nodes: each must get everything from its join horizon on that another one has, but
         for what it refuses. What only `silent` nodes have, which push nothing, nobody is owed."""
         self.since = time

@@ -9,25 +9,25 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.peers import Source
-from sdschat.catchup.provider import Librarian, Stored
+from sdschat.catchup.peers import HistorySource
+from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.rests import Rests
-from sdschat.catchup.session import Seeker
-from sdschat.catchup.values import Frame, Key, State, Summary
+from sdschat.catchup.session import CatchUpSession
+from sdschat.catchup.values import Frame, LogKey, RangeSummary, State
 from sdschat.mvds.pages import Pages
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import Delivered, Event, RepairCancelled
 from sdschat.sds.memory import MemoryStore
 from sdschat.sds.rows import Append, ChannelRow, Put, Write
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Kind, Message, Now
+from sdschat.sds.values import Message, MessageKind, Now
 from sdschat.sim.actions import act
 from sdschat.sim.check_events import check_events
 from sdschat.sim.check_state import check_sizes
 from sdschat.sim.check_writes import check_writes
 from sdschat.sim.network import mix
-from sdschat.sim.node import Node
-from sdschat.sim.oracle import Seen
+from sdschat.sim.node import SimNode
+from sdschat.sim.oracle import NodeRecord
 from sdschat.sim.scenario import Action, Violation
 from sdschat.sim.world import ARRIVAL, WAKE, World
 from sdschat.wire.catchup_codec import Records, SyncCodec
@@ -66,7 +66,7 @@ class Disk(MemoryStore):
 class Companion:
     """What a node has beside its engine; gone with the process."""
 
-    def __init__(self, world: HistoryWorld, node: Node, now: Now) -> None:
+    def __init__(self, world: HistoryWorld, node: SimNode, now: Now) -> None:
         self.world = world
         self.node = node
         self.codec = world.codec
@@ -79,11 +79,15 @@ class Companion:
         assert isinstance(node.store, Disk)
         self._entries = node.store.index
         self._drawn = node.boots << 20
-        self.seeker = Seeker(self, self._draw, self.rests())
+        self.seeker = CatchUpSession(self, self._draw, self.rests())
         self.exchange = Exchange(
-            self.seeker, Librarian(self), self, carrier=Pages(_GROUP, node.plan.name.encode(), now), codec=_CODEC,
+            self.seeker,
+            HistoryProvider(self),
+            self,
+            carrier=Pages(_GROUP, node.plan.name.encode(), now),
+            codec=_CODEC,
             intake=self,
-        )  # fmt: skip
+        )
 
     def since(self, now: Now) -> int:
         """The date from which on the history is wanted."""
@@ -99,7 +103,7 @@ class Companion:
 
     # What the world tells.
 
-    def present(self, others: Sequence[Node], now: Now) -> None:
+    def present(self, others: Sequence[SimNode], now: Now) -> None:
         """We are connected, and these are here."""
         if not self.seeker.begun:
             self.begin_at = self.begin_at or now.mono + _SETTLE
@@ -110,9 +114,9 @@ class Companion:
         self.begin_at = None
         self.exchange.offline()
 
-    def sources(self, others: Sequence[Node], now: Now) -> list[Source]:
+    def sources(self, others: Sequence[SimNode], now: Now) -> list[HistorySource]:
         """Who of those that are here can be asked, the best first."""
-        return [Source(other.plan.name) for other in others]
+        return [HistorySource(other.plan.name) for other in others]
 
     def hear(self, parcel: Parcel, now: Now) -> None:
         found = _CODEC.decode(parcel.packet)
@@ -143,7 +147,7 @@ class Companion:
     def advance(self, now: Now) -> None:
         if self.begin_at is not None and self.begin_at <= now.mono:
             self.begin_at = None
-            self.seeker.begin(Key(self.low, ""), Key(max(now.wall, self.low) + 1, ""), now.mono)
+            self.seeker.begin(LogKey(self.low, ""), LogKey(max(now.wall, self.low) + 1, ""), now.mono)
             self.world.people_changed()
         when = self.exchange.next_wake()
         if when is not None and when <= now.mono:
@@ -160,20 +164,22 @@ class Companion:
 
     # `Log` and `Library`, over the disk.
 
-    def summary(self, low: Key, high: Key) -> Summary:
+    def summary(self, low: LogKey, high: LogKey) -> RangeSummary:
         return self._entries.summary(low, high)
 
-    def keys(self, low: Key, high: Key, limit: int) -> Sequence[tuple[int, str]]:
+    def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]:
         return self._entries.keys(low, high, limit)
 
-    def cut(self, low: Key, high: Key, parts: int) -> list[Key]:
+    def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         return self._entries.cut(low, high, parts)
 
-    def stored(self, low: Key, high: Key, newest_first: bool, limit: int, max_bytes: int) -> Sequence[Stored]:
+    def stored(
+        self, low: LogKey, high: LogKey, newest_first: bool, limit: int, max_bytes: int
+    ) -> Sequence[StoredMessage]:
         keys = list(self._entries.keys(low, high))
-        found: list[Stored] = []
+        found: list[StoredMessage] = []
         for key in (keys[::-1] if newest_first else keys)[:limit]:
-            found.append(Stored(Key(*key), self.packet(key[1]) or b""))
+            found.append(StoredMessage(LogKey(*key), self.packet(key[1]) or b""))
             max_bytes -= len(found[-1].raw)
             if max_bytes <= 0:
                 break
@@ -188,14 +194,14 @@ class Companion:
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
         channel = self.node.channel
         assert channel is not None
-        found: list[Key] = []
+        found: list[LogKey] = []
         absent: set[str] = set()
         new = 0
         for raw in packets:
             message = self.codec.decode(raw)
-            if not isinstance(message, Message) or message.kind is not Kind.CONTENT:
+            if not isinstance(message, Message) or message.kind is not MessageKind.CONTENT:
                 raise Violation("I13", f"{self.node.plan.name} was sent history that is no message")
-            key = Key(message.lamport_timestamp or 0, message.message_id)
+            key = LogKey(message.lamport_timestamp or 0, message.message_id)
             if not self.seeker.wanted(key):
                 if via == "store":  # its ranges are of whole dates
                     continue
@@ -234,7 +240,7 @@ class HistoryWorld(World):
     def disk(self) -> Disk:
         return Disk()
 
-    def companion(self, node: Node, now: Now) -> Companion:
+    def companion(self, node: SimNode, now: Now) -> Companion:
         return Companion(self, node, now)
 
     def act(self, action: Action) -> None:
@@ -270,11 +276,11 @@ class HistoryWorld(World):
                 what = ", ".join(f"{count} on {name}" for name, count in sorted(sent.items()))
                 raise Violation("H4", f"in three quiet sync intervals: {what}")
 
-    def owed_from(self, node: Node) -> int:
+    def owed_from(self, node: SimNode) -> int:
         """The date from which on the node is owed everything."""
         return 0
 
-    def boot(self, node: Node) -> None:
+    def boot(self, node: SimNode) -> None:
         self.companions.pop(node.index, None)
         super().boot(node)
         self.companions[node.index] = self.companion(node, node.now(self.time))
@@ -295,7 +301,7 @@ class HistoryWorld(World):
                 companion.present([other for other in here if other is not node], node.now(self.time))
             self._set_wake(node, node.channel)
 
-    def flush(self, node: Node) -> None:
+    def flush(self, node: SimNode) -> None:
         companion, channel = self.companions.get(node.index), node.channel
         if companion is None or channel is None:
             super().flush(node)
@@ -321,7 +327,7 @@ class HistoryWorld(World):
         companion.saved()
         self._set_wake(node, channel)
 
-    def _engine_did(self, node: Node, companion: Companion, ready: Ready) -> None:
+    def _engine_did(self, node: SimNode, companion: Companion, ready: Ready) -> None:
         seen = self.ledger.seen[node.index]
         for packet in ready.packets:
             self._publish(node, packet)
@@ -330,7 +336,7 @@ class HistoryWorld(World):
         self.trace.step(self.time, node.index, ready)
         check_sizes(seen)
 
-    def _told(self, seen: Seen, companion: Companion, events: list[Event]) -> None:
+    def _told(self, seen: NodeRecord, companion: Companion, events: list[Event]) -> None:
         """What came as history is told at once, with the parents that are not here yet as its gap: for that moment it
         counts as older than joining."""
         put_off, seen.put_off = seen.put_off, {}  # to be looked at when all events are
@@ -351,7 +357,7 @@ class HistoryWorld(World):
     def receivers(self, parcel: Parcel) -> list[int]:
         return [self.ledger.index[parcel.to]]
 
-    def _post(self, node: Node, parcel: Parcel) -> None:
+    def _post(self, node: SimNode, parcel: Parcel) -> None:
         if not node.online:
             return
         self.trace.sent(self.time, node.index, parcel.packet)
@@ -363,7 +369,7 @@ class HistoryWorld(World):
             for delay in self.network.fates(self.network.packet(node.index, what, count), node.index, receiver):
                 self.schedule(self.time + delay, ARRIVAL, receiver, parcel)
 
-    def _arrive(self, node: Node, arrival: Any) -> None:
+    def _arrive(self, node: SimNode, arrival: Any) -> None:
         if not isinstance(arrival, Parcel):
             super()._arrive(node, arrival)
             return
@@ -374,7 +380,7 @@ class HistoryWorld(World):
         companion.hear(arrival, now)
         self._step(node, companion, now)
 
-    def _step(self, node: Node, companion: Companion, now: Now) -> None:
+    def _step(self, node: SimNode, companion: Companion, now: Now) -> None:
         """After anything that happened to a companion."""
         channel = node.channel
         assert channel is not None
@@ -386,7 +392,7 @@ class HistoryWorld(World):
 
     # Time.
 
-    def _set_wake(self, node: Node, channel: Channel) -> None:
+    def _set_wake(self, node: SimNode, channel: Channel) -> None:
         super()._set_wake(node, channel)
         companion = self.companions.get(node.index)
         if companion is None:
@@ -398,7 +404,7 @@ class HistoryWorld(World):
                 node.wake_at = at
                 self.schedule(at, WAKE, node.index, None)
 
-    def _wake(self, node: Node) -> None:
+    def _wake(self, node: SimNode) -> None:
         companion = self.companions.get(node.index)
         if companion is None or node.channel is None or node.wake_at != self.time:
             super()._wake(node)

@@ -31,7 +31,7 @@ Worlds = Callable[[Scenario, list[Config], Trace], HistoryWorld]
 
 
 @dataclass(slots=True)
-class Summary:
+class HistorySummary:
     seeds: int = 0
     delivered: int = 0
     fetched: int = 0  # of these, by catching up
@@ -68,8 +68,8 @@ def run(seed: int, make: Worlds = HistoryWorld) -> tuple[Outcome, int]:
     return outcome, 0 if world is None else world.fetched
 
 
-def run_seeds(seeds: Iterable[int], make: Worlds = HistoryWorld) -> Summary:
-    summary = Summary()
+def run_seeds(seeds: Iterable[int], make: Worlds = HistoryWorld) -> HistorySummary:
+    summary = HistorySummary()
     for seed in seeds:
         outcome, fetched = run(seed, make)
         summary.seeds += 1

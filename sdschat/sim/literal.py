@@ -76,9 +76,7 @@ class LiteralPeer:
         history = tuple(HistoryEntry(key, None, self.senders[key]) for _, key in preceding)
         packed = None if self.filter is None else bytes(self.filter)
         request = self._eligible_request(now)
-        return Message(
-            self.participant_id, message_id, self.channel_id, self.clock, history, packed, request, content
-        )  # fmt: skip
+        return Message(self.participant_id, message_id, self.channel_id, self.clock, history, packed, request, content)
 
     def _eligible_request(self, now: Now) -> tuple[HistoryEntry, ...]:
         due = [(t_req, key) for key, (_, t_req, _) in self.missing.items() if t_req <= now.mono]

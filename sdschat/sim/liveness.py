@@ -42,7 +42,7 @@ from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.values import Message
-from sdschat.sim.oracle import Seen
+from sdschat.sim.oracle import NodeRecord
 from sdschat.sim.scenario import Violation
 from sdschat.sim.world import World
 
@@ -74,7 +74,7 @@ def _owed_for(s: ChannelState) -> int:
     return (pushes * 60_000 // limits.PUSH_BYTES_PER_MINUTE) + (answers * 60_000 // limits.ANSWER_BYTES_PER_MINUTE)
 
 
-def _waits(seen: Seen) -> bool:
+def _waits(seen: NodeRecord) -> bool:
     """True for a participant that misses something, which it may have to give up first, or will."""
     node = seen.node
     if node.literal is not None:
@@ -110,7 +110,7 @@ def _noise(world: World, turns: int) -> str:
     what else there was, if anything."""
     sent: Counter[tuple[str, int, str]] = Counter()
 
-    def heard(seen: Seen, packet: Packet, message: Message) -> None:
+    def heard(seen: NodeRecord, packet: Packet, message: Message) -> None:
         for entry in message.repair_request if packet.why == "sync" else ():
             sent["asks for", seen.index, entry.message_id] += 1
         if packet.why == "resend" and _promised(world, seen, packet.message_id):
@@ -173,7 +173,7 @@ def _owing(name: str, s: ChannelState) -> Iterator[str]:
             yield f"{name} still {what} {number} messages"
 
 
-def _promised(world: World, author: Seen, message_id: str) -> bool:
+def _promised(world: World, author: NodeRecord, message_id: str) -> bool:
     """True if the message has a witness."""
     if author.torn or not _compares(author):
         return False
@@ -183,14 +183,14 @@ def _promised(world: World, author: Seen, message_id: str) -> bool:
     )
 
 
-def _compares(seen: Seen) -> bool:
+def _compares(seen: NodeRecord) -> bool:
     channel = seen.node.channel
     if channel is None or seen.node.gone:
         return False
     return channel.state.filter.layout == "compact" and channel.state.waku_heard_at < 0
 
 
-def _seems_held(world: World, author: Seen, known: Outgoing) -> bool:
+def _seems_held(world: World, author: NodeRecord, known: Outgoing) -> bool:
     """True if a filter that somebody present sends holds the message."""
     for other in world.ledger.seen:
         channel = other.node.channel

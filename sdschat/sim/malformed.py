@@ -19,8 +19,12 @@ def malformed(reason: str, codec: Codec, max_bytes: int, number: int) -> bytes:
 
 def _message(name: str, **changes: object) -> Message:
     fields: dict[str, object] = {
-        "sender_id": "z", "message_id": name, "channel_id": CHANNEL, "lamport_timestamp": 1, "content": name.encode(),
-    }  # fmt: skip
+        "sender_id": "z",
+        "message_id": name,
+        "channel_id": CHANNEL,
+        "lamport_timestamp": 1,
+        "content": name.encode(),
+    }
     return Message(**(fields | changes))  # type: ignore[arg-type]
 
 

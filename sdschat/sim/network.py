@@ -17,7 +17,7 @@ def mix(value: int) -> int:
     return value ^ (value >> 31)
 
 
-class Network:
+class SimNetwork:
     """Loses, doubles and delays. A fate follows from the seed, the packet, its sender and receiver, and no more."""
 
     __slots__ = ("_duplicate", "_loss", "_rates", "_seed", "_tail", "blocked", "calm")

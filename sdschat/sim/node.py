@@ -37,7 +37,7 @@ class Backup(NamedTuple):
 Arrival = tuple[bytes, Message | Refusal]
 
 
-class Node:
+class SimNode:
     """The machine survives what its process does not: the disk, and how far off its wall clock is."""
 
     __slots__ = (
@@ -104,9 +104,16 @@ class Node:
         """The engine as it comes from the disk, which is also how one is replaced without anybody noticing."""
         name = self.plan.participant
         return Channel(
-            CHANNEL, name, codec=codec, history=self.store.history, secret=b"secret of " + name.encode(),
-            now=self.now(time), config=self.config, snapshot=self.store.snapshot(), online=self.online,
-        )  # fmt: skip
+            CHANNEL,
+            name,
+            codec=codec,
+            history=self.store.history,
+            secret=b"secret of " + name.encode(),
+            now=self.now(time),
+            config=self.config,
+            snapshot=self.store.snapshot(),
+            online=self.online,
+        )
 
     def kill(self) -> None:
         """Whatever was not written is gone, and so are packets that arrived and were not looked at."""

@@ -6,7 +6,7 @@ from sdschat.sds.bloom import compact, waku
 from sdschat.sds.rows import AckState, OutgoingRow
 from sdschat.sds.values import Message
 from sdschat.sim.convergence import Convergence
-from sdschat.sim.node import Copied, Node
+from sdschat.sim.node import Copied, SimNode
 from sdschat.sim.reach import Reach
 from sdschat.sim.scenario import Scenario
 
@@ -85,7 +85,7 @@ class Masks:
         return "claims what is not on the disk" if int.from_bytes(packed, "big") & ~may else ""
 
 
-class Seen:
+class NodeRecord:
     """One node from outside: what its disk holds, and what its user was told."""
 
     __slots__ = (
@@ -116,9 +116,9 @@ class Seen:
         "told_states",
         "torn",
         "wrong_clock",
-    )  # fmt: skip
+    )
 
-    def __init__(self, node: Node, scenario: Scenario, reach: Reach) -> None:
+    def __init__(self, node: SimNode, scenario: Scenario, reach: Reach) -> None:
         self.node = node
         self.small = bool(scenario.limits)
         self.reach = reach
@@ -193,7 +193,7 @@ class Seen:
         self._measure_anew()
 
 
-class Ledger:
+class Oracle:
     """Everything that the checks share."""
 
     __slots__ = (
@@ -211,16 +211,16 @@ class Ledger:
         "scenario",
         "seen",
         "time",
-    )  # fmt: skip
+    )
 
-    def __init__(self, scenario: Scenario, nodes: list[Node]) -> None:
+    def __init__(self, scenario: Scenario, nodes: list[SimNode]) -> None:
         self.scenario = scenario
         self.origins: dict[str, Origin] = {}
         self.ephemerals: dict[str, int] = {}
         self.reach = Reach()
-        self.seen = [Seen(node, scenario, self.reach) for node in nodes]
+        self.seen = [NodeRecord(node, scenario, self.reach) for node in nodes]
         self.index = {node.plan.name: node.index for node in nodes}
-        self.participants: dict[str, list[Seen]] = {}  # those with this id: one, or two places with one key
+        self.participants: dict[str, list[NodeRecord]] = {}  # those with this id: one, or two places with one key
         for seen in self.seen:
             self.participants.setdefault(seen.participant, []).append(seen)
         self.convergence = Convergence([seen.log for seen in self.seen])
@@ -233,7 +233,7 @@ class Ledger:
         self.evidence = 0
         self.false_positives = 0
 
-    def wrote(self, seen: Seen, origin: Origin) -> bool:
+    def wrote(self, seen: NodeRecord, origin: Origin) -> bool:
         """True if the message bears the participant id of this node, whichever place with that key made it."""
         return origin.author >= 0 and self.seen[origin.author].participant == seen.participant
 

@@ -39,7 +39,7 @@ from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Reason
 
 if TYPE_CHECKING:
-    from sdschat.sim.oracle import Seen
+    from sdschat.sim.oracle import NodeRecord
 
 _BOUNDS: Final = (
     "messages waiting",
@@ -133,7 +133,7 @@ class Reach:
         self._generations: dict[int, int] = {}
         self._wanted: dict[int, bool] = {}
 
-    def step(self, seen: Seen, s: ChannelState, ready: Ready) -> None:
+    def step(self, seen: NodeRecord, s: ChannelState, ready: Ready) -> None:
         resent = 0
         for event in ready.events:
             kind = type(event)
@@ -168,7 +168,7 @@ class Reach:
             if how in CERTAIN or not event.by:
                 self.met[f"acknowledged by {_PROOFS.get(how, 'filters alone')}"] += 1
 
-    def _rolled(self, seen: Seen, event: FilterRolled) -> None:
+    def _rolled(self, seen: NodeRecord, event: FilterRolled) -> None:
         before = self._generations.get(seen.index, 0)
         self._generations[seen.index] = event.generation
         self.met["filter rolled over" if event.generation == before + 1 else "filter remade"] += 1
@@ -192,7 +192,7 @@ class Reach:
         full = sum(len(one.raw) for one in own) + longest > bound
         self.met[f"full by bytes: messages {'of one sender ' if full else ''}{what}"] += 1
 
-    def _range_filter(self, seen: Seen, s: ChannelState, ready: Ready) -> None:
+    def _range_filter(self, seen: NodeRecord, s: ChannelState, ready: Ready) -> None:
         """A range filter was owed, and the sync message came without it."""
         if self._wanted.get(seen.index):
             for packet in ready.packets:

@@ -50,7 +50,7 @@ _SHOWN = 3
 
 
 @dataclass(slots=True)
-class Summary:
+class RunSummary:
     """What a range of seeds came to."""
 
     seeds: int = 0
@@ -140,9 +140,9 @@ def _outcomes(seeds: range, jobs: int, profile: str) -> Iterator[Outcome]:
             yield from outcomes
 
 
-def run_seeds(seeds: range, jobs: int = 1, *, profile: str = "mixed", progress: bool = False) -> Summary:
+def run_seeds(seeds: range, jobs: int = 1, *, profile: str = "mixed", progress: bool = False) -> RunSummary:
     """All seeds of a range. The summary does not depend on `jobs`."""
-    summary = Summary()
+    summary = RunSummary()
     began = time.monotonic()
     for outcome in _outcomes(seeds, jobs, profile):
         summary.add(outcome)
@@ -150,8 +150,10 @@ def run_seeds(seeds: range, jobs: int = 1, *, profile: str = "mixed", progress: 
             rate = summary.seeds / max(time.monotonic() - began, 0.001)
             print(
                 f"\r{summary.seeds}/{len(seeds)} seeds, {len(summary.failures)} failed, {rate:.0f} a second ",
-                end="", file=sys.stderr, flush=True,
-            )  # fmt: skip
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
     if progress:
         print(file=sys.stderr)
     return summary

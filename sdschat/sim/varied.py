@@ -20,9 +20,18 @@ Twist = Callable[[Random, Scenario], Scenario]
 
 _SECONDS = 5_000
 _TIMERS = (
-    "sync_interval", "sweep_interval", "resend_unacked", "resend_possibly_acked", "resend_max", "lost_after", "t_min",
-    "t_max", "push_grace", "push_delay_min", "push_delay_max",
-)  # fmt: skip
+    "sync_interval",
+    "sweep_interval",
+    "resend_unacked",
+    "resend_possibly_acked",
+    "resend_max",
+    "lost_after",
+    "t_min",
+    "t_max",
+    "push_grace",
+    "push_delay_min",
+    "push_delay_max",
+)
 _BYTES = (
     ("BUFFERED_BYTES_PER_SENDER", 3_000),
     ("BUFFERED_BYTES_PER_CHANNEL", 4_500),

@@ -13,9 +13,9 @@ from sdschat.sim.check_events import check_events
 from sdschat.sim.check_packets import check_packet
 from sdschat.sim.check_state import check_answering, check_refused, check_restored, check_sizes, check_waiting
 from sdschat.sim.check_writes import check_writes
-from sdschat.sim.network import Network
-from sdschat.sim.node import Arrival, Node
-from sdschat.sim.oracle import Ledger, Origin, Seen
+from sdschat.sim.network import SimNetwork
+from sdschat.sim.node import Arrival, SimNode
+from sdschat.sim.oracle import NodeRecord, Oracle, Origin
 from sdschat.sim.scenario import Scenario, Violation, config_for
 from sdschat.sim.trace import Trace
 from sdschat.wire.sds_codec import SdsCodec
@@ -48,10 +48,10 @@ class SharedCodec:
         return known
 
 
-def _node(scenario: Scenario, at: int, config: Any) -> Node:
+def _node(scenario: Scenario, at: int, config: Any) -> SimNode:
     plan = scenario.plans[at]
     later = None if plan.later is None else config_for(scenario.config, plan.layout, plan.later)
-    return Node(at, plan, config, later)
+    return SimNode(at, plan, config, later)
 
 
 class World:
@@ -62,13 +62,13 @@ class World:
         self.trace = trace
         self.codec = SharedCodec(scenario.config.max_message_bytes)
         self.nodes = [_node(scenario, at, configs[at]) for at in range(len(scenario.plans))]
-        self.network = Network(scenario.seed, scenario.rates)
-        self.ledger = Ledger(scenario, self.nodes)
+        self.network = SimNetwork(scenario.seed, scenario.rates)
+        self.ledger = Oracle(scenario, self.nodes)
         self.time = 0
         self.sent: list[Arrival] = []
         self.frames = 0
         self.until_settled = False
-        self.listener: Callable[[Seen, Packet, Message], None] | None = None  # hears what the nodes send
+        self.listener: Callable[[NodeRecord, Packet, Message], None] | None = None  # hears what the nodes send
         self._heap: list[tuple[int, int, int, int, Any]] = []
         self._order = 0
         self._counts: dict[str, int] = {}
@@ -103,7 +103,7 @@ class World:
 
     # A node's life.
 
-    def boot(self, node: Node) -> None:
+    def boot(self, node: SimNode) -> None:
         if node.plan.literal:
             peer = node.boot_literal(self.time, self.codec)
             peer.log = self.ledger.seen[node.index].log
@@ -119,7 +119,7 @@ class World:
             check_restored(seen, channel)
         self.flush(node)
 
-    def flush(self, node: Node) -> None:
+    def flush(self, node: SimNode) -> None:
         """After every verb: make the writes true, publish the packets, tell the events. Or die on the way."""
         channel = node.channel
         assert channel is not None
@@ -145,7 +145,7 @@ class World:
             channel = node.channel = node.open(self.time, self.codec)
         self._set_wake(node, channel)
 
-    def _dies(self, node: Node, ready: Ready) -> bool:
+    def _dies(self, node: SimNode, ready: Ready) -> bool:
         """Whether this is the step, and then what of it still happens."""
         armed = node.armed
         seen = self.ledger.seen[node.index]
@@ -165,7 +165,7 @@ class World:
         self.ledger.reach.met[f"died {_DEATHS[armed]}"] += 1
         return True
 
-    def literal_did(self, node: Node, packets: Iterable[bytes]) -> None:
+    def literal_did(self, node: SimNode, packets: Iterable[bytes]) -> None:
         """After every verb of a peer that is the specification and no more."""
         peer, ledger = node.literal, self.ledger
         assert peer is not None
@@ -180,18 +180,18 @@ class World:
             ledger.convergence.appended(node.index, message_id, lamport)
         self._wake_at(node, peer.next_wake())
 
-    def _set_wake(self, node: Node, channel: Channel) -> None:
+    def _set_wake(self, node: SimNode, channel: Channel) -> None:
         due = channel.next_wake()
         if due is not None:
             self._wake_at(node, due)
 
-    def _wake_at(self, node: Node, due: int) -> None:
+    def _wake_at(self, node: SimNode, due: int) -> None:
         at = max(due - node.mono_base, self.time)
         if node.wake_at is None or at < node.wake_at:
             node.wake_at = at
             self.schedule(at, WAKE, node.index, None)
 
-    def _wake(self, node: Node) -> None:
+    def _wake(self, node: SimNode) -> None:
         channel = node.channel
         if node.literal is not None and node.wake_at == self.time and not node.gone:
             node.wake_at = None
@@ -213,7 +213,7 @@ class World:
 
     # Packets.
 
-    def _publish(self, node: Node, packet: Packet) -> None:
+    def _publish(self, node: SimNode, packet: Packet) -> None:
         message = self.codec.decode(packet.raw)
         seen = self.ledger.seen[node.index]
         check_packet(self.ledger, seen, packet, message)
@@ -237,7 +237,7 @@ class World:
                 for delay in network.fates(packet, sender, receiver):
                     self.schedule(self.time + delay, ARRIVAL, receiver, arrival)
 
-    def _arrive(self, node: Node, arrival: Arrival) -> None:
+    def _arrive(self, node: SimNode, arrival: Arrival) -> None:
         channel = node.channel
         if node.literal is not None and not isinstance(arrival[1], Refusal):
             node.literal.receive(node.now(self.time), arrival[1], arrival[0])
@@ -252,7 +252,7 @@ class World:
         self._receive(node, channel, arrival)
         self.flush(node)
 
-    def _receive(self, node: Node, channel: Channel, arrival: Arrival) -> None:
+    def _receive(self, node: SimNode, channel: Channel, arrival: Arrival) -> None:
         raw, message = arrival
         if isinstance(message, Refusal):
             now = node.now(self.time)
@@ -262,10 +262,10 @@ class World:
             if message.repair_request and not message.content and self._answers(node, message):
                 check_answering(self.ledger.seen[node.index], message, self.ledger.origins)
 
-    def _answers(self, node: Node, message: Message) -> bool:
+    def _answers(self, node: SimNode, message: Message) -> bool:
         return node.config.repair_enabled and not self.scenario.crowded and message.sender_id != node.plan.participant
 
-    def _drain(self, node: Node) -> None:
+    def _drain(self, node: SimNode) -> None:
         """A slow consumer looks into its inbox: everything in it is one step."""
         channel = node.channel
         inbox, node.inbox = node.inbox, []
@@ -275,6 +275,6 @@ class World:
             self._receive(node, channel, arrival)
         self.flush(node)
 
-    def made(self, node: Node, message: Message, raw: bytes) -> None:
+    def made(self, node: SimNode, message: Message, raw: bytes) -> None:
         """A node made a message with content: the world knows it before anybody else can."""
         self.ledger.origins[message.message_id] = Origin(node.index, message, raw)

@@ -25,7 +25,7 @@ _BEYOND_ALL: Final = "\U0010ffff"  # sorts after every id
 _PATIENCE: Final = 4  # most rows read for each message of a page, where packets were dropped
 
 
-class Kept(NamedTuple):
+class ArchivedMessage(NamedTuple):
     """A message with its packet. `place` is its row in the log and never changes in this database."""
 
     place: int
@@ -34,7 +34,7 @@ class Kept(NamedTuple):
     raw: bytes
 
 
-class Span(NamedTuple):
+class ArchiveRange(NamedTuple):
     """Bounds of a page. `low` and `high` are Lamport times, both included; `after` is a key, excluded."""
 
     low: int
@@ -45,18 +45,18 @@ class Span(NamedTuple):
     max_bytes: int
 
 
-class Archive:
+class LogArchive:
     """Reads committed messages, over the connection that the node writes with."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._connection = store.connection
 
-    def by_id(self, channel: str, message_id: str) -> Kept | None:
+    def by_id(self, channel: str, message_id: str) -> ArchivedMessage | None:
         number = self._store.number(channel)
         return None if number is None else self._one(_BY_ID, (number, message_id))
 
-    def at(self, channel: str, place: int) -> Kept | None:
+    def at(self, channel: str, place: int) -> ArchivedMessage | None:
         number = self._store.number(channel)
         return None if number is None else self._one(_AT, (place, number))
 
@@ -69,7 +69,7 @@ class Archive:
             rows = self._connection.execute(_PLACE, (number, message_id)).fetchall()
         return rows[0][0] if rows else None
 
-    def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]:
+    def page(self, channel: str, span: ArchiveRange) -> tuple[list[ArchivedMessage], bool]:
         """The next messages of a range, at least one if there is one, and True if more may follow."""
         number = self._store.number(channel)
         if number is None:
@@ -82,7 +82,7 @@ class Archive:
         else:
             sql, after = _UP, span.after or (low, "")
             low = max(low, after[0])
-        found: list[Kept] = []
+        found: list[ArchivedMessage] = []
         size = rows_read = 0
         with told_plainly(self._store.path):
             for row in self._connection.execute(sql, (number, low, high, *after)):
@@ -98,18 +98,18 @@ class Archive:
                 found.append(kept)
         return found, False
 
-    def _one(self, sql: str, values: tuple[int | str, ...]) -> Kept | None:
+    def _one(self, sql: str, values: tuple[int | str, ...]) -> ArchivedMessage | None:
         with told_plainly(self._store.path):
             rows = self._connection.execute(sql, values).fetchall()
         return _sound(rows[0]) if rows else None
 
 
-def _sound(row: Any) -> Kept | None:
+def _sound(row: Any) -> ArchivedMessage | None:
     """The message of a row, or None if its packet is gone or was altered by the disk: those are never served."""
     place, lamport, message_id, raw, checksum = row
     if raw is None or body_sum(message_id, raw) != checksum:
         return None
-    return Kept(place, lamport, message_id, raw)
+    return ArchivedMessage(place, lamport, message_id, raw)
 
 
 def plan(store: Store, newest_first: bool) -> str:

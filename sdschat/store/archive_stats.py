@@ -10,8 +10,8 @@ from sdschat.store.channel_table import load_tallies
 from sdschat.store.dropped_packets import BYTES_EACH
 from sdschat.store.errors import told_plainly
 from sdschat.store.reader import Reader
-from sdschat.store.retention import Space, space
-from sdschat.store.retention_floor import Floor, floor_of
+from sdschat.store.retention import DiskSpace, space
+from sdschat.store.retention_floor import RetentionFloor, floor_of
 from sdschat.store.store import Store
 
 _OLDEST: Final = "SELECT min(lamport) FROM log WHERE channel = ? AND lamport >= ?"
@@ -25,7 +25,7 @@ class Archived(NamedTuple):
     packets: int  # messages that have their packet
     oldest: int  # of messages that have their packet; 0: none
     newest: int
-    floor: Floor
+    floor: RetentionFloor
 
     @property
     def ids_bytes(self) -> int:
@@ -50,7 +50,7 @@ def archived(source: Store | Reader) -> list[Archived]:
     ]
 
 
-def database_space(source: Store | Reader) -> Space:
+def database_space(source: Store | Reader) -> DiskSpace:
     with told_plainly(source.path):
         return space(connection_of(source))
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import AckState, ChannelRow, OutgoingRow
 from sdschat.store import dropped_packets
-from sdschat.store.channel_table import Tally, count_again, load_tallies
+from sdschat.store.channel_table import ChannelTally, count_again, load_tallies
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import LOG_COLUMNS, load_ids
 from sdschat.store.connection import open_reader
@@ -24,7 +24,7 @@ from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.migrate import require_current
 from sdschat.store.retention_floor import floor_of
 from sdschat.store.schema import PLACE_BITS
-from sdschat.store.user_state import Local
+from sdschat.store.user_state import UserState
 
 _LOG: Final = ", ".join(f"log.{name}" for name in LOG_COLUMNS.split(", "))
 _OUTGOING: Final = ", ".join(f"outgoing.{name}" for name in ("channel", *OutgoingRow._fields, "sum"))
@@ -44,7 +44,7 @@ _OWN_SENDER: Final = "SELECT sender_id FROM log WHERE own = 1 LIMIT 1"
 _SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 
 
-class Found(NamedTuple):
+class LogRowFound(NamedTuple):
     """A row of the log as it is in the file, with packet, text and state."""
 
     message_id: str
@@ -62,7 +62,7 @@ class Found(NamedTuple):
     damage: str  # the parts that were altered, in words; empty if it is intact
 
 
-class Standing(NamedTuple):
+class ChannelCounts(NamedTuple):
     """A channel with its saved counts and the counts of its rows."""
 
     channel: str
@@ -74,7 +74,7 @@ class Standing(NamedTuple):
     counted_fingerprint: str
 
 
-class Told(NamedTuple):
+class BufferedRow(NamedTuple):
     """A message that the node lacks, or has not delivered yet."""
 
     message_id: str
@@ -82,7 +82,7 @@ class Told(NamedTuple):
     at: int  # epoch milliseconds
 
 
-class Altered(NamedTuple):
+class AlteredRow(NamedTuple):
     """A row of the journal that was altered."""
 
     seq: int
@@ -90,7 +90,7 @@ class Altered(NamedTuple):
     detail: str
 
 
-class Evidence:
+class AuditReader:
     """One database at one moment, also while its node is writing. Raises StoreError if it cannot be read."""
 
     def __init__(self, path: Path) -> None:
@@ -125,7 +125,7 @@ class Evidence:
             place = self._connection.execute("SELECT max(place) FROM journal").fetchone()[0]
         return place or 0
 
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[ChannelCounts]:
         found = []
         for name, tally in sorted(self._tallies.items()):
             with told_plainly(self.path):
@@ -137,7 +137,7 @@ class Evidence:
                 counted.messages,
                 fingerprint_text(counted.fingerprint),
             )
-            found.append(Standing(name, tally.number, horizon, *claims))
+            found.append(ChannelCounts(name, tally.number, horizon, *claims))
         return found
 
     def _horizon(self, number: int) -> int:
@@ -147,7 +147,7 @@ class Evidence:
             return 0
         return ChannelRow(*rows[0][1:-1]).horizon
 
-    def messages(self, number: int) -> Iterator[Found]:
+    def messages(self, number: int) -> Iterator[LogRowFound]:
         """The log of a channel: messages with packets in order of arrival, then those without, in log order."""
         with told_plainly(self.path):
             kept_from = self._kept_from(number)
@@ -155,37 +155,39 @@ class Evidence:
                 yield _found(row, kept_from)
             for one in dropped_packets.entries(self._connection, number, 0, MAX_LAMPORT):
                 name, lamport, sender, named = one.message_id, one.lamport, one.sender_id, one.dependencies
-                yield Found(name, lamport, sender, named, False, "live", lamport, None, None, None, None, None, "")
+                yield LogRowFound(
+                    name, lamport, sender, named, False, "live", lamport, None, None, None, None, None, ""
+                )
 
     def _kept_from(self, number: int) -> int:
         """Lamport time before which packets of others may have been dropped; 0 if it cannot be read, so that no lost
         packet is excused."""
         name = next((name for name, tally in self._tallies.items() if tally.number == number), "")
         try:
-            return floor_of(Local(self._connection, self.path), name).lamport
+            return floor_of(UserState(self._connection, self.path), name).lamport
         except (StoreDamaged, ValueError, TypeError):
             return 0
 
-    def declared(self, number: int) -> Iterator[Told]:
+    def declared(self, number: int) -> Iterator[BufferedRow]:
         with told_plainly(self.path):
             for row in self._connection.execute(_DECLARED, {"channel": number}):
-                yield Told(*row)
+                yield BufferedRow(*row)
 
-    def journal(self) -> Iterator[JournalRow | Altered]:
+    def journal(self) -> Iterator[JournalRow | AlteredRow]:
         names = {tally.number: name for name, tally in self._tallies.items()}
         with told_plainly(self.path):
             for row in self._connection.execute(f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"):
                 node, boot = self._boots.get(row[0] >> PLACE_BITS, ("", ""))
                 if row_sum(row[:-1]) != row[-1]:
                     detail = "a row of the journal does not match its checksum"
-                    yield Altered(row[0] & _SEQ_MASK, boot, detail)
+                    yield AlteredRow(row[0] & _SEQ_MASK, boot, detail)
                 else:
                     yield _journal_row(row, node, boot, names)
 
     def close(self) -> None:
         self._connection.close()
 
-    def __enter__(self) -> Evidence:
+    def __enter__(self) -> AuditReader:
         return self
 
     def __exit__(
@@ -194,7 +196,7 @@ class Evidence:
         self.close()
 
 
-def _found(row: Any, kept_from: int) -> Found:
+def _found(row: Any, kept_from: int) -> LogRowFound:
     _, _, lamport, message_id, sender_id, dependencies, _, own, via, received_at, checksum = row[:_WIDTH]
     raw, raw_sum, nick, text, verdict, sent_at, text_sum = row[_WIDTH : _WIDTH + 7]
     outgoing = row[_WIDTH + 7 :]
@@ -215,10 +217,21 @@ def _found(row: Any, kept_from: int) -> Found:
             state = AckState(outgoing[3])
         else:
             damage.append("what is known of its acknowledgement was altered")
-    return Found(
-        message_id, lamport, sender_id, load_ids(dependencies), bool(own), via, received_at, raw, nick, text, sent_at,
-        state, "; ".join(damage),
-    )  # fmt: skip
+    return LogRowFound(
+        message_id,
+        lamport,
+        sender_id,
+        load_ids(dependencies),
+        bool(own),
+        via,
+        received_at,
+        raw,
+        nick,
+        text,
+        sent_at,
+        state,
+        "; ".join(damage),
+    )
 
 
 def _is_ids(text: str) -> bool:
@@ -229,13 +242,47 @@ def _is_ids(text: str) -> bool:
 
 
 def _journal_row(row: Any, node: str, boot: str, names: dict[int, str]) -> JournalRow:
-    (place, channel, event, message_id, sender, lamport, peer, ts_ms, mono_us, size, payload, overhead, deps, attempt,
-     cause, messages, fingerprint, _) = row  # fmt: skip
+    (
+        place,
+        channel,
+        event,
+        message_id,
+        sender,
+        lamport,
+        peer,
+        ts_ms,
+        mono_us,
+        size,
+        payload,
+        overhead,
+        deps,
+        attempt,
+        cause,
+        messages,
+        fingerprint,
+        _,
+    ) = row
     return JournalRow(
-        event, names.get(channel, ""), ts_ms, mono_us, message_id, sender, lamport, peer, size, payload, overhead,
-        None if deps is None else load_ids(deps), attempt, cause, messages, fingerprint,
-        node, boot, place & _SEQ_MASK,
-    )  # fmt: skip
+        event,
+        names.get(channel, ""),
+        ts_ms,
+        mono_us,
+        message_id,
+        sender,
+        lamport,
+        peer,
+        size,
+        payload,
+        overhead,
+        None if deps is None else load_ids(deps),
+        attempt,
+        cause,
+        messages,
+        fingerprint,
+        node,
+        boot,
+        place & _SEQ_MASK,
+    )
 
 
-__all__ = ["Altered", "Evidence", "Found", "Standing", "Tally", "Told"]
+__all__ = ["AlteredRow", "AuditReader", "BufferedRow", "ChannelCounts", "ChannelTally", "LogRowFound"]

@@ -24,7 +24,7 @@ _KEYS: Final = (
 )
 
 
-class Tally(NamedTuple):
+class ChannelTally(NamedTuple):
     """One channel with its counts, updated with every message."""
 
     number: int  # from 1; the upper part of the places of its messages
@@ -34,12 +34,12 @@ class Tally(NamedTuple):
     fingerprint: int = 0  # of all (Lamport, id) in the log; see `journal.fingerprint_of`
     last_place: int = 0  # place of the message added last; 0: none
 
-    def with_message(self, lamport: int, message_id: str) -> Tally:
+    def with_message(self, lamport: int, message_id: str) -> ChannelTally:
         place = (self.last_place or first_place(self.number)) + 1
         fingerprint = fingerprint_step(self.fingerprint, lamport, message_id)
-        return Tally(self.number, self.name, self.messages + 1, max(self.newest, lamport), fingerprint, place)
+        return ChannelTally(self.number, self.name, self.messages + 1, max(self.newest, lamport), fingerprint, place)
 
-    def without(self, keys: Iterable[tuple[int, str]]) -> Tally:
+    def without(self, keys: Iterable[tuple[int, str]]) -> ChannelTally:
         """The tally without these messages. Fingerprints are sums by exclusive or."""
         messages, fingerprint = self.messages, self.fingerprint
         for lamport, message_id in keys:
@@ -53,22 +53,22 @@ class Tally(NamedTuple):
         return (*values, row_sum(values))
 
 
-def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, Tally]:
+def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, ChannelTally]:
     """All channels. Raises `StoreDamaged` if a row was altered: the name of a log is then unknown."""
-    found: dict[str, Tally] = {}
+    found: dict[str, ChannelTally] = {}
     for row in connection.execute("SELECT id, name, messages, newest, fingerprint, sum FROM channel").fetchall():
         if row_sum(row[:-1]) != row[-1]:
             raise StoreDamaged(path, f"the row of channel number {row[0]} does not match its checksum")
         number, name, messages, newest, fingerprint, _ = row
         bounds = (first_place(number), last_place(number))
         last = connection.execute("SELECT max(place) FROM log WHERE place BETWEEN ? AND ?", bounds).fetchone()[0]
-        found[name] = Tally(number, name, messages, newest, int.from_bytes(fingerprint, "big"), last or 0)
+        found[name] = ChannelTally(number, name, messages, newest, int.from_bytes(fingerprint, "big"), last or 0)
     return found
 
 
-def count_again(connection: sqlite3.Connection, tally: Tally) -> Tally:
+def count_again(connection: sqlite3.Connection, tally: ChannelTally) -> ChannelTally:
     """The tally counted from the log itself, in time proportional to its length."""
-    fresh = Tally(tally.number, tally.name)
+    fresh = ChannelTally(tally.number, tally.name)
     messages, newest, fingerprint = 0, 0, 0
     for lamport, message_id in connection.execute(_KEYS, (tally.number, tally.number)):
         messages += 1

@@ -29,11 +29,11 @@ from sdschat.store.checksums import SqlValue, row_sum
 SqlRow = tuple[SqlValue, ...]
 
 
-class Altered(ValueError):
+class RowAltered(ValueError):
     """A row of the database was altered."""
 
 
-class Shape(NamedTuple):
+class BufferShape(NamedTuple):
     """SQL form of one buffer. Its columns are channel, the row's key, the rest of the row, sum."""
 
     table: str
@@ -64,9 +64,9 @@ class Shape(NamedTuple):
         return (*values, row_sum(values))
 
     def row(self, selected: SqlRow, codec: Codec) -> Row:
-        """The row of selected values. Raises `Altered`, and nothing else, for a row that is not as `values` made it."""
+        """The row of selected values. Raises `RowAltered`, and nothing else, for a row that `values` did not make."""
         if row_sum(selected[1:-1]) != selected[-1]:
-            raise Altered(f"a row of {self.table} does not match its checksum")
+            raise RowAltered(f"a row of {self.table} does not match its checksum")
         return self.from_sql(selected[2:-1], codec)
 
 
@@ -93,7 +93,7 @@ def _held_from_sql(values: Any, codec: Codec) -> HeldRow:
     message_id, raw, via, generation, received_at, release_at, gap = values
     message = codec.decode(raw)
     if not isinstance(message, Message) or message.message_id != message_id:
-        raise Altered(f"the held packet of {message_id} does not decode to it")
+        raise RowAltered(f"the held packet of {message_id} does not decode to it")
     return HeldRow(message, raw, via, generation, received_at, release_at, load_ids(gap))
 
 
@@ -117,23 +117,23 @@ def _push_from_sql(values: Any, codec: Codec) -> PushRow:
     return PushRow(message_id, lamport, load_ids(wanted_by), due, pushes, not_before)
 
 
-def _plain(table: Table, kind: type[MissingRow | GapRow | AnswerRow | PeerRow | HintRow]) -> Shape:
+def _plain(table: Table, kind: type[MissingRow | GapRow | AnswerRow | PeerRow | HintRow]) -> BufferShape:
     """Shape of a buffer with rows that need no conversion."""
-    return Shape(str(table), kind._fields, tuple, lambda values, codec: kind(*values))
+    return BufferShape(str(table), kind._fields, tuple, lambda values, codec: kind(*values))
 
 
-SHAPES: Final[dict[Table, Shape]] = {
-    Table.HELD: Shape(
+SHAPES: Final[dict[Table, BufferShape]] = {
+    Table.HELD: BufferShape(
         "held",
         ("message_id", "raw", "via", "generation", "received_at", "release_at", "gap"),
         _held_to_sql,
         _held_from_sql,
     ),
-    Table.OUTGOING: Shape("outgoing", OutgoingRow._fields, _outgoing_to_sql, _outgoing_from_sql),
+    Table.OUTGOING: BufferShape("outgoing", OutgoingRow._fields, _outgoing_to_sql, _outgoing_from_sql),
     Table.MISSING: _plain(Table.MISSING, MissingRow),
     Table.GAP: _plain(Table.GAP, GapRow),
     Table.ANSWER: _plain(Table.ANSWER, AnswerRow),
-    Table.PUSH: Shape("push", PushRow._fields, _push_to_sql, _push_from_sql),
+    Table.PUSH: BufferShape("push", PushRow._fields, _push_to_sql, _push_from_sql),
     Table.PEER: _plain(Table.PEER, PeerRow),
     Table.HINT: _plain(Table.HINT, HintRow),
 }
@@ -156,14 +156,22 @@ BODY_INSERT: Final = "INSERT INTO body (place, raw, sum) VALUES (?, ?, ?)"
 def log_values(place: int, channel: int, row: LogRow) -> SqlRow:
     lamport, message_id, sender_id, dependencies, generation = row.entry
     values = (
-        place, channel, lamport, message_id, sender_id, dump_ids(dependencies), generation,
-        int(row.own), row.via, row.received_at,
-    )  # fmt: skip
+        place,
+        channel,
+        lamport,
+        message_id,
+        sender_id,
+        dump_ids(dependencies),
+        generation,
+        int(row.own),
+        row.via,
+        row.received_at,
+    )
     return (*values, row_sum(values))
 
 
 def log_entry(values: Any) -> Entry:
-    """The entry in a row of `LOG_COLUMNS`. Raises `Altered`, and nothing else."""
+    """The entry in a row of `LOG_COLUMNS`. Raises `RowAltered`, and nothing else."""
     if row_sum(values[:10]) != values[10]:
-        raise Altered("a row of the log does not match its checksum")
+        raise RowAltered("a row of the log does not match its checksum")
     return Entry(values[2], values[3], values[4], load_ids(values[5]), values[6])

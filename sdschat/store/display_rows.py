@@ -21,7 +21,7 @@ SHOWN_JOINS: Final = (
 )
 
 
-class StoredMessage(NamedTuple):
+class DisplayMessage(NamedTuple):
     """A message of the log. `nick`, `text`, `verdict` and `sent_at` are None until its content is opened."""
 
     channel: str
@@ -51,14 +51,14 @@ class Ancestor(NamedTuple):
 
     message_id: str
     status: str  # delivered, held, missing, lost, before_join, no_room or unknown
-    message: StoredMessage | None  # if delivered
+    message: DisplayMessage | None  # if delivered
     depth: int  # 1: named by the message itself
 
 
 class MessageDetail(NamedTuple):
     """Everything about one message."""
 
-    message: StoredMessage
+    message: DisplayMessage
     outgoing: OutgoingRow | None  # of an own message: acknowledgements, with the evidence
     ancestors: tuple[Ancestor, ...]  # nearest first
     truncated: bool  # True if there are more ancestors than requested
@@ -80,7 +80,7 @@ class ChannelInfo(NamedTuple):
     peers: int  # participants heard
 
 
-def shown(channel: str, row: Any, body: Any | None = None) -> StoredMessage:
+def shown(channel: str, row: Any, body: Any | None = None) -> DisplayMessage:
     """The message of a row of `SHOWN_COLUMNS`, and of (raw, sum) of its packet if wanted. Raises `Altered` if not even
     its position in the log is intact."""
     entry = log_entry(row[:_WIDTH])
@@ -100,7 +100,21 @@ def shown(channel: str, row: Any, body: Any | None = None) -> StoredMessage:
         raw, raw_checksum = body
         if raw is not None and body_sum(entry.message_id, raw) != raw_checksum:
             raw, damaged = None, "its packet was altered on disk"
-    return StoredMessage(
-        channel, entry.message_id, entry.lamport, entry.sender_id, entry.dependencies, bool(row[7]), row[8], row[9],
-        nick, text, verdict, sent_at, state, sends, raw, damaged,
-    )  # fmt: skip
+    return DisplayMessage(
+        channel,
+        entry.message_id,
+        entry.lamport,
+        entry.sender_id,
+        entry.dependencies,
+        bool(row[7]),
+        row[8],
+        row[9],
+        nick,
+        text,
+        verdict,
+        sent_at,
+        state,
+        sends,
+        raw,
+        damaged,
+    )

@@ -12,7 +12,7 @@ from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import Entry, LogRow
 from sdschat.store import dropped_packets
 from sdschat.store.checksums import body_sum
-from sdschat.store.columns import LOG_COLUMNS, Altered, log_entry
+from sdschat.store.columns import LOG_COLUMNS, RowAltered, log_entry
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.schema import PLACE_BITS
 
@@ -89,7 +89,7 @@ class SqlHistory:
         return sorted([*kept, *dropped])[:limit] if dropped else kept
 
     def _last_of(self, number: int, rows: list[Any], high: int, count: int) -> list[Entry]:
-        """The last `count` entries up to a date, from `rows` of the log, newest first, and from `dropped_packets`, which
+        """The last `count` entries up to a date, from `rows` of the log, newest first, and from dropped packets, which
         is read only as far as the log does not reach back."""
         kept = self._in_order(rows[::-1])
         low = kept[0].lamport if len(kept) == count else 0
@@ -114,7 +114,7 @@ class SqlHistory:
     def _entry(self, values: Any) -> Entry:
         try:
             return log_entry(values)
-        except Altered as error:
+        except RowAltered as error:
             raise self._damaged(str(error)) from error
 
     def _in_order(self, rows: list[Any]) -> list[Entry]:

@@ -80,7 +80,8 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
     ev.RepairWanted: ("repair_wanted", {"message_id": "message_id", "due": "attempt"}),
     ev.RepairRequested: ("repair_requested", {"carrier": "message_id", "message_ids": "deps"}),
     ev.RepairScheduled: (
-        "repair_scheduled", {"message_id": "message_id", "due": "attempt", "requested_by": "peer"},
+        "repair_scheduled",
+        {"message_id": "message_id", "due": "attempt", "requested_by": "peer"},
     ),
     ev.RepairResponded: ("repair_responded", {"message_id": "message_id"}),
     ev.RepairCancelled: ("repair_cancelled", {"message_id": "message_id", "why": "cause"}),
@@ -93,7 +94,7 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
     ev.LayoutChanged: ("layout_changed", {"layout": "cause"}),
     ev.ClockAhead: ("clock_ahead", {"lamport": "lamport", "ahead": "attempt"}),
     ev.Rejected: (REJECTED, {"message_id": "message_id", "sender_id": "sender", "reason": "cause"}),
-}  # fmt: skip
+}
 
 
 def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = None) -> JournalRow | None:
@@ -108,9 +109,12 @@ def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = 
         if event.evidence is None:
             return None
         return at._replace(
-            event=AckState(event.state).name.lower(), message_id=event.message_id, peer=event.evidence.sender_id,
-            attempt=event.resends, cause=event.evidence.how,
-        )  # fmt: skip
+            event=AckState(event.state).name.lower(),
+            message_id=event.message_id,
+            peer=event.evidence.sender_id,
+            attempt=event.resends,
+            cause=event.evidence.how,
+        )
     if isinstance(event, ev.SyncSent | ev.MessageResent):
         return None
     name, fields = EVENT_NAMES[type(event)]
@@ -123,10 +127,14 @@ def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = 
 def _of_message(row: JournalRow, message: Message, size: int | None) -> JournalRow:
     payload = len(message.content or b"")
     return row._replace(
-        message_id=message.message_id, sender=message.sender_id, lamport=message.lamport_timestamp, bytes=size,
-        payload_bytes=payload, overhead_bytes=None if size is None else size - payload,
+        message_id=message.message_id,
+        sender=message.sender_id,
+        lamport=message.lamport_timestamp,
+        bytes=size,
+        payload_bytes=payload,
+        overhead_bytes=None if size is None else size - payload,
         deps=tuple(entry.message_id for entry in message.causal_history),
-    )  # fmt: skip
+    )
 
 
 def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
@@ -150,11 +158,18 @@ def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
         payload = 0 if packet.why == "sync" else payloads.get(packet.message_id)
         sent.append(
             JournalRow(
-                "sent", channel, now.wall, now.mono * 1000, packet.message_id, bytes=size, payload_bytes=payload,
+                "sent",
+                channel,
+                now.wall,
+                now.mono * 1000,
+                packet.message_id,
+                bytes=size,
+                payload_bytes=payload,
                 overhead_bytes=None if payload is None else size - payload,
-                attempt=attempts.get(packet.message_id, 1), cause=packet.why,
+                attempt=attempts.get(packet.message_id, 1),
+                cause=packet.why,
             )
-        )  # fmt: skip
+        )
     return sent + events
 
 
@@ -174,9 +189,27 @@ def fingerprint_of(log: Iterable[tuple[int, str]]) -> str:
 
 
 _LINE_ORDER: Final = (
-    "v", "node", "boot", "seq", "ts_ms", "mono_us", "channel", "event", "message_id", "sender", "lamport", "peer",
-    "bytes", "payload_bytes", "overhead_bytes", "deps", "attempt", "cause", "messages", "fingerprint",
-)  # fmt: skip
+    "v",
+    "node",
+    "boot",
+    "seq",
+    "ts_ms",
+    "mono_us",
+    "channel",
+    "event",
+    "message_id",
+    "sender",
+    "lamport",
+    "peer",
+    "bytes",
+    "payload_bytes",
+    "overhead_bytes",
+    "deps",
+    "attempt",
+    "cause",
+    "messages",
+    "fingerprint",
+)
 
 
 def json_lines(rows: Iterable[JournalRow]) -> Iterator[str]:

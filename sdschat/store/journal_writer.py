@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from sdschat.store.channel_table import Tally
+from sdschat.store.channel_table import ChannelTally
 from sdschat.store.checksums import row_sum
 from sdschat.store.columns import SqlRow, dump_ids
 from sdschat.store.journal import CHECKPOINT, KEEP_MS, REJECTED, JournalRow, fingerprint_text
@@ -37,7 +37,7 @@ class JournalSettings(NamedTuple):
     checkpoint_every: int = CHECKPOINT_EVERY  # messages of a channel
 
 
-class Book:
+class JournalWriter:
     """Writer of the journal. Its counts change only when the transaction is committed."""
 
     def __init__(self, connection: sqlite3.Connection, settings: JournalSettings) -> None:
@@ -55,9 +55,12 @@ class Book:
             self._rejections[channel, reason] = count
 
     def write(
-        self, connection: sqlite3.Connection, rows: list[JournalRow], before: Mapping[str, Tally],
-        after: Mapping[str, Tally],
-    ) -> None:  # fmt: skip
+        self,
+        connection: sqlite3.Connection,
+        rows: list[JournalRow],
+        before: Mapping[str, ChannelTally],
+        after: Mapping[str, ChannelTally],
+    ) -> None:
         """Write rows inside a transaction of SQL; call `committed` after it. `after` has all channels of `rows`."""
         every = [*rows, *self._checkpoints(rows[-1], before, after)]
         numbers = {name: tally.number for name, tally in after.items()}
@@ -82,7 +85,7 @@ class Book:
             self._rejections.update(self._counted)
 
     def _checkpoints(
-        self, last: JournalRow, before: Mapping[str, Tally], after: Mapping[str, Tally]
+        self, last: JournalRow, before: Mapping[str, ChannelTally], after: Mapping[str, ChannelTally]
     ) -> Iterator[JournalRow]:
         """The state of a channel's log, once in `checkpoint_every` messages of the channel."""
         every = self._settings.checkpoint_every
@@ -91,9 +94,14 @@ class Book:
             if tally.messages // every > old // every:
                 fingerprint = fingerprint_text(tally.fingerprint)
                 yield JournalRow(
-                    CHECKPOINT, name, last.ts_ms, last.mono_us,
-                    lamport=tally.newest, messages=tally.messages, fingerprint=fingerprint,
-                )  # fmt: skip
+                    CHECKPOINT,
+                    name,
+                    last.ts_ms,
+                    last.mono_us,
+                    lamport=tally.newest,
+                    messages=tally.messages,
+                    fingerprint=fingerprint,
+                )
 
     def _count_rejections(
         self, connection: sqlite3.Connection, rows: list[JournalRow], numbers: Mapping[str, int]
@@ -149,8 +157,22 @@ def _count(connection: sqlite3.Connection) -> int:
 
 def _values(place: int, number: int | None, row: JournalRow) -> SqlRow:
     values = (
-        place, number, row.event, row.message_id, row.sender, row.lamport, row.peer, row.ts_ms, row.mono_us,
-        row.bytes, row.payload_bytes, row.overhead_bytes, None if row.deps is None else dump_ids(row.deps),
-        row.attempt, row.cause, row.messages, row.fingerprint,
-    )  # fmt: skip
+        place,
+        number,
+        row.event,
+        row.message_id,
+        row.sender,
+        row.lamport,
+        row.peer,
+        row.ts_ms,
+        row.mono_us,
+        row.bytes,
+        row.payload_bytes,
+        row.overhead_bytes,
+        None if row.deps is None else dump_ids(row.deps),
+        row.attempt,
+        row.cause,
+        row.messages,
+        row.fingerprint,
+    )
     return (*values, row_sum(values))

@@ -16,12 +16,12 @@ from sdschat.mvds.rows import (
     Keep,
     MessageRow,
     PeerRow,
+    PeerTable,
     Put,
     RecordRow,
     RecordType,
     Row,
     Snapshot,
-    Table,
     WaitingRow,
     Write,
 )
@@ -63,18 +63,22 @@ class MvdsStore:
 
     def snapshot(self) -> Snapshot:
         """The saved rows. Altered rows are left out: their messages are requested, or offered, again."""
-        found: dict[Table, list[Any]] = {table: [] for table in Table}
+        found: dict[PeerTable, list[Any]] = {table: [] for table in PeerTable}
         for row in self._ask(_ROWS):
             if row_sum(row[:-1]) == row[-1]:
-                table = Table(row[1].partition("/")[0])
+                table = PeerTable(row[1].partition("/")[0])
                 found[table].append(_row_from(table, json.loads(row[2])))
-        names = {row.peer for row in found[Table.PEER]}
-        groups = [row for row in found[Table.GROUP] if names.issuperset(row.members)]
-        records = [row for row in found[Table.RECORD] if row.peer in names]
+        names = {row.peer for row in found[PeerTable.PEER]}
+        groups = [row for row in found[PeerTable.GROUP] if names.issuperset(row.members)]
+        records = [row for row in found[PeerTable.RECORD] if row.peer in names]
         return Snapshot(
-            tuple(records), tuple(found[Table.PEER]), tuple(groups), tuple(found[Table.HEADS]),
-            tuple(found[Table.WAITING]), tuple(found[Table.AHEAD]),
-        )  # fmt: skip
+            tuple(records),
+            tuple(found[PeerTable.PEER]),
+            tuple(groups),
+            tuple(found[PeerTable.HEADS]),
+            tuple(found[PeerTable.WAITING]),
+            tuple(found[PeerTable.AHEAD]),
+        )
 
     def save(self, transaction: Transaction, writes: Sequence[Write]) -> None:
         """Apply the writes of one step with the transaction."""
@@ -103,9 +107,15 @@ def _message_values(row: MessageRow) -> tuple[Any, ...]:
     message = row.message
     gap = dump([one.hex() for one in row.gap])
     return (
-        row.message_id.hex(), message.group_id, message.timestamp, message.body, dump(_plain(message.metadata)),
-        row.peer, row.received_at, gap,
-    )  # fmt: skip
+        row.message_id.hex(),
+        message.group_id,
+        message.timestamp,
+        message.body,
+        dump(_plain(message.metadata)),
+        row.peer,
+        row.received_at,
+        gap,
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -119,24 +129,24 @@ def _metadata_from(values: Any) -> Metadata | None:
     return None if values is None else Metadata(tuple(map(bytes.fromhex, values[0])), values[1])
 
 
-def _row_from(table: Table, values: Any) -> Row:
+def _row_from(table: PeerTable, values: Any) -> Row:
     match table:
-        case Table.RECORD:
+        case PeerTable.RECORD:
             peer, message_id, group_id, kind, *rest = values
             return RecordRow(peer, bytes.fromhex(message_id), bytes.fromhex(group_id), RecordType(kind), *rest)
-        case Table.PEER:
+        case PeerTable.PEER:
             peer, mode, online, last, forwarded, cursor = values
             at = None if cursor is None else (cursor[0], bytes.fromhex(cursor[1]))
             return PeerRow(peer, None if mode is None else Mode(mode), online, last, forwarded, at)
-        case Table.GROUP:
+        case PeerTable.GROUP:
             return GroupRow(bytes.fromhex(values[0]), tuple(values[1]))
-        case Table.HEADS:
+        case PeerTable.HEADS:
             heads = tuple(Head(bytes.fromhex(message_id), timestamp) for message_id, timestamp in values[1])
             return HeadsRow(bytes.fromhex(values[0]), heads)
-        case Table.WAITING:
+        case PeerTable.WAITING:
             message_id, (group_id, timestamp, body, metadata), peer, missing, gap, give_up = values
             message = Message(bytes.fromhex(group_id), timestamp, bytes.fromhex(body), _metadata_from(metadata))
             waits, gone = (tuple(map(bytes.fromhex, some)) for some in (missing, gap))
             return WaitingRow(bytes.fromhex(message_id), message, peer, waits, gone, give_up)
-        case Table.AHEAD:
+        case PeerTable.AHEAD:
             return AheadRow(bytes.fromhex(values[0]))

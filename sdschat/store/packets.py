@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sdschat.catchup.provider import Stored
-from sdschat.catchup.values import Key, Summary
+from sdschat.catchup.provider import StoredMessage
+from sdschat.catchup.values import LogKey, RangeSummary
 from sdschat.store.checksums import body_sum
 from sdschat.store.errors import told_plainly
 from sdschat.store.store import Store
@@ -31,20 +31,20 @@ class ChannelLog:
         self._store = store
         self._channel = channel
 
-    def summary(self, low: Key, high: Key) -> Summary:
+    def summary(self, low: LogKey, high: LogKey) -> RangeSummary:
         return self._store.log(self._channel).summary(low, high)
 
-    def keys(self, low: Key, high: Key, limit: int) -> list[tuple[int, str]]:
+    def keys(self, low: LogKey, high: LogKey, limit: int) -> list[tuple[int, str]]:
         return list(self._store.log(self._channel).keys(low, high, limit))
 
-    def cut(self, low: Key, high: Key, parts: int) -> list[Key]:
+    def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         return self._store.log(self._channel).cut(low, high, parts)
 
-    def stored(self, low: Key, high: Key, newest_first: bool, limit: int, max_bytes: int) -> list[Stored]:
+    def stored(self, low: LogKey, high: LogKey, newest_first: bool, limit: int, max_bytes: int) -> list[StoredMessage]:
         number = self._store.number(self._channel)
         if number is None:
             return []
-        found: list[Stored] = []
+        found: list[StoredMessage] = []
         values = (number, low.lamport, high.lamport, *low, *high, limit)
         with told_plainly(self._store.path):
             for row in self._store.connection.execute(_DOWN if newest_first else _UP, values):
@@ -61,8 +61,8 @@ class ChannelLog:
         return _stored(rows[0]).raw or None if rows else None
 
 
-def _stored(row: Any) -> Stored:
+def _stored(row: Any) -> StoredMessage:
     """A message; without its packet if that is gone or was altered by the disk: altered packets are never served."""
     lamport, message_id, raw, checksum = row
     sound = raw is not None and body_sum(message_id, raw) == checksum
-    return Stored(Key(lamport, message_id), raw if sound else b"")
+    return StoredMessage(LogKey(lamport, message_id), raw if sound else b"")

@@ -22,7 +22,7 @@ _DATED: Final = (
 )
 
 
-class Ranks:
+class Positions:
     """Estimated positions in the channels of one reader. A rank is 1 for the message that came first."""
 
     def __init__(self, reader: Reader) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from sdschat.store.columns import Altered
-from sdschat.store.display_rows import SHOWN_COLUMNS, SHOWN_JOINS, Key, StoredMessage, shown
+from sdschat.store.columns import RowAltered
+from sdschat.store.display_rows import SHOWN_COLUMNS, SHOWN_JOINS, DisplayMessage, Key, shown
 from sdschat.store.history import first_place, last_place
 
 _MAX_WORDS: Final = 16
@@ -62,14 +62,14 @@ def _unspaced(letter: str) -> bool:
 _COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
 
 
-class Page(NamedTuple):
+class MessagePage(NamedTuple):
     """Messages of one window, in the direction of the walk."""
 
-    messages: list[StoredMessage]
+    messages: list[DisplayMessage]
     last: bool  # no messages follow
 
 
-class Query(NamedTuple):
+class MessageQuery(NamedTuple):
     """A selection of a channel's messages. Lamport times are included, keys are excluded."""
 
     number: int
@@ -82,17 +82,17 @@ class Query(NamedTuple):
     with_raw: bool = False
     message_id: str | None = None
 
-    def beyond(self, key: Key, backwards: bool) -> Query:
+    def beyond(self, key: Key, backwards: bool) -> MessageQuery:
         """The query for the messages after this key, in the direction of the walk."""
         return self._replace(before=key) if backwards else self._replace(after=key)
 
-    def page(self, connection: sqlite3.Connection, channel: str, window: int, backwards: bool) -> Page:
-        """The next window. Raises `Altered` if rows were altered, or an index returns them in a wrong order."""
+    def page(self, connection: sqlite3.Connection, channel: str, window: int, backwards: bool) -> MessagePage:
+        """The next window. Raises `RowAltered` if rows were altered, or an index returns them in a wrong order."""
         where, values = self._where()
         down = " DESC" if backwards else ""
         order = f"ORDER BY log.lamport{down}, log.message_id{down} LIMIT ?"
         rows = connection.execute(f"{self._select()} WHERE {' AND '.join(where)} {order}", (*values, window)).fetchall()
-        return Page(self._read(channel, rows, backwards), len(rows) < window)
+        return MessagePage(self._read(channel, rows, backwards), len(rows) < window)
 
     def places(self, connection: sqlite3.Connection, limit: int | None) -> array[int]:
         """Places of the messages that a search finds, in log order: the last `limit` of them, or the first if `after`
@@ -106,7 +106,7 @@ class Query(NamedTuple):
             found.reverse()
         return found
 
-    def at_places(self, connection: sqlite3.Connection, channel: str, places: Sequence[int]) -> list[StoredMessage]:
+    def at_places(self, connection: sqlite3.Connection, channel: str, places: Sequence[int]) -> list[DisplayMessage]:
         """The messages at these places, in log order."""
         where = f"WHERE log.place IN ({', '.join('?' * len(places))}) ORDER BY log.lamport, log.message_id"
         return self._read(channel, connection.execute(f"{self._select()} {where}", places).fetchall(), False)
@@ -129,11 +129,11 @@ class Query(NamedTuple):
         raw = (", body.raw, body.sum", " LEFT JOIN body ON body.place = log.place") if self.with_raw else ("", "")
         return f"SELECT {SHOWN_COLUMNS}{raw[0]} FROM log {SHOWN_JOINS}{raw[1]}"
 
-    def _read(self, channel: str, rows: list[Any], backwards: bool) -> list[StoredMessage]:
+    def _read(self, channel: str, rows: list[Any], backwards: bool) -> list[DisplayMessage]:
         messages = [shown(channel, row[:_COLUMNS], row[_COLUMNS:] if self.with_raw else None) for row in rows]
         for earlier, later in pairwise(messages):
             if (earlier.key <= later.key) if backwards else (earlier.key >= later.key):
-                raise Altered("the log is out of order")
+                raise RowAltered("the log is out of order")
         return messages
 
     def _where(self) -> tuple[list[str], list[Any]]:

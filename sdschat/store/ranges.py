@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.catchup.index import Bucket, Draft, RangeIndex, Read, split
-from sdschat.catchup.values import LOWEST, Key, Summary
+from sdschat.catchup.index import Draft, IndexBucket, RangeIndex, Read, split
+from sdschat.catchup.values import LOWEST, LogKey, RangeSummary
 from sdschat.store import dropped_packets
 from sdschat.store.checksums import row_sum
 from sdschat.store.errors import told_plainly
@@ -84,11 +84,11 @@ class Ranges:
         self._drafts = {}
 
     def _saved(self, channel: int) -> RangeIndex | None:
-        found: list[Bucket] = []
+        found: list[IndexBucket] = []
         for row in self._connection.execute(_SELECT, (channel,)).fetchall():
             if row_sum(row[:-1]) != row[-1]:
                 return None
-            found.append(Bucket(_key(row[1]), Summary(row[2], int.from_bytes(row[3], "big"))))
+            found.append(IndexBucket(_key(row[1]), RangeSummary(row[2], int.from_bytes(row[3], "big"))))
         if not found or min(found).start != LOWEST:
             return None
         index = RangeIndex(found)
@@ -96,12 +96,12 @@ class Ranges:
         return index if messages is not None and index.whole().messages == messages[0] else None
 
     def _made_anew(self, channel: int) -> RangeIndex:
-        found: list[Bucket] = []
+        found: list[IndexBucket] = []
         cursor = self._connection.execute(_ALL, {"channel": channel})
         start = LOWEST
         while keys := list(islice(cursor, _BATCH)):
             if found:
-                start = Key(*keys[0])
+                start = LogKey(*keys[0])
             found += split(start, keys)
         index = RangeIndex(found)
         rows = [_values(channel, *row) for row in zip(index.starts, index.summaries, strict=True)]
@@ -135,15 +135,15 @@ class StoredLog:
         self._channel = channel
         self._read = _reader(connection, -1 if channel is None else channel)
 
-    def summary(self, low: Key, high: Key) -> Summary:
+    def summary(self, low: LogKey, high: LogKey) -> RangeSummary:
         with told_plainly(self._path):
             return self._index().summary(low, high, self._read)
 
-    def keys(self, low: Key, high: Key, limit: int) -> Sequence[tuple[int, str]]:
+    def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]:
         with told_plainly(self._path):
             return self._read(low, high, limit)
 
-    def cut(self, low: Key, high: Key, parts: int) -> list[Key]:
+    def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
         with told_plainly(self._path):
             return self._index().cut(low, high, parts, self._read)
 
@@ -152,7 +152,7 @@ class StoredLog:
 
 
 def _reader(connection: sqlite3.Connection, channel: int) -> Read:
-    def read(low: Key, high: Key, limit: int) -> list[tuple[int, str]]:
+    def read(low: LogKey, high: LogKey, limit: int) -> list[tuple[int, str]]:
         values = (channel, low.lamport, high.lamport, *low, *high, limit)
         rows: list[Any] = connection.execute(_KEYS, values).fetchall()
         dated = dropped_packets.keys(connection, channel, low.lamport, high.lamport)
@@ -165,15 +165,15 @@ def _reader(connection: sqlite3.Connection, channel: int) -> Read:
     return read
 
 
-def _values(channel: int, start: Key, summary: Summary) -> tuple[int | str | bytes, ...]:
+def _values(channel: int, start: LogKey, summary: RangeSummary) -> tuple[int | str | bytes, ...]:
     values = (channel, _text(start), summary.messages, summary.total.to_bytes(_TOTAL_BYTES, "big"))
     return (*values, row_sum(values))
 
 
-def _text(start: Key) -> str:
+def _text(start: LogKey) -> str:
     """A bound as text: the date in hexadecimal digits, then the id or a part of one."""
     return f"{start.lamport:0{_DIGITS}x}{start.message_id}"
 
 
-def _key(text: str) -> Key:
-    return Key(int(text[:_DIGITS], 16), text[_DIGITS:])
+def _key(text: str) -> LogKey:
+    return LogKey(int(text[:_DIGITS], 16), text[_DIGITS:])

@@ -11,21 +11,21 @@ from typing import Any, Final
 
 from sdschat.sds.rows import OutgoingRow, Snapshot, Table
 from sdschat.sds.values import Codec
-from sdschat.store.channel_table import Tally, load_tallies
+from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.checksums import row_sum
-from sdschat.store.columns import SHAPES, Altered, load_ids
+from sdschat.store.columns import SHAPES, RowAltered, load_ids
 from sdschat.store.connection import open_reader
 from sdschat.store.direct_rows import DirectRow, rows_after
-from sdschat.store.display_rows import Ancestor, ChannelInfo, Key, MessageDetail, StoredMessage
+from sdschat.store.display_rows import Ancestor, ChannelInfo, DisplayMessage, Key, MessageDetail
 from sdschat.store.errors import StoreDamaged, told_plainly
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.migrate import require_current
-from sdschat.store.query import Page, Query
+from sdschat.store.query import MessagePage, MessageQuery
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.snapshot import Loader, Loss
-from sdschat.store.user_state import Local
+from sdschat.store.user_state import UserState
 
 _WINDOW: Final = 512  # messages fetched at a time
 _LAST_CHARACTER: Final = "\U0010ffff"
@@ -46,7 +46,7 @@ _JOURNAL: Final = (
 )
 
 
-class Reader(Local):
+class Reader(UserState):
     """A read-only connection. Each query sees the database as it is at that moment."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, codec: Codec) -> None:
@@ -78,10 +78,18 @@ class Reader(Local):
         return found
 
     def messages(
-        self, channel: str, *, since: int | None = None, until: int | None = None, search: str = "",
-        sender_id: str | None = None, limit: int | None = None, before: Key | None = None, after: Key | None = None,
+        self,
+        channel: str,
+        *,
+        since: int | None = None,
+        until: int | None = None,
+        search: str = "",
+        sender_id: str | None = None,
+        limit: int | None = None,
+        before: Key | None = None,
+        after: Key | None = None,
         with_raw: bool = False,
-    ) -> Iterator[StoredMessage]:  # fmt: skip
+    ) -> Iterator[DisplayMessage]:
         """The log in its order, read a window at a time, so that a million messages take no more memory than a few.
 
         `since` and `until` are Lamport times, both included; `before` and `after` are keys, both excluded. With a
@@ -90,7 +98,7 @@ class Reader(Local):
         tally = self._tally(channel)
         if tally is None or limit == 0:
             return
-        query = Query(tally.number, since, until, search, sender_id, before, after, with_raw)
+        query = MessageQuery(tally.number, since, until, search, sender_id, before, after, with_raw)
         if search:
             yield from self._search(channel, query, limit)
         elif limit is not None and after is None:
@@ -99,7 +107,7 @@ class Reader(Local):
         else:
             yield from self._walk(channel, query, limit, backwards=False)
 
-    def _walk(self, channel: str, query: Query, limit: int | None, backwards: bool) -> Iterator[StoredMessage]:
+    def _walk(self, channel: str, query: MessageQuery, limit: int | None, backwards: bool) -> Iterator[DisplayMessage]:
         left = limit
         while left is None or left > 0:
             window = _WINDOW if left is None else min(_WINDOW, left)
@@ -110,7 +118,7 @@ class Reader(Local):
             query = query.beyond(page.messages[-1].key, backwards)
             left = None if left is None else left - len(page.messages)
 
-    def _search(self, channel: str, query: Query, limit: int | None) -> Iterator[StoredMessage]:
+    def _search(self, channel: str, query: MessageQuery, limit: int | None) -> Iterator[DisplayMessage]:
         with told_plainly(self.path):
             places = query.places(self._connection, limit)
         for start in range(0, len(places), _WINDOW):
@@ -122,10 +130,10 @@ class Reader(Local):
     def _altered_is_damaged(self, channel: str) -> Iterator[None]:
         try:
             yield
-        except Altered as error:
+        except RowAltered as error:
             raise StoreDamaged(self.path, f"channel {channel}: {error}") from error
 
-    def _page(self, channel: str, query: Query, window: int, backwards: bool) -> Page:
+    def _page(self, channel: str, query: MessageQuery, window: int, backwards: bool) -> MessagePage:
         with told_plainly(self.path), self._altered_is_damaged(channel):
             return query.page(self._connection, channel, window, backwards)
 
@@ -163,8 +171,8 @@ class Reader(Local):
             message, self._outgoing(tally.number, message), nearest[:ancestors], len(nearest) > ancestors
         )
 
-    def _one(self, channel: str, number: int, message_id: str, with_raw: bool) -> StoredMessage | None:
-        query = Query(number, message_id=message_id, with_raw=with_raw)
+    def _one(self, channel: str, number: int, message_id: str, with_raw: bool) -> DisplayMessage | None:
+        query = MessageQuery(number, message_id=message_id, with_raw=with_raw)
         page = self._page(channel, query, 1, backwards=False)
         return page.messages[0] if page.messages else None
 
@@ -172,7 +180,7 @@ class Reader(Local):
         with told_plainly(self.path):
             return str(self._connection.execute(_STATUS, {"channel": number, "id": message_id}).fetchone()[0])
 
-    def _outgoing(self, number: int, message: StoredMessage) -> OutgoingRow | None:
+    def _outgoing(self, number: int, message: DisplayMessage) -> OutgoingRow | None:
         shape = SHAPES[Table.OUTGOING]
         with told_plainly(self.path):
             rows = self._connection.execute(
@@ -180,7 +188,7 @@ class Reader(Local):
             ).fetchall()
         try:
             row = shape.row(rows[0], self._codec) if rows else None
-        except Altered:
+        except RowAltered:
             return None
         return row if isinstance(row, OutgoingRow) else None
 
@@ -236,13 +244,47 @@ class Reader(Local):
     def _journal_row(self, row: Any, boot: tuple[str, str], channel: str) -> JournalRow:
         if row_sum(row[:-1]) != row[-1]:
             raise StoreDamaged(self.path, "a row of the journal does not match its checksum")
-        (place, _, event, message_id, sender, lamport, peer, ts_ms, mono_us, size, payload, overhead, deps, attempt,
-         cause, messages, fingerprint, _) = row  # fmt: skip
+        (
+            place,
+            _,
+            event,
+            message_id,
+            sender,
+            lamport,
+            peer,
+            ts_ms,
+            mono_us,
+            size,
+            payload,
+            overhead,
+            deps,
+            attempt,
+            cause,
+            messages,
+            fingerprint,
+            _,
+        ) = row
         return JournalRow(
-            event, channel, ts_ms, mono_us, message_id, sender, lamport, peer, size, payload, overhead,
-            None if deps is None else load_ids(deps), attempt, cause, messages, fingerprint,
-            boot[0], boot[1], place & ((1 << PLACE_BITS) - 1),
-        )  # fmt: skip
+            event,
+            channel,
+            ts_ms,
+            mono_us,
+            message_id,
+            sender,
+            lamport,
+            peer,
+            size,
+            payload,
+            overhead,
+            None if deps is None else load_ids(deps),
+            attempt,
+            cause,
+            messages,
+            fingerprint,
+            boot[0],
+            boot[1],
+            place & ((1 << PLACE_BITS) - 1),
+        )
 
     def unindexed(self, channel: str, limit: int = 1000) -> list[str]:
         """Ids of messages without text: not opened yet, or removed because the text was altered."""
@@ -257,7 +299,7 @@ class Reader(Local):
             ).fetchall()
         return [message_id for (message_id,) in rows]
 
-    def _tally(self, channel: str) -> Tally | None:
+    def _tally(self, channel: str) -> ChannelTally | None:
         with told_plainly(self.path):
             return load_tallies(self._connection, self.path).get(channel)
 

@@ -15,7 +15,7 @@ from sdschat.store import dropped_packets
 from sdschat.store.checksums import row_sum
 from sdschat.store.errors import told_plainly
 from sdschat.store.history import first_place, last_place
-from sdschat.store.retention_floor import Floor, floor_name, floor_of
+from sdschat.store.retention_floor import RetentionFloor, floor_name, floor_of
 from sdschat.store.schema import PLACE_BITS
 from sdschat.store.store import Store
 
@@ -38,12 +38,14 @@ _BARE: Final = (
 _LATE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ? AND lamport < ? AND own = 0"
 
 
-def oldest_kept(store: Store, channel: str, floor: Floor) -> int | None:
+def oldest_kept(store: Store, channel: str, floor: RetentionFloor) -> int | None:
     """Lamport time of the oldest message that may still have its packet, or None."""
     return _dated(store, channel, floor.lamport, 0)
 
 
-def drop_oldest(store: Store, channel: str, before: int, most: int, now: int, late: tuple[str, ...] = ()) -> Floor:
+def drop_oldest(
+    store: Store, channel: str, before: int, most: int, now: int, late: tuple[str, ...] = ()
+) -> RetentionFloor:
     """Drop about `most` packets dated before `before`, the oldest first, in one transaction.
 
     `late` are messages that came since and are dated below the floor, where this does not search. Own messages stay,
@@ -76,7 +78,7 @@ def drop_oldest(store: Store, channel: str, before: int, most: int, now: int, la
     return dropped
 
 
-def _keep(connection: sqlite3.Connection, channel: str, floor: Floor) -> None:
+def _keep(connection: sqlite3.Connection, channel: str, floor: RetentionFloor) -> None:
     values = (floor_name(channel), json.dumps(floor, separators=(",", ":")).encode())
     connection.execute("INSERT OR REPLACE INTO setting (name, value, sum) VALUES (?, ?, ?)", (*values, row_sum(values)))
 
@@ -107,7 +109,7 @@ def make_compact(store: Store, channel: str, most: int) -> int:
     return len(places)
 
 
-def forget_oldest(store: Store, channel: str, most: int, now: int) -> Floor:
+def forget_oldest(store: Store, channel: str, most: int, now: int) -> RetentionFloor:
     """Delete about `most` ids without packets, the oldest first, with all that have the date of the last one."""
     floor, number = floor_of(store, channel), store.number(channel)
     assert number is not None
@@ -146,7 +148,7 @@ def _newest(store: Store, channel: str) -> int:
     return rows[0][0] or 0
 
 
-class Space(NamedTuple):
+class DiskSpace(NamedTuple):
     """Size of the database file, in bytes."""
 
     file: int
@@ -158,10 +160,10 @@ class Space(NamedTuple):
         return self.file - self.free
 
 
-def space(connection: sqlite3.Connection) -> Space:
+def space(connection: sqlite3.Connection) -> DiskSpace:
     names = ("page_count", "freelist_count", "page_size", "auto_vacuum")
     pages, free, size, vacuum = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
-    return Space(pages * size, free * size, vacuum == 2)
+    return DiskSpace(pages * size, free * size, vacuum == 2)
 
 
 def make_shrinkable(store: Store) -> bool:

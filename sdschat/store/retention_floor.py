@@ -6,7 +6,7 @@ import json
 from typing import NamedTuple, Protocol
 
 
-class Floor(NamedTuple):
+class RetentionFloor(NamedTuple):
     """Retention of one channel: packets of others dated before `lamport` are dropped."""
 
     lamport: int = 0
@@ -31,6 +31,6 @@ def floor_name(channel: str) -> str:
     return f"floor/{channel}"
 
 
-def floor_of(values: Values, channel: str) -> Floor:
+def floor_of(values: Values, channel: str) -> RetentionFloor:
     kept = values.value(floor_name(channel))
-    return Floor() if kept is None else Floor(*json.loads(kept))
+    return RetentionFloor() if kept is None else RetentionFloor(*json.loads(kept))

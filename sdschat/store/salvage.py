@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from sdschat.sds.rows import ChannelRow, OutgoingRow, Table
 from sdschat.sds.values import Codec, Message
 from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import LOG_COLUMNS, SHAPES, Altered, log_entry
+from sdschat.store.columns import LOG_COLUMNS, SHAPES, RowAltered, log_entry
 from sdschat.store.connection import open_reader
 from sdschat.store.files import ProfileLock
 from sdschat.store.history import first_place, last_place
@@ -27,7 +27,7 @@ _LOG: Final = f"SELECT {LOG_COLUMNS} FROM log WHERE place = ?"
 _STATE: Final = "channel, {names}, sum".format(names=", ".join(ChannelRow._fields))
 
 
-class Found(NamedTuple):
+class SalvagedPacket(NamedTuple):
     """An intact packet, with `via` and `received_at` of its row of the log, or default values if that was altered."""
 
     message: Message
@@ -49,7 +49,7 @@ class Wreck:
             raise
         self.unreadable = 0  # packets that were altered
 
-    def packets(self) -> Iterator[Found]:
+    def packets(self) -> Iterator[SalvagedPacket]:
         """The intact packets, in the order in which they were saved."""
         # A place has the channel's number in its upper part; all known numbers are tried, and some more.
         known = [row[0] for row in self._rows("channel", "id")]
@@ -57,10 +57,10 @@ class Wreck:
             for row in self._rows("body", "place, raw, sum", first_place(number), last_place(number)):
                 yield from self._packet(*row)
 
-    def _packet(self, place: int, raw: object, checksum: int) -> Iterator[Found]:
+    def _packet(self, place: int, raw: object, checksum: int) -> Iterator[SalvagedPacket]:
         message = self._codec.decode(raw) if isinstance(raw, bytes) else None
         if isinstance(raw, bytes) and isinstance(message, Message) and body_sum(message.message_id, raw) == checksum:
-            yield Found(message, raw, *self._log_values(place, message))
+            yield SalvagedPacket(message, raw, *self._log_values(place, message))
         else:
             self.unreadable += 1
 
@@ -69,7 +69,7 @@ class Wreck:
             row = self._connection.execute(_LOG, (place,)).fetchone()
             if row is not None and log_entry(row).message_id == message.message_id:
                 return str(row[8]), int(row[9])
-        except (sqlite3.Error, Altered, UnicodeDecodeError):
+        except (sqlite3.Error, RowAltered, UnicodeDecodeError):
             pass
         return "live", message.lamport_timestamp or 0
 
@@ -80,7 +80,7 @@ class Wreck:
         for row in self._sound("outgoing", f"channel, {', '.join(shape.columns)}, sum"):
             try:
                 fate = shape.from_sql(row[1:-1], self._codec)
-            except (Altered, ValueError):
+            except (RowAltered, ValueError):
                 continue
             if isinstance(fate, OutgoingRow):
                 found[fate.message_id] = fate

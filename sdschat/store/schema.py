@@ -21,12 +21,19 @@ def second(database: Database) -> None:
     # Rows of `sdschat.mvds.rows` by their table and key, as JSON; messages apart, since they are never deleted.
     buffer_table(database, "mvds_row", {"name": str, "value": str})
     buffer_table(
-        database, "mvds_message",
+        database,
+        "mvds_message",
         {
-            "message_id": str, "group_id": bytes, "timestamp": int, "body": bytes, "metadata": str, "peer": str,
-            "received_at": int, "gap": str,
+            "message_id": str,
+            "group_id": bytes,
+            "timestamp": int,
+            "body": bytes,
+            "metadata": str,
+            "peer": str,
+            "received_at": int,
+            "gap": str,
         },
-    )  # fmt: skip
+    )
     content = {"peer": str, "own": int, "nick": str, "text": str, "kind": int}
     delivery = {"sent_at": int, "received_at": int, "state": int, "reply_to": str, "verdict": str}
     buffer_table(database, "direct", {"message_id": str, **content, **delivery})
@@ -92,9 +99,18 @@ def _log(database: Database) -> None:
     )
     database.table("channel").create_index(["name"], "channel_name", unique=True)
     log = {
-        "place": int, "channel": int, "lamport": int, "message_id": str, "sender_id": str, "dependencies": str,
-        "generation": int, "own": int, "via": str, "received_at": int, "sum": int,
-    }  # fmt: skip
+        "place": int,
+        "channel": int,
+        "lamport": int,
+        "message_id": str,
+        "sender_id": str,
+        "dependencies": str,
+        "generation": int,
+        "own": int,
+        "via": str,
+        "received_at": int,
+        "sum": int,
+    }
     _table(database, "log", log)
     database.table("log").create_index(["channel", "message_id"], "log_id", unique=True)
     database.table("log").create_index(["channel", "lamport", "message_id"], "log_order", unique=True)
@@ -108,10 +124,25 @@ def _log(database: Database) -> None:
 
 def _buffers(database: Database) -> None:
     times = (
-        "lamport", "horizon", "generation", "floor", "waku_heard_at", "sync_due", "sync_latest", "sync_spoke_at",
-        "sync_count", "range_cursor", "range_wanted_low", "range_wanted_high", "range_answered_at", "answer_spent",
-        "push_spent", "spent_at", "offline_since", "filter_stale",
-    )  # fmt: skip
+        "lamport",
+        "horizon",
+        "generation",
+        "floor",
+        "waku_heard_at",
+        "sync_due",
+        "sync_latest",
+        "sync_spoke_at",
+        "sync_count",
+        "range_cursor",
+        "range_wanted_low",
+        "range_wanted_high",
+        "range_answered_at",
+        "answer_spent",
+        "push_spent",
+        "spent_at",
+        "offline_since",
+        "filter_stale",
+    )
     _table(database, "channel_state", {"channel": int, "layout": str, **dict.fromkeys(times, int), "sum": int})
     held = {"raw": bytes, "via": str, "generation": int, "received_at": int, "release_at": int, "gap": str}
     buffer_table(database, "held", {"message_id": str, **held})
@@ -155,10 +186,25 @@ def _local(database: Database) -> None:
 def _journal(database: Database) -> None:
     _table(database, "boot", {"id": int, "node": str, "boot": str, "sum": int})
     columns = {
-        "place": int, "channel": int, "event": str, "message_id": str, "sender": str, "lamport": int, "peer": str,
-        "ts_ms": int, "mono_us": int, "bytes": int, "payload_bytes": int, "overhead_bytes": int, "deps": str,
-        "attempt": int, "cause": str, "messages": int, "fingerprint": str, "sum": int,
-    }  # fmt: skip
+        "place": int,
+        "channel": int,
+        "event": str,
+        "message_id": str,
+        "sender": str,
+        "lamport": int,
+        "peer": str,
+        "ts_ms": int,
+        "mono_us": int,
+        "bytes": int,
+        "payload_bytes": int,
+        "overhead_bytes": int,
+        "deps": str,
+        "attempt": int,
+        "cause": str,
+        "messages": int,
+        "fingerprint": str,
+        "sum": int,
+    }
     required = ("place", "event", "ts_ms", "mono_us", "sum")
     _table(database, "journal", columns, nullable=tuple(name for name in columns if name not in required))
     buffer_table(database, "rejection", {"reason": str, "count": int, "last_at": int})

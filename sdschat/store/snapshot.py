@@ -24,7 +24,7 @@ from sdschat.sds.rows import (
 )
 from sdschat.sds.values import Codec
 from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import SHAPES, STATE_SELECT, Altered
+from sdschat.store.columns import SHAPES, STATE_SELECT, RowAltered
 
 RowType = TypeVar("RowType", bound=Row)
 
@@ -58,7 +58,7 @@ class Loader:
         self._rebuilt: list[OutgoingRow] = []  # rows made anew, to be inserted
 
     def load(self) -> Snapshot | None:
-        """Return the state; None if the channel was never opened. Raises `Altered` if the channel's own row was."""
+        """Return the state; None if the channel was never opened. Raises `RowAltered` if the channel's own row was."""
         state = self._state()
         if state is None:
             return None
@@ -79,7 +79,7 @@ class Loader:
         if not rows:
             return None
         if row_sum(rows[0][:-1]) != rows[0][-1]:
-            raise Altered("the state of the channel does not match its checksum")
+            raise RowAltered("the state of the channel does not match its checksum")
         return ChannelRow(*rows[0][1:-1])
 
     def _rows(self, table: Table, kind: type[RowType]) -> tuple[RowType, ...]:
@@ -123,7 +123,7 @@ class Loader:
         for row in self._connection.execute(query, values):
             try:
                 found.append(shape.row(row, self._codec))
-            except Altered as error:
+            except RowAltered as error:
                 self._altered.append((shape.table, row[0]))
                 self.losses.append(Loss(self._channel, str(error)))
         return found

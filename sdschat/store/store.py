@@ -23,19 +23,19 @@ from typing import TYPE_CHECKING
 
 from sdschat.sds.rows import Snapshot, Write
 from sdschat.sds.values import Codec
-from sdschat.store.channel_table import Tally, load_tallies
-from sdschat.store.columns import Altered
+from sdschat.store.channel_table import ChannelTally, load_tallies
+from sdschat.store.columns import RowAltered
 from sdschat.store.connection import open_writer
 from sdschat.store.errors import DiskFull, StoreDamaged, StoreError, told_plainly
 from sdschat.store.files import ProfileLock, Reserve, prepare_directory, prepare_file, sync_directory
 from sdschat.store.history import SqlHistory
 from sdschat.store.journal import JournalRow
-from sdschat.store.journal_writer import Book, JournalSettings
+from sdschat.store.journal_writer import JournalSettings, JournalWriter
 from sdschat.store.migrate import migrate
 from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.snapshot import Loader, Loss
 from sdschat.store.transaction import IndexedText, Transaction
-from sdschat.store.user_state import Local
+from sdschat.store.user_state import UserState
 from sdschat.store.verify import mend_on_opening
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class ChannelStore:
         self._store.commit([(self.channel_id, writes)])
 
 
-class Store(Local):
+class Store(UserState):
     """The database of one profile, locked by this process, used from one thread."""
 
     def __init__(
@@ -72,14 +72,19 @@ class Store(Local):
         self.reserve = Reserve(path)
         self._codec = codec
         self._lock = lock
-        self._tallies: dict[str, Tally] = load_tallies(connection, path)  # as committed, by channel
-        self._book = Book(connection, journal)
+        self._tallies: dict[str, ChannelTally] = load_tallies(connection, path)  # as committed, by channel
+        self._book = JournalWriter(connection, journal)
 
     @classmethod
     def open(
-        cls, path: Path | str, codec: Codec, *, journal: JournalSettings | None = None,
-        migrations: Sequence[Migration] = MIGRATIONS, thorough: bool | None = None,
-    ) -> Store:  # fmt: skip
+        cls,
+        path: Path | str,
+        codec: Codec,
+        *,
+        journal: JournalSettings | None = None,
+        migrations: Sequence[Migration] = MIGRATIONS,
+        thorough: bool | None = None,
+    ) -> Store:
         """Open the database; make it if there is none, migrate it if it is old.
 
         Raises `ProfileInUse`, `SchemaNewer`, `StoreDamaged`, `DiskFull`, `StoreReadOnly` or `StoreUnavailable`.
@@ -152,7 +157,7 @@ class Store(Local):
         with told_plainly(self.path):
             try:
                 snapshot = loader.load()
-            except Altered as error:
+            except RowAltered as error:
                 raise StoreDamaged(self.path, f"channel {channel_id}: {error}") from error
             if snapshot is None and tally.messages:
                 raise StoreDamaged(self.path, f"channel {channel_id}: it has messages, but its state is gone")
@@ -168,9 +173,11 @@ class Store(Local):
         self._write(transaction)
 
     def commit(
-        self, batches: Iterable[tuple[str, Iterable[Write]]], journal: Sequence[JournalRow] = (),
+        self,
+        batches: Iterable[tuple[str, Iterable[Write]]],
+        journal: Sequence[JournalRow] = (),
         texts: Iterable[IndexedText] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Commit the writes of any number of steps and channels in one transaction."""
         with self.transaction() as transaction:
             for channel, writes in batches:

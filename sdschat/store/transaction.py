@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sdschat.sds.rows import Append, ChannelRow, Drop, LogRow, Put, Row, Table, Write
-from sdschat.store.channel_table import CHANNEL_REPLACE, Tally
+from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
 from sdschat.store.journal import JournalRow
-from sdschat.store.journal_writer import Book
+from sdschat.store.journal_writer import JournalWriter
 
 if TYPE_CHECKING:
     from sdschat.store.ranges import Ranges
@@ -54,14 +54,14 @@ class _Changes:
 class Transaction:
     """Collects changes. The file is not touched before `write`; values that have no form in SQL raise at once.
 
-    Channel numbers in keys are those of `Tally.number`.
+    Channel numbers in keys are those of `ChannelTally.number`.
     """
 
-    def __init__(self, tallies: dict[str, Tally], book: Book, ranges: Ranges) -> None:
+    def __init__(self, tallies: dict[str, ChannelTally], book: JournalWriter, ranges: Ranges) -> None:
         self._known = tallies  # as committed, by channel
         self._book = book
         self._ranges = ranges
-        self.tallies: dict[str, Tally] = {}  # of the channels that this transaction changes, as they will be
+        self.tallies: dict[str, ChannelTally] = {}  # of the channels that this transaction changes, as they will be
         self.rows: list[JournalRow] = []  # of the journal
         self._log: list[SqlRow] = []  # new messages; their packets, in the same order, are in `_bodies`
         self._keys: dict[int, list[tuple[int, str]]] = {}  # (Lamport, id) of the new messages, by channel number
@@ -130,7 +130,7 @@ class Transaction:
         if tally is None:
             new = sum(1 for name in self.tallies if name not in self._known)
             highest = max((known.number for known in self._known.values()), default=0)
-            tally = Tally(highest + new + 1, channel)
+            tally = ChannelTally(highest + new + 1, channel)
         self.tallies[channel] = tally
         return tally.number
 

@@ -30,7 +30,7 @@ class ReadMark(NamedTuple):
     at: int  # epoch milliseconds
 
 
-class Local:
+class UserState:
     """Reads this state. An altered row counts as absent, except rows of keys, nicks and settings: these raise
     StoreDamaged, because a nick must not pass to another key."""
 

@@ -14,20 +14,38 @@ from typing import Any, Final
 
 from sdschat.sds.rows import Entry, LogRow
 from sdschat.sds.values import Codec, Message
-from sdschat.store.channel_table import CHANNEL_REPLACE, Tally, count_again, load_tallies
+from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally, count_again, load_tallies
 from sdschat.store.checksums import body_sum, row_sum
-from sdschat.store.columns import LOG_COLUMNS, Altered, log_entry, log_values
+from sdschat.store.columns import LOG_COLUMNS, RowAltered, log_entry, log_values
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.retention_floor import floor_of
 from sdschat.store.snapshot import Loss
-from sdschat.store.user_state import Local
+from sdschat.store.user_state import UserState
 
 CHECKED_BYTES: Final = 16 * 1024 * 1024  # a database up to this size is checked as a whole at every opening
 
 _SMALL_TABLES: Final = (
-    "channel", "channel_state", "held", "missing", "gap", "answer", "push", "peer", "hint", "read_mark", "draft",
-    "key_met", "nick_held", "setting", "boot", "rejection", "range_bucket", "mvds_row", "mvds_message", "direct",
-)  # fmt: skip
+    "channel",
+    "channel_state",
+    "held",
+    "missing",
+    "gap",
+    "answer",
+    "push",
+    "peer",
+    "hint",
+    "read_mark",
+    "draft",
+    "key_met",
+    "nick_held",
+    "setting",
+    "boot",
+    "rejection",
+    "range_bucket",
+    "mvds_row",
+    "mvds_message",
+    "direct",
+)
 _LOG: Final = (
     f"SELECT {', '.join('log.' + name for name in LOG_COLUMNS.split(', '))}, body.raw, body.sum, text.nick, "
     "text.text, text.verdict, text.sent_at, text.sum "
@@ -86,7 +104,7 @@ def _only_indexes(problems: list[str]) -> bool:
 
 def _mend_log(connection: sqlite3.Connection, path: Path, codec: Codec) -> list[Loss]:
     tallies = {tally.number: tally for tally in load_tallies(connection, path).values()}
-    values = Local(connection, path)
+    values = UserState(connection, path)
     floors = {number: floor_of(values, tally.name).lamport for number, tally in tallies.items()}
     found: list[Loss] = []
     for row in connection.execute(_LOG).fetchall():
@@ -102,7 +120,7 @@ def _was_dropped(row: Any, floor: int) -> bool:
     """True if an intact entry has no packet because the packet was too old to be kept."""
     try:
         return row[11] is None and not row[7] and log_entry(row[:11]).lamport < floor
-    except Altered:
+    except RowAltered:
         return False
 
 
@@ -111,7 +129,7 @@ def _mend_row(connection: sqlite3.Connection, codec: Codec, channel: str, row: A
     place = row[0]
     try:
         entry = log_entry(row)
-    except Altered:
+    except RowAltered:
         return _from_packet(connection, codec, channel, row, body)
     raw, checksum = body
     if raw is None or body_sum(entry.message_id, raw) != checksum or not _matches(codec, raw, entry):
@@ -130,8 +148,10 @@ def _matches(codec: Codec, raw: bytes, entry: Entry) -> bool:
     if not isinstance(message, Message):
         return True
     return (message.message_id, message.sender_id, message.lamport_timestamp) == (
-        entry.message_id, entry.sender_id, entry.lamport,
-    )  # fmt: skip
+        entry.message_id,
+        entry.sender_id,
+        entry.lamport,
+    )
 
 
 def _from_packet(connection: sqlite3.Connection, codec: Codec, channel: str, row: Any, body: Any) -> list[Loss]:
@@ -151,7 +171,7 @@ def _from_packet(connection: sqlite3.Connection, codec: Codec, channel: str, row
     return [Loss(channel, "an entry of the log was altered: made again from its packet", message.message_id)]
 
 
-def _mend_tally(connection: sqlite3.Connection, tally: Tally, explained: bool) -> list[Loss]:
+def _mend_tally(connection: sqlite3.Connection, tally: ChannelTally, explained: bool) -> list[Loss]:
     counted = count_again(connection, tally)
     if counted == tally:
         return []

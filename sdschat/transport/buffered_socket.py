@@ -26,7 +26,7 @@ class OversizedError(ConnectionError):
     """Somebody sent a packet above our size limit."""
 
 
-class Stream:
+class BufferedSocket:
     """A wrapper of a connected, non-blocking socket.
 
     paho reads a packet in three or four small calls. Serving them from a buffer saves most of the system calls. It also

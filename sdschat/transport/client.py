@@ -11,18 +11,18 @@ from typing import Final
 from sdschat.transport import base
 from sdschat.transport.address import AddressError, clear_text_problem
 from sdschat.transport.base import Why
-from sdschat.transport.event_queue import Notifier
+from sdschat.transport.event_queue import EventQueue
 from sdschat.transport.mqtt import PahoLink
 from sdschat.transport.options import MqttOptions
-from sdschat.transport.outbox import Packet
+from sdschat.transport.outbox import QueuedPacket
 from sdschat.transport.sender import HUNG_UP, QUIET, Sender
-from sdschat.transport.session import End, LinkOptions, MakeLink, Opened, Session
+from sdschat.transport.session import BrokerSession, End, LinkOptions, MakeLink, Session
 from sdschat.transport.tasks import start
 from sdschat.transport.tls import client_context
 from sdschat.transport.topics import echo_topic
 
 
-class Backoff:
+class ReconnectBackoff:
     """Doubling bounds with full jitter: many clients that lost one broker do not all come back at the same moment.
 
     `random` gives a number from 0 to 1. Only a connection that lasted for a while resets the bound: a broker that
@@ -70,8 +70,8 @@ class MqttTransport:
         self._options = options
         self._tls = client_context(options.tls) if options.address.encrypted else None
         self._make_link = make_link
-        self._backoff = Backoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
-        self._notifier = Notifier()
+        self._backoff = ReconnectBackoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
+        self._notifier = EventQueue()
         self._sender = Sender(options, self._notifier.tell)
         self._filters: dict[str, None] = {}
         self._presence = b""
@@ -117,7 +117,7 @@ class MqttTransport:
         problem = base.publish_problem(topic, qos)
         if problem is not None:
             raise ValueError(problem)
-        self._sender.send(Packet(topic, payload, qos, retain, tag))
+        self._sender.send(QueuedPacket(topic, payload, qos, retain, tag))
 
     def set_presence(self, payload: bytes) -> None:
         if self._options.presence_topic is None:
@@ -128,7 +128,7 @@ class MqttTransport:
 
     def _announce(self, payload: bytes) -> None:
         if self._options.presence_topic is not None:
-            self._sender.send(Packet(self._options.presence_topic, payload, 1, True, QUIET))
+            self._sender.send(QueuedPacket(self._options.presence_topic, payload, 1, True, QUIET))
 
     def pause(self) -> None:
         self._paused = True
@@ -261,7 +261,7 @@ class MqttTransport:
 
     # Events of the session.
 
-    def session_ready(self, opened: Opened) -> None:
+    def session_ready(self, opened: BrokerSession) -> None:
         assert self._session is not None
         limit = self._sender.connected(opened, self._session.publish)
         self._notifier.tell(

@@ -16,7 +16,7 @@ from sdschat.transport.segments import SUFFIX
 WINDOW: Final = 65_535
 
 
-class Known:
+class DuplicateFilter:
     """The last packets that are on disk. A repeated packet has the same id, topic and bytes."""
 
     def __init__(self) -> None:
@@ -40,14 +40,14 @@ class Known:
         return len(self._order)
 
 
-def known_in(folder: Path) -> Known:
+def known_in(folder: Path) -> DuplicateFilter:
     """Return the packets in the newest segments of the folder, as an earlier run left them."""
     lines: deque[bytes] = deque()
     for path in sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
         lines.extendleft(reversed(path.read_bytes().splitlines()))
         if len(lines) >= WINDOW:
             break
-    known = Known()
+    known = DuplicateFilter()
     for line in lines:
         with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # not a line of ours
             found = json.loads(line)

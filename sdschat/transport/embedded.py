@@ -17,7 +17,7 @@ _BACKOFF_FIRST: Final = 0.2
 _BACKOFF_LONGEST: Final = 1.0
 
 
-class Hosting:
+class EmbeddedHosting:
     """A check before every attempt to connect: if no broker listens, start the embedded one.
 
     The port decides which of several processes hosts the broker: only one can bind it. The others find it in use, and

@@ -10,7 +10,7 @@ from sdschat.transport.base import Event, Handler, HandlerFailed
 Schedule = Callable[[Callable[[], None]], object]
 
 
-class Notifier:
+class EventQueue:
     """The event queue. `schedule` runs a function soon but not now: `loop.call_soon`, or a simulated network's step."""
 
     __slots__ = ("_due", "_handler", "_news", "_schedule", "failures")

@@ -52,8 +52,11 @@ class Faults:
         if self.offline:
             return f"offline {way}"
         shares = (
-            ("loss", self.loss), ("duplicates", self.duplicate), ("reorder", self.reorder), ("corrupt", self.corrupt),
-        )  # fmt: skip
+            ("loss", self.loss),
+            ("duplicates", self.duplicate),
+            ("reorder", self.reorder),
+            ("corrupt", self.corrupt),
+        )
         parts = [f"{name} {value:.4g}%" for name, share in shares if (value := 100 * share)]
         if self.delay:
             parts.append(f"delay {1000 * self.delay:.4g} ms")
@@ -74,7 +77,7 @@ class Direction(StrEnum):
     OUT = "out"
 
 
-class Lane:
+class FaultLane:
     """One direction. Packets keep their order, except for a reordered one."""
 
     def __init__(self, random: Random, clock: Scheduler) -> None:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from sdschat.transport import base
 from sdschat.transport.base import Failure, Transport, Why
-from sdschat.transport.event_queue import Notifier
-from sdschat.transport.fault_lane import MAX_HELD, NONE, Direction, Faults, Lane, Scheduler
+from sdschat.transport.event_queue import EventQueue
+from sdschat.transport.fault_lane import MAX_HELD, NONE, Direction, FaultLane, Faults, Scheduler
 
-__all__ = ["MAX_HELD", "NONE", "Applied", "Direction", "Faults", "FaultyTransport", "Lane", "Scheduler"]
+__all__ = ["MAX_HELD", "NONE", "Applied", "Direction", "FaultLane", "Faults", "FaultyTransport", "Scheduler"]
 
 # True if a packet is to be lost, judged by its direction, its topic and its bytes.
 Sieve = Callable[[Direction, str, bytes], bool]
@@ -57,12 +57,12 @@ class FaultyTransport:
         self._inner = inner
         self._faults = Applied(faults, faults)
         self._sieve: Sieve | None = None
-        self._notifier = Notifier()
+        self._notifier = EventQueue()
         self._clock = clock
         self._kept: deque[tuple[str, bytes, bool, Hashable]] = deque()  # published while offline
         self._last: base.Connected | None = None
         # One random sequence for each direction: faults in one must not change the faults in the other.
-        self.lanes = {way: Lane(Random(f"{seed}/{way}"), clock) for way in Direction}
+        self.lanes = {way: FaultLane(Random(f"{seed}/{way}"), clock) for way in Direction}
         inner.listen(self._heard)
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from sdschat.transport import base
 from sdschat.transport.base import Failure, Why
-from sdschat.transport.event_queue import Notifier
+from sdschat.transport.event_queue import EventQueue
 from sdschat.transport.topics import matches
 
 _ADDRESS = "memory://network"
@@ -64,7 +64,7 @@ class MemoryTransport:
         self._network = network
         self._presence_topic = presence_topic
         self._presence = b""
-        self._notifier = Notifier()
+        self._notifier = EventQueue()
         self._filters: dict[str, None] = {}
         self._queue: deque[tuple[str, bytes, bool, Hashable]] = deque()
         self._held: deque[tuple[str, bytes, bool]] = deque()  # received while paused

@@ -23,7 +23,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from sdschat.transport.base import Receipt, Why
-from sdschat.transport.buffered_socket import Stream
+from sdschat.transport.buffered_socket import BufferedSocket
 from sdschat.transport.mqtt_reasons import (
     WebsocketRefusedError,
     explain_dial,
@@ -31,7 +31,7 @@ from sdschat.transport.mqtt_reasons import (
     explain_loss,
     explain_refusal,
 )
-from sdschat.transport.session import LinkEvents, LinkOptions, Opened
+from sdschat.transport.session import BrokerSession, LinkEvents, LinkOptions
 
 _PACKETS_AT_A_TIME: Final = 16  # then the loop can do other work, such as reading keys
 _SUBSCRIBE_QOS: Final = 1
@@ -40,7 +40,7 @@ _SUBSCRIBE_QOS: Final = 1
 class _Client(paho.Client):
     """paho's client, but it is given its socket and does not open it itself."""
 
-    ready: Stream | None = None
+    ready: BufferedSocket | None = None
     tls: ssl.SSLContext | None = None
     _half_open: socket.socket | None = None
 
@@ -91,7 +91,7 @@ class PahoLink:
         self._options = options
         self._events = events
         self._loop = loop
-        self._stream: Stream | None = None
+        self._stream: BufferedSocket | None = None
         self._handled = 0
         self._opened = self._closed = self._leaving = self._paused = self._inside = self._resumed = False
         self._more = False  # True: the rest of the input is read in the next turn of the loop
@@ -182,11 +182,11 @@ class PahoLink:
 
     def _dial(self) -> None:
         address = self._options.address
-        made: Stream | None = None
+        made: BufferedSocket | None = None
         problem: Exception | None = None
         try:
             self._client.connect_async(address.host, address.port, self._options.keepalive, **self._connect_options())
-            made = Stream(self._client.dial(), self._options.max_incoming)
+            made = BufferedSocket(self._client.dial(), self._options.max_incoming)
         except Exception as error:
             # Catch any error of the resolver, TLS or the websocket handshake: on this thread nobody else would see it.
             problem = error
@@ -205,7 +205,7 @@ class PahoLink:
             properties.SessionExpiryInterval = self._options.session_kept
         return {"clean_start": not self._options.session_kept, "properties": properties}
 
-    def _dialled(self, made: Stream | None, problem: Exception | None) -> None:
+    def _dialled(self, made: BufferedSocket | None, problem: Exception | None) -> None:
         if made is None:
             self.abort(*explain_dial(problem, self._options.address))
         elif self._closed:
@@ -281,7 +281,7 @@ class PahoLink:
         max_packet = getattr(properties, "MaximumPacketSize", None)
         window = getattr(properties, "ReceiveMaximum", None) or 65535
         self._resumed = bool(flags.session_present)
-        self._events.link_opened(Opened(max_packet, window, self._resumed))
+        self._events.link_opened(BrokerSession(max_packet, window, self._resumed))
 
     def _on_disconnect(self, _client: Any, _data: Any, flags: Any, reason: ReasonCode, _properties: Any) -> None:
         if self._leaving:

@@ -8,7 +8,7 @@ from typing import Final
 
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
-from sdschat.transport.buffered_socket import OversizedError, Stream
+from sdschat.transport.buffered_socket import BufferedSocket, OversizedError
 from sdschat.transport.session import LinkOptions
 from sdschat.transport.tls import explain
 
@@ -42,7 +42,7 @@ def explain_dial(problem: Exception | None, address: Address) -> tuple[Why, str]
     return Why.UNREACHABLE, f"{place} cannot be reached: {problem}. Check the address and the network."
 
 
-def explain_loss(stream: Stream | None, opened: bool, options: LinkOptions) -> tuple[Why, str]:
+def explain_loss(stream: BufferedSocket | None, opened: bool, options: LinkOptions) -> tuple[Why, str]:
     """Explain the loss of a connected socket without an MQTT message about it."""
     address = options.address
     error = stream.error if stream is not None else None

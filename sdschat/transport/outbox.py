@@ -15,7 +15,7 @@ _STRIKES: Final = 3
 
 
 @dataclass(slots=True, eq=False)
-class Packet:
+class QueuedPacket:
     topic: str
     payload: bytes
     qos: int
@@ -37,15 +37,15 @@ class Outbox:
         self._max_packets = max_packets
         self._max_bytes = max_bytes
         self.window = window
-        self._waiting: deque[Packet] = deque()
-        self._under_way: dict[int, Packet] = {}
+        self._waiting: deque[QueuedPacket] = deque()
+        self._under_way: dict[int, QueuedPacket] = {}
         self._bytes = 0
         self._careful = 0
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._under_way)
 
-    def add(self, packet: Packet) -> Failure | None:
+    def add(self, packet: QueuedPacket) -> Failure | None:
         """Queue a packet. Return the reason if the queue is full, else None."""
         if len(self) >= self._max_packets or self._bytes + packet.size > self._max_bytes:
             return Failure.QUEUE_FULL
@@ -53,7 +53,7 @@ class Outbox:
         self._bytes += packet.size
         return None
 
-    def pump(self, send: Callable[[Packet], int]) -> None:
+    def pump(self, send: Callable[[QueuedPacket], int]) -> None:
         """Send as many packets as may be under way at once. `send` returns the packet's id."""
         while self._waiting and len(self._under_way) < self._allowed():
             packet = self._waiting.popleft()
@@ -64,7 +64,7 @@ class Outbox:
         # them is the cause, it is alone the next time it happens.
         return 1 if self._careful else self.window
 
-    def taken(self, packet_id: int) -> Packet | None:
+    def taken(self, packet_id: int) -> QueuedPacket | None:
         """Remove and return the packet that the broker acknowledged or refused; None if the id is unknown."""
         packet = self._under_way.pop(packet_id, None)
         if packet is not None:
@@ -72,7 +72,7 @@ class Outbox:
             self._careful = max(0, self._careful - 1)
         return packet
 
-    def connection_lost(self, hung_up: bool) -> list[tuple[Packet, Failure]]:
+    def connection_lost(self, hung_up: bool) -> list[tuple[QueuedPacket, Failure]]:
         """Queue the packets under way again, in their order. Return the packets given up, each with the reason.
 
         `hung_up`: the other side closed the connection, perhaps because of a packet under way.
@@ -92,7 +92,7 @@ class Outbox:
         self._careful = len(kept)
         return given_up
 
-    def drain(self) -> list[Packet]:
+    def drain(self) -> list[QueuedPacket]:
         """Empty the outbox and return its packets."""
         packets = [*self._under_way.values(), *self._waiting]
         self._under_way.clear()

@@ -58,10 +58,16 @@ class Spool:
         """Add a packet. It is not on disk before `flush`."""
         self.seq += 1
         line = {
-            "v": _VERSION, "tap": self.tap, "seq": self.seq, "ts_ms": heard.ts_ms, "topic": heard.topic,
-            "channel": heard.channel, "retained": heard.retained, "packet_id": heard.packet_id,
+            "v": _VERSION,
+            "tap": self.tap,
+            "seq": self.seq,
+            "ts_ms": heard.ts_ms,
+            "topic": heard.topic,
+            "channel": heard.channel,
+            "retained": heard.retained,
+            "packet_id": heard.packet_id,
             "raw": base64.b64encode(heard.payload).decode(),
-        }  # fmt: skip
+        }
         self._waiting.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def flush(self) -> None:

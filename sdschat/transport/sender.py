@@ -8,8 +8,8 @@ from typing import Final
 
 from sdschat.transport.base import Event, Failure, Published, PublishFailed, Why
 from sdschat.transport.options import MqttOptions
-from sdschat.transport.outbox import Outbox, Packet
-from sdschat.transport.session import Opened
+from sdschat.transport.outbox import Outbox, QueuedPacket
+from sdschat.transport.session import BrokerSession
 
 _OVERHEAD: Final = 16  # bytes of a PUBLISH besides topic and payload: header, lengths, id, properties
 HUNG_UP: Final = (Why.CONNECTION_LOST, Why.BROKER_CLOSED)
@@ -18,11 +18,11 @@ _LEARN_ABOVE: Final = 4096  # bytes; a broker that rejects a smaller packet does
 Post = Callable[[str, bytes, int, bool], int]
 
 
-class Quiet:
+class UntrackedTag:
     """The tag of packets whose result is not reported."""
 
 
-QUIET: Final = Quiet()
+QUIET: Final = UntrackedTag()
 
 
 class Sender:
@@ -41,14 +41,14 @@ class Sender:
     def __len__(self) -> int:
         return len(self._outbox)
 
-    def send(self, packet: Packet) -> None:
+    def send(self, packet: QueuedPacket) -> None:
         refusal = self._refusal(packet)
         if refusal is not None:
             self._failed(packet, *refusal)
         else:
             self._pump()
 
-    def _refusal(self, packet: Packet) -> tuple[Failure, str] | None:
+    def _refusal(self, packet: QueuedPacket) -> tuple[Failure, str] | None:
         """Add the packet to the outbox and return None; if that is not possible, return the reason."""
         if self._closed:
             return Failure.CLOSED, "The program has left the broker."
@@ -75,7 +75,7 @@ class Sender:
         if post is not None:
             self._outbox.pump(lambda packet: post(packet.topic, packet.payload, packet.qos, packet.retain))
 
-    def connected(self, opened: Opened, post: Post) -> int:
+    def connected(self, opened: BrokerSession, post: Post) -> int:
         """Begin to send. Return the size of the largest payload on a short topic."""
         self._post = post
         self._broker_limit = opened.max_packet
@@ -124,7 +124,7 @@ class Sender:
         for packet in self._outbox.drain():
             self._failed(packet, Failure.CLOSED, "The program left the broker before this was taken over.")
 
-    def _failed(self, packet: Packet, failure: Failure, detail: str) -> None:
+    def _failed(self, packet: QueuedPacket, failure: Failure, detail: str) -> None:
         tag: Hashable = packet.tag
         if tag is not QUIET:
             self._tell(PublishFailed(tag, failure, detail))

@@ -31,7 +31,7 @@ class LinkOptions:
     session_kept: int = 0  # seconds for which the broker keeps the session of this client id; 0: no session
 
 
-class Opened(NamedTuple):
+class BrokerSession(NamedTuple):
     """The broker accepted the connection, with these limits."""
 
     max_packet: int | None  # bytes
@@ -42,7 +42,7 @@ class Opened(NamedTuple):
 class LinkEvents(Protocol):
     """The receiver of a connection's events. Called on the loop's thread, possibly from inside a method of the link."""
 
-    def link_opened(self, opened: Opened) -> None: ...
+    def link_opened(self, opened: BrokerSession) -> None: ...
 
     def link_closed(self, why: Why, detail: str) -> None:
         """Report the end. Called exactly once, also if the connection was never opened."""
@@ -84,7 +84,7 @@ class Link(Protocol):
 # MQTT's keep-alive only shows that the broker answers a ping. The probe is a packet to ourselves, through the broker.
 
 
-class Step(Enum):
+class ProbeStep(Enum):
     NOTHING = auto()
     SEND = auto()  # send a probe now
     NOT_ANSWERED = auto()  # never answered on this connection: the broker may forbid it (reported once)
@@ -115,21 +115,21 @@ class Probe:
         self._proven = True
         self.heard(now)
 
-    def step(self, now: float) -> Step:
+    def step(self, now: float) -> ProbeStep:
         if self._gave_up:
-            return Step.NOTHING
+            return ProbeStep.NOTHING
         if self._asked_at is not None:
             if now - self._asked_at < self._patience:
-                return Step.NOTHING
+                return ProbeStep.NOTHING
             if self._proven:
-                return Step.HUNG
+                return ProbeStep.HUNG
             self._gave_up = True
-            return Step.NOT_ANSWERED
+            return ProbeStep.NOT_ANSWERED
         # The first probe is sent at once, so that a hang is detected from the start.
         if not self._proven or now - self._heard_at >= self._every:
             self._asked_at = now
-            return Step.SEND
-        return Step.NOTHING
+            return ProbeStep.SEND
+        return ProbeStep.NOTHING
 
 
 MakeLink = Callable[[LinkOptions, LinkEvents, asyncio.AbstractEventLoop], Link]
@@ -143,7 +143,7 @@ class End(NamedTuple):
 class SessionEvents(Protocol):
     """The receiver of a session's events. Called on the loop's thread, possibly from inside a method of the session."""
 
-    def session_ready(self, opened: Opened) -> None: ...
+    def session_ready(self, opened: BrokerSession) -> None: ...
 
     def session_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None) -> None: ...
 
@@ -172,7 +172,7 @@ class Session:
         self._events = events
         self._loop = asyncio.get_running_loop()
         self._address = link_options.address
-        self._opened: Opened | None = None
+        self._opened: BrokerSession | None = None
         self._subscribing: dict[int, Sequence[str]] = {}
         self._probe: Probe | None = None
         self._paused = False
@@ -214,11 +214,11 @@ class Session:
 
     def _ask(self, probe: Probe, now: float) -> None:
         match probe.step(now):
-            case Step.SEND:
+            case ProbeStep.SEND:
                 self._link.publish(self._echo, b"", 0, False)
-            case Step.NOT_ANSWERED:
+            case ProbeStep.NOT_ANSWERED:
                 self._events.session_unprobed(self._echo)
-            case Step.HUNG:
+            case ProbeStep.HUNG:
                 self.abort(
                     Why.SILENT,
                     f"The broker passes nothing on any more: a packet to ourselves did not come back within "
@@ -263,7 +263,7 @@ class Session:
 
     # Events of the link.
 
-    def link_opened(self, opened: Opened) -> None:
+    def link_opened(self, opened: BrokerSession) -> None:
         self._opened = opened
         everything = [self._echo, *self._filters]
         self._subscribing[self._link.subscribe(everything)] = everything

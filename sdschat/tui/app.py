@@ -12,16 +12,16 @@ from textual.app import ComposeResult
 from textual.command import Provider
 from textual.containers import Horizontal
 
-from sdschat.node.events import Fact
+from sdschat.node.events import NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.turn_scheduler import AT_KEYS
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui import preferences as prefs
 from sdschat.tui.host import Host
 from sdschat.tui.keys import KeyedHost
-from sdschat.tui.model.channel import Stir
+from sdschat.tui.model.channel import ModelChange
 from sdschat.tui.model.glyphs import ASCII
-from sdschat.tui.startup import Opening
+from sdschat.tui.startup import Startup
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.lists import ChannelList
 from sdschat.tui.widgets.log_view import LogView
@@ -47,7 +47,7 @@ class ChatApp(KeyedHost):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
-    opening: Opening | None = None
+    opening: Startup | None = None
     _draw_due = False
     _drawn_at = 0.0
     _rest = FRAME
@@ -84,7 +84,7 @@ class ChatApp(KeyedHost):
         self.node.listen(self._hear)
         for name in self.wanted:
             self.desktop.add_if_new(self.view.written(name))
-        self.opening = Opening(self.desktop.order.copy(), self.open_channel, self.set_timer)
+        self.opening = Startup(self.desktop.order.copy(), self.open_channel, self.set_timer)
         self.show_channel(self.desktop.order[0])
         self.composer.focus()
         self.set_interval(1.0, self._second)
@@ -135,7 +135,7 @@ class ChatApp(KeyedHost):
 
     # Events of the node.
 
-    def _hear(self, fact: Fact) -> None:
+    def _hear(self, fact: NodeEvent) -> None:
         """Take an event. The node calls this outside of Textual's own message handling."""
         if not self.is_running:
             return
@@ -156,11 +156,11 @@ class ChatApp(KeyedHost):
             return
         if self.panes.fitted != len(self.desktop.order):
             self.panes.fit()  # a participant began a conversation
-        found = Stir.NOTHING
+        found = ModelChange.NOTHING
         for name, model in self.desktop.models.items():
             stirred = model.take_stirred()
-            found |= stirred if name == self.desktop.shown else stirred & Stir.BADGES
-            if name == self.desktop.beside and Stir.ROWS in stirred:
+            found |= stirred if name == self.desktop.shown else stirred & ModelChange.BADGES
+            if name == self.desktop.beside and ModelChange.ROWS in stirred:
                 self.second_view.refresh_rows()
         began = time.monotonic()
         self.draw(found)
@@ -174,15 +174,15 @@ class ChatApp(KeyedHost):
         self._drawn_at = time.monotonic()
         self._rest = min(_LONGEST, max(FRAME, _SHARE * (self._drawn_at - began)))
 
-    def draw(self, what: Stir) -> None:
-        if Stir.ROWS in what:
+    def draw(self, what: ModelChange) -> None:
+        if ModelChange.ROWS in what:
             self.log_view.refresh_rows()
             self.panes.draw_details()
-        if Stir.CONNECTION in what:
+        if ModelChange.CONNECTION in what:
             self.panes.draw_banners()
-        if what & (Stir.BADGES | Stir.CONNECTION | Stir.PEOPLE):
+        if what & (ModelChange.BADGES | ModelChange.CONNECTION | ModelChange.PEOPLE):
             self.panes.draw_badges()
-        if what & (Stir.PEOPLE | Stir.CONNECTION):  # without a connection nobody is shown as here
+        if what & (ModelChange.PEOPLE | ModelChange.CONNECTION):  # without a connection nobody is shown as here
             self.panes.draw_people()
 
     def _second(self) -> None:
@@ -229,7 +229,7 @@ class ChatApp(KeyedHost):
     def _followed(self, message: LogView.Followed) -> None:
         if message.following and message.log.model is not None:
             self.look_at(message.log.model)
-            self.draw(Stir.BADGES)
+            self.draw(ModelChange.BADGES)
 
     @on(ChannelList.Picked)
     def _picked(self, message: ChannelList.Picked) -> None:
@@ -245,13 +245,17 @@ class ChatApp(KeyedHost):
 
 
 async def run_chat(
-    node: Node, channels: Sequence[str], *, ascii_only: bool = False, no_color: bool = False,
-    theme: str | None = None, file: Path | None = None, copies: Path | None = None,
-) -> int:  # fmt: skip
+    node: Node,
+    channels: Sequence[str],
+    *,
+    ascii_only: bool = False,
+    no_color: bool = False,
+    theme: str | None = None,
+    file: Path | None = None,
+    copies: Path | None = None,
+) -> int:
     """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
-    app = make_app(
-        node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=file, copies=copies
-    )  # fmt: skip
+    app = make_app(node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=file, copies=copies)
     try:
         await app.run_async()
     finally:
@@ -262,13 +266,24 @@ async def run_chat(
 
 
 def make_app(
-    node: Node, channels: Sequence[str], *, ascii_only: bool = False, no_color: bool = False,
-    theme: str | None = None, file: Path | None = None, copies: Path | None = None,
-) -> ChatApp:  # fmt: skip
+    node: Node,
+    channels: Sequence[str],
+    *,
+    ascii_only: bool = False,
+    no_color: bool = False,
+    theme: str | None = None,
+    file: Path | None = None,
+    copies: Path | None = None,
+) -> ChatApp:
     """Make the application. `file`: the user's preferences. `theme` is for this run alone."""
-    view = Places(node)
+    view = Conversations(node)
     preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
     return ChatApp(
-        view, channels, preferences, ascii_only=ascii_only, theme_now="plain" if no_color else theme, said=problems,
+        view,
+        channels,
+        preferences,
+        ascii_only=ascii_only,
+        theme_now="plain" if no_color else theme,
+        said=problems,
         copies=copies,
-    )  # fmt: skip
+    )

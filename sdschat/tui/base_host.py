@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sdschat.node.view.conversations import Places, channel_of
+from sdschat.node.view.conversations import Conversations, channel_of
 from sdschat.node.view.values import ContentKind
 from sdschat.tui.commands.loader import load
 from sdschat.tui.commands.registry import Command
@@ -13,7 +13,7 @@ from sdschat.tui.host import MessageLog
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import clean_name, reason_text
 from sdschat.tui.model.status import sync_words, talk_words
-from sdschat.tui.model.workspace import Desktop
+from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
 
 _NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
@@ -25,7 +25,11 @@ class BaseHost:
     log_view: MessageLog
 
     def __init__(
-        self, view: Places, preferences: Preferences, theme_now: str | None = None, commands: Iterable[Command] = ()
+        self,
+        view: Conversations,
+        preferences: Preferences,
+        theme_now: str | None = None,
+        commands: Iterable[Command] = (),
     ) -> None:
         """Load the commands. `commands`: those that only this host has."""
         self.node = view.node
@@ -33,7 +37,7 @@ class BaseHost:
         self.preferences = preferences
         self.theme_now = theme_now
         self.registry = load(commands)
-        self.desktop = Desktop(view, preferences.level)
+        self.desktop = Workspace(view, preferences.level)
 
     @property
     def models(self) -> Mapping[str, ChannelModel]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from sdschat.node.node import Node
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.glyphs import Glyphs
@@ -109,7 +109,7 @@ class Host(Screen, Protocol):
     def node(self) -> Node: ...
 
     @property
-    def view(self) -> Places: ...
+    def view(self) -> Conversations: ...
 
     @property
     def registry(self) -> CommandIndex: ...

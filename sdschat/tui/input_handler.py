@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 
-from sdschat.tui.commands.registry import Registry, expanded
+from sdschat.tui.commands.registry import CommandRegistry, expanded
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.cleaning import nick_text
 from sdschat.tui.model.completion import Completion, matching, nick_completion
 
 
-class Typist:
+class InputHandler:
     """The input of one host."""
 
-    def __init__(self, host: Host, registry: Registry) -> None:
+    def __init__(self, host: Host, registry: CommandRegistry) -> None:
         self._host = host
         self._registry = registry
         self._doubted = ""  # text that looked like a mistyped command and so was not sent; sent if entered again

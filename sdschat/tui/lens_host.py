@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 from textual.geometry import Size
 from textual.widget import Widget
 
-from sdschat.node.events import Fact
-from sdschat.node.view.conversations import Places
+from sdschat.node.events import NodeEvent
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.errors import CommandError
-from sdschat.tui.line_style import Look
+from sdschat.tui.line_style import LineStyle
 
 if TYPE_CHECKING:
     from sdschat.tui.lens.panel import LensPanel
@@ -22,10 +22,10 @@ class LensScreen(Protocol):
     """The screen, as the Lens needs it."""
 
     @property
-    def view(self) -> Places: ...
+    def view(self) -> Conversations: ...
 
     @property
-    def look(self) -> Look: ...
+    def look(self) -> LineStyle: ...
 
     @property
     def size(self) -> Size: ...
@@ -106,7 +106,7 @@ class LensHost:
 
     # Events for the panel.
 
-    def hear(self, fact: Fact) -> None:
+    def hear(self, fact: NodeEvent) -> None:
         if self.panel is not None:
             self.panel.hear(fact)
 

@@ -15,7 +15,7 @@ from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.from_events import link_spans
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
-from sdschat.tui.model.items import Entry, Fate, GapItem, Item, NoteItem, Phase, Tone
+from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, Phase, Tone
 from sdschat.tui.model.words import clock, day
 from sdschat.tui.model.wrapping import fitted, wrapped
 from sdschat.tui.themes import DARK, Palette
@@ -31,7 +31,7 @@ _WORDS: Final = {Phase.QUEUED: "queued", Phase.UNACKED: "unacked", Phase.MAYBE: 
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LineStyle:
     """The colours, signs and options that lines are drawn with."""
 
     palette: Palette = DARK
@@ -57,8 +57,8 @@ def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
     return f"{sign} {_WORDS[fate.phase]}{counted}", _WORDS[fate.phase]
 
 
-def item_lines(item: Item, width: int, look: Look, now: int) -> list[Line]:
-    if isinstance(item, Entry):
+def item_lines(item: Item, width: int, look: LineStyle, now: int) -> list[Line]:
+    if isinstance(item, MessageItem):
         return _entry_lines(item, width, look)
     if isinstance(item, GapItem):
         name = "lost" if item.lost else "gap"
@@ -75,7 +75,7 @@ def _columns(width: int) -> tuple[bool, int, int]:
     return wide, start, max(_LEAST_TEXT, width - start - 1)
 
 
-def _entry_lines(entry: Entry, width: int, look: Look) -> list[Line]:
+def _entry_lines(entry: MessageItem, width: int, look: LineStyle) -> list[Line]:
     wide, start, room = _columns(width)
     nick_width = _WIDE_NICK if wide else _NARROW_NICK
     nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
@@ -99,7 +99,7 @@ def _entry_lines(entry: Entry, width: int, look: Look) -> list[Line]:
     return lines
 
 
-def _quote(entry: Entry, look: Look) -> str:
+def _quote(entry: MessageItem, look: LineStyle) -> str:
     quote = entry.quote
     assert quote is not None
     if not quote.nick:
@@ -107,7 +107,7 @@ def _quote(entry: Entry, look: Look) -> str:
     return f"{look.glyphs.reply} {quote.nick}: {quote.text}"
 
 
-def _linked(text: str, low: int, high: int, style: Style, look: Look) -> Line:
+def _linked(text: str, low: int, high: int, style: Style, look: LineStyle) -> Line:
     """Return one line of a text, with the parts of links that lie in it marked."""
     if "://" not in text:
         return [Segment(text[low:high], style)]
@@ -123,7 +123,7 @@ def _linked(text: str, low: int, high: int, style: Style, look: Look) -> Line:
     return [segment for segment in found if segment.text]
 
 
-def _marks(entry: Entry, wide: bool, look: Look) -> Line:
+def _marks(entry: MessageItem, wide: bool, look: LineStyle) -> Line:
     """Return the marks at the right of a message: remark, late, state, id."""
     marks: Line = []
     if entry.remark:
@@ -138,7 +138,7 @@ def _marks(entry: Entry, wide: bool, look: Look) -> Line:
     return marks
 
 
-def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: Look) -> None:
+def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: LineStyle) -> None:
     """Add the marks at the right end of the last line, or of one more line if there is no room."""
     if not marks:
         return
@@ -155,7 +155,7 @@ def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: Loo
     lines[-1] += [Segment(" " * max(0, width - used - size)), *joined]
 
 
-def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, look: Look) -> list[Line]:
+def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, look: LineStyle) -> list[Line]:
     """Return lines of the program: each has the sign in the gutter, where no message can draw anything."""
     wide, _, _ = _columns(width)
     tag = short(message_id) if wide and look.ids and message_id else ""
@@ -179,17 +179,17 @@ def _hanging(line: str, room: int) -> Iterator[str]:
             yield " " * indent + rest[low:high]
 
 
-def _note_lines(note: NoteItem, tone: str, width: int, look: Look) -> list[Line]:
+def _note_lines(note: NoteItem, tone: str, width: int, look: LineStyle) -> list[Line]:
     sign = look.glyphs.alert if note.tone is Tone.ALERT else look.glyphs.system
     text = note.text if note.tone is Tone.HELP else f"{clock(note.at, width >= _WIDE)} {note.text}"
     return _own_lines(sign, text, look.style(tone), "", width, look)
 
 
-def day_line(at: int, width: int, look: Look) -> Line:
+def day_line(at: int, width: int, look: LineStyle) -> Line:
     text = f"{look.glyphs.rule * 2} {day(at)} "
     return [Segment(text + look.glyphs.rule * max(0, width - len(text)), look.style("day"))]
 
 
-def unread_line(width: int, look: Look) -> Line:
+def unread_line(width: int, look: LineStyle) -> Line:
     side = look.glyphs.rule * max(0, (width - 5) // 2)
     return [Segment(f"{side} new {look.glyphs.rule * max(0, width - len(side) - 5)}", look.style("new"))]

@@ -9,14 +9,14 @@ from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Static
 
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens_host import LensHost
-from sdschat.tui.line_style import Look
+from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_words
-from sdschat.tui.model.items import Entry, GapItem
+from sdschat.tui.model.items import GapItem, MessageItem
 from sdschat.tui.model.status import fate_sentence, offline_words, provenance
-from sdschat.tui.model.workspace import Desktop
+from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log
@@ -39,13 +39,13 @@ class PanesScreen(Protocol):
         """The input with its prompt."""
 
     @property
-    def desktop(self) -> Desktop: ...
+    def desktop(self) -> Workspace: ...
 
     @property
-    def view(self) -> Places: ...
+    def view(self) -> Conversations: ...
 
     @property
-    def look(self) -> Look: ...
+    def look(self) -> LineStyle: ...
 
     @property
     def size(self) -> Size: ...
@@ -166,7 +166,7 @@ class Panes:
         now = screen.view.now().wall
         if isinstance(item, GapItem):
             return f"{short(item.message_id, 8)} | {gap_words(item, now)}"
-        if not isinstance(item, Entry):
+        if not isinstance(item, MessageItem):
             return ""
         lines = [f"{short(item.message_id, 8)} | {provenance(item)}"]
         if item.fate is not None:

@@ -13,18 +13,18 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import Widget
 from textual.widgets import Static
 
-from sdschat.node.view.conversations import Places, channel_of, peer_of
+from sdschat.node.view.conversations import Conversations, channel_of, peer_of
 from sdschat.tui.base_host import BaseHost
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
-from sdschat.tui.input_handler import Typist
+from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
-from sdschat.tui.line_style import Look
-from sdschat.tui.model.channel import ChannelModel, Stir
+from sdschat.tui.line_style import LineStyle
+from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
-from sdschat.tui.model.input_history import Past
+from sdschat.tui.model.input_history import InputHistory
 from sdschat.tui.model.items import Tone
-from sdschat.tui.model.user_state import Keeper
+from sdschat.tui.model.user_state import UserStateWriter
 from sdschat.tui.model.workspace import EVERYTHING
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
@@ -40,10 +40,17 @@ class ScreenHost(BaseHost, App[int]):
     log_view: LogView
 
     def __init__(
-        self, view: Places, channels: Sequence[str], preferences: Preferences, *, ascii_only: bool = False,
-        theme_now: str | None = None, said: Sequence[str] = (), copies: Path | None = None,
+        self,
+        view: Conversations,
+        channels: Sequence[str],
+        preferences: Preferences,
+        *,
+        ascii_only: bool = False,
+        theme_now: str | None = None,
+        said: Sequence[str] = (),
+        copies: Path | None = None,
         commands: Iterable[Command] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make the host; its widgets are mounted later.
 
         `theme_now`: the theme of this run, whatever the preferences say. `said`: lines to show at the start.
@@ -54,11 +61,11 @@ class ScreenHost(BaseHost, App[int]):
         BaseHost.__init__(self, view, preferences, theme_now, commands)
         self.lens = LensHost(self)
         self.panes = Panes(self)
-        self.typist = Typist(self, self.registry)
+        self.typist = InputHandler(self, self.registry)
         self.copies = copies
-        self.look = Look(glyphs=ASCII if ascii_only else UNICODE)
+        self.look = LineStyle(glyphs=ASCII if ascii_only else UNICODE)
         ScrollBar.renderer = WholeCells if ascii_only else ScrollBarRender
-        self.keeper = Keeper(view, self.desktop)
+        self.keeper = UserStateWriter(view, self.desktop)
         self.said_at_start = list(said)
         self.wanted = list(channels)
         self.logs, self.entry = Horizontal(id="logs"), Horizontal(id="entry")
@@ -67,12 +74,12 @@ class ScreenHost(BaseHost, App[int]):
         self.second_title = Static("", id="second-title", markup=False)
         self.log_view = LogView(self.look, id="log")
         self.second_view = LogView(self.look, id="second-log")
-        self.composer = Composer(Past(self.keeper.past()), self.typist.complete, id="input")
+        self.composer = Composer(InputHistory(self.keeper.past()), self.typist.complete, id="input")
         self.restyle()
 
     # Drawing, which `ChatApp` does.
 
-    def draw(self, what: Stir) -> None:
+    def draw(self, what: ModelChange) -> None:
         raise NotImplementedError
 
     def draw_soon(self) -> None:
@@ -144,7 +151,7 @@ class ScreenHost(BaseHost, App[int]):
         self.set_class(palette is PLAIN, "-plain")
         self.set_class(self.look.glyphs is ASCII, "-ascii")
         preferences = self.preferences
-        self.look = Look(palette, self.look.glyphs, preferences.ids, preferences.links)
+        self.look = LineStyle(palette, self.look.glyphs, preferences.ids, preferences.links)
         self.log_view.restyle(self.look)
         self.second_view.restyle(self.look)
         if self.is_running:

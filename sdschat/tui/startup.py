@@ -17,7 +17,7 @@ from sdschat.node.lazy_imports import load
 PAUSE: Final = 0.001  # seconds between two steps, in which the event loop handles keys
 
 
-class Opening:
+class Startup:
     """The steps for an application whose channels are listed already, and shown as they were left."""
 
     def __init__(self, channels: Sequence[str], join: Callable[[str], object], soon: Callable[..., object]) -> None:

@@ -36,6 +36,6 @@ class Outlasting:
 class OutlastingDriver(LinuxDriver):
     def __init__(
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._file: Any = Outlasting(self._file)

@@ -13,18 +13,18 @@ from google.protobuf.message import DecodeError
 
 from sdschat.catchup import values
 from sdschat.catchup.values import (
-    Answer,
+    AnswerFrame,
     Ask,
     Declined,
     Frame,
-    Key,
-    Kind,
+    HistoryPage,
+    LogKey,
     Nudge,
-    Page,
-    Part,
     Question,
-    Refused,
-    Reply,
+    QuestionKind,
+    RangePart,
+    RangeReply,
+    RefusedFrame,
     Stretch,
     Want,
 )
@@ -39,7 +39,7 @@ PAGES: Final = 1  # the lane of history pages
 MAX_FRAME_BYTES: Final = 512 * 1024
 MAX_PAGE_PACKETS: Final = 1024
 _MAX_WHY_BYTES: Final = 64
-_KINDS: Final = frozenset(Kind)
+_KINDS: Final = frozenset(QuestionKind)
 
 
 class _Bad(ValueError):
@@ -51,7 +51,7 @@ def encode_frame(frame: Frame) -> bytes:
     match frame.what:
         case Ask() as ask:
             made.ask.CopyFrom(_encode_ask(ask))
-        case Answer(replies):
+        case AnswerFrame(replies):
             made.answer.CopyFrom(pb.Answer(replies=[_encode_reply(reply) for reply in replies]))
         case Want() as want:
             made.want.CopyFrom(_encode_want(want))
@@ -69,7 +69,7 @@ def lane_mark(lane: int) -> bytes:
     return pb.Extension(lane=lane).SerializeToString()
 
 
-def decode_extension(packet: bytes) -> Frame | int | Refused:
+def decode_extension(packet: bytes) -> Frame | int | RefusedFrame:
     """Return the frame in a payload, or, if it has none, the lane of its records."""
     parsed = pb.Extension()
     try:
@@ -77,42 +77,42 @@ def decode_extension(packet: bytes) -> Frame | int | Refused:
         if not parsed.HasField("frame"):
             return parsed.lane
         if len(packet) > MAX_FRAME_BYTES:
-            return Refused(f"a frame of {len(packet)} bytes")
+            return RefusedFrame(f"a frame of {len(packet)} bytes")
         return _frame(parsed.frame)
     except _Bad as error:
-        return Refused(str(error))
+        return RefusedFrame(str(error))
     except (DecodeError, ValueError, RecursionError):
-        return Refused("unreadable")
+        return RefusedFrame("unreadable")
 
 
-def encode_page(page: Page) -> bytes:
+def encode_page(page: HistoryPage) -> bytes:
     return pb.Page(
         session=page.session, want=page.want, number=page.number, packets=page.packets, last=page.last
     ).SerializeToString()
 
 
-def decode_page(body: bytes) -> Page | Refused:
+def decode_page(body: bytes) -> HistoryPage | RefusedFrame:
     parsed = pb.Page()
     try:
         parsed.ParseFromString(body)
         if len(parsed.packets) > MAX_PAGE_PACKETS:
             raise _Bad(f"{len(parsed.packets)} packets")
     except _Bad as error:
-        return Refused(str(error))
+        return RefusedFrame(str(error))
     except (DecodeError, ValueError, RecursionError):
-        return Refused("unreadable")
-    return Page(parsed.session, parsed.want, parsed.number, tuple(parsed.packets), parsed.last)
+        return RefusedFrame("unreadable")
+    return HistoryPage(parsed.session, parsed.want, parsed.number, tuple(parsed.packets), parsed.last)
 
 
 def _frame(parsed: pb.Frame) -> Frame:
-    what: Ask | Answer | Want | Declined | Nudge
+    what: Ask | AnswerFrame | Want | Declined | Nudge
     match parsed.WhichOneof("what"):
         case "ask":
             what = _ask(parsed.session, parsed.ask)
         case "answer":
             if len(parsed.answer.replies) > values.QUESTIONS:
                 raise _Bad(f"{len(parsed.answer.replies)} replies")
-            what = Answer(tuple(_reply(reply) for reply in parsed.answer.replies))
+            what = AnswerFrame(tuple(_reply(reply) for reply in parsed.answer.replies))
         case "want":
             what = _want(parsed.want)
         case "declined":
@@ -149,11 +149,13 @@ def _ask(session: int, parsed: pb.Ask) -> Ask:
     if any(low >= high for low, high in zip(lows, highs, strict=True)):
         raise _Bad("a stretch that ends before it begins")
     columns = zip(parsed.kinds, lows, highs, parsed.numbers, strict=True)
-    questions = [Question(Kind(kind), low, high, number, parsed.fingerprint) for kind, low, high, number in columns]
+    questions = [
+        Question(QuestionKind(kind), low, high, number, parsed.fingerprint) for kind, low, high, number in columns
+    ]
     return Ask(session, tuple(questions), parsed.messages)
 
 
-def _encode_reply(reply: Reply) -> pb.Reply:
+def _encode_reply(reply: RangeReply) -> pb.Reply:
     made = pb.Reply(equal=reply.equal, listed=reply.listed, cells=_pack(reply.cells))
     if reply.parts:
         made.messages.extend(part.messages for part in reply.parts)
@@ -164,20 +166,20 @@ def _encode_reply(reply: Reply) -> pb.Reply:
     return made
 
 
-def _reply(parsed: pb.Reply) -> Reply:
+def _reply(parsed: pb.Reply) -> RangeReply:
     count, size = len(parsed.messages), values.FINGERPRINT_BYTES
     cells = tuple(_unpack(parsed.cells, values.CELLS_IN_ALL))
     if not count:
         keys = tuple(_bounds(parsed.bounds, len(parsed.bounds.lamports)))
         if len(keys) > values.KEYS:
             raise _Bad(f"{len(keys)} keys")
-        return Reply((), cells, parsed.listed, keys, parsed.equal)
+        return RangeReply((), cells, parsed.listed, keys, parsed.equal)
     if count > values.PARTS or len(parsed.fingerprints) != count * size:
         raise _Bad(f"{count} parts with {len(parsed.fingerprints)} bytes of fingerprints")
     ends = _bounds(parsed.bounds, count)
     prints = (parsed.fingerprints[at : at + size] for at in range(0, count * size, size))
-    parts = tuple(Part(*columns) for columns in zip(ends, parsed.messages, prints, strict=True))
-    return Reply(parts, cells, parsed.listed, (), parsed.equal)
+    parts = tuple(RangePart(*columns) for columns in zip(ends, parsed.messages, prints, strict=True))
+    return RangeReply(parts, cells, parsed.listed, (), parsed.equal)
 
 
 def _encode_want(want: Want) -> pb.Want:
@@ -205,7 +207,7 @@ def _want(parsed: pb.Want) -> Want:
     return Want(found, parsed.limit, parsed.newest_first)
 
 
-def _encode_bounds(bounds: Iterable[Key]) -> pb.Bounds:
+def _encode_bounds(bounds: Iterable[LogKey]) -> pb.Bounds:
     made = pb.Bounds()
     before = 0
     for at, (lamport, message_id) in enumerate(bounds):
@@ -217,16 +219,16 @@ def _encode_bounds(bounds: Iterable[Key]) -> pb.Bounds:
     return made
 
 
-def _bounds(parsed: pb.Bounds, count: int) -> list[Key]:
+def _bounds(parsed: pb.Bounds, count: int) -> list[LogKey]:
     if len(parsed.lamports) != count or len(parsed.positions) != len(parsed.ids) or len(parsed.ids) > count:
         raise _Bad(f"{len(parsed.lamports)} bounds where {count} are expected")
-    found = [Key(lamport, "") for lamport in accumulate(parsed.lamports)]
+    found = [LogKey(lamport, "") for lamport in accumulate(parsed.lamports)]
     if any(not 0 <= bound.lamport <= values.MAX_LAMPORT for bound in found):
         raise _Bad("a time out of bounds")
     for at, message_id in zip(parsed.positions, parsed.ids, strict=True):
         if at >= count or longer_than(message_id, values.MAX_ID_BYTES + 1):
             raise _Bad("an id that belongs to nothing, or is too long")
-        found[at] = Key(found[at].lamport, message_id)
+        found[at] = LogKey(found[at].lamport, message_id)
     return found
 
 
@@ -275,6 +277,6 @@ class SyncCodec:
     def encode_records(self, payload: Payload, lane: int = PAGES) -> bytes:
         return self._mvds.encode(payload) + (lane_mark(lane) if lane != DIRECT else b"")
 
-    def decode(self, packet: bytes) -> Frame | Records | Refused:
+    def decode(self, packet: bytes) -> Frame | Records | RefusedFrame:
         found = decode_extension(packet)
         return Records(found, self._mvds.decode(packet)) if isinstance(found, int) else found

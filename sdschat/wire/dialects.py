@@ -30,13 +30,20 @@ UNKNOWN: Final = "unknown"
 
 _SENDER, _MESSAGE, _CHANNEL, _LAMPORT, _CAUSAL, _FILTER, _REPAIR, _CONTENT = 1, 2, 3, 10, 11, 12, 13, 20
 _NAMES: Final[Mapping[int, str]] = {
-    _SENDER: "sender_id", _MESSAGE: "message_id", _CHANNEL: "channel_id", _LAMPORT: "lamport_timestamp",
-    _CAUSAL: "causal_history", _FILTER: "bloom_filter", _REPAIR: "repair_request", _CONTENT: "content",
-}  # fmt: skip
+    _SENDER: "sender_id",
+    _MESSAGE: "message_id",
+    _CHANNEL: "channel_id",
+    _LAMPORT: "lamport_timestamp",
+    _CAUSAL: "causal_history",
+    _FILTER: "bloom_filter",
+    _REPAIR: "repair_request",
+    _CONTENT: "content",
+}
 _SAME: Final[Mapping[int, int]] = {number: number for number in _NAMES}
 _LOGOS_TO_SPEC: Final[Mapping[int, int]] = {
-    7: _SENDER, **{number: number for number in _NAMES if number not in (_SENDER, _REPAIR)},
-}  # fmt: skip
+    7: _SENDER,
+    **{number: number for number in _NAMES if number not in (_SENDER, _REPAIR)},
+}
 _NUMBERS: Final = {SPEC: _SAME, WAKU_OLDER: _SAME, NIM: NIM_TO_SPEC, LOGOS_CHAT: _LOGOS_TO_SPEC}
 _DEPARTURES: Final[Mapping[str, tuple[str, ...]]] = {
     SPEC: (),
@@ -127,10 +134,15 @@ def _value(number: int, body: bytes, *, signed: bool) -> str | bytes | int | Non
 
 def _message(values: Mapping[str, Any]) -> Message:
     return Message(
-        values.get("sender_id", ""), values.get("message_id", ""), values.get("channel_id", ""),
-        values.get("lamport_timestamp"), tuple(values["causal_history"]), values.get("bloom_filter"),
-        tuple(values["repair_request"]), values.get("content"),
-    )  # fmt: skip
+        values.get("sender_id", ""),
+        values.get("message_id", ""),
+        values.get("channel_id", ""),
+        values.get("lamport_timestamp"),
+        tuple(values["causal_history"]),
+        values.get("bloom_filter"),
+        tuple(values["repair_request"]),
+        values.get("content"),
+    )
 
 
 def _is_bare(body: bytes) -> bool:

@@ -33,8 +33,15 @@ CANNOT: Final = (
 
 _MESSAGE_ID, _LAMPORT, _CAUSAL, _CHANNEL, _CONTENT, _FILTER, _SENDER, _REPAIR = 1, 2, 3, 4, 5, 6, 7, 13
 TO_SPEC: Final[Mapping[int, int]] = {
-    _SENDER: 1, _MESSAGE_ID: 2, _CHANNEL: 3, _LAMPORT: 10, _CAUSAL: 11, _FILTER: 12, _REPAIR: 13, _CONTENT: 20,
-}  # fmt: skip
+    _SENDER: 1,
+    _MESSAGE_ID: 2,
+    _CHANNEL: 3,
+    _LAMPORT: 10,
+    _CAUSAL: 11,
+    _FILTER: 12,
+    _REPAIR: 13,
+    _CONTENT: 20,
+}
 _FROM_SPEC: Final[Mapping[int, int]] = {spec: nim for nim, spec in TO_SPEC.items()}
 _ID_TAG: Final = b"\x0a"  # an entry begins with its id, if it has one
 _OURS: Final = 100  # number of the field of our own filter, in the frame of a filter

@@ -109,7 +109,7 @@ _HISTORY, _FILTER, _REQUEST, _CONTENT = 11, 12, 13, 20
 _PARTS: Final = {_CONTENT: 0, _FILTER: 1, _HISTORY: 2, _REQUEST: 3}
 
 
-class Parts(NamedTuple):
+class PacketParts(NamedTuple):
     """Bytes of each part, with its tag and length except for the content. The rest of the packet is ids, channel and
     clock."""
 
@@ -119,7 +119,7 @@ class Parts(NamedTuple):
     request: int
 
 
-def parts(packet: bytes) -> Parts:
+def parts(packet: bytes) -> PacketParts:
     """Return the sizes of the parts. Total: malformed bytes count up to their first fault."""
     sizes = [0, 0, 0, 0]
     try:
@@ -129,4 +129,4 @@ def parts(packet: bytes) -> Parts:
                 sizes[at] += field.end - (field.body if field.number == _CONTENT else field.start)
     except Malformed:
         pass
-    return Parts(*sizes)
+    return PacketParts(*sizes)

@@ -32,14 +32,14 @@ class Sealed(NamedTuple):
     body: bytes
 
 
-class Key(NamedTuple):
+class StoreKey(NamedTuple):
     """A position in a log."""
 
     lamport: int
     message_id: str
 
 
-class Wanted(NamedTuple):
+class WantedMessage(NamedTuple):
     """One message, by its id, by the hint that a Store gave for it, or by both. One of them may be empty."""
 
     message_id: str
@@ -51,16 +51,16 @@ class Range(NamedTuple):
 
     low: int
     high: int
-    after: Key | None = None
+    after: StoreKey | None = None
     newest_first: bool = False
     limit: int = MAX_ITEMS
 
 
-class Query(NamedTuple):
+class StoreQuery(NamedTuple):
     query_id: bytes
     store: str
     sent_time: int
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[WantedMessage, ...] = ()
     range: Range | None = None
     confirm: bool = False
 
@@ -73,14 +73,14 @@ class Item(NamedTuple):
     hint: bytes = b""
 
 
-class Answer(NamedTuple):
+class StoreAnswer(NamedTuple):
     query_id: bytes
     items: tuple[Item, ...] = ()
     unknown: tuple[str, ...] = ()
     more: bool = False
     floor: int = 0
     refused: str = ""
-    last: Key | None = None
+    last: StoreKey | None = None
 
 
 def encode_sealed(sealed: Sealed) -> bytes:
@@ -98,18 +98,21 @@ def decode_sealed(packet: bytes, limit: int = MAX_ANSWER_BYTES) -> Sealed | Refu
     return Sealed(parsed.author_key, parsed.signature, parsed.body)
 
 
-def encode_query(query: Query) -> bytes:
+def encode_query(query: StoreQuery) -> bytes:
     made = pb.Query(
-        query_id=query.query_id, store=query.store, sent_time=query.sent_time, confirm=query.confirm,
+        query_id=query.query_id,
+        store=query.store,
+        sent_time=query.sent_time,
+        confirm=query.confirm,
         wanted=[pb.Wanted(message_id=one.message_id, hint=one.hint) for one in query.wanted],
-    )  # fmt: skip
+    )
     if query.range is not None:
         low, high, after, newest_first, limit = query.range
         made.range.CopyFrom(pb.Range(low=low, high=high, after=_pb_key(after), newest_first=newest_first, limit=limit))
     return made.SerializeToString()
 
 
-def decode_query(body: bytes) -> Query | Refusal:
+def decode_query(body: bytes) -> StoreQuery | Refusal:
     if len(body) > MAX_QUERY_BYTES:
         return Refusal(Reason.TOO_LARGE, f"{len(body)} bytes; {MAX_QUERY_BYTES} are allowed")
     parsed = pb.Query()
@@ -130,11 +133,11 @@ def decode_query(body: bytes) -> Query | Refusal:
             return refusal
         if len(one.hint) > MAX_HINT_BYTES:
             return Refusal(Reason.FIELD_TOO_LONG, "hint")
-    wanted = tuple(Wanted(one.message_id, one.hint) for one in parsed.wanted)
+    wanted = tuple(WantedMessage(one.message_id, one.hint) for one in parsed.wanted)
     asked = _range(parsed.range) if parsed.HasField("range") else None
     if isinstance(asked, Refusal):
         return asked
-    return Query(parsed.query_id, parsed.store, parsed.sent_time, wanted, asked, parsed.confirm)
+    return StoreQuery(parsed.query_id, parsed.store, parsed.sent_time, wanted, asked, parsed.confirm)
 
 
 def _range(parsed: pb.Range) -> Range | Refusal:
@@ -149,25 +152,30 @@ def _range(parsed: pb.Range) -> Range | Refusal:
     return Range(parsed.low, parsed.high, after, parsed.newest_first, limit)
 
 
-def _pb_key(key: Key | None) -> pb.Key | None:
+def _pb_key(key: StoreKey | None) -> pb.Key | None:
     return None if key is None else pb.Key(lamport=key.lamport, message_id=key.message_id)
 
 
-def _key(parsed: pb.Key) -> Key | Refusal:
+def _key(parsed: pb.Key) -> StoreKey | Refusal:
     if parsed.lamport > MAX_LAMPORT:
         return Refusal(Reason.CLOCK_TOO_LARGE, "of a place in the log")
-    return _bad_name("message_id", parsed.message_id, MAX_ID_BYTES) or Key(parsed.lamport, parsed.message_id)
+    return _bad_name("message_id", parsed.message_id, MAX_ID_BYTES) or StoreKey(parsed.lamport, parsed.message_id)
 
 
-def encode_answer(answer: Answer) -> bytes:
+def encode_answer(answer: StoreAnswer) -> bytes:
     items = [pb.Item(message_id=one.message_id, packet=one.packet, hint=one.hint) for one in answer.items]
     return pb.Answer(
-        query_id=answer.query_id, items=items, unknown=answer.unknown, more=answer.more, floor=answer.floor,
-        refused=answer.refused, last=_pb_key(answer.last),
-    ).SerializeToString()  # fmt: skip
+        query_id=answer.query_id,
+        items=items,
+        unknown=answer.unknown,
+        more=answer.more,
+        floor=answer.floor,
+        refused=answer.refused,
+        last=_pb_key(answer.last),
+    ).SerializeToString()
 
 
-def decode_answer(body: bytes) -> Answer | Refusal:
+def decode_answer(body: bytes) -> StoreAnswer | Refusal:
     if len(body) > MAX_ANSWER_BYTES:
         return Refusal(Reason.TOO_LARGE, f"{len(body)} bytes; {MAX_ANSWER_BYTES} are allowed")
     parsed = pb.Answer()
@@ -192,7 +200,7 @@ def decode_answer(body: bytes) -> Answer | Refusal:
     if isinstance(last, Refusal):
         return last
     items = tuple(Item(one.message_id, one.packet, one.hint) for one in parsed.items)
-    return Answer(parsed.query_id, items, tuple(parsed.unknown), parsed.more, parsed.floor, parsed.refused, last)
+    return StoreAnswer(parsed.query_id, items, tuple(parsed.unknown), parsed.more, parsed.floor, parsed.refused, last)
 
 
 def _parse(into: Message, packet: bytes) -> Refusal | None:

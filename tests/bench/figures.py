@@ -78,9 +78,7 @@ def spoken(count: int, layout: Layout, senders: int = 2) -> Iterable[Message]:
         yield message
 
 
-def receive_rate(
-    messages: Iterable[Message], history: int, measured: int, layout: Layout, own: int = 0
-) -> Timed:  # fmt: skip
+def receive_rate(messages: Iterable[Message], history: int, measured: int, layout: Layout, own: int = 0) -> Timed:
     """Measure receiving `measured` messages after `history` others, in two engines that get the same packets.
 
     Meanwhile `own` messages of each wait for an acknowledgement, which is searched in every filter.

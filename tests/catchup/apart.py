@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.embedded import Hosting
+from sdschat.transport.embedded import EmbeddedHosting
 from sdschat.transport.options import MqttOptions
 from tests.catchup.live import WEEK as AGO
 from tests.catchup.live import Tap, packet_bytes, start, stop, until_equal, write_alone
@@ -29,7 +29,7 @@ async def measure(home: Path, messages: int, after: float) -> tuple[float, float
     lacking = packet_bytes(home, "ann") + packet_bytes(home, "bob")
     port = free_port()
     url = f"mqtt://127.0.0.1:{port}"
-    hosting = Hosting(BrokerConfig("127.0.0.1", port))
+    hosting = EmbeddedHosting(BrokerConfig("127.0.0.1", port))
     tap = Tap(hosting.options(MqttOptions(parse_url(url)[0])))
     await tap.ready.wait()
     processes = [start(home, name, "--broker", url) for name in ("ann", "bob")]

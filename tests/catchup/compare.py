@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from sdschat.catchup import HIGHEST, LOWEST, Answer, Ask, Asker, Key, Need, answer
+from sdschat.catchup import HIGHEST, LOWEST, AnswerFrame, Ask, LogKey, Need, RangeComparer, answer
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.responder import Effort
+from sdschat.catchup.responder import ReadingBudget
 from sdschat.catchup.sketch import Shortener
 from sdschat.catchup.values import Frame, makes_up
 from sdschat.wire.catchup_codec import decode_extension, encode_frame
 
 Keys = list[tuple[int, str]]
 PLENTY = 10**9
-Carried = TypeVar("Carried", Ask, Answer)
+Carried = TypeVar("Carried", Ask, AnswerFrame)
 
 
 def some_keys(count: int, seed: int = 1, spread: int = 700) -> Keys:
@@ -59,24 +59,28 @@ def _carried(what: Carried) -> tuple[Carried, int]:
     return what, len(packet)
 
 
-def compare(ours: Keys, theirs: Keys, *, low: Key = LOWEST, high: Key = HIGHEST, room: int = PLENTY) -> Found:
+def compare(ours: Keys, theirs: Keys, *, low: LogKey = LOWEST, high: LogKey = HIGHEST, room: int = PLENTY) -> Found:
     """With another comparison after one that guessed. `room`: how many messages may be read for one packet."""
     found = _once(ours, theirs, low, high, room, guess=True)
     if not any(need.sole for need in found.needs):
         return found
     again = _once(sorted({*ours, *found.lacks}), theirs, low, high, room, guess=False)
     return Found(
-        found.lacks | again.lacks, again.lacking, found.packets + again.packets, found.read + again.read,
-        [*found.needs, *again.needs], found.bytes + again.bytes,
-    )  # fmt: skip
+        found.lacks | again.lacks,
+        again.lacking,
+        found.packets + again.packets,
+        found.read + again.read,
+        [*found.needs, *again.needs],
+        found.bytes + again.bytes,
+    )
 
 
-def _once(ours: Keys, theirs: Keys, low: Key, high: Key, room: int, guess: bool) -> Found:
+def _once(ours: Keys, theirs: Keys, low: LogKey, high: LogKey, room: int, guess: bool) -> Found:
     mine, other = MemoryLog(ours), MemoryLog(theirs)
-    asker = Asker(mine, low, high, salt=77, guess=guess)
+    asker = RangeComparer(mine, low, high, salt=77, guess=guess)
     packets = read = size = 0
     while (ask := asker.ask()) is not None:
-        effort = Effort(room, 0, 0)
+        effort = ReadingBudget(room, 0, 0)
         question, asked = _carried(ask)
         answered, reply = _carried(answer(question, other, effort))
         asker.answered(answered)

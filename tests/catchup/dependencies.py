@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from sdschat.catchup.memory import MemoryLog
-from sdschat.node.channel.extension import Post
+from sdschat.node.channel.extension import OutgoingPacket
 from sdschat.node.channel.presence import STORE
-from sdschat.node.store_client.reputation import Standing
+from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.sds.channel import Channel
 from sdschat.sds.ids import content_id
 from sdschat.sds.rows import Append
@@ -34,20 +34,24 @@ class _Side:
         self.disk = FullDisk()
         self.log = MemoryLog()
         channel = Channel(
-            CHANNEL, self.person.address, codec=world.codec, history=self.disk.history, secret=name.encode(),
+            CHANNEL,
+            self.person.address,
+            codec=world.codec,
+            history=self.disk.history,
+            secret=name.encode(),
             now=world.now(),
-        )  # fmt: skip
+        )
         plan = SimpleNamespace(name=name)
         self.node = SimpleNamespace(channel=channel, store=self.disk, boots=1, plan=plan, now=lambda _: world.now())
         self.keys = self.disk.index.keys
-        self.booth = Booth(self, self.person, Standing(), Shelf(self) if store else None)  # type: ignore[arg-type]
+        self.booth = Booth(self, self.person, StoreReputation(), Shelf(self) if store else None)  # type: ignore[arg-type]
 
     @property
     def channel(self) -> Channel:
         found: Channel = self.node.channel
         return found
 
-    def turn(self) -> list[Post]:
+    def turn(self) -> list[OutgoingPacket]:
         ready = self.channel.take()
         posts = self.booth.take(ready, self.world.now(), lambda: None)
         self.disk.apply(ready.writes)
@@ -85,7 +89,7 @@ def ask_for_all(common: int, lacking: int, size: int, delay: int) -> tuple[int, 
     bob.booth.presence.online = bob.booth.presence.roles = {ann.person.address: STORE}
     bob.booth.client.connected(world.now())
     began, before = world.time, world.delivered
-    way: list[tuple[int, _Side, str, Post]] = []
+    way: list[tuple[int, _Side, str, OutgoingPacket]] = []
     sent = 0
     while world.delivered < before + lacking:
         due = bob.booth.next_wake()

@@ -23,7 +23,7 @@ from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.embedded import Hosting
+from sdschat.transport.embedded import EmbeddedHosting
 from sdschat.transport.options import MqttOptions
 from tests.catchup.live import CHANNEL, CODEC, Tap, profile_path, standing, start, stop, write_alone
 from tests.cli.processes import command, environment
@@ -40,11 +40,14 @@ def copy_log(home: Path, frm: str, to: str) -> None:
     with Reader.open(profile_path(home, frm), CODEC) as reader:
         rows = [
             LogRow(
-                Entry(one.lamport, one.message_id, one.sender_id, one.dependencies), one.raw or b"", False, "live",
+                Entry(one.lamport, one.message_id, one.sender_id, one.dependencies),
+                one.raw or b"",
+                False,
+                "live",
                 one.received_at,
             )
             for one in reader.messages(CHANNEL, with_raw=True)
-        ]  # fmt: skip
+        ]
     with Store.open(profile_path(home, to), CODEC) as store:
         for at in range(0, len(rows), _BATCH):
             state = Put(Table.CHANNEL, "", state_row(rows[0].entry.lamport))
@@ -54,8 +57,12 @@ def copy_log(home: Path, frm: str, to: str) -> None:
 def start_store(home: Path, url: str) -> subprocess.Popen[bytes]:
     arguments = command("store", CHANNEL, "--name", "store", "--broker", url)
     return subprocess.Popen(
-        arguments, cwd=home, env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        arguments,
+        cwd=home,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 async def feed(home: Path, author: subprocess.Popen[bytes], texts: list[str], tap: Tap) -> None:
@@ -90,7 +97,7 @@ async def measure(home: Path, messages: int, there: list[str], settle: float, ag
         copy_log(home, "ann", "store")
     port = free_port()
     url = f"mqtt://127.0.0.1:{port}"
-    hosting = Hosting(BrokerConfig("127.0.0.1", port))
+    hosting = EmbeddedHosting(BrokerConfig("127.0.0.1", port))
     tap = Tap(hosting.options(MqttOptions(parse_url(url)[0])))
     await tap.ready.wait()
     processes = [start_store(home, url)] if "store" in there else []

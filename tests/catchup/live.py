@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import IO
 
-from sdschat.catchup.values import Frame, Refused
+from sdschat.catchup.values import Frame, RefusedFrame
 from sdschat.mvds.values import Refusal
 from sdschat.node.clock import Clock
 from sdschat.node.network import InMemory
@@ -85,7 +85,7 @@ def _kind(packet: bytes) -> str:
     found = SYNC.decode(packet)
     if isinstance(found, Frame):
         return type(found.what).__name__.lower()
-    if isinstance(found, Refused) or isinstance(found.payload, Refusal):
+    if isinstance(found, RefusedFrame) or isinstance(found.payload, Refusal):
         return "unreadable"
     return "pages" if found.payload.messages else "offers, requests, acknowledgements"
 
@@ -104,9 +104,13 @@ def start(
 ) -> subprocess.Popen[bytes]:
     arguments = command("pipe", CHANNEL, "--name", name, "--linger", "forever", *more)
     return subprocess.Popen(
-        arguments, cwd=home, env=environment(home), stdin=into, stdout=out,
+        arguments,
+        cwd=home,
+        env=environment(home),
+        stdin=into,
+        stdout=out,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
 
 
 def stop(*processes: subprocess.Popen[bytes]) -> None:

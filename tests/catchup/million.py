@@ -24,7 +24,7 @@ from sdschat.sds.values import HistoryEntry, Message
 from sdschat.store.store import Store
 from sdschat.transport.address import parse_url
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.embedded import Hosting
+from sdschat.transport.embedded import EmbeddedHosting
 from sdschat.transport.options import MqttOptions
 from tests.catchup.live import (
     CHANNEL,
@@ -106,7 +106,7 @@ async def measure(home: Path, messages: int, different: int, where: str) -> None
     lacking = await prepare(home, messages, different, where)
     port = free_port()
     url = f"mqtt://127.0.0.1:{port}"
-    hosting = Hosting(BrokerConfig("127.0.0.1", port))
+    hosting = EmbeddedHosting(BrokerConfig("127.0.0.1", port))
     tap = Tap(hosting.options(MqttOptions(parse_url(url)[0])))
     await tap.ready.wait()
     processes = [start(home, "ann", "--broker", url)]

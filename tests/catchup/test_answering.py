@@ -6,9 +6,9 @@ import pytest
 
 from sdschat.catchup import values
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.responder import Effort, answer
+from sdschat.catchup.responder import ReadingBudget, answer
 from sdschat.catchup.sketch import Shortener, fill
-from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Key, Kind, Question, Reply, summarise
+from sdschat.catchup.values import HIGHEST, LOWEST, Ask, LogKey, Question, QuestionKind, RangeReply, summarise
 
 SALT = 5
 PLENTY = 10**9
@@ -18,9 +18,9 @@ def log_of(count: int) -> list[tuple[int, str]]:
     return [(at + 1, f"m{at}") for at in range(count)]
 
 
-def replied(count: int, kind: Kind, number: int, fingerprint: bytes = b"") -> tuple[Reply, int]:
+def replied(count: int, kind: QuestionKind, number: int, fingerprint: bytes = b"") -> tuple[RangeReply, int]:
     """The reply about a whole log of so many messages, and the effort of it."""
-    effort = Effort(PLENTY, 0, 0)
+    effort = ReadingBudget(PLENTY, 0, 0)
     ask = Ask(SALT, (Question(kind, LOWEST, HIGHEST, number, fingerprint),))
     (reply,) = answer(ask, MemoryLog(log_of(count)), effort).replies
     return reply, PLENTY - effort.left
@@ -28,33 +28,33 @@ def replied(count: int, kind: Kind, number: int, fingerprint: bytes = b"") -> tu
 
 @pytest.mark.parametrize(("count", "told", "effort"), [(0, 0, 0), (64, 64, 64), (65, 0, 65), (200, 0, 65)])
 def test_keys_are_told_up_to_sixty_four(count: int, told: int, effort: int) -> None:
-    reply, spent = replied(count, Kind.KEYS, 1)
-    assert reply.keys == tuple(Key(*one) for one in log_of(told))
+    reply, spent = replied(count, QuestionKind.KEYS, 1)
+    assert reply.keys == tuple(LogKey(*one) for one in log_of(told))
     assert spent == effort
 
 
 @pytest.mark.parametrize(("count", "told", "effort"), [(2048, 2048, 4096), (2049, 0, 4098), (3000, 0, 4098)])
 def test_short_ids_are_told_up_to_two_leaves(count: int, told: int, effort: int) -> None:
-    reply, spent = replied(count, Kind.CELLS, 2 * values.LEAF)
+    reply, spent = replied(count, QuestionKind.CELLS, 2 * values.LEAF)
     assert (len(reply.cells), reply.listed) == (told, told > 0)
     assert spent == effort
 
 
 @pytest.mark.parametrize(("number", "cells", "listed"), [(9, 9, False), (11, 9, False), (12, 12, True), (13, 12, True)])
 def test_as_many_cells_as_messages_are_a_list(number: int, cells: int, listed: bool) -> None:
-    reply, _ = replied(12, Kind.CELLS, number)
+    reply, _ = replied(12, QuestionKind.CELLS, number)
     shorts = Shortener(SALT).shorts(log_of(12))
     assert (list(reply.cells), reply.listed) == (shorts if listed else fill(shorts, cells), listed)
 
 
 def test_an_equal_log_says_so_and_nothing_else() -> None:
     own = summarise(log_of(40)).fingerprint(SALT)
-    assert replied(40, Kind.PARTS, 8, own) == (Reply(equal=True), values.BUCKET)
+    assert replied(40, QuestionKind.PARTS, 8, own) == (RangeReply(equal=True), values.BUCKET)
 
 
 @pytest.mark.parametrize(("count", "number", "parts"), [(40, 1, 1), (1, 8, 1), (2, 8, 2), (40, 2, 2), (40, 99, 40)])
 def test_parts_are_no_more_than_asked_for_and_of_use(count: int, number: int, parts: int) -> None:
-    reply, spent = replied(count, Kind.PARTS, number)
+    reply, spent = replied(count, QuestionKind.PARTS, number)
     assert len(reply.parts) == parts
     assert sum(part.messages for part in reply.parts) == count
     assert reply.parts[-1].high == HIGHEST
@@ -62,14 +62,14 @@ def test_parts_are_no_more_than_asked_for_and_of_use(count: int, number: int, pa
 
 
 def test_no_more_parts_than_the_other_side_takes() -> None:
-    reply, _ = replied(1000, Kind.PARTS, 10**6)
+    reply, _ = replied(1000, QuestionKind.PARTS, 10**6)
     assert len(reply.parts) == 63  # of 16 messages each, rounded up
-    assert replied(64, Kind.PARTS, 10**6)[0].parts[-1].messages == 1
+    assert replied(64, QuestionKind.PARTS, 10**6)[0].parts[-1].messages == 1
 
 
 def test_a_peer_that_asks_too_much_gets_the_first_replies() -> None:
-    effort = Effort(60, 1, 0)
-    ask = Ask(SALT, (Question(Kind.KEYS, LOWEST, HIGHEST, 1),) * 3)
+    effort = ReadingBudget(60, 1, 0)
+    ask = Ask(SALT, (Question(QuestionKind.KEYS, LOWEST, HIGHEST, 1),) * 3)
     log = MemoryLog(log_of(30))
     assert len(answer(ask, log, effort).replies) == 2
     assert (len(answer(ask, log, effort).replies), effort.left) == (0, 0)
@@ -83,8 +83,8 @@ def test_a_peer_that_asks_too_much_gets_the_first_replies() -> None:
 
 def test_replies_end_where_a_packet_would_be_too_large() -> None:
     log = MemoryLog(log_of(values.LEAF * 2))
-    cells = Ask(SALT, (Question(Kind.CELLS, LOWEST, HIGHEST, 2 * values.LEAF),) * 12)
-    assert len(answer(cells, log, Effort(PLENTY, 0, 0)).replies) == values.CELLS_IN_ALL // (2 * values.LEAF) + 1
-    parts = Ask(SALT, (Question(Kind.PARTS, LOWEST, HIGHEST, 64),) * 40)
-    replies = answer(parts, MemoryLog(log_of(64)), Effort(PLENTY, 0, 0)).replies
+    cells = Ask(SALT, (Question(QuestionKind.CELLS, LOWEST, HIGHEST, 2 * values.LEAF),) * 12)
+    assert len(answer(cells, log, ReadingBudget(PLENTY, 0, 0)).replies) == values.CELLS_IN_ALL // (2 * values.LEAF) + 1
+    parts = Ask(SALT, (Question(QuestionKind.PARTS, LOWEST, HIGHEST, 64),) * 40)
+    replies = answer(parts, MemoryLog(log_of(64)), ReadingBudget(PLENTY, 0, 0)).replies
     assert len(replies) == values.PARTS_IN_ALL // 64 + 1

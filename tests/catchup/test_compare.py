@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.catchup import HIGHEST, LOWEST, Answer, Ask, Asker, BadAnswer, Key, answer
+from sdschat.catchup import HIGHEST, LOWEST, AnswerFrame, Ask, BadAnswer, LogKey, RangeComparer, answer
 from sdschat.catchup import values as v
 from sdschat.catchup.index import RangeIndex, split
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.responder import Effort
+from sdschat.catchup.responder import ReadingBudget
 from tests.catchup.compare import PLENTY, Keys, compare, some_keys
 
 
@@ -75,7 +75,7 @@ def test_the_other_side_reads_only_where_there_is_a_difference() -> None:
 
 def test_only_the_stretch_that_is_asked_for_is_compared() -> None:
     keys = some_keys(4000)
-    low = Key(*keys[3000])
+    low = LogKey(*keys[3000])
     assert compare([], keys, low=low).lacks == set(keys[3000:])
     assert compare(keys[3000:], keys, low=low).packets == 2
 
@@ -118,10 +118,10 @@ def test_any_two_logs_end_up_equal(
 
 _LOG = MemoryLog(some_keys(3000))
 _NUMBER = st.integers(0, 2**61)
-_BOUND = st.builds(Key, st.integers(0, 2**61), st.text(max_size=3))
+_BOUND = st.builds(LogKey, st.integers(0, 2**61), st.text(max_size=3))
 _REPLY = st.builds(
-    v.Reply,
-    st.lists(st.builds(v.Part, _BOUND, _NUMBER, st.binary(min_size=8, max_size=8)), max_size=4).map(tuple),
+    v.RangeReply,
+    st.lists(st.builds(v.RangePart, _BOUND, _NUMBER, st.binary(min_size=8, max_size=8)), max_size=4).map(tuple),
     st.lists(_NUMBER, max_size=9).map(tuple),
     st.booleans(),
     st.lists(_BOUND, max_size=4).map(tuple),
@@ -129,9 +129,9 @@ _REPLY = st.builds(
 )
 
 
-@given(st.lists(st.lists(_REPLY, max_size=5).map(tuple).map(Answer), min_size=1, max_size=30))
-def test_whatever_is_answered_it_ends_or_is_refused(answers: list[Answer]) -> None:
-    asker = Asker(_LOG, LOWEST, HIGHEST, 1)
+@given(st.lists(st.lists(_REPLY, max_size=5).map(tuple).map(AnswerFrame), min_size=1, max_size=30))
+def test_whatever_is_answered_it_ends_or_is_refused(answers: list[AnswerFrame]) -> None:
+    asker = RangeComparer(_LOG, LOWEST, HIGHEST, 1)
     for one in answers:
         if asker.ask() is None:
             return
@@ -143,15 +143,15 @@ def test_whatever_is_answered_it_ends_or_is_refused(answers: list[Answer]) -> No
 
 def test_questions_beyond_the_effort_are_left_unanswered() -> None:
     log = MemoryLog(some_keys(3000))
-    ask = Asker(MemoryLog(), LOWEST, HIGHEST, 1).ask()
+    ask = RangeComparer(MemoryLog(), LOWEST, HIGHEST, 1).ask()
     assert ask is not None
     many = Ask(ask.salt, ask.questions * 64)
-    effort = Effort(1000, 1, 0)
+    effort = ReadingBudget(1000, 1, 0)
     assert len(answer(many, log, effort).replies) < 8
     assert answer(many, log, effort).replies == ()
     effort.refresh(50_000)
     assert effort.left == 1000
-    assert len(answer(many, log, Effort(PLENTY, 0, 0)).replies) <= 17
+    assert len(answer(many, log, ReadingBudget(PLENTY, 0, 0)).replies) <= 17
 
 
 @given(

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from sdschat.catchup import values
-from sdschat.catchup.fetch_plan import READ_FIRST, Needs
-from sdschat.catchup.values import Key, Need, Stretch
+from sdschat.catchup.fetch_plan import READ_FIRST, FetchPlan
+from sdschat.catchup.values import LogKey, Need, Stretch
 
 
-def key(lamport: int) -> Key:
-    return Key(lamport, "")
+def key(lamport: int) -> LogKey:
+    return LogKey(lamport, "")
 
 
-def needing(*needs: Need) -> Needs:
-    found = Needs()
+def needing(*needs: Need) -> FetchPlan:
+    found = FetchPlan()
     found.replace(needs)
     return found
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from sdschat.catchup import HIGHEST, LOWEST, Asker, Key
+from sdschat.catchup import HIGHEST, LOWEST, LogKey, RangeComparer
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.sequence import Sequenced
-from sdschat.catchup.values import BUCKET, BUCKET_PART, Answer, Kind, Page, Part, Reply, summarise
+from sdschat.catchup.values import (
+    BUCKET,
+    BUCKET_PART,
+    AnswerFrame,
+    HistoryPage,
+    QuestionKind,
+    RangePart,
+    RangeReply,
+    summarise,
+)
 from tests.catchup.compare import some_keys
 
 
@@ -22,20 +31,20 @@ def test_a_bucket_that_is_emptied_is_gone_from_the_sums_too() -> None:
         assert log.summary(low, HIGHEST) == summarise([key for key in left if key >= low])
 
 
-def _following(size: int, messages: int) -> Asker:
+def _following(size: int, messages: int) -> RangeComparer:
     """One that has just heard that all parts differ, of so many messages each, where it has `size` of its own."""
     keys = [(at * 1000 + number, f"{number:064x}") for at in range(64) for number in range(size)]
-    asker = Asker(MemoryLog(keys), LOWEST, Key(64_000, ""), 7)
+    asker = RangeComparer(MemoryLog(keys), LOWEST, LogKey(64_000, ""), 7)
     assert asker.ask() is not None
-    parts = tuple(Part(Key((at + 1) * 1000, ""), messages, b"x" * 8) for at in range(64))
-    asker.answered(Answer((Reply(parts=parts),)))
+    parts = tuple(RangePart(LogKey((at + 1) * 1000, ""), messages, b"x" * 8) for at in range(64))
+    asker.answered(AnswerFrame((RangeReply(parts=parts),)))
     return asker
 
 
 def test_a_packet_asks_for_no_more_parts_than_are_allowed() -> None:
     ask = _following(BUCKET_PART * 2, BUCKET_PART * 30).ask()
     assert ask is not None
-    assert {question.kind for question in ask.questions} == {Kind.PARTS}
+    assert {question.kind for question in ask.questions} == {QuestionKind.PARTS}
     assert len(ask.questions) < 64
     assert sum(question.number for question in ask.questions) <= 512
 
@@ -43,13 +52,13 @@ def test_a_packet_asks_for_no_more_parts_than_are_allowed() -> None:
 def test_a_packet_asks_for_no_more_cells_than_are_allowed() -> None:
     ask = _following(200, 300).ask()
     assert ask is not None
-    assert {question.kind for question in ask.questions} == {Kind.CELLS}
+    assert {question.kind for question in ask.questions} == {QuestionKind.CELLS}
     assert len(ask.questions) < 64
     assert sum(min(question.number, 300) for question in ask.questions) <= 4096
 
 
 def test_a_page_is_kept_until_its_turn_and_too_many_are_refused() -> None:
-    pages = [Page(1, 1, number, (b"%d" % number,)) for number in range(70)]
+    pages = [HistoryPage(1, 1, number, (b"%d" % number,)) for number in range(70)]
     sequenced = Sequenced()
     assert [sequenced.put(page) for page in pages[1:]] == [True] * 64 + [False] * 5
     assert sequenced.take() == []

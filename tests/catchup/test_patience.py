@@ -3,49 +3,49 @@
 from __future__ import annotations
 
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.peers import AFTER_YOU, ALONE, Source, Sources
+from sdschat.catchup.peers import AFTER_YOU, ALONE, HistorySource, HistorySources
 from sdschat.catchup.rests import REST_FIRST, REST_OF_PEERS, Rests
-from sdschat.catchup.session import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, Seeker
+from sdschat.catchup.session import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, CatchUpSession
 from sdschat.catchup.values import (
     HIGHEST,
     LOWEST,
-    Answer,
+    AnswerFrame,
     Ask,
     Declined,
     Frame,
-    Key,
-    Page,
-    Part,
-    Reply,
+    HistoryPage,
+    LogKey,
+    RangePart,
+    RangeReply,
     State,
     Want,
     summarise,
 )
 from tests.catchup.compare import some_keys
 
-ANN = Source("ann")
+ANN = HistorySource("ann")
 KEYS = some_keys(400)
 SESSION = 77
 
 
-def seeking(keys: list[tuple[int, str]] = KEYS) -> Seeker:
+def seeking(keys: list[tuple[int, str]] = KEYS) -> CatchUpSession:
     """A seeker that has just sent its first question, at 1000."""
-    seeker = Seeker(MemoryLog(keys), lambda: SESSION)
+    seeker = CatchUpSession(MemoryLog(keys), lambda: SESSION)
     seeker.begin(LOWEST, HIGHEST, 0)
     seeker.sources([ANN], 1000)
     return seeker
 
 
-def sent(seeker: Seeker) -> list[Frame]:
+def sent(seeker: CatchUpSession) -> list[Frame]:
     found = [frame for _, frame in seeker.frames]
     seeker.frames.clear()
     return found
 
 
-def shown(keys: list[tuple[int, str]]) -> Answer:
+def shown(keys: list[tuple[int, str]]) -> AnswerFrame:
     """A log as a single part."""
     whole = summarise(keys)
-    return Answer((Reply((Part(HIGHEST, whole.messages, whole.fingerprint(SESSION)),)),))
+    return AnswerFrame((RangeReply((RangePart(HIGHEST, whole.messages, whole.fingerprint(SESSION)),)),))
 
 
 def test_the_first_question_is_asked_again_after_a_short_while_and_a_few_times() -> None:
@@ -80,7 +80,7 @@ def test_later_questions_have_more_time_and_as_many_tries() -> None:
 def test_too_much_asked_for_at_once_is_asked_again_later() -> None:
     seeker = seeking()
     first = sent(seeker)
-    seeker.heard("ann", Frame(SESSION, 1, Answer(())), 1500)
+    seeker.heard("ann", Frame(SESSION, 1, AnswerFrame(())), 1500)
     assert (sent(seeker), seeker.next_wake()) == ([], 1500 + PATIENCE_LATER)
     seeker.advance(1500 + PATIENCE_LATER)
     assert sent(seeker) == first
@@ -106,7 +106,7 @@ def test_who_declines_is_left_alone_for_a_moment() -> None:
 
 def test_who_answers_what_was_not_asked_is_left_alone_for_an_hour() -> None:
     seeker = seeking()
-    seeker.heard("ann", Frame(SESSION, 1, Answer((Reply(cells=(1, 2, 3)),))), 1500)
+    seeker.heard("ann", Frame(SESSION, 1, AnswerFrame((RangeReply(cells=(1, 2, 3)),))), 1500)
     assert seeker.next_wake() == 1500 + LIAR_REST
 
 
@@ -134,7 +134,7 @@ def test_a_source_without_pages_for_long_is_left() -> None:
     seeker = seeking(KEYS[:-1])
     seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
     assert seeker.state is State.LOADING
-    seeker.took([Key(5, "a")], 1, False, 2000)
+    seeker.took([LogKey(5, "a")], 1, False, 2000)
     assert seeker.next_wake() == 2000 + SILENCE
     seeker.advance(2000 + SILENCE - 1)
     assert seeker.source == "ann"
@@ -143,7 +143,7 @@ def test_a_source_without_pages_for_long_is_left() -> None:
 
 
 def test_who_fails_again_and_again_rests_twice_as_long_up_to_a_minute() -> None:
-    sources = Sources(Rests())
+    sources = HistorySources(Rests())
     sources.replace([ANN], 0)
     rests, now = [], 100
     for _ in range(12):
@@ -158,21 +158,21 @@ def test_who_fails_again_and_again_rests_twice_as_long_up_to_a_minute() -> None:
 
 
 def test_of_those_that_rest_the_first_to_be_asked_says_when() -> None:
-    sources = Sources(Rests())
-    sources.replace([ANN, Source("bob"), Source("cid")], 0)
+    sources = HistorySources(Rests())
+    sources.replace([ANN, HistorySource("bob"), HistorySource("cid")], 0)
     sources.failed("ann", 0, 500)
     sources.failed("bob", 0, 300)
     sources.failed("cid", 0, 100)
     sources.done_with("cid", LOWEST)
     assert sources.next_wake() == 300
     assert sources.next(299) is None
-    assert sources.next(300) == Source("bob")
+    assert sources.next(300) == HistorySource("bob")
     assert sources.next(500) == ANN
 
 
 def test_who_comes_when_we_were_here_asks_first() -> None:
     for here, rest in ((ALONE - 1, None), (ALONE, 50 + ALONE + AFTER_YOU)):
-        sources = Sources(Rests())
+        sources = HistorySources(Rests())
         sources.replace([], 50)
         sources.replace([], 50 + here)
         sources.replace([ANN], 50 + here)
@@ -180,7 +180,7 @@ def test_who_comes_when_we_were_here_asks_first() -> None:
 
 
 def test_who_asks_us_while_it_rests_goes_on_resting() -> None:
-    sources = Sources(Rests())
+    sources = HistorySources(Rests())
     sources.replace([ANN], 0)
     sources.asks_us("ann", 0)
     assert sources.next_wake() is None
@@ -192,7 +192,7 @@ def test_who_asks_us_while_it_rests_goes_on_resting() -> None:
 
 
 def test_who_has_more_is_asked_again_at_once() -> None:
-    sources = Sources(Rests())
+    sources = HistorySources(Rests())
     sources.replace([ANN], 0)
     sources.done_with("ann", LOWEST)
     assert sources.next(0) is None
@@ -202,20 +202,20 @@ def test_who_has_more_is_asked_again_at_once() -> None:
 
 
 def test_the_reach_is_that_of_the_source_that_goes_back_farthest() -> None:
-    sources = Sources(Rests())
-    sources.floors["ann"] = Key(500, "")
-    sources.done_with("ann", Key(100, ""))
-    assert sources.reach == Key(500, "")
-    sources.done_with("bob", Key(300, ""))
-    assert sources.reach == Key(300, "")
-    sources.done_with("cid", Key(400, ""))
-    assert sources.reach == Key(300, "")
+    sources = HistorySources(Rests())
+    sources.floors["ann"] = LogKey(500, "")
+    sources.done_with("ann", LogKey(100, ""))
+    assert sources.reach == LogKey(500, "")
+    sources.done_with("bob", LogKey(300, ""))
+    assert sources.reach == LogKey(300, "")
+    sources.done_with("cid", LogKey(400, ""))
+    assert sources.reach == LogKey(300, "")
 
 
 def test_pages_of_a_source_that_was_dropped_are_not_used() -> None:
     seeker = seeking(KEYS[:-1])
     seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
-    assert seeker.page("ann", Page(SESSION, 2, 0, (b"packet",)))
+    assert seeker.page("ann", HistoryPage(SESSION, 2, 0, (b"packet",)))
     seeker.offline()
     assert seeker.take_pages() == []
 
@@ -224,5 +224,5 @@ def test_progress_never_says_more_than_all() -> None:
     seeker = seeking(KEYS[:-1])
     seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
     assert seeker.progress()[1:] == (0, 1, "ann")
-    seeker.took([Key(5, "a"), Key(6, "b")], 2, False, 2000)
+    seeker.took([LogKey(5, "a"), LogKey(6, "b")], 2, False, 2000)
     assert seeker.progress()[1:] == (1, 1, "ann")

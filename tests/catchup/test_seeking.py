@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from sdschat.catchup import Key
-from sdschat.catchup.fetch_plan import READ_FIRST, Needs
+from sdschat.catchup import LogKey
+from sdschat.catchup.fetch_plan import READ_FIRST, FetchPlan
 from sdschat.catchup.values import Need, State, Stretch
 from tests.catchup.compare import some_keys
 from tests.catchup.world import World, brought_together
@@ -86,16 +86,16 @@ def test_a_source_that_sends_what_nobody_asked_for_is_left() -> None:
     keys = some_keys(300)
     world = World({"liar": keys, "ann": keys, "bob": []})
     world.peers["liar"].lies = True
-    world.begin("bob", Key(1000, ""))
+    world.begin("bob", LogKey(1000, ""))
     world.present("liar", "ann", "bob")
     world.run(MINUTE, ["bob"])
     assert world.keys("bob") == keys
 
 
 def test_what_a_store_gives_as_pages_is_asked_for_apart_from_what_short_ids_tell() -> None:
-    needs = Needs()
-    whole = [Need(Key(low, ""), Key(low + 10, ""), 10) for low in (0, 40)]
-    told = Need(Key(20, ""), Key(30, ""), 2, (7, 8))
+    needs = FetchPlan()
+    whole = [Need(LogKey(low, ""), LogKey(low + 10, ""), 10) for low in (0, 40)]
+    told = Need(LogKey(20, ""), LogKey(30, ""), 2, (7, 8))
     needs.replace([*whole, told])
     want = needs.choose(apart=True)
     assert [stretch.low.lamport for stretch in want.stretches] == [0, 40]
@@ -128,7 +128,7 @@ def test_paused_it_takes_nothing_and_resumed_it_goes_on() -> None:
 def test_only_what_is_wanted_is_fetched() -> None:
     keys = some_keys(1000)
     world = World({"ann": keys, "bob": []})
-    world.begin("bob", Key(*keys[900]))
+    world.begin("bob", LogKey(*keys[900]))
     world.present("ann", "bob")
     world.run(MINUTE, ["bob"])
     assert world.keys("bob") == keys[900:]
@@ -291,7 +291,7 @@ def test_what_a_source_dropped_is_not_asked_of_it_again_and_not_counted_as_had()
     seeker.floor("cid", keys[2900][0])  # who is not asked has no say
     world.run(MINUTE, ["bob"])
     assert seeker.state is State.DONE
-    assert seeker.reach == Key(keys[1500][0], "")
+    assert seeker.reach == LogKey(keys[1500][0], "")
     assert world.peers["ann"].asked + world.peers["bob"].asked < 4
 
 
@@ -311,12 +311,14 @@ def test_another_source_that_has_what_one_dropped_is_asked_for_all_of_it() -> No
 
 
 def test_stretches_that_are_lacking_side_by_side_are_asked_for_as_one() -> None:
-    bounds = [Key(at, "") for at in range(0, 60, 10)]
-    needs = Needs()
+    bounds = [LogKey(at, "") for at in range(0, 60, 10)]
+    needs = FetchPlan()
     whole = [Need(low, high, 5) for low, high in pairwise(bounds)]
     needs.replace([*whole[:2], whole[2]._replace(shorts=(7,)), *whole[3:]])
     assert needs.choose().stretches == (
-        Stretch(bounds[0], bounds[2]), Stretch(bounds[2], bounds[3], (7,)), Stretch(bounds[3], bounds[5]),
-    )  # fmt: skip
-    assert all(needs.covers(Key(at, "x")) for at in range(50))
-    assert not needs.covers(Key(50, "x"))
+        Stretch(bounds[0], bounds[2]),
+        Stretch(bounds[2], bounds[3], (7,)),
+        Stretch(bounds[3], bounds[5]),
+    )
+    assert all(needs.covers(LogKey(at, "x")) for at in range(50))
+    assert not needs.covers(LogKey(50, "x"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sdschat.catchup.store_check import Watch
-from sdschat.catchup.values import HIGHEST, LOWEST, Key, Need
+from sdschat.catchup.values import HIGHEST, LOWEST, LogKey, Need
 
-KEYS = [Key(lamport, f"{lamport:064x}") for lamport in range(1000, 2000)]
-NEEDS = [Need(Key(low, ""), Key(low + 250, ""), 250) for low in range(1000, 2000, 250)]
+KEYS = [LogKey(lamport, f"{lamport:064x}") for lamport in range(1000, 2000)]
+NEEDS = [Need(LogKey(low, ""), LogKey(low + 250, ""), 250) for low in range(1000, 2000, 250)]
 
 
 def _watch(needs: list[Need] = NEEDS) -> Watch:
@@ -17,7 +17,7 @@ def _watch(needs: list[Need] = NEEDS) -> Watch:
     return watch
 
 
-def _pages(watch: Watch, keys: list[Key], size: int = 100, newest_first: bool = False) -> int:
+def _pages(watch: Watch, keys: list[LogKey], size: int = 100, newest_first: bool = False) -> int:
     """Give all of these as one stretch. The number of the page at which it was noticed; 0: never."""
     ordered = keys[::-1] if newest_first else keys
     pages = [ordered[at : at + size] for at in range(0, len(ordered), size)] or [[]]
@@ -56,17 +56,17 @@ def test_packets_that_are_not_to_be_taken_count_as_given() -> None:
 
 def test_what_is_below_a_floor_is_not_expected() -> None:
     watch = _watch()
-    watch.forget_below(Key(1500, ""))
+    watch.forget_below(LogKey(1500, ""))
     assert _pages(watch, KEYS[500:]) == 0
 
 
 def test_stretches_are_judged_one_by_one() -> None:
     watch = _watch()
-    watch.begin(Key(1000, ""), Key(1250, ""))
+    watch.begin(LogKey(1000, ""), LogKey(1250, ""))
     assert not watch.gave(KEYS[:250], 0, None, False)
-    watch.begin(Key(1750, ""), Key(2000, ""))
+    watch.begin(LogKey(1750, ""), LogKey(2000, ""))
     assert not watch.gave(KEYS[750:], 0, None, False)
-    watch.begin(Key(1250, ""), Key(1500, ""))
+    watch.begin(LogKey(1250, ""), LogKey(1500, ""))
     assert "250" in watch.gave([], 0, None, False)
 
 

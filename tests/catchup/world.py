@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from random import Random
 
-from sdschat.catchup import HIGHEST, LOWEST, Key
+from sdschat.catchup import HIGHEST, LOWEST, LogKey
 from sdschat.catchup.exchange import Exchange, TakenIn
 from sdschat.catchup.memory import MemoryLog
-from sdschat.catchup.peers import Source
-from sdschat.catchup.provider import Librarian, Stored
-from sdschat.catchup.session import Seeker
+from sdschat.catchup.peers import HistorySource
+from sdschat.catchup.provider import HistoryProvider, StoredMessage
+from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.values import Ask, Frame
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Now
@@ -39,22 +39,28 @@ class Peer:
         self.codec = SyncCodec()
         self.size = 200  # bytes of a packet
         self.exchange = Exchange(
-            Seeker(self.log, lambda: draw.getrandbits(64)), Librarian(self), self.log,
-            carrier=Pages(GROUP, name.encode(), Now(0, 0)), codec=self.codec, intake=self,
-        )  # fmt: skip
+            CatchUpSession(self.log, lambda: draw.getrandbits(64)),
+            HistoryProvider(self),
+            self.log,
+            carrier=Pages(GROUP, name.encode(), Now(0, 0)),
+            codec=self.codec,
+            intake=self,
+        )
 
     def pack(self, key: tuple[int, str]) -> bytes:
         return f"{key[0]} {key[1]} ".encode().ljust(self.size, b".")
 
-    def keys(self, low: Key, high: Key, limit: int) -> Sequence[tuple[int, str]]:
+    def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]:
         return self.log.keys(low, high, limit)
 
-    def stored(self, low: Key, high: Key, newest_first: bool, limit: int, max_bytes: int) -> Sequence[Stored]:
+    def stored(
+        self, low: LogKey, high: LogKey, newest_first: bool, limit: int, max_bytes: int
+    ) -> Sequence[StoredMessage]:
         found = list(self.log.keys(low, high))
         if newest_first:
             found.reverse()
         most = min(limit, max_bytes // self.size + 1)
-        made = [Stored(Key(*key), self.pack(key)) for key in found[:most]]
+        made = [StoredMessage(LogKey(*key), self.pack(key)) for key in found[:most]]
         return [one._replace(raw=self.pack((1, "lie"))) for one in made] if self.lies else made
 
     def packet(self, message_id: str) -> bytes | None:
@@ -64,10 +70,10 @@ class Peer:
         found = []
         for packet in packets:
             lamport, message_id, _ = packet.decode().split(" ")
-            found.append(Key(int(lamport), message_id))
+            found.append(LogKey(int(lamport), message_id))
         if not all(map(self.exchange.seeker.wanted, found)):
             return TakenIn((), 0, True)
-        here = {key for key in found if self.log.keys(key, Key(key[0], key[1] + "\0"))}
+        here = {key for key in found if self.log.keys(key, LogKey(key[0], key[1] + "\0"))}
         fresh = [key for key in found if key not in here]
         self.twice += len(here)
         self.log.add(fresh)
@@ -93,12 +99,12 @@ class World:
     def present(self, *names: str) -> None:
         """Who is there, seen by everybody."""
         for peer in self.peers.values():
-            others = [Source(name) for name in names if name != peer.name]
+            others = [HistorySource(name) for name in names if name != peer.name]
             peer.exchange.seeker.sources(others, self.mono)
             peer.exchange.settle(self.now())
         self._collect()
 
-    def begin(self, name: str, low: Key = LOWEST) -> None:
+    def begin(self, name: str, low: LogKey = LOWEST) -> None:
         peer = self.peers[name]
         peer.exchange.seeker.begin(low, HIGHEST, self.mono)
         peer.exchange.settle(self.now())

@@ -34,9 +34,14 @@ def run(
     """Run the program to its end."""
     home.mkdir(exist_ok=True)
     done = subprocess.run(
-        command(*arguments), cwd=home, env=environment(home, **(env or {})), input=stdin, capture_output=True,
-        timeout=PATIENCE, check=False,
-    )  # fmt: skip
+        command(*arguments),
+        cwd=home,
+        env=environment(home, **(env or {})),
+        input=stdin,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -45,9 +50,13 @@ class Pipe:
 
     def __init__(self, home: Path, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            command("pipe", *arguments), cwd=home, env=environment(home), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            command("pipe", *arguments),
+            cwd=home,
+            env=environment(home),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self.lines: list[Line] = []
         self.said: list[str] = []
         self._news = threading.Condition()

@@ -118,9 +118,14 @@ def test_the_broker_says_every_address_that_can_be_given() -> None:
 def test_a_package_of_the_extra_that_is_not_there_is_named_with_how_to_get_it(tmp_path: Path) -> None:
     code = "import sys; sys.modules['numpy'] = None; from sdschat.cli.program import run; sys.exit(run(sys.argv[1:]))"
     done = subprocess.run(
-        [sys.executable, "-c", code, "simulate", "--with", "participants=10"], cwd=tmp_path,
-        env={**os.environ, **environment(tmp_path)}, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", code, "simulate", "--with", "participants=10"],
+        cwd=tmp_path,
+        env={**os.environ, **environment(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 2, done.stderr
     assert "pip install 'sdschat[pipeline]'" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -30,9 +30,13 @@ def on_terminal(home: Path, *arguments: str, **env: str) -> str:
     leader, follower = pty.openpty()
     size = {"COLUMNS": "100", "LINES": "2000", "TERM": "xterm", "MANPAGER": "cat", "PAGER": "cat"}
     done = subprocess.Popen(
-        command(*arguments), cwd=home, env=environment(home, **(size | env)), stdin=follower,
-        stdout=follower, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        command(*arguments),
+        cwd=home,
+        env=environment(home, **(size | env)),
+        stdin=follower,
+        stdout=follower,
+        stderr=subprocess.STDOUT,
+    )
     os.close(follower)
     shown = b""
     try:
@@ -173,9 +177,11 @@ def test_export_replaces_nothing_unasked_and_leaves_nothing_half(home: Path) -> 
 
 def test_tail_prints_the_last_messages_and_stays(home: Path, lines: Lines) -> None:
     watching = subprocess.Popen(
-        command("tail", "lobby", "--last", "1", "--json", "--name", "ann"), cwd=home, env=environment(home),
+        command("tail", "lobby", "--last", "1", "--json", "--name", "ann"),
+        cwd=home,
+        env=environment(home),
         stdout=subprocess.PIPE,
-    )  # fmt: skip
+    )
     assert watching.stdout is not None
     assert json.loads(watching.stdout.readline()) == lines("log", "lobby", "--json")[1]
     assert watching.poll() is None

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sdschat.cli.json_events import json_line
-from sdschat.node.events import Fact
+from sdschat.node.events import NodeEvent
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
 
@@ -23,5 +23,5 @@ from sdschat.sds.rows import AckState
 def test_a_state_tells_who_has_it_and_who_perhaps_does(
     by: tuple[str, ...], perhaps: tuple[str, ...], expected: dict[str, list[str]]
 ) -> None:
-    told = json.loads(json_line(Fact("lobby", 1, StateChanged("m1", AckState.ACKED, by, 0, None, perhaps))))
+    told = json.loads(json_line(NodeEvent("lobby", 1, StateChanged("m1", AckState.ACKED, by, 0, None, perhaps))))
     assert {name: told[name] for name in ("by", "perhaps") if name in told} == expected

@@ -78,9 +78,12 @@ def test_a_live_broker(tmp_path: Path) -> None:
     async def story() -> tuple[int, list[dict[str, Any]]]:
         async with Mosquitto(tmp_path) as broker:
             listening = subprocess.Popen(
-                command("tap", "c", "--lint", "--broker", broker.url), cwd=tmp_path, env=environment(tmp_path),
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            )  # fmt: skip
+                command("tap", "c", "--lint", "--broker", broker.url),
+                cwd=tmp_path,
+                env=environment(tmp_path),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
             assert listening.stderr is not None
             assert listening.stdout is not None
             assert b"listening to" in await asyncio.to_thread(listening.stderr.readline)
@@ -96,8 +99,11 @@ def test_a_live_broker(tmp_path: Path) -> None:
     code, found = asyncio.run(story())
     assert code == 1
     assert [(line["event"], line["sender_id"]) for line in found] == [
-        ("packet", "a"), ("packet", "ann"), ("sender", "a"), ("sender", "ann"),
-    ]  # fmt: skip
+        ("packet", "a"),
+        ("packet", "ann"),
+        ("sender", "a"),
+        ("sender", "ann"),
+    ]
 
 
 def test_it_ends_after_a_time_and_says_where_nobody_listens(tmp_path: Path) -> None:

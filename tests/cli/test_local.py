@@ -89,8 +89,14 @@ def test_log_as_json_lines(lines: Lines) -> None:
     assert [line["message"]["text"] for line in found] == ["the release is out", "line one\nline two \x1b[31m"]
     assert all(line["event"] == "delivered" and line["channel"] == "lobby" for line in found)
     assert found[0]["message"].keys() == {
-        "message_id", "sender_id", "nick", "lamport", "text", "own", "verdict",
-    }  # fmt: skip
+        "message_id",
+        "sender_id",
+        "nick",
+        "lamport",
+        "text",
+        "own",
+        "verdict",
+    }
 
 
 def test_log_can_be_narrowed(lines: Lines) -> None:
@@ -186,8 +192,11 @@ def test_text_of_others_is_made_harmless() -> None:
 
 def test_one_of_a_thing_is_not_several() -> None:
     assert [counted(number, "message") for number in (0, 1, 2, 1500)] == [
-        "0 messages", "1 message", "2 messages", "1,500 messages",
-    ]  # fmt: skip
+        "0 messages",
+        "1 message",
+        "2 messages",
+        "1,500 messages",
+    ]
 
 
 def test_moments() -> None:

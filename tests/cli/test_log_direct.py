@@ -98,9 +98,12 @@ def test_markdown_and_parquet(tmp_path: Path, there: tuple[str, ...]) -> None:
     import pyarrow.parquet
 
     done = subprocess.run(
-        command("log", "@bob", "--format", "parquet", *there), cwd=tmp_path, env=environment(tmp_path),
-        capture_output=True, check=True,
-    )  # fmt: skip
+        command("log", "@bob", "--format", "parquet", *there),
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        check=True,
+    )
     found = pyarrow.parquet.read_table(io.BytesIO(done.stdout)).to_pylist()
     assert [row["text"] for row in found] == ["between us", "nobody else\nreads this", "are you there?"]
     assert found[0]["lamport"] is None
@@ -144,9 +147,12 @@ def test_two_of_one_name_are_told_apart_by_id(tmp_path: Path) -> None:
 def test_following_shows_what_comes(tmp_path: Path, there: tuple[str, ...]) -> None:
     """`--follow` prints the messages that another process with the profile saves."""
     watching = subprocess.Popen(
-        command("log", "lobby", "--follow", "--json", *there), cwd=tmp_path, env=environment(tmp_path),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        command("log", "lobby", "--follow", "--json", *there),
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     assert watching.stdout is not None
     try:
         assert json.loads(watching.stdout.readline())["message"]["text"] == "in public"

@@ -175,8 +175,13 @@ def test_a_closed_standard_output_is_no_failure(tmp_path: Path) -> None:
 def test_output_for_which_there_is_no_room_is_said_in_a_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "sdschat", *arguments], cwd=tmp_path, env=environment(tmp_path), stdout=full,
-            stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, "-m", "sdschat", *arguments],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 1
     assert done.stderr == "sdschat: the output cannot be written: No space left on device.\n"

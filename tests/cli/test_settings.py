@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.cli.errors import Problem
+from sdschat.cli.errors import CommandProblem
 from sdschat.cli.setting_sources import Chosen, resolve, written
 from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse
 from sdschat.sds.config import DEMO, SPEC
@@ -23,9 +23,13 @@ def chosen(tmp_path: Path, *sets: str, **more: object) -> Chosen:
     assert isinstance(options, dict)
     assert isinstance(environ, dict)
     return resolve(
-        options, sets, environ, project=tmp_path / "project.toml", user=tmp_path / "user.toml",
+        options,
+        sets,
+        environ,
+        project=tmp_path / "project.toml",
+        user=tmp_path / "user.toml",
         **more,  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
 
 
 def test_each_source_gives_way_to_the_one_before_it(tmp_path: Path) -> None:
@@ -65,7 +69,7 @@ def test_a_named_file_stands_in_for_both_others(tmp_path: Path) -> None:
     now = chosen(tmp_path, config=other, environ={}, options={"data_dir": "/d"})
     assert now.settings.timing == "demo"
     assert now.nick != "project"
-    with pytest.raises(Problem, match="no configuration file"):
+    with pytest.raises(CommandProblem, match="no configuration file"):
         chosen(tmp_path, config=tmp_path / "absent.toml")
 
 
@@ -102,36 +106,35 @@ def test_timing_demo_is_what_the_engine_calls_demo_with_timers_for_networks_that
     ],
 )
 def test_a_bad_setting_is_named_with_what_would_do(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(Problem, match=says) as caught:
+    with pytest.raises(CommandProblem, match=says) as caught:
         chosen(tmp_path, text)
     assert caught.value.exit_code == 2
 
 
 def test_a_bad_value_in_a_file_says_which_file(tmp_path: Path) -> None:
     (tmp_path / "project.toml").write_text('[mqtt]\nqos = "high"\n')
-    with pytest.raises(Problem, match=r"project\.toml"):
+    with pytest.raises(CommandProblem, match=r"project\.toml"):
         chosen(tmp_path)
     (tmp_path / "project.toml").write_text("= 1")
-    with pytest.raises(Problem, match="cannot be read as TOML"):
+    with pytest.raises(CommandProblem, match="cannot be read as TOML"):
         chosen(tmp_path)
 
 
 def test_of_settings_that_contradict_each_other_each_is_told_with_where_it_was_set(tmp_path: Path) -> None:
     project = tmp_path / "project.toml"
     project.write_text('[repair]\nt_min = "200s"\n')
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(CommandProblem) as caught:
         chosen(tmp_path)
     assert str(caught.value) == (
-        "repair.t_max is 2m, and must be more than repair.t_min, which is 200s. "
-        f"(repair.t_min is from {project})"
-    )  # fmt: skip
-    with pytest.raises(Problem) as caught:
+        f"repair.t_max is 2m, and must be more than repair.t_min, which is 200s. (repair.t_min is from {project})"
+    )
+    with pytest.raises(CommandProblem) as caught:
         chosen(tmp_path, "repair.t_max=90s", environ={"SDSCHAT_REPAIR_T_MIN": "150s"})
     assert str(caught.value).endswith("(repair.t_max is from --set, repair.t_min is from SDSCHAT_REPAIR_T_MIN)")
 
 
 def test_a_value_out_of_bounds_says_where_it_was_set(tmp_path: Path) -> None:
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(CommandProblem) as caught:
         chosen(tmp_path, environ={"SDSCHAT_SDS_SYNC_INTERVAL": "5ms"})
     assert (
         str(caught.value) == "sds.sync_interval is 5ms, and must be from 10ms to 1d. (from SDSCHAT_SDS_SYNC_INTERVAL)"
@@ -219,9 +222,17 @@ def test_what_config_prints_can_be_set_again() -> None:
 def test_the_command_shows_every_setting_and_where_it_came_from(tmp_path: Path) -> None:
     (tmp_path / "sdschat.toml").write_text("[sds]\ncausal_history = 3\n")
     done = run(
-        tmp_path, "config", "--json", "--set", "repair.t_max=20s", "--timing", "demo", "--broker", "mqtts://u:pw@b",
+        tmp_path,
+        "config",
+        "--json",
+        "--set",
+        "repair.t_max=20s",
+        "--timing",
+        "demo",
+        "--broker",
+        "mqtts://u:pw@b",
         env={"SDSCHAT_NAME": "ann"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     rows = {row["name"]: (row["value"], row["origin"]) for row in map(json.loads, done.stdout.splitlines())}
     assert set(SETTINGS) < set(rows)

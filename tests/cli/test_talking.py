@@ -129,9 +129,11 @@ def test_the_host_of_the_broker_is_killed_and_the_others_go_on(start: Start, tmp
 def serving(tmp_path: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A broker in a process of its own, ready for connections."""
     with subprocess.Popen(
-        command("broker", "--listen", f"127.0.0.1:{port}"), cwd=tmp_path, env=environment(tmp_path),
+        command("broker", "--listen", f"127.0.0.1:{port}"),
+        cwd=tmp_path,
+        env=environment(tmp_path),
         stdout=subprocess.PIPE,
-    ) as served:  # fmt: skip
+    ) as served:
         assert served.stdout is not None
         assert served.stdout.readline()
         try:
@@ -160,9 +162,13 @@ def test_what_is_written_while_the_broker_is_away_is_taken_however_much_and_goes
 def test_a_reader_that_hangs_does_not_hang_the_program(start: Start, tmp_path: Path, port: int) -> None:
     arguments = command("pipe", "lobby", "--name", "deaf", "--linger", "forever", "--set", f"embedded.port={port}")
     deaf = subprocess.Popen(
-        arguments, cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        arguments,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     try:
         ann = start("ann")
         ann.until_event("presence", nick="deaf", online=True)
@@ -218,18 +224,34 @@ def _ann(port: int) -> tuple[str, ...]:
 def test_pipe_says_that_there_is_no_room_for_its_output(tmp_path: Path, port: int) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            command("pipe", "lobby", "--linger", "forever", *_ann(port)), cwd=tmp_path, env=environment(tmp_path),
-            stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-        )  # fmt: skip
+            command("pipe", "lobby", "--linger", "forever", *_ann(port)),
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 1
     assert done.stderr.endswith("sdschat: the output cannot be written: No space left on device.\n")
 
 
 def test_a_state_that_is_not_reached_in_time(tmp_path: Path, port: int) -> None:
     done = run(
-        tmp_path, "send", "lobby", "anybody?", "--wait", "acked", "--timeout", "4s", "--name", "ann",
-        "--set", f"embedded.port={port}",
-    )  # fmt: skip
+        tmp_path,
+        "send",
+        "lobby",
+        "anybody?",
+        "--wait",
+        "acked",
+        "--timeout",
+        "4s",
+        "--name",
+        "ann",
+        "--set",
+        f"embedded.port={port}",
+    )
     assert done.returncode == 6
     assert len(done.stdout.strip()) == 64
     assert done.stderr.count("\n") <= 3
@@ -284,8 +306,10 @@ def test_the_broker_alone_with_a_user(tmp_path: Path, port: int) -> None:
     secret.chmod(0o600)
     served = subprocess.Popen(
         command("broker", "--listen", f"127.0.0.1:{port}", "--user", "team", "--password-file", str(secret)),
-        cwd=tmp_path, env=environment(tmp_path), stdout=subprocess.PIPE,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+    )
     try:
         assert served.stdout is not None
         assert served.stdout.readline() == f"listening at mqtt://127.0.0.1:{port}\n".encode()

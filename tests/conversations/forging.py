@@ -14,10 +14,15 @@ def forged_packet(stage: Stage, fields: dict[str, str]) -> bytes:
         return bytes.fromhex(fields["bytes"])
     content = fields.get("text", "").encode() or None
     message = Message(
-        fields["from"], stage.id_of(fields["id"]), fields.get("channel", "lobby"), _clock(fields.get("clock")),
-        _entries(stage, fields.get("after"), fields["from"]), _filter(stage, fields),
-        _entries(stage, fields.get("requests"), None), content,
-    )  # fmt: skip
+        fields["from"],
+        stage.id_of(fields["id"]),
+        fields.get("channel", "lobby"),
+        _clock(fields.get("clock")),
+        _entries(stage, fields.get("after"), fields["from"]),
+        _filter(stage, fields),
+        _entries(stage, fields.get("requests"), None),
+        content,
+    )
     raw = CODEC.encode(message)
     stage.packets[fields["id"]] = raw
     return raw

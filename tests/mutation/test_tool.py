@@ -217,6 +217,10 @@ def test_tests_of_the_same_name_come_first_and_slow_ones_last() -> None:
 def test_every_suite_has_tests_and_every_declaration_holds() -> None:
     for suite in SUITES:
         assert len(files(ROOT, suite)) > 1
-    known = {equivalent.key(one) for suite in SUITES for path in sorted((ROOT / suite.package).rglob("*.py"))
-             for one in mutations(path.relative_to(ROOT).as_posix(), path.read_bytes())}  # fmt: skip
+    known = {
+        equivalent.key(one)
+        for suite in SUITES
+        for path in sorted((ROOT / suite.package).rglob("*.py"))
+        for one in mutations(path.relative_to(ROOT).as_posix(), path.read_bytes())
+    }
     assert set(equivalent.load(equivalent.FILE)) - known == set(), "these lines are not as they were"

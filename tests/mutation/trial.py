@@ -62,9 +62,21 @@ class Copy:
         began = time.monotonic()
         self._clean()
         command = [
-            sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE", "--timeout=60", "-p", "no:cacheprovider",
-            "-p", "no:xdist", "--hypothesis-seed=0", *arguments,
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--tb=no",
+            "-rfE",
+            "--timeout=60",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "--hypothesis-seed=0",
+            *arguments,
+        ]
         output = self._run(command, limit)
         seconds = time.monotonic() - began
         if output is None:
@@ -87,9 +99,16 @@ class Copy:
             if self._stopped:
                 raise KeyboardInterrupt
             running = self._running = subprocess.Popen(
-                command, cwd=self.root, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-            )  # fmt: skip
+                command,
+                cwd=self.root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(running.pid, resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         try:

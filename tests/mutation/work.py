@@ -42,9 +42,13 @@ def run(
 
 
 def _try_all(
-    pool: ThreadPoolExecutor, copies: Sequence[Copy], chosen: Sequence[Suite], untried: Sequence[Mutation], told: Told,
+    pool: ThreadPoolExecutor,
+    copies: Sequence[Copy],
+    chosen: Sequence[Suite],
+    untried: Sequence[Mutation],
+    told: Told,
     say: Callable[[str], None],
-) -> None:  # fmt: skip
+) -> None:
     needed = [suite for suite in chosen if any(suites.suite_of(chosen, one.path) == suite for one in untried)]
     seconds: dict[str, float] = {}
     for suite in needed:

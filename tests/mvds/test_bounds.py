@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdschat.mvds import Config, Mode, Now, Payload
-from sdschat.mvds.epochs import Backoff, EpochClock, backoff_steps
+from sdschat.mvds.epochs import EpochClock, SendBackoff, backoff_steps
 from sdschat.mvds.events import Expired
 from sdschat.mvds.limits import MAX_AHEAD_MS
 from sdschat.mvds.pages import Came, Pages
@@ -18,12 +18,19 @@ DAY = 86_400_000
 @pytest.mark.parametrize(
     ("name", "low", "high"),
     [
-        ("epoch", 1, 3_600_000), ("packet_bytes", 1024, 1 << 20), ("payload_bytes", 64 << 10, 1 << 30),
-        ("backoff_first", 2, 4096), ("backoff_max", 64, 1_000_000), ("backoff_low", 1, 4096), ("jitter", 0, 0.5),
-        ("expire_after", 0, 10_000), ("presence_interval", 0, DAY), ("presence_batch", 1, 100_000),
+        ("epoch", 1, 3_600_000),
+        ("packet_bytes", 1024, 1 << 20),
+        ("payload_bytes", 64 << 10, 1 << 30),
+        ("backoff_first", 2, 4096),
+        ("backoff_max", 64, 1_000_000),
+        ("backoff_low", 1, 4096),
+        ("jitter", 0, 0.5),
+        ("expire_after", 0, 10_000),
+        ("presence_interval", 0, DAY),
+        ("presence_batch", 1, 100_000),
         ("lost_after", 0, 30 * DAY),
     ],
-)  # fmt: skip
+)
 def test_each_setting_is_taken_up_to_its_bounds(name: str, low: float, high: float) -> None:
     for value in (low, high):
         assert getattr(Config(**{name: value}), name) == value  # type: ignore[arg-type]
@@ -45,19 +52,19 @@ def test_a_duration_is_whole_epochs_rounded_up() -> None:
 
 
 def test_delays_grow_to_the_bound_and_go_on_from_the_lower_value() -> None:
-    backoff = Backoff(Config(backoff_first=3, backoff_max=20, backoff_low=5), b"secret")
+    backoff = SendBackoff(Config(backoff_first=3, backoff_max=20, backoff_low=5), b"secret")
     assert [backoff.plain(attempt) for attempt in range(1, 12)] == [3, 6, 12, 20, 5, 10, 20, 5, 10, 20, 5]
     assert backoff.longest == 26
 
 
 def test_jitter_takes_a_delay_up_or_down_by_its_part_and_no_more() -> None:
-    backoff = Backoff(Config(backoff_first=1000, backoff_max=1000, backoff_low=1000, jitter=0.25), b"secret")
+    backoff = SendBackoff(Config(backoff_first=1000, backoff_max=1000, backoff_low=1000, jitter=0.25), b"secret")
     row = RecordRow("bob", bytes(32), GROUP, RecordType.OFFER, 1, 0, 1, 0)
     delays = [backoff.delay(row._replace(send_count=count)) for count in range(400)]
     assert 750 <= min(delays) < 770
     assert 1230 < max(delays) <= 1250
     assert delays == [backoff.delay(row._replace(send_count=count)) for count in range(400)]
-    assert Backoff(Config(jitter=0), b"").delay(row) == 2
+    assert SendBackoff(Config(jitter=0), b"").delay(row) == 2
 
 
 def test_epochs_follow_the_clock_that_never_jumps() -> None:

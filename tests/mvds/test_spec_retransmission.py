@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from sdschat.mvds import Config, Mode, Payload, Reason
-from sdschat.mvds.epochs import Backoff, backoff_steps
+from sdschat.mvds.epochs import SendBackoff, backoff_steps
 from sdschat.mvds.events import Delivered, DuplicateReceived, Rejected
 from sdschat.mvds.rows import RecordRow, RecordType
 from tests.mvds.world import GROUP, Node, at, id_of, message
@@ -114,7 +114,7 @@ def test_m_024_exponential_up_to_a_bound_and_then_lower() -> None:
 
     Here: 2, 4, 8 … epochs up to `backoff_max`, then from `backoff_low` again; ±25 % by a keyed hash."""
     config = Config(backoff_max=64, backoff_low=8, jitter=0.25)
-    backoff = Backoff(config, b"secret")
+    backoff = SendBackoff(config, b"secret")
     plain = [backoff.plain(attempt) for attempt in range(1, 16)]
     assert plain == [2, 4, 8, 16, 32, 64, 8, 16, 32, 64, 8, 16, 32, 64, 8]
     record = RecordRow("bob", HELLO_ID, GROUP, RecordType.OFFER, 1, 0, 0, 0)

@@ -25,7 +25,7 @@ from sdschat.transport.address import parse_url
 from sdschat.transport.base import Connected, Event, Published, Received
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.embedded import Hosting
+from sdschat.transport.embedded import EmbeddedHosting
 from sdschat.transport.options import MqttOptions
 from tests.cli.processes import command, environment
 from tests.transport.worlds import Mosquitto, free_port
@@ -84,9 +84,12 @@ def measure(messages: int, options: list[str]) -> Figures:
             process.terminate()
             process.wait(30)
         journal = subprocess.run(
-            command("log", "bench", "--journal", "--name", "receiver"), cwd=home, env=environment(home),
-            capture_output=True, check=True,
-        ).stdout  # fmt: skip
+            command("log", "bench", "--journal", "--name", "receiver"),
+            cwd=home,
+            env=environment(home),
+            capture_output=True,
+            check=True,
+        ).stdout
         rows = [json.loads(line) for line in journal.splitlines()]
         sizes = [row["bytes"] for row in rows if row["event"] == "delivered" and row["bytes"]]
         return Figures(rate, sum(sizes) // len(sizes), effort)
@@ -126,7 +129,7 @@ class Counter:
 async def broker_rate(messages: int, size: int, url: str, embedded: bool) -> float:
     """What the broker passes on from one client to another, with nothing behind it."""
     options = MqttOptions(parse_url(url)[0])
-    hosting = Hosting(BrokerConfig(options.address.host, options.address.port)) if embedded else None
+    hosting = EmbeddedHosting(BrokerConfig(options.address.host, options.address.port)) if embedded else None
     if hosting is not None:
         options = hosting.options(options)
     receiver, sender = Counter(options, messages), Counter(options, messages)

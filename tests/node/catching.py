@@ -11,7 +11,7 @@ from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import Value, make_settings
 from sdschat.node.store_client import client
-from sdschat.node.store_server.node import Keeping, StoreNode
+from sdschat.node.store_server.node import ServedChannel, StoreNode
 from sdschat.node.sync import extension
 from sdschat.node.sync.events import CatchingUp
 from sdschat.wire.sds_codec import SdsCodec
@@ -46,7 +46,7 @@ def start(
     client.install(node)
     extension.install(node)
     if store:
-        StoreNode(node, node.profile.store, Keeping())
+        StoreNode(node, node.profile.store, ServedChannel())
     member = Member(node)
     w.members.append(member)
     room = node.join(channel)

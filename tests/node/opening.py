@@ -60,9 +60,13 @@ def measure(home: Path) -> tuple[float, float]:
     options = ("--name", NAME, "--set", f"embedded.port={free_port()}")
     began = time.monotonic()
     process = subprocess.Popen(
-        command("pipe", CHANNEL, *options), cwd=home, env=environment(home), stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        command("pipe", CHANNEL, *options),
+        cwd=home,
+        env=environment(home),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     try:

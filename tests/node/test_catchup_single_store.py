@@ -13,7 +13,7 @@ from sdschat.node.store_client.events import StoreLeft, StoreSilent
 from sdschat.sds.rows import Append, Entry, LogRow
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
-from sdschat.wire.store_codec import Answer, Query
+from sdschat.wire.store_codec import StoreAnswer, StoreQuery
 from tests.node.catching import CODEC, DAY, caught_up, log_of, say, start, stop
 from tests.node.worlds import Member, World, world
 from tests.storenode.worlds import Twist, keeper_of, twist
@@ -44,10 +44,10 @@ def test_a_store_that_is_busy_for_a_while_is_asked_again(tmp_path: Path) -> None
             store = await _only_a_store(w)
             pages = 0
 
-            def busy(query: Query, answer: Answer) -> Answer:
+            def busy(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 nonlocal pages
                 pages += query.range is not None
-                return Answer(query.query_id, refused="busy") if pages == 3 else answer
+                return StoreAnswer(query.query_id, refused="busy") if pages == 3 else answer
 
             twist(store, busy)
             keeper_of(store)._answers.page_bytes = 24_000
@@ -80,22 +80,22 @@ def test_a_store_that_dies_and_comes_back_is_asked_again(tmp_path: Path) -> None
     asyncio.run(story())
 
 
-def _omits(query: Query, answer: Answer) -> Answer:
+def _omits(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
     """Every tenth message is left out of pages and denied by its id."""
     kept = tuple(item for at, item in enumerate(answer.items) if query.range is None or at % 10 != 9)
     return answer._replace(items=kept)
 
 
-def _late_floor(query: Query, answer: Answer) -> Answer:
-    return Answer(query.query_id, floor=2**42)
+def _late_floor(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
+    return StoreAnswer(query.query_id, floor=2**42)
 
 
-def _impossible_floor(query: Query, answer: Answer) -> Answer:
-    return Answer(query.query_id, floor=2**52)
+def _impossible_floor(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
+    return StoreAnswer(query.query_id, floor=2**52)
 
 
-def _empty(query: Query, answer: Answer) -> Answer:
-    return Answer(query.query_id)
+def _empty(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
+    return StoreAnswer(query.query_id)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_store_that_hides_is_named_within_ten_answers_and_all_comes_without_it
             store = await _only_a_store(w)
             answers = 0
 
-            def counted(query: Query, answer: Answer) -> Answer:
+            def counted(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 nonlocal answers
                 answers += not bob.of(StoreLeft)
                 return how(query, answer)
@@ -157,7 +157,7 @@ def test_a_store_that_leaves_out_what_its_own_messages_name_is_noticed_within_te
             store = await _store_without_every_tenth(w, 600)
             answers = 0
 
-            def counted(query: Query, answer: Answer) -> Answer:
+            def counted(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 nonlocal answers
                 answers += not bob.of(StoreLeft)
                 return answer

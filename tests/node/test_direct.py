@@ -10,7 +10,7 @@ import pytest
 
 from sdschat.mvds.values import Payload
 from sdschat.node.events import MessageDelivered, PresenceChanged, TroubleMet
-from sdschat.node.sync.direct import Direct
+from sdschat.node.sync.direct import DirectMessaging
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.extension import sync_part
 from sdschat.sds.events import Rejected, StateChanged
@@ -22,7 +22,7 @@ from tests.node.catching import say, start, stop
 from tests.node.worlds import Member, World, world
 
 
-def direct(member: Member) -> Direct:
+def direct(member: Member) -> DirectMessaging:
     return sync_part(member.node, "lobby").direct
 
 
@@ -252,7 +252,7 @@ def test_an_id_leads_to_its_owner_whoever_takes_it_for_a_nick(tmp_path: Path) ->
     asyncio.run(story())
 
 
-def _day_of(found: Direct, now: Now) -> tuple[Now, int, list[str]]:
+def _day_of(found: DirectMessaging, now: Now) -> tuple[Now, int, list[str]]:
     """Let a day pass in one moment; gives its end, how many packets went out, and the troubles that were told."""
     packets, troubles, ends = 0, [], now.mono + 24 * 3600 * 1000
     while (due := found.next_wake()) is not None and due < ends:

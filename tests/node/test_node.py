@@ -18,10 +18,10 @@ from sdschat.identity.keyfile import load_or_create
 from sdschat.node.events import (
     ConnectionChanged,
     EphemeralSaid,
-    Fact,
     IdentityUsedElsewhere,
     Joined,
     MessageDelivered,
+    NodeEvent,
     PresenceChanged,
     SavingFailed,
     SavingResumed,
@@ -64,7 +64,7 @@ def test_what_is_told_is_on_disk(tmp_path: Path) -> None:
             ann, bob = w.start("ann"), w.start("bob")
             on_disk: list[bool] = []
 
-            def look(fact: Fact) -> None:
+            def look(fact: NodeEvent) -> None:
                 if isinstance(fact.what, MessageDelivered):
                     with Reader.open(w.path("bob"), CODEC) as reader:
                         found = reader.message("lobby", fact.what.said.message.message_id)
@@ -290,7 +290,7 @@ def test_a_consumer_that_raises_stops_nobody(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann = w.start("ann")
 
-            def broken(fact: Fact) -> None:
+            def broken(fact: NodeEvent) -> None:
                 if isinstance(fact.what, MessageDelivered):
                     raise RuntimeError("a consumer's own affair")
 

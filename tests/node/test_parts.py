@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.channel.extension import Post, Work
-from sdschat.node.channel.session import Room
+from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import ConnectionChanged, MessageDelivered, PresenceChanged, TroubleMet
 from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
@@ -28,7 +28,7 @@ class Courier:
         self.due: int | None = None
         self.woken = asyncio.Event()
 
-    def attach(self, room: Room) -> None:
+    def attach(self, room: ChannelSession) -> None:
         self.room = room
         room.handle(self.what, self.hear)
 
@@ -49,11 +49,13 @@ class Courier:
         self.due = None
         self.woken.set()
 
-    def take(self, ready: Ready, now: Now) -> Work:
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         rows = [write.row for write in ready.writes if isinstance(write, Append)]
         self.seen += [row.entry.message_id for row in rows]
-        posts = [Post(self.what, self.to, row.raw, lambda _: self.order.append("sent")) for row in rows if row.own]
-        return Work(self.save, posts) if posts else Work()
+        posts = [
+            OutgoingPacket(self.what, self.to, row.raw, lambda _: self.order.append("sent")) for row in rows if row.own
+        ]
+        return ExtensionOutput(self.save, posts) if posts else ExtensionOutput()
 
     def save(self, transaction: Transaction) -> None:
         self.order.append("saved")
@@ -91,7 +93,7 @@ def test_every_topic_of_parts_reaches_whom_it_is_for(tmp_path: Path) -> None:
                 room = ann.node.rooms["hall"]
                 room.attach(mine)
                 bob.node.rooms["hall"].attach(theirs)
-                room.post([Post(what, bob.node.sender_id, what.encode())])
+                room.post([OutgoingPacket(what, bob.node.sender_id, what.encode())])
                 while not theirs.got:
                     await asyncio.sleep(0)
                 assert theirs.got == [("" if what == "store/answer" else ann.node.sender_id, what.encode())]
@@ -122,7 +124,7 @@ def test_a_handler_that_raises_is_reported_and_stops_nobody(tmp_path: Path) -> N
                 raise RuntimeError("a part's own affair")
 
             ann.node.rooms["lobby"].handle("sync", broken)
-            bob.node.rooms["lobby"].post([Post("sync", ann.node.sender_id, b"x")])
+            bob.node.rooms["lobby"].post([OutgoingPacket("sync", ann.node.sender_id, b"x")])
             assert "own affair" in (await ann.until(TroubleMet)).detail
             bob.node.send("lobby", "go on")
             await ann.until_texts("go on")

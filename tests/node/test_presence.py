@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.identity.keys import Identity
-from sdschat.node.channel.presence import STORE, Presence
+from sdschat.node.channel.presence import STORE, ChannelPresence
 from sdschat.node.events import PresenceChanged
 
 ME, OTHER = Identity(b"m" * 32), Identity(b"o" * 32)
@@ -17,8 +17,8 @@ class _Keys:
         return False
 
 
-def _presence(identity: Identity, role: str = "") -> Presence:
-    made = Presence("lobby", identity, _Keys())
+def _presence(identity: Identity, role: str = "") -> ChannelPresence:
+    made = ChannelPresence("lobby", identity, _Keys())
     made.role = role
     return made
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sdschat.identity.content import OpenedContent, Verdict
-from sdschat.node.events import Fact, MessageDelivered, PresenceChanged, Said, TroubleMet
+from sdschat.node.events import MessageDelivered, NodeEvent, PresenceChanged, Said, TroubleMet
 from sdschat.node.node import Node
 from sdschat.node.recording.codec import Unrecorded, from_json, to_json
 from sdschat.node.recording.reader import Recording, RecordingError, read_recording
@@ -41,7 +41,7 @@ OPENED = OpenedContent(Verdict.NEW, "text \u202e", 1, "bob", b"key")
         Drop(Table.MISSING, "m2"),
     ],
     ids=lambda value: type(value).__name__,
-)  # fmt: skip
+)
 def test_values_come_back_from_json_as_they_were(value: Any) -> None:
     back = from_json(json.loads(json.dumps(to_json(value))))
     assert back == value
@@ -137,7 +137,7 @@ def test_in_its_middle_a_recording_shows_what_was_there_then(tmp_path: Path) -> 
         assert [row[1] for row in state_of(again)["log"]] == ["first"]
         told: list[str] = []
 
-        def hear(fact: Fact) -> None:
+        def hear(fact: NodeEvent) -> None:
             if isinstance(fact.what, MessageDelivered):
                 told.append(fact.what.said.opened.text or "")
 

@@ -96,8 +96,11 @@ def test_everything_comes_out_of_a_sound_one(folder: Path) -> None:
             assert mine is not None
             assert theirs is not None
             assert (mine.raw, mine.own, mine.via, mine.received_at) == (
-                theirs.raw, theirs.own, theirs.via, theirs.received_at,
-            )  # fmt: skip
+                theirs.raw,
+                theirs.own,
+                theirs.via,
+                theirs.received_at,
+            )
         assert before.keys() == after.keys()
         assert after.value("wire/hall") == b"nim"
 

@@ -127,7 +127,7 @@ class SlowDisk:
         loop = asyncio.get_running_loop()
         self.now = loop.time() + 60.0  # what was due before is over
         self.savings = 0
-        save: Callable[..., None] = commit.save
+        save: Callable[..., None] = commit.commit
 
         def slowly(*arguments: object) -> None:
             save(*arguments)

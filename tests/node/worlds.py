@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from sdschat.node.events import Fact, MessageDelivered
+from sdschat.node.events import MessageDelivered, NodeEvent
 from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
@@ -19,10 +19,17 @@ T = TypeVar("T")
 PATIENCE = 15.0
 # Quick enough for a test to wait for.
 QUICK: dict[str, Value] = {
-    "sds.sync_interval": 200, "sds.resend_unacked": 300, "sds.resend_possibly_acked": 300, "sds.resend_max": 1000,
-    "sds.sweep_interval": 20, "repair.t_min": 50, "repair.t_max": 300, "push.grace": 50, "push.delay_min": 10,
+    "sds.sync_interval": 200,
+    "sds.resend_unacked": 300,
+    "sds.resend_possibly_acked": 300,
+    "sds.resend_max": 1000,
+    "sds.sweep_interval": 20,
+    "repair.t_min": 50,
+    "repair.t_max": 300,
+    "push.grace": 50,
+    "push.delay_min": 10,
     "push.delay_max": 50,
-}  # fmt: skip
+}
 
 
 class Member:
@@ -30,11 +37,11 @@ class Member:
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.facts: list[Fact] = []
+        self.facts: list[NodeEvent] = []
         self._changed = asyncio.Event()
         node.listen(self._hear)
 
-    def _hear(self, fact: Fact) -> None:
+    def _hear(self, fact: NodeEvent) -> None:
         self.facts.append(fact)
         self._changed.set()
 
@@ -69,9 +76,13 @@ class World:
         self.members: list[Member] = []
 
     def start(
-        self, name: str, *channels: str, profile: str = "", changes: Mapping[str, Value] | None = None,
+        self,
+        name: str,
+        *channels: str,
+        profile: str = "",
+        changes: Mapping[str, Value] | None = None,
         before: Callable[[Node], object] = lambda _: None,
-    ) -> Member:  # fmt: skip
+    ) -> Member:
         """`before` gets the node while it is in no channel."""
         settings = make_settings(QUICK | dict(changes or {}))
         opened = open_profile(self.path(profile or name), settings)

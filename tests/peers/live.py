@@ -147,9 +147,16 @@ async def live_peer(options: MqttOptions, channel: str, name: str) -> AsyncItera
     node = needs_program("node")
     needs_path(FOLDER / "node_modules" / "@waku" / "sds", "npm ci --prefix tests/peers/node")
     process = await asyncio.create_subprocess_exec(
-        node, str(FOLDER / "live_peer.mjs"), channel, name, str(_T_MIN), str(_T_MAX), stdin=PIPE, stdout=PIPE,
+        node,
+        str(FOLDER / "live_peer.mjs"),
+        channel,
+        name,
+        str(_T_MIN),
+        str(_T_MAX),
+        stdin=PIPE,
+        stdout=PIPE,
         limit=_LONGEST_LINE,
-    )  # fmt: skip
+    )
     transport = MqttTransport(options)
     peer = LivePeer(process, transport, Topics(channel).msg)
     reading = asyncio.create_task(peer.read())

@@ -187,9 +187,12 @@ def main() -> int:
     given = parser.parse_args()
     try:
         config = Config(
-            epoch=given.epoch, mode=given.mode, ordering=given.ordering, metadata=not given.no_metadata,
+            epoch=given.epoch,
+            mode=given.mode,
+            ordering=given.ordering,
+            metadata=not given.no_metadata,
             timestamp_unit=given.unit,
-        )  # fmt: skip
+        )
     except ValueError as problem:
         parser.error(str(problem).replace("mvds.", "--"))
     clock = Clock(given.manual)

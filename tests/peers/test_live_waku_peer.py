@@ -44,9 +44,14 @@ CODEC = SdsCodec()
 NEVER = 600_000  # milliseconds: longer than any test
 # Timers and features that could bring a message across without the test's doing are off.
 QUIET: dict[str, Value] = {
-    "sds.sync_interval": NEVER, "sds.resend_unacked": NEVER, "sds.resend_possibly_acked": NEVER,
-    "sds.resend_max": NEVER, "push.enabled": False, "push.delay_min": 1, "push.delay_max": 10,
-}  # fmt: skip
+    "sds.sync_interval": NEVER,
+    "sds.resend_unacked": NEVER,
+    "sds.resend_possibly_acked": NEVER,
+    "sds.resend_max": NEVER,
+    "push.enabled": False,
+    "push.delay_min": 1,
+    "push.delay_max": 10,
+}
 
 
 class Meeting(NamedTuple):
@@ -67,9 +72,10 @@ class Meeting(NamedTuple):
         """Return the acknowledgement state of our message after this packet of the peer."""
         return await self.ann.until(
             ev.StateChanged,
-            lambda told: told.message_id == message_id and told.evidence is not None
-            and told.evidence.packet_id == packet_id,
-        )  # fmt: skip
+            lambda told: (
+                told.message_id == message_id and told.evidence is not None and told.evidence.packet_id == packet_id
+            ),
+        )
 
     def order(self) -> list[str]:
         return [told.said.message.message_id for told in self.ann.of(MessageDelivered)]

@@ -55,12 +55,20 @@ class Messages(NamedTuple):
         ends = pa.py_buffer(np.arange(0, (count + 1) * self.packet, self.packet, dtype=np.int32).tobytes())
         ids, places = self.ids(numbers), self.places[numbers]
         columns: dict[str, Any] = {
-            "run_id": [FIELD] * count, "channel": [_CHANNEL] * count, "position": places,
-            "lamport": _FIRST + _STEP * places, "message_id": ids, "sender": [each[:8] for each in ids],
-            "deps": [[each, each[::-1]] for each in ids], "digest": [each[:16] for each in ids],
-            "running": [each[:32] for each in ids], "copies": np.full(count, 8), "first_ms": places,
-            "last_ms": places, "raw": pa.Array.from_buffers(pa.binary(), count, [None, ends, pa.py_buffer(noise)]),
-        }  # fmt: skip
+            "run_id": [FIELD] * count,
+            "channel": [_CHANNEL] * count,
+            "position": places,
+            "lamport": _FIRST + _STEP * places,
+            "message_id": ids,
+            "sender": [each[:8] for each in ids],
+            "deps": [[each, each[::-1]] for each in ids],
+            "digest": [each[:16] for each in ids],
+            "running": [each[:32] for each in ids],
+            "copies": np.full(count, 8),
+            "first_ms": places,
+            "last_ms": places,
+            "raw": pa.Array.from_buffers(pa.binary(), count, [None, ends, pa.py_buffer(noise)]),
+        }
         return pa.table({name: columns[name] for name in (*Log._fields, "raw")})
 
 

@@ -93,8 +93,11 @@ def _archive(bars: Bars, folder: Path, options: argparse.Namespace) -> None:
 Part = Callable[[Bars, Path, argparse.Namespace], None]
 _QUICK: Final[Mapping[str, Part]] = {"start": _start, "audit": _audit, "rows": _rows, "ingest": _ingest}
 _LONG: Final[Mapping[str, Part]] = {
-    "stream": _stream, "hundred-million": _large, "simulation": _simulation, "archive": _archive,
-}  # fmt: skip
+    "stream": _stream,
+    "hundred-million": _large,
+    "simulation": _simulation,
+    "archive": _archive,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

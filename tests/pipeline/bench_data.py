@@ -41,13 +41,20 @@ def make_copies(path: Path, count: int) -> int:
     names, channels = pa.array(NAMES), pa.array(CHANNELS)
     at = START + message * 500
     columns: dict[str, Any] = {
-        "run_id": _all("field", len(node)), "channel": channels.take(pa.array(message % len(CHANNELS))),
-        "node": names.take(pa.array(node)), "message_id": ids.take(pa.array(message)),
-        "sender": names.take(pa.array(message % NODES)), "digest": _all("0", len(node)),
-        "origin": _all("log", len(node)), "via": _all("live", len(node)), "lamport": pa.array(at),
-        "received_ms": pa.array(at + node), "deps": pa.array([[]] * len(node), pa.list_(pa.string())),
-        "own": pa.array(node < 0), "damage": pa.nulls(len(node), pa.string()),
-    }  # fmt: skip
+        "run_id": _all("field", len(node)),
+        "channel": channels.take(pa.array(message % len(CHANNELS))),
+        "node": names.take(pa.array(node)),
+        "message_id": ids.take(pa.array(message)),
+        "sender": names.take(pa.array(message % NODES)),
+        "digest": _all("0", len(node)),
+        "origin": _all("log", len(node)),
+        "via": _all("live", len(node)),
+        "lamport": pa.array(at),
+        "received_ms": pa.array(at + node),
+        "deps": pa.array([[]] * len(node), pa.list_(pa.string())),
+        "own": pa.array(node < 0),
+        "damage": pa.nulls(len(node), pa.string()),
+    }
     path.mkdir()
     pq.write_table(pa.table({name: columns[name] for name in Copy._fields}), path / "copies.parquet")
     return int(lost.sum())
@@ -57,8 +64,15 @@ def make_messages(copies: Path, path: Path) -> None:
     """Write the same copies as bronze messages; every twentieth is in an earlier reading too."""
     import duckdb
 
-    plain = {"nick": "NULL::VARCHAR", "text": "NULL::VARCHAR", "sent_ms": "lamport", "state": "NULL::VARCHAR",
-             "raw": "NULL::BLOB", "gone": "false", "read_ms": "1::BIGINT"}  # fmt: skip
+    plain = {
+        "nick": "NULL::VARCHAR",
+        "text": "NULL::VARCHAR",
+        "sent_ms": "lamport",
+        "state": "NULL::VARCHAR",
+        "raw": "NULL::BLOB",
+        "gone": "false",
+        "read_ms": "1::BIGINT",
+    }
     sizes = {name: "NULL::BIGINT" for name in Message._fields if name == "bytes" or name.endswith("_bytes")}
     columns = ", ".join(f"{value} AS {name}" for name, value in {**plain, **sizes}.items())
     rows = f"SELECT * EXCLUDE (origin), {columns}, {{}}::BIGINT AS as_of FROM '{copies}/*.parquet' WHERE {{}}"
@@ -107,9 +121,17 @@ def make_databases(folder: Path, nodes: int, messages: int) -> list[Path]:
                 writes: list[Write] = [Append(log_row(each, own=each.sender_id == name)) for each in part]
                 newest = START + (start + len(part)) * 500
                 told = [
-                    JournalRow("delivered", "lobby", START + at * 500 + number, at, each.message_id, each.sender_id,
-                               START + at * 500, cause="live")
+                    JournalRow(
+                        "delivered",
+                        "lobby",
+                        START + at * 500 + number,
+                        at,
+                        each.message_id,
+                        each.sender_id,
+                        START + at * 500,
+                        cause="live",
+                    )
                     for at, each in enumerate(part, start)
-                ]  # fmt: skip
+                ]
                 store.commit([("lobby", [*writes, Put(Table.CHANNEL, "", state_row(newest))])], told)
     return made

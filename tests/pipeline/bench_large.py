@@ -26,11 +26,20 @@ def make_many(path: Path, count: int) -> int:
     messages = count // NODES
     first, last = messages // 3, messages // 3 + messages // 100
     values = {
-        "run_id": "'field'", "channel": f"'c' || (m % {len(CHANNELS)})", "node": "node", "message_id": "id",
-        "lamport": f"{START} + m * 500", "sender": f"format('node{{:03d}}', m % {NODES})", "deps": "[]::VARCHAR[]",
-        "digest": "'0'", "own": "false", "via": "'live'", "received_ms": f"{START} + m * 500 + n", "origin": "'log'",
+        "run_id": "'field'",
+        "channel": f"'c' || (m % {len(CHANNELS)})",
+        "node": "node",
+        "message_id": "id",
+        "lamport": f"{START} + m * 500",
+        "sender": f"format('node{{:03d}}', m % {NODES})",
+        "deps": "[]::VARCHAR[]",
+        "digest": "'0'",
+        "own": "false",
+        "via": "'live'",
+        "received_ms": f"{START} + m * 500 + n",
+        "origin": "'log'",
         "damage": "NULL::VARCHAR",
-    }  # fmt: skip
+    }
     columns = ", ".join(f"{values[name]} AS {name}" for name in Copy._fields)
     lacks = f"n < {len(WITH_GAPS)} AND m BETWEEN {first} AND {last} AND hash(m * {NODES} + n) % 5 = 0"
     with duckdb.connect() as database:

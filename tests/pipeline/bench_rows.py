@@ -47,9 +47,11 @@ def warmed_up(bars: Bars, copies: Path, folder: Path, count: int, memory: str) -
 
 def engines(bars: Bars, spark: SparkSession, copies: Path, count: int, lost: int) -> None:
     asked = [
-        ("Spark, first time", of_spark(spark, copies)), ("Spark, again", of_spark(spark, copies)),
-        ("DuckDB", of_duckdb(copies)), ("pandas", of_pandas(copies)),
-    ]  # fmt: skip
+        ("Spark, first time", of_spark(spark, copies)),
+        ("Spark, again", of_spark(spark, copies)),
+        ("DuckDB", of_duckdb(copies)),
+        ("pandas", of_pandas(copies)),
+    ]
     for what in _BARS:
         answers: dict[str, object] = {}
         for name, questions in asked:

@@ -16,14 +16,16 @@ from statistics import median
 
 from sdschat.pipeline.grid.gridfile import Run
 from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.pipeline.grid.workers import on_spark
 from sdschat.pipeline.session import Where, spark
 from tests.pipeline.bench_bars import Bar, Bars
 
 _RUNS, _ROUNDS = 16, 5
-_ENGINE = Setting(by="engine", participants=120, loss=0.1)  # about a second for each run; a Spark task costs a tenth
-_MODEL = Setting(by="model", participants=1_000_000, loss=0.05)
+_ENGINE = GroupSetting(
+    by="engine", participants=120, loss=0.1
+)  # about a second for each run; a Spark task costs a tenth
+_MODEL = GroupSetting(by="model", participants=1_000_000, loss=0.05)
 _MODEL_RUNS = 2
 SPARK, POOL = "Spark, local[2]", "pool of two"
 

@@ -39,10 +39,22 @@ class Arrivals:
     def one_more(self) -> None:
         first = len(self.put) * _ROWS
         rows = [
-            JournalRow("delivered", "lobby", START + at, at, f"{at:064x}", "ann", START + at, deps=(), cause="live",
-                       node="bob", boot="boot", seq=at + 1)
+            JournalRow(
+                "delivered",
+                "lobby",
+                START + at,
+                at,
+                f"{at:064x}",
+                "ann",
+                START + at,
+                deps=(),
+                cause="live",
+                node="bob",
+                boot="boot",
+                seq=at + 1,
+            )
             for at in range(first, first + _ROWS)
-        ]  # fmt: skip
+        ]
         fresh = self.segments / f".segment-{first:09}.jsonl"
         fresh.write_text("\n".join(json_lines(rows)) + "\n", encoding="utf-8")
         fresh.rename(fresh.with_name(fresh.name[1:]))

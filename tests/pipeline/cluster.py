@@ -48,15 +48,23 @@ def started(command: list[str], folder: Path, name: str, port: int | None = None
     java = find_java().java
     assert java is not None, "a cluster needs Java"
     variables = {
-        **os.environ, "JAVA_HOME": str(usable_home(java, folder)), "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable, "SPARK_WORKER_DIR": str(folder / "work"), "SPARK_NO_DAEMONIZE": "1",
-    }  # fmt: skip
+        **os.environ,
+        "JAVA_HOME": str(usable_home(java, folder)),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_WORKER_DIR": str(folder / "work"),
+        "SPARK_NO_DAEMONIZE": "1",
+    }
     home = Path(pyspark.__file__).parent
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
-            [str(home / "bin" / command[0]), *command[1:]], cwd=folder, env=variables, stdout=log, stderr=log,
+            [str(home / "bin" / command[0]), *command[1:]],
+            cwd=folder,
+            env=variables,
+            stdout=log,
+            stderr=log,
             start_new_session=True,
-        )  # fmt: skip
+        )
         try:
             _wait(process, port, folder / f"{name}.log")
             yield
@@ -95,10 +103,22 @@ def cluster(folder: Path) -> Iterator[str]:
 def connect_server(folder: Path, master: str) -> Iterator[str]:
     port = free_port()
     command = [
-        "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master,
-        "--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.connect.grpc.binding.address=127.0.0.1",
-        "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.memory=1g", "--conf", "spark.cores.max=2",
-    ]  # fmt: skip
+        "spark-submit",
+        "--class",
+        "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "--master",
+        master,
+        "--conf",
+        f"spark.connect.grpc.binding.port={port}",
+        "--conf",
+        "spark.connect.grpc.binding.address=127.0.0.1",
+        "--conf",
+        "spark.ui.enabled=false",
+        "--conf",
+        "spark.driver.memory=1g",
+        "--conf",
+        "spark.cores.max=2",
+    ]
     with started(command, folder, "connect", port):
         yield f"sc://127.0.0.1:{port}"
 

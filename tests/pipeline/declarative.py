@@ -51,14 +51,23 @@ def run_pipelines(project: Path, cache: Path) -> None:
     java = find_java().java
     assert java is not None, "there is no Java"
     variables = {
-        **os.environ, "JAVA_HOME": str(usable_home(java, cache)), "SPARK_LOCAL_IP": "127.0.0.1",
+        **os.environ,
+        "JAVA_HOME": str(usable_home(java, cache)),
+        "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
-        "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable,
-    }  # fmt: skip
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
     command = [
-        needs_program("spark-pipelines"), "run", "--conf", "spark.sql.catalogImplementation=hive",
-        "--conf", "spark.driver.memory=1g", "--conf", "spark.ui.enabled=false",
-    ]  # fmt: skip
+        needs_program("spark-pipelines"),
+        "run",
+        "--conf",
+        "spark.sql.catalogImplementation=hive",
+        "--conf",
+        "spark.driver.memory=1g",
+        "--conf",
+        "spark.ui.enabled=false",
+    ]
     done = subprocess.run(command, cwd=project, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"spark-pipelines ended with {done.returncode}: {(done.stdout + done.stderr)[-4000:]}")

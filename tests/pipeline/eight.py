@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from sdschat.store.audit_reader import Evidence
+from sdschat.store.audit_reader import AuditReader
 from tests.cli.processes import Pipe, command, environment
 from tests.needs import needs_program
 from tests.pipeline.field import change, database, nth
@@ -53,9 +53,20 @@ def node(folder: Path, url: str, name: str) -> Pipe:
     faults = [*FAULTS, f"fault.seed={NAMES.index(name)}"]
     settings = [part for fault in faults for part in ("--set", fault)]
     return Pipe(
-        folder, "lobby", "--name", name, "--broker", url, "--timing", "demo", "--linger", "20s",
-        "--data-dir", str(folder / "data"), *settings,
-    )  # fmt: skip
+        folder,
+        "lobby",
+        "--name",
+        name,
+        "--broker",
+        url,
+        "--timing",
+        "demo",
+        "--linger",
+        "20s",
+        "--data-dir",
+        str(folder / "data"),
+        *settings,
+    )
 
 
 def talk(folder: Path, seconds: float, seed: int) -> int:
@@ -112,7 +123,7 @@ def _settled(folder: Path) -> int:
 
 
 def standing(path: Path) -> tuple[int, str]:
-    with Evidence(path) as evidence:
+    with AuditReader(path) as evidence:
         return next((each.counted, each.counted_fingerprint) for each in evidence.standings())
 
 
@@ -143,9 +154,13 @@ def judge(folder: Path, spark: Sequence[str]) -> Iterator[Claim]:
     yield "report: a browser shows the verdict", verdict in shown, f"{shown.count('<svg')} pictures"
     picture = f"--screenshot={folder / 'report.png'}"
     ask_browser(
-        needs_program("chromium"), profile, "--hide-scrollbars", "--window-size=1100,3200", picture,
+        needs_program("chromium"),
+        profile,
+        "--hide-scrollbars",
+        "--window-size=1100,3200",
+        picture,
         (folder / "report.html").as_uri(),
-    )  # fmt: skip
+    )
 
 
 def judge_tampered(folder: Path, spark: Sequence[str]) -> Iterator[Claim]:

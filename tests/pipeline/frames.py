@@ -57,7 +57,10 @@ def lake_of(spark: SparkSession, root: Path, taken: Taken) -> Lake:
 
     lake = Lake(spark, str(root))
     for table, held in (
-        (Journal, taken.journal), (Message, taken.messages), (Node, taken.nodes), (Declared, taken.declared),
-    ):  # fmt: skip
+        (Journal, taken.journal),
+        (Message, taken.messages),
+        (Node, taken.nodes),
+        (Declared, taken.declared),
+    ):
         lake.append(table, frame(spark, table, held))
     return lake

@@ -33,9 +33,13 @@ def main() -> int:
 
         def sdschat(*arguments: str) -> subprocess.CompletedProcess[str]:
             return subprocess.run(
-                [python, "-m", "sdschat", "pipeline", *arguments], env=variables, cwd=folder, capture_output=True,
-                text=True, check=False,
-            )  # fmt: skip
+                [python, "-m", "sdschat", "pipeline", *arguments],
+                env=variables,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
 
         findings = [json.loads(line) for line in sdschat("doctor", "--json").stdout.splitlines()]
         java = next((each["says"] for each in findings if each["what"] == "Java" and each["state"] == "ok"), "none")

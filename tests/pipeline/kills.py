@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sdschat.pipeline.grid.engine import EngineGroup
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.store.journal import json_lines
 from tests.pipeline.conftest import QUICK_TO_START
 
@@ -38,7 +38,7 @@ class Arriving:
 
     def __init__(self, folder: Path, count: int, seed: int) -> None:
         group = EngineGroup(
-            Setting(by="engine", participants=5, messages=max(6, count // 8), loss=0.2, journal=True), seed
+            GroupSetting(by="engine", participants=5, messages=max(6, count // 8), loss=0.2, journal=True), seed
         )
         group.run()
         rows = group.journal
@@ -68,9 +68,24 @@ def by_spark(lake: Path) -> str:
 
 def _start(segments: Path, lake: str) -> subprocess.Popen[bytes]:
     command = [
-        sys.executable, "-m", "sdschat", "pipeline", "stream", str(segments), "--lake", lake, "--once",
-        "--most", "3", "--master", "local[2]", "--conf", "spark.driver.memory=1g", "--conf", "=".join(QUICK_TO_START),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "sdschat",
+        "pipeline",
+        "stream",
+        str(segments),
+        "--lake",
+        lake,
+        "--once",
+        "--most",
+        "3",
+        "--master",
+        "local[2]",
+        "--conf",
+        "spark.driver.memory=1g",
+        "--conf",
+        "=".join(QUICK_TO_START),
+    ]
     return subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 

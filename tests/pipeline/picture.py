@@ -57,9 +57,13 @@ def main() -> None:
         change(field, "cleo", "UPDATE log SET lamport = lamport + 5000 WHERE place = ?", nth(field, "cleo", 40)[0])
         run(["audit", "field", "--report", "report.html"])
         ask_browser(
-            browser, Path(place) / "browser", "--hide-scrollbars", f"--window-size={SIZE[0]},{SIZE[1]}",
-            f"--screenshot={TARGET}", (Path(place) / "report.html").as_uri(),
-        )  # fmt: skip
+            browser,
+            Path(place) / "browser",
+            "--hide-scrollbars",
+            f"--window-size={SIZE[0]},{SIZE[1]}",
+            f"--screenshot={TARGET}",
+            (Path(place) / "report.html").as_uri(),
+        )
 
 
 if __name__ == "__main__":

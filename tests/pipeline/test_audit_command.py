@@ -20,7 +20,7 @@ from sdschat.pipeline.report.commands import look
 from sdschat.pipeline.rules import DEFAULT, LOST
 from sdschat.pipeline.schemas import AuditChannel, AuditMissing, AuditNode
 from sdschat.pipeline.verdict import sentence
-from sdschat.store.audit_reader import Evidence
+from sdschat.store.audit_reader import AuditReader
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
@@ -94,8 +94,9 @@ def test_of_files_that_inspect_cannot_be_pointed_at_it_is_said_which_has_the_mes
 @pytest.mark.parametrize("folder", ["bob", "profiles/%62ob", "profiles/ "])
 def test_a_database_outside_of_profiles_is_no_profile(folder: str) -> None:
     assert look(f"/tmp/ex/{folder}/sdschat.db", "lobby", "3fa9c0") == (
-        f"message 3fa9c0 of lobby in /tmp/ex/{folder}/sdschat.db", False,
-    )  # fmt: skip
+        f"message 3fa9c0 of lobby in /tmp/ex/{folder}/sdschat.db",
+        False,
+    )
 
 
 def test_with_one_node_it_is_said_that_there_is_nobody_to_compare_with(field: Path) -> None:
@@ -157,8 +158,9 @@ def test_of_many_channels_only_those_that_differ_are_told() -> None:
     assert sum("messages; " in line for line in said[1:]) == 1
     assert said[-1] == "… in 30 more channels everybody agrees; --all lists them"
     assert list(lines(Audit(channels[:-1], [], [], [], []), 20))[1:] == [
-        "", "… in 30 channels everybody agrees; --all lists them",
-    ]  # fmt: skip
+        "",
+        "… in 30 channels everybody agrees; --all lists them",
+    ]
 
 
 def test_an_empty_file_is_said_to_be_empty(field: Path, tmp_path: Path) -> None:
@@ -251,15 +253,21 @@ def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, tmp_path: Pa
     """The audit compares the same log that `sdschat log` prints."""
     canonical = [row.message_id for row in compare(databases([untouched]), 1, DEFAULT).log]
     done = run_process(
-        tmp_path / "home", "log", "lobby", "--json", "--profile", "bob", "--data-dir",
+        tmp_path / "home",
+        "log",
+        "lobby",
+        "--json",
+        "--profile",
+        "bob",
+        "--data-dir",
         str(database(untouched, "bob").parents[2]),
-    )  # fmt: skip
+    )
     assert [json.loads(line)["message"]["message_id"] for line in done.stdout.splitlines()] == canonical
 
 
 def test_evidence_is_of_one_moment(field: Path) -> None:
     """A reader sees all or nothing of a transaction that a node writes meanwhile."""
-    with Evidence(database(field, "ann")) as evidence:
+    with AuditReader(database(field, "ann")) as evidence:
         (standing,) = evidence.standings()
         change(field, "ann", "DELETE FROM log WHERE place = ?", nth(field, "ann", 0)[0])
         assert len(list(evidence.messages(standing.number))) == standing.counted == len(WORDS)

@@ -23,7 +23,7 @@ needs_module("pyarrow")
 
 from sdschat.pipeline.sources import batch, columnar, line_columns  # noqa: E402
 from sdschat.pipeline.sources.batch import Batch  # noqa: E402
-from sdschat.pipeline.sources.file_batches import Memory, file_batches  # noqa: E402
+from sdschat.pipeline.sources.file_batches import ParsedInput, file_batches  # noqa: E402
 
 TABLES = (Journal, Message, Node, Declared, Packet, Quarantine)
 _LAST = "(SELECT max(place) - 1 FROM {})"
@@ -52,7 +52,7 @@ def _frozen(value: Any) -> Any:
 
 
 def by_column(path: Path, *tables: type) -> Counter[Any]:
-    memory = Memory()
+    memory = ParsedInput()
     batches = file_batches(Reading(FIELD, path, 1, memory.open), tables or TABLES, memory)
     return Counter(row for each in batches for row in rows_of(each))
 
@@ -174,8 +174,15 @@ def test_only_the_tables_that_are_asked_for_are_read(field: Path) -> None:
 
 
 EVENT: dict[str, Any] = {
-    "v": 1, "node": "ann", "boot": "b", "seq": 1, "ts_ms": 5, "event": "delivered", "deps": ["x"], "lamport": None,
-}  # fmt: skip
+    "v": 1,
+    "node": "ann",
+    "boot": "b",
+    "seq": 1,
+    "ts_ms": 5,
+    "event": "delivered",
+    "deps": ["x"],
+    "lamport": None,
+}
 SOUND = [json.dumps(EVENT | {"seq": seq}) for seq in range(1, 4)]
 
 
@@ -241,7 +248,7 @@ def test_large_packets_are_held_a_few_at_a_time(
     for module in (columnar, batch):
         monkeypatch.setattr(module, "ROWS", 10_000)
         monkeypatch.setattr(module, "BYTES", 700)
-    memory, path = Memory(), database(copy, "ann")
+    memory, path = ParsedInput(), database(copy, "ann")
     found = [each for each in file_batches(Reading(FIELD, path, 1, memory.open), [Message], memory)]
     assert max(each.size for each in found) <= 3 < len(found)
     assert by_column(path) == by_row(path)

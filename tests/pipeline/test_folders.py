@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.spark.sources import sources_in
 from sdschat.pipeline.sources.folders import DANGLING, LINKED_FOLDER, OTHER_KIND, SPECIAL, UNREADABLE, find
 from tests.pipeline.field import database
@@ -34,8 +34,11 @@ def test_what_is_passed_over_is_known_by_its_reason(tmp_path: Path) -> None:
     found = find([tmp_path / "field"])
     assert [path.name for path in found.files] == ["a.db"]
     assert {why: [path.name for path in paths] for why, paths in found.skipped.items()} == {
-        LINKED_FOLDER: ["deep"], DANGLING: ["gone.db"], OTHER_KIND: ["notes.txt"], SPECIAL: ["pipe.db"],
-    }  # fmt: skip
+        LINKED_FOLDER: ["deep"],
+        DANGLING: ["gone.db"],
+        OTHER_KIND: ["notes.txt"],
+        SPECIAL: ["pipe.db"],
+    }
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -68,14 +71,14 @@ def test_how_many_are_passed_over_and_why_is_a_warning_that_names_the_first(
 def test_a_folder_without_anything_to_take_in_is_refused_though_another_has_something(tmp_path: Path) -> None:
     write(tmp_path, "full/a.db", "full/notes.txt", "other/bob.sqlite")
     says = r"Nothing in .*/other can be taken in: .* or .parquet. 1 file is passed over: 1 is of another kind .*sqlite"
-    with pytest.raises(Problem, match=says) as caught:
+    with pytest.raises(CommandProblem, match=says) as caught:
         sources_in([tmp_path / "full", tmp_path / "other"])
     assert caught.value.exit_code == WRONG_USE
 
 
 def test_a_link_to_nothing_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "gone.db").symlink_to("nothing.db")
-    with pytest.raises(Problem, match=r"gone.db is a link to nothing"):
+    with pytest.raises(CommandProblem, match=r"gone.db is a link to nothing"):
         sources_in([tmp_path / "gone.db"])
 
 

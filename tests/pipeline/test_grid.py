@@ -26,7 +26,7 @@ from sdschat.pipeline.grid.gridfile import Run, runs_of  # noqa: E402
 from sdschat.pipeline.grid.page import write_page  # noqa: E402
 from sdschat.pipeline.grid.reading import read_grid  # noqa: E402
 from sdschat.pipeline.grid.runs import SimRun, do_run, run_from, text_of  # noqa: E402
-from sdschat.pipeline.grid.setting import Setting, setting_of  # noqa: E402
+from sdschat.pipeline.grid.setting import GroupSetting, setting_of  # noqa: E402
 from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
 from sdschat.pipeline.grid.stats import estimate, median_rank, student  # noqa: E402
 from sdschat.pipeline.grid.svg import Axis, Dot, Line, plot  # noqa: E402
@@ -114,7 +114,7 @@ def test_a_run_that_failed_is_tried_again(grid_file: Path, tmp_path: Path) -> No
 
 
 def test_a_run_travels_as_text() -> None:
-    run = Run(Setting(participants=7, loss=0.25, push=False), 9)
+    run = Run(GroupSetting(participants=7, loss=0.25, push=False), 9)
     assert run_from(text_of(run)) == run
 
 
@@ -125,7 +125,7 @@ def test_processes_do_what_one_does(grid_file: Path) -> None:
 
 
 def test_the_engine_heals_what_is_lost() -> None:
-    record = run_engine(Setting(by="engine", participants=8, loss=0.3, messages=4), 3)
+    record = run_engine(GroupSetting(by="engine", participants=8, loss=0.3, messages=4), 3)
     assert record.missed.any()
     found = figures_of(record)
     assert found["unhealed"] == 0
@@ -133,13 +133,13 @@ def test_the_engine_heals_what_is_lost() -> None:
 
 
 def test_an_engine_run_follows_from_its_seed() -> None:
-    setting = Setting(by="engine", participants=8, loss=0.3, messages=4)
+    setting = GroupSetting(by="engine", participants=8, loss=0.3, messages=4)
     one, other = (json.dumps(figures_of(run_engine(setting, 3))) for _ in range(2))
     assert one == other
 
 
 def test_logs_in_another_order_are_a_failure() -> None:
-    group = EngineGroup(Setting(by="engine", participants=3, messages=3, loss=0.0), 1)
+    group = EngineGroup(GroupSetting(by="engine", participants=3, messages=3, loss=0.0), 1)
     group.run()
     group.check_logs()
     first, *_, last = group.numbers
@@ -149,7 +149,7 @@ def test_logs_in_another_order_are_a_failure() -> None:
 
 
 def test_a_message_that_was_shown_and_is_not_in_the_log_is_a_failure() -> None:
-    group = EngineGroup(Setting(by="engine", participants=3, messages=3, loss=0.0), 1)
+    group = EngineGroup(GroupSetting(by="engine", participants=3, messages=3, loss=0.0), 1)
     group.run()
     group.record.shown[1, 2] = math.inf
     with pytest.raises(Violation, match="has other messages"):
@@ -159,7 +159,7 @@ def test_a_message_that_was_shown_and_is_not_in_the_log_is_a_failure() -> None:
 def test_journals_of_simulated_nodes_have_the_columns_of_the_lake(tmp_path: Path) -> None:
     from sdschat.pipeline.schemas import Journal
 
-    run = Run(Setting(by="engine", participants=4, messages=2, loss=0.1, journal=True), 1)
+    run = Run(GroupSetting(by="engine", participants=4, messages=2, loss=0.1, journal=True), 1)
     assert not do_run(run, tmp_path).failed
     (file,) = (tmp_path / "bronze" / "journal").glob("*.parquet")
     table = pq.read_table(file)
@@ -207,14 +207,14 @@ def test_quantiles_of_student(freedom: int, at: float, value: float) -> None:
 
 
 def test_figures_that_do_not_apply_are_absent() -> None:
-    found = figures_of(run_engine(Setting(by="engine", participants=3, messages=1, loss=0.0, tail=1_000), 1))
+    found = figures_of(run_engine(GroupSetting(by="engine", participants=3, messages=1, loss=0.0, tail=1_000), 1))
     assert math.isnan(found["healed_p50"])
     assert math.isnan(found["duplicates_per_loss"])
     assert found["missed"] == 0
 
 
 def test_settings_differ_in_their_keys() -> None:
-    base = Setting()
+    base = GroupSetting()
     keys = {
         dataclasses.replace(base, **{field.name: value}).key()  # type: ignore[arg-type]
         for field in dataclasses.fields(base)

@@ -20,25 +20,36 @@ from sdschat.pipeline.grid.gridfile import Run, cost  # noqa: E402
 from sdschat.pipeline.grid.pace import Pace  # noqa: E402
 from sdschat.pipeline.grid.progress import Progress  # noqa: E402
 from sdschat.pipeline.grid.runs import SimRun  # noqa: E402
-from sdschat.pipeline.grid.setting import Setting  # noqa: E402
+from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
 
-LARGE: Final = Setting(by="engine", participants=2_000)
-SMALL: Final = Setting(by="model", participants=20)
+LARGE: Final = GroupSetting(by="engine", participants=2_000)
+SMALL: Final = GroupSetting(by="model", participants=20)
 
 
-def took(setting: Setting, seconds: float, seed: int = 0, failed: str = "") -> SimRun:
+def took(setting: GroupSetting, seconds: float, seed: int = 0, failed: str = "") -> SimRun:
     run, changed = Run(setting, seed), json.dumps(setting.changed())
     return SimRun(
-        run.key, setting.key(), seed, setting.by, setting.rules, setting.participants, setting.loss, setting.messages,
-        changed, failed, "{}", seconds, "1",
-    )  # fmt: skip
+        run.key,
+        setting.key(),
+        seed,
+        setting.by,
+        setting.rules,
+        setting.participants,
+        setting.loss,
+        setting.messages,
+        changed,
+        failed,
+        "{}",
+        seconds,
+        "1",
+    )
 
 
 class Going:
     """The progress of runs of these settings, with a clock that a test sets."""
 
     def __init__(
-        self, settings: Sequence[Setting], earlier: Sequence[SimRun] = (), jobs: int = 1, in_waves: bool = False
+        self, settings: Sequence[GroupSetting], earlier: Sequence[SimRun] = (), jobs: int = 1, in_waves: bool = False
     ) -> None:
         self.now = 0.0
         self.runs = [Run(setting, seed) for seed, setting in enumerate(settings)]
@@ -61,8 +72,10 @@ def test_what_earlier_runs_took_is_expected_of_those_to_come() -> None:
 
 
 def test_of_a_size_that_was_not_measured_the_nearest_counts_most() -> None:
-    pace = Pace.of([took(SMALL, 9 * cost(SMALL)), took(Setting(participants=1_000), cost(Setting(participants=1_000)))])
-    near = Setting(participants=900)
+    pace = Pace.of(
+        [took(SMALL, 9 * cost(SMALL)), took(GroupSetting(participants=1_000), cost(GroupSetting(participants=1_000)))]
+    )
+    near = GroupSetting(participants=900)
     assert cost(near) <= pace.seconds(near) < 1.1 * cost(near)
 
 

@@ -71,7 +71,7 @@ def test_shipped_grids_can_be_read_and_name_known_figures(path: Path) -> None:
         ("seeds = 900000\n[[sweep]]\nloss = [0.1, 0.2]", "1,800,000 runs"),
         (f"[[sweep]]\nmessages = {HUNDREDS}\ninterval = {HUNDREDS}\nt_min = {HUNDREDS}", "multiply"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_grid_is_refused_in_words(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(PipelineProblem, match=says) as caught:
         runs_of(read_grid(_file(tmp_path, text)))

@@ -26,7 +26,7 @@ import tests.sim.defects_log  # noqa: E402, F401  (plants are known by their nam
 from sdschat.cli.simulate import command  # noqa: E402
 from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
 from sdschat.pipeline.grid.runs import PLACE, do_run  # noqa: E402
-from sdschat.pipeline.grid.setting import Setting  # noqa: E402
+from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
 from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
 from sdschat.pipeline.grid.table import RunTable  # noqa: E402
 from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
@@ -40,7 +40,7 @@ from sdschat.pipeline.schemas import Journal  # noqa: E402
 from sdschat.sim.scenario import Violation  # noqa: E402
 from tests.sim.plant import DEFECTS  # noqa: E402
 
-FEW = [Run(Setting(participants=5, messages=2, tail=30_000), seed) for seed in range(6)]
+FEW = [Run(GroupSetting(participants=5, messages=2, tail=30_000), seed) for seed in range(6)]
 PLANTED = """
 seeds = 2
 [[sweep]]
@@ -102,7 +102,7 @@ def test_what_another_version_did_is_done_again(tmp_path: Path) -> None:
 
 
 def test_what_the_model_did_with_other_draws_is_done_again(tmp_path: Path) -> None:
-    one = [Run(Setting(by="model", participants=10, messages=2), 0)]
+    one = [Run(GroupSetting(by="model", participants=10, messages=2), 0)]
     simulate(one, tmp_path, on_processes(1, None))
     table = RunTable(tmp_path)
     (row,) = table.read().values()
@@ -138,7 +138,7 @@ def test_what_a_killed_writer_left_half_written_is_cleared_away(tmp_path: Path) 
 
 
 def test_a_process_that_is_killed_ends_the_work_in_words_and_keeps_what_was_done(tmp_path: Path) -> None:
-    wanted = [Run(Setting(participants=5, messages=2), seed) for seed in range(30)]
+    wanted = [Run(GroupSetting(participants=5, messages=2), seed) for seed in range(30)]
     before = set(active_children())
 
     def work(runs: object) -> Iterator[object]:
@@ -196,7 +196,9 @@ def _row(values: dict[str, Any]) -> Journal:
 
 
 def test_journals_of_a_grid_are_audited_and_measured_like_those_of_the_field(tmp_path: Path) -> None:
-    setting = Setting(by="engine", participants=5, messages=3, loss=0.2, journal=True, warm_up=10_000, tail=120_000)
+    setting = GroupSetting(
+        by="engine", participants=5, messages=3, loss=0.2, journal=True, warm_up=10_000, tail=120_000
+    )
     simulate([Run(setting, 1)], tmp_path, on_processes(1, tmp_path))
     (file,) = (tmp_path / "bronze" / "journal").glob("*.parquet")
     rows = [_row(values) for values in pq.read_table(file).to_pylist()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sdschat.cli.errors import Problem
+from sdschat.cli.errors import CommandProblem
 from sdschat.cli.program import run
 from sdschat.pipeline.rules import DEFAULT, LOST
 from sdschat.pipeline.schemas import FIELD, AuditMissing, AuditNode, Node, Quarantine, ddl
@@ -134,7 +134,7 @@ def test_an_audit_of_a_lake_says_what_an_audit_of_the_databases_says(
     from sdschat.cli.spark.audit import judge, tell
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import Part, audit_of, places_in, refused_in
+    from sdschat.pipeline.results import ResultScope, audit_of, places_in, refused_in
 
     change(field, "cleo", "DELETE FROM log WHERE place = ?", nth(field, "cleo", 3)[0])
     assert run(["audit", str(field)]) == 1
@@ -143,7 +143,7 @@ def test_an_audit_of_a_lake_says_what_an_audit_of_the_databases_says(
     ingest(lake, sorted(field.rglob("*.db")), FIELD, 1)
     judge(lake, DEFAULT)
     capsys.readouterr()
-    assert tell(audit_of(lake, Part(FIELD, "lobby")), refused_in(lake), places_in(lake), as_json=False) == 1
+    assert tell(audit_of(lake, ResultScope(FIELD, "lobby")), refused_in(lake), places_in(lake), as_json=False) == 1
     assert capsys.readouterr().out == quick
     assert "To look closer:" in quick
 
@@ -154,13 +154,16 @@ def test_a_campaign_or_channel_that_a_lake_does_not_have_is_told(
     from sdschat.cli.spark.audit import must_have
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import Part
+    from sdschat.pipeline.results import ResultScope
 
     lake = Lake(spark, str(tmp_path / "lake"))
     ingest(lake, sorted(untouched.rglob("*.db")), "berlin", 1)
-    must_have(lake, Part("berlin", "lobby"))
-    for part, says in ((Part("berlim"), "Did you mean berlin"), (Part("berlin", "ops"), "There are: lobby")):
-        with pytest.raises(Problem, match=says):
+    must_have(lake, ResultScope("berlin", "lobby"))
+    for part, says in (
+        (ResultScope("berlim"), "Did you mean berlin"),
+        (ResultScope("berlin", "ops"), "There are: lobby"),
+    ):
+        with pytest.raises(CommandProblem, match=says):
             must_have(lake, part)
 
 
@@ -169,17 +172,17 @@ def test_a_campaign_beyond_those_that_would_be_listed_is_found(spark: SparkSessi
 
     from sdschat.cli.spark.audit import must_have
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.results import MOST, Part
+    from sdschat.pipeline.results import MOST, ResultScope
 
     lake = Lake(spark, str(tmp_path / "lake"))
     several = {"run_id": F.format_string("run%06d", "id"), "channel": F.format_string("room%06d", "id")}
     nulls = {name: F.lit(None) for name in Node.__annotations__ if name not in several}
     cast = [F.col(each.split()[0]).cast(each.split()[1]) for each in ddl(Node).split(", ")]
     lake.append(Node, spark.range(MOST + 2).withColumns(several | nulls).select(*cast))
-    must_have(lake, Part(f"run{MOST + 1:06}", f"room{MOST + 1:06}"))
-    must_have(lake, Part(None, f"room{MOST + 1:06}"))
-    with pytest.raises(Problem, match="Did you mean room000002"):
-        must_have(lake, Part("run000002", "room000001"))
+    must_have(lake, ResultScope(f"run{MOST + 1:06}", f"room{MOST + 1:06}"))
+    must_have(lake, ResultScope(None, f"room{MOST + 1:06}"))
+    with pytest.raises(CommandProblem, match="Did you mean room000002"):
+        must_have(lake, ResultScope("run000002", "room000001"))
 
 
 def test_where_there_are_too_many_rows_those_that_tell_of_a_difference_are_brought(

@@ -83,15 +83,19 @@ def test_where_all_is_well_no_copy_is_looked_at_for_findings(spark: SparkSession
     from sdschat.pipeline.transforms.audit import evidence
     from sdschat.pipeline.transforms.fingerprint import fingerprints
     from sdschat.pipeline.transforms.kept import keeping
-    from sdschat.pipeline.transforms.silver import Silver
+    from sdschat.pipeline.transforms.silver import SilverTables
 
     copies = [*both(), *both("b", NOW + 1)]
     there = [Presence("field", "lobby", node, node, "log", 0, 0, 1, 10**9) for node in BOTH]
     held = frame(spark, Copy, copies)
-    silver = Silver(
-        no_rows(spark, Event), held, frame(spark, Presence, there), fingerprints(held), no_rows(spark, Node),
+    silver = SilverTables(
+        no_rows(spark, Event),
+        held,
+        frame(spark, Presence, there),
+        fingerprints(held),
+        no_rows(spark, Node),
         no_rows(spark, Declared),
-    )  # fmt: skip
+    )
     with keeping() as keep:
         found = evidence(silver, frame(spark, Log, consolidate(copies)), DEFAULT, keep)
         plan = plan_of(found.findings)

@@ -24,21 +24,21 @@ from sdschat.pipeline.grid.compare import (  # noqa: E402
 from sdschat.pipeline.grid.figures import NAMES  # noqa: E402
 from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
 from sdschat.pipeline.grid.runs import SimRun, do_run  # noqa: E402
-from sdschat.pipeline.grid.setting import Setting  # noqa: E402
+from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
 from sdschat.pipeline.grid.stats import Difference  # noqa: E402
 from sdschat.pipeline.grid.workers import Work  # noqa: E402
 from sdschat.pipeline.model.answers import determine_t_resp, in_response_group  # noqa: E402
 from sdschat.pipeline.model.group import Group  # noqa: E402
 from sdschat.pipeline.model.hearing import hear_requests  # noqa: E402
 from sdschat.pipeline.model.logs import Logs  # noqa: E402
-from sdschat.pipeline.model.packets import Ears, Packet, Step  # noqa: E402
+from sdschat.pipeline.model.packets import Ears, PacketGroup, Step  # noqa: E402
 from sdschat.pipeline.model.rules import NEVER  # noqa: E402
 from sdschat.pipeline.model.run import run_model  # noqa: E402
 from sdschat.pipeline.model.wheel import Wheel  # noqa: E402
 from sdschat.sds import repair  # noqa: E402
 from tests.pipeline import thousand  # noqa: E402
 
-SMALL = Setting(participants=10, loss=0.1, messages=3)
+SMALL = GroupSetting(participants=10, loss=0.1, messages=3)
 
 
 def _here(runs: Sequence[Run]) -> Iterator[SimRun]:
@@ -78,7 +78,7 @@ def test_the_model_agrees_with_the_engine_on_every_figure_at_10(ten: tuple[list[
 
 @pytest.mark.timeout(900)
 def test_the_model_agrees_with_the_engine_on_every_figure_at_100() -> None:
-    wanted = _cheaper(cases([100], 4, Setting(loss=0.1, messages=4, tail=60_000)), 8)
+    wanted = _cheaper(cases([100], 4, GroupSetting(loss=0.1, messages=4, tail=60_000)), 8)
     assert not _disagreeing(wanted, _by_engine(wanted), _here)
 
 
@@ -143,7 +143,7 @@ def test_with_anti_entropy_everything_is_made_good() -> None:
 
 def test_large_groups_forget_who_is_who_and_come_to_the_same() -> None:
     """Sizes above and below the limit up to which participants are simulated one by one; their random draws differ."""
-    few = Setting(messages=1, loss=0.2, warm_up=10_000, tail=45_000)
+    few = GroupSetting(messages=1, loss=0.2, warm_up=10_000, tail=45_000)
     near = [run_model(dataclasses.replace(few, participants=count), 3) for count in (2_000, 2_100)]
     shares = [record.missed.mean() for record in near]
     assert shares[0] == pytest.approx(shares[1], abs=0.02)
@@ -152,12 +152,12 @@ def test_large_groups_forget_who_is_who_and_come_to_the_same() -> None:
 
 def test_many_requests_at_one_moment_count_as_one_and_do_not_call_on_everybody() -> None:
     """Only a request that is repeated later without success is for everybody, as in the engine."""
-    group = Group(Setting(participants=400, groups=50, loss=0.0), 1)
+    group = Group(GroupSetting(participants=400, groups=50, loss=0.0), 1)
     group.now, group.sent, group.authors = 1_000_000, 1, [0]
     group.have[:] = 1
     group.have[[5, 6]] = 0
     step = Step()
-    step.add(Packet("sync", -1, 0, 0, 1, -1, 0, False), np.array([5, 6]))
+    step.add(PacketGroup("sync", -1, 0, 0, 1, -1, 0, False), np.array([5, 6]))
     hear_requests(group, step, Ears(group))
     answering = np.flatnonzero(group.answer_due[0] < NEVER)
     able = in_response_group(group, 0, group.everyone) & (group.have == 1)
@@ -167,7 +167,7 @@ def test_many_requests_at_one_moment_count_as_one_and_do_not_call_on_everybody()
 
 def test_without_suppression_answers_grow_with_the_group_and_response_groups_bound_them() -> None:
     def answers(groups: int) -> float:
-        setting = Setting(participants=20_000, messages=1, loss=0.02, push=False, groups=groups, tail=45_000)
+        setting = GroupSetting(participants=20_000, messages=1, loss=0.02, push=False, groups=groups, tail=45_000)
         return float(np.mean([run_model(setting, seed).copies["answer"].mean() for seed in range(2)]))
 
     assert answers(1) > 2 * answers(0)
@@ -175,7 +175,7 @@ def test_without_suppression_answers_grow_with_the_group_and_response_groups_bou
 
 def test_rules_of_others_do_less() -> None:
     def unhealed(rules: str) -> float:
-        setting = Setting(participants=40, messages=3, loss=0.2, rules=rules)
+        setting = GroupSetting(participants=40, messages=3, loss=0.2, rules=rules)
         return float(np.isinf(run_model(setting, 4).held).mean())
 
     assert unhealed("sdschat") == 0
@@ -184,12 +184,12 @@ def test_rules_of_others_do_less() -> None:
 
 @pytest.mark.parametrize("rules", ["literal", "nim", "js"])
 def test_nobody_else_has_anti_entropy(rules: str) -> None:
-    record = run_model(Setting(participants=30, messages=2, loss=0.3, rules=rules, push=True), 1)
+    record = run_model(GroupSetting(participants=30, messages=2, loss=0.3, rules=rules, push=True), 1)
     assert record.copies["push"].sum() == 0
 
 
 def test_t_resp_is_the_formula_of_the_spec() -> None:
-    group = Group(Setting(participants=50), 1)
+    group = Group(GroupSetting(participants=50), 1)
     group.authors = [7]
     t_resp = determine_t_resp(group, 0, group.everyone)
     hashes = [int(value) for value in group.hash]
@@ -200,7 +200,7 @@ def test_t_resp_is_the_formula_of_the_spec() -> None:
 
 def test_drawn_hashes_give_the_times_that_computed_ones_do() -> None:
     """Compare T_req and T_resp from SHA-256 with those of the model, by the largest distance of their distributions."""
-    group = Group(Setting(participants=4_000), 1)
+    group = Group(GroupSetting(participants=4_000), 1)
     group.authors = [0]
     drawn = np.sort(determine_t_resp(group, 0, group.everyone)[1:])
     names = [f"participant {at}" for at in range(4_000)]

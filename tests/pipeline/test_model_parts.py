@@ -11,19 +11,19 @@ from tests.needs import needs_module
 np = needs_module("numpy")
 
 from sdschat.pipeline.grid.figures import NAMES, figures_of  # noqa: E402
-from sdschat.pipeline.grid.setting import Setting  # noqa: E402
+from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
 from sdschat.pipeline.grid.stats import difference  # noqa: E402
 from sdschat.pipeline.model import packets  # noqa: E402
 from sdschat.pipeline.model.draws import OncePerStep  # noqa: E402
 from sdschat.pipeline.model.group import WHO_IS_WHO, Group  # noqa: E402
 from sdschat.pipeline.model.packets import Ears  # noqa: E402
-from sdschat.pipeline.model.ready import Ready  # noqa: E402
+from sdschat.pipeline.model.ready import ReadyParticipants  # noqa: E402
 from sdschat.pipeline.model.rules import NEVER  # noqa: E402
 from sdschat.pipeline.model.run import run_model  # noqa: E402
 from sdschat.pipeline.model.wheel import Indices, Wheel  # noqa: E402
 
 FAR = 10_000_000
-MANY = Setting(participants=WHO_IS_WHO + 1, loss=0.2, messages=2, warm_up=10_000, tail=60_000)
+MANY = GroupSetting(participants=WHO_IS_WHO + 1, loss=0.2, messages=2, warm_up=10_000, tail=60_000)
 
 
 def taken(wheel: Wheel) -> list[tuple[int, str, list[int]]]:
@@ -39,9 +39,12 @@ def test_what_is_due_long_after_comes_in_its_step_in_the_order_in_which_it_was_p
     wheel.put_each(np.array([FAR + 15]), "push", 0, np.array([4]))
     wheel.put_each(np.array([FAR + 20, FAR + 1]), "sync", -1, np.array([5, 6]))
     assert taken(wheel) == [
-        (10, "sync", [3]), (FAR, "sync", [2]), (FAR + 10, "sync", [6]), (FAR + 20, "sync", [1, 5]),
+        (10, "sync", [3]),
+        (FAR, "sync", [2]),
+        (FAR + 10, "sync", [6]),
+        (FAR + 20, "sync", [1, 5]),
         (FAR + 20, "push", [4]),
-    ]  # fmt: skip
+    ]
 
 
 def test_what_is_put_into_a_stretch_that_has_begun_comes_too() -> None:
@@ -62,7 +65,7 @@ def test_who_has_nothing_to_do_any_more_is_not_told_when_the_time_comes() -> Non
 
 
 def test_nobody_is_ready_before_their_time() -> None:
-    ready = Ready(4)
+    ready = ReadyParticipants(4)
     assert ready.by(NEVER - 1).tolist() == []
     ready.put(np.array([1, 3]), np.array([50, 70]))
     assert [ready.by(now).tolist() for now in (49, 50, 70)] == [[], [1], [1, 3]]

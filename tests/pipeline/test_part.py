@@ -15,7 +15,7 @@ import pyarrow  # noqa: E402
 import pyarrow.parquet  # noqa: E402
 
 from sdschat.pipeline.sources import part  # noqa: E402
-from sdschat.pipeline.sources.part import Part, tidy  # noqa: E402
+from sdschat.pipeline.sources.part import ParquetPart, tidy  # noqa: E402
 
 
 def rows(*values: int) -> pyarrow.RecordBatch:
@@ -25,7 +25,7 @@ def rows(*values: int) -> pyarrow.RecordBatch:
 def test_batches_are_in_the_file_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(part, "_GROUP", 20)
     path = tmp_path / "table" / "part-1.parquet"
-    with Part(path) as written:
+    with ParquetPart(path) as written:
         for batch in (rows(1, 2), rows(3, 4, 5), rows(6)):
             written.write(batch)
         assert not path.exists()
@@ -36,7 +36,7 @@ def test_batches_are_in_the_file_in_their_order(tmp_path: Path, monkeypatch: pyt
 
 
 def test_where_there_is_nothing_there_is_no_file(tmp_path: Path) -> None:
-    with Part(tmp_path / "table" / "part-1.parquet"):
+    with ParquetPart(tmp_path / "table" / "part-1.parquet"):
         pass
     assert not (tmp_path / "table").exists()
 
@@ -45,7 +45,7 @@ def test_who_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(part, "_GROUP", 0)
 
     def fail() -> None:
-        with Part(tmp_path / "part-1.parquet") as written:
+        with ParquetPart(tmp_path / "part-1.parquet") as written:
             written.write(rows(1))
             raise ZeroDivisionError
 
@@ -55,7 +55,7 @@ def test_who_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_task_that_outlives_its_spark_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Part(tmp_path / "part-1.parquet") as written:
+    with ParquetPart(tmp_path / "part-1.parquet") as written:
         written.write(rows(1))
         monkeypatch.setattr(os, "getppid", lambda: 1)
     assert not [*tmp_path.iterdir()]
@@ -64,7 +64,7 @@ def test_a_task_that_outlives_its_spark_leaves_nothing(tmp_path: Path, monkeypat
 def test_what_is_no_task_writes_although_the_shell_that_started_it_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Part(tmp_path / "part-1.parquet", outlives=True) as written:
+    with ParquetPart(tmp_path / "part-1.parquet", outlives=True) as written:
         written.write(rows(1))
         monkeypatch.setattr(os, "getppid", lambda: 1)
     assert [path.name for path in tmp_path.iterdir()] == ["part-1.parquet"]

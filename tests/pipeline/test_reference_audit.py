@@ -218,7 +218,9 @@ def test_the_latest_reading_counts() -> None:
 
 
 def test_a_node_of_which_there_is_only_a_journal_is_audited_by_its_deliveries() -> None:
-    rows = [event("bob", seq, "delivered", 5_000 + seq, name, lamport=at, sender="ann") for seq, (name, at) in
-            enumerate(IDS[:1] + IDS[2:], 1)]  # fmt: skip
+    rows = [
+        event("bob", seq, "delivered", 5_000 + seq, name, lamport=at, sender="ann")
+        for seq, (name, at) in enumerate(IDS[:1] + IDS[2:], 1)
+    ]
     found = audited(*everybody_has(["ann"], IDS), *rows)
     assert lacks(found) == [("bob", "m2", LOST)]

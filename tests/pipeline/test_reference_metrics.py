@@ -107,10 +107,11 @@ def test_a_full_filter_claims_everything_that_its_sender_received_later() -> Non
 
 def test_an_acknowledgement_from_a_filter_is_wrong_where_the_peer_has_nothing() -> None:
     rows: list[Row] = [
-        node("bob", 1), message("bob", "m1", 900, sender="ann", received_ms=950),
+        node("bob", 1),
+        message("bob", "m1", 900, sender="ann", received_ms=950),
         event("ann", 1, "possibly_acked", 1_000, "m1", peer="bob", cause="filter"),
         event("ann", 2, "possibly_acked", 1_000, "m2", peer="bob", cause="filter"),
-    ]  # fmt: skip
+    ]
     (row,) = figures(*rows).filter
     assert (row.node, row.claims, row.wrong, row.undecided) == ("bob", 2, 1, 0)
 

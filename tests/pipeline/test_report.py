@@ -106,11 +106,19 @@ def ask_browser(browser: str, profile: Path, *arguments: str) -> str:
     """Run a browser with `--headless`. It has a profile of its own, so that two runs do not disturb each other."""
     done = subprocess.run(
         [
-            browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            f"--user-data-dir={profile}", *arguments,
+            browser,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            f"--user-data-dir={profile}",
+            *arguments,
         ],
-        capture_output=True, timeout=110, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        timeout=110,
+        check=True,
+    )
     return done.stdout.decode()
 
 

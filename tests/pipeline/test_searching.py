@@ -38,11 +38,15 @@ def test_so_can_what_is_left_when_texts_were_deleted_and_written_anew(field: Pat
 @pytest.mark.parametrize(
     "statement",
     [
-        WIPED, "DELETE FROM search_data WHERE id > 10", "DELETE FROM search_idx", "DELETE FROM search_docsize",
-        "UPDATE search_data SET block = 'no bytes' WHERE id = 1", "UPDATE search_data SET block = x'' WHERE id = 1",
+        WIPED,
+        "DELETE FROM search_data WHERE id > 10",
+        "DELETE FROM search_idx",
+        "DELETE FROM search_docsize",
+        "UPDATE search_data SET block = 'no bytes' WHERE id = 1",
+        "UPDATE search_data SET block = x'' WHERE id = 1",
         "UPDATE search_config SET v = 99 WHERE k = 'version'",
     ],
-)  # fmt: skip
+)
 def test_an_index_that_lost_something_is_damaged(field: Path, statement: str) -> None:
     change(field, "bob", statement)
     assert search_is_damaged(database(field, "bob"))

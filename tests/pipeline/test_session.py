@@ -13,7 +13,7 @@ from sdschat.pipeline.session.conf import configuration, cores
 from sdschat.pipeline.session.java import Java, find_java, usable_home
 from sdschat.pipeline.session.ship import package_zip
 from sdschat.pipeline.session.submit import submit_command
-from sdschat.pipeline.session.where import Kind
+from sdschat.pipeline.session.where import TargetKind
 from tests.needs import needs_module
 
 
@@ -55,8 +55,10 @@ def test_a_java_without_the_vector_module_is_reached_through_a_front_that_drops_
     front = usable_home(java, tmp_path / "cache")
     said = subprocess.run(
         [front / "bin" / "java", "-Xmx1g", "--add-modules=jdk.incubator.vector", "a b"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert said.stdout.splitlines() == ["-Xmx1g", "a b"]
     assert (front / "lib").resolve() == (home / "lib").resolve()
     assert usable_home(java, tmp_path / "cache") == front
@@ -81,16 +83,16 @@ def test_without_any_java_one_line_says_what_to_do(tmp_path: Path, monkeypatch: 
 @pytest.mark.parametrize(
     ("asked", "environ", "kind", "place"),
     [
-        (Where(), {}, Kind.LOCAL, "local[*]"),
-        (Where(), {"SPARK_REMOTE": "sc://x:1"}, Kind.CONNECT, "sc://x:1"),
-        (Where("local[2]"), {"SPARK_REMOTE": "sc://x:1"}, Kind.LOCAL, "local[2]"),
-        (Where("spark://h:7077"), {}, Kind.CLUSTER, "spark://h:7077"),
-        (Where("k8s://https://h"), {}, Kind.CLUSTER, "k8s://https://h"),
-        (Where(), {"PYSPARK_GATEWAY_PORT": "1"}, Kind.GIVEN, ""),
+        (Where(), {}, TargetKind.LOCAL, "local[*]"),
+        (Where(), {"SPARK_REMOTE": "sc://x:1"}, TargetKind.CONNECT, "sc://x:1"),
+        (Where("local[2]"), {"SPARK_REMOTE": "sc://x:1"}, TargetKind.LOCAL, "local[2]"),
+        (Where("spark://h:7077"), {}, TargetKind.CLUSTER, "spark://h:7077"),
+        (Where("k8s://https://h"), {}, TargetKind.CLUSTER, "k8s://https://h"),
+        (Where(), {"PYSPARK_GATEWAY_PORT": "1"}, TargetKind.GIVEN, ""),
     ],
 )
 def test_what_is_asked_for_comes_before_the_environment(
-    asked: Where, environ: dict[str, str], kind: Kind, place: str
+    asked: Where, environ: dict[str, str], kind: TargetKind, place: str
 ) -> None:
     found = asked.resolved(environ)
     assert (found.kind, found.remote or found.master) == (kind, place)

@@ -17,7 +17,7 @@ from sdschat.pipeline.doctor import BAD, ask_there
 from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session import Where, reach, waiting
 from sdschat.pipeline.session.ask import _answer, ask
-from sdschat.pipeline.session.reach import Address, addresses, gone_since, must_answer
+from sdschat.pipeline.session.reach import ConnectAddress, addresses, gone_since, must_answer
 from sdschat.pipeline.session.waiting import told_what_for
 from tests.needs import needs_module
 from tests.transport.worlds import free_port
@@ -41,18 +41,18 @@ def silent() -> Iterator[int]:
 @pytest.mark.parametrize(
     ("where", "found"),
     [
-        (Where("spark://a:1,b:2"), [Address("a", 1), Address("b", 2)]),
-        (Where("spark://a"), [Address("a", 7077)]),
-        (Where("k8s://https://h:6443"), [Address("h", 6443)]),
-        (Where("k8s://h"), [Address("h", 443)]),
-        (Where("", "sc://h"), [Address("h", 15002)]),
-        (Where("", "sc://[::1]:3/;token=x;use_ssl=true"), [Address("::1", 3)]),
+        (Where("spark://a:1,b:2"), [ConnectAddress("a", 1), ConnectAddress("b", 2)]),
+        (Where("spark://a"), [ConnectAddress("a", 7077)]),
+        (Where("k8s://https://h:6443"), [ConnectAddress("h", 6443)]),
+        (Where("k8s://h"), [ConnectAddress("h", 443)]),
+        (Where("", "sc://h"), [ConnectAddress("h", 15002)]),
+        (Where("", "sc://[::1]:3/;token=x;use_ssl=true"), [ConnectAddress("::1", 3)]),
         (Where("yarn"), []),
         (Where("local[2]"), []),
     ],
 )
 def test_addresses_are_those_that_spark_would_try(
-    where: Where, found: list[Address], monkeypatch: pytest.MonkeyPatch
+    where: Where, found: list[ConnectAddress], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("grpc_proxy", "https_proxy", "http_proxy"):
         monkeypatch.delenv(name, raising=False)

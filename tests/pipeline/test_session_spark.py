@@ -32,10 +32,10 @@ def test_workers_can_import_the_package(spark: SparkSession) -> None:
 
 def test_runs_on_spark_are_those_of_processes(spark: SparkSession) -> None:
     from sdschat.pipeline.grid.gridfile import Run
-    from sdschat.pipeline.grid.setting import Setting
+    from sdschat.pipeline.grid.setting import GroupSetting
     from sdschat.pipeline.grid.workers import on_processes, on_spark
 
-    runs = [Run(Setting(participants=6, messages=2, tail=20_000), seed) for seed in range(3)]
+    runs = [Run(GroupSetting(participants=6, messages=2, tail=20_000), seed) for seed in range(3)]
     there = {row.run_id: row.figures for row in on_spark(spark, None)(runs)}
     assert there == {row.run_id: row.figures for row in on_processes(1, None)(runs)}
 
@@ -46,10 +46,10 @@ def test_whoever_interrupts_runs_on_spark_waits_for_none_of_them(
     """The second wave would take far too long for a test."""
     from sdschat.pipeline.grid import workers
     from sdschat.pipeline.grid.gridfile import Run
-    from sdschat.pipeline.grid.setting import Setting
+    from sdschat.pipeline.grid.setting import GroupSetting
 
     monkeypatch.setattr(workers, "_WAVE", 0.0)
-    short, long = Setting(participants=5, messages=1, tail=1), Setting(participants=2_000_000, tail=7_200_000)
+    short, long = GroupSetting(participants=5, messages=1, tail=1), GroupSetting(participants=2_000_000, tail=7_200_000)
     work = workers.on_spark(spark, None, 1)([Run(short, 1), Run(long, 1)])
     assert next(work).participants == 5
     work.close()  # type: ignore[attr-defined]

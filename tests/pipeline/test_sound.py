@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.pipeline.compare import compare, compare_rows, databases
-from sdschat.pipeline.reference.sound import Memory, read_sound
+from sdschat.pipeline.reference.sound import SharedPackets, read_sound
 from sdschat.pipeline.rules import DEFAULT
 from sdschat.pipeline.schemas import FIELD
 from sdschat.pipeline.sources.databases import PacketMemory, Reading
@@ -25,7 +25,7 @@ FLIPS = int(os.environ.get("SDSCHAT_PIPELINE_FLIPS", "60"))
 
 
 def sound(path: Path) -> bool:
-    return read_sound(Reading(FIELD, path, 1, PacketMemory()), Memory()) is not None
+    return read_sound(Reading(FIELD, path, 1, PacketMemory()), SharedPackets()) is not None
 
 
 def both_say_the_same(paths: list[Path]) -> None:

@@ -69,11 +69,16 @@ def packets(segment: Path, numbers: Iterable[int]) -> None:
     """Write the recording of a tap; one of its packets is invalid."""
     lines = [
         {
-            "v": 1, "tap": "t", "seq": at, "ts_ms": 60_000 * at, "topic": "sds/1/lobby/msg", "channel": "lobby",
+            "v": 1,
+            "tap": "t",
+            "seq": at,
+            "ts_ms": 60_000 * at,
+            "topic": "sds/1/lobby/msg",
+            "channel": "lobby",
             "raw": base64.b64encode(with_filter(f"m{at}", "ann", at, 1) if at % 5 else b"?").decode(),
         }
         for at in numbers
-    ]  # fmt: skip
+    ]
     segment.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 

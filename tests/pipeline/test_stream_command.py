@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import pytest
 
-from sdschat.cli.errors import Problem
-from sdschat.cli.spark.recording import Recording, recording
+from sdschat.cli.errors import CommandProblem
+from sdschat.cli.spark.recording import TapRecording, recording
 from sdschat.cli.spark.stream import _told
 from sdschat.cli.spark.watching import batch_line
 from sdschat.cli.text import moment
@@ -48,7 +48,7 @@ def test_what_passes_meanwhile_is_in_a_segment_at_the_end(tmp_path: Path, monkey
     assert set(heard(folder)) == {"m1"}
 
 
-def _until_it_ends(tap: Recording) -> None:
+def _until_it_ends(tap: TapRecording) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         tap.check()
@@ -62,7 +62,7 @@ def test_a_tap_that_cannot_go_on_ends_the_stream_with_its_reason(
     url = f"mqtt://127.0.0.1:{free_port()}"
     with (
         recording(["lobby"], tmp_path / "segments", url) as tap,
-        pytest.raises(Problem, match="Nothing listens") as told,
+        pytest.raises(CommandProblem, match="Nothing listens") as told,
     ):
         _until_it_ends(tap)
     assert told.value.exit_code == 3
@@ -91,8 +91,11 @@ def _ended_within_a_batch(tmp_path: Path, number: int) -> tuple[int, list[str], 
 def test_ctrl_c_within_a_batch_lets_it_end(tmp_path: Path) -> None:
     code, said, count = _ended_within_a_batch(tmp_path, signal.SIGINT)
     assert (code, said[0], said[-1], count) == (
-        0, f"waiting for segments in {tmp_path / 'segments'}", "stopped; the same command goes on", 1,
-    )  # fmt: skip
+        0,
+        f"waiting for segments in {tmp_path / 'segments'}",
+        "stopped; the same command goes on",
+        1,
+    )
     assert any(
         re.fullmatch(r"[-0-9]+ [:0-9]+ batch 0: 2 segments, \d+ events, 0 packets, [.0-9]+ s", line) for line in said
     )
@@ -102,8 +105,10 @@ def test_where_spark_is_ended_too_a_batch_that_was_broken_off_does_not_count(tmp
     """The signal goes to all processes, as from a service manager."""
     code, said, count = _ended_within_a_batch(tmp_path, signal.SIGTERM)
     assert (code, said[-1], count) == (
-        0, "stopped at once; a batch that was going on counts when it is done again; the same command goes on", 0,
-    )  # fmt: skip
+        0,
+        "stopped at once; a batch that was going on counts when it is done again; the same command goes on",
+        0,
+    )
 
 
 def _what_is_said(raised: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -113,9 +118,9 @@ def _what_is_said(raised: str, capsys: pytest.CaptureFixture[str]) -> str:
 
     asked = threading.Event()
     asked.set()
-    with pytest.raises((Problem, click.exceptions.Exit)) as ended, _told(asked):
+    with pytest.raises((CommandProblem, click.exceptions.Exit)) as ended, _told(asked):
         raise StreamingQueryException(f"{_OF_A_BATCH}\n{raised}")
-    return str(ended.value) if isinstance(ended.value, Problem) else capsys.readouterr().err
+    return str(ended.value) if isinstance(ended.value, CommandProblem) else capsys.readouterr().err
 
 
 _OF_A_BATCH = (
@@ -133,9 +138,12 @@ def test_a_batch_that_fails_after_ctrl_c_is_a_failure_with_its_reason(
 
 
 @pytest.mark.parametrize(
-    "why", ["org.apache.spark.SparkException: Job 3 cancelled because SparkContext was shut down",
-            "py4j.protocol.Py4JNetworkError: Answer from Java side is empty"]
-)  # fmt: skip
+    "why",
+    [
+        "org.apache.spark.SparkException: Job 3 cancelled because SparkContext was shut down",
+        "py4j.protocol.Py4JNetworkError: Answer from Java side is empty",
+    ],
+)
 def test_a_batch_whose_spark_was_ended_with_it_is_broken_off(why: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert _what_is_said(why, capsys).startswith("stopped at once")
 

@@ -73,9 +73,11 @@ def test_the_version_of_most_sound_copies_counts(spark: SparkSession) -> None:
     from sdschat.pipeline.transforms.consolidate import consolidate
 
     copies = [
-        copy("ann", "a", 9_000, damage="altered"), copy("bob", "a", 8_000), copy("cleo", "a", 7_000, "other"),
+        copy("ann", "a", 9_000, damage="altered"),
+        copy("bob", "a", 8_000),
+        copy("cleo", "a", 7_000, "other"),
         copy("dan", "a", 7_000, "other"),
-    ]  # fmt: skip
+    ]
     (row,) = rows(consolidate(frame(spark, Copy, copies)), Log)
     assert (row.lamport, row.digest, row.copies) == (7_000, "other", 4)
 

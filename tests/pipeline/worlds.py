@@ -19,12 +19,32 @@ LOBBY = "lobby"
 def message(node: str, message_id: str, lamport: int, sender: str = "ann", **values: Any) -> Message:
     own = sender == node
     plain: dict[str, Any] = {
-        "run_id": FIELD, "node": node, "channel": LOBBY, "message_id": message_id, "lamport": lamport,
-        "sender": sender, "deps": (), "own": own, "via": "live", "received_ms": lamport, "nick": sender,
-        "text": message_id, "sent_ms": lamport, "state": "acked" if own else None, "digest": f"d-{message_id}",
-        "bytes": 100, "content_bytes": 40, "filter_bytes": 30, "history_bytes": 20, "request_bytes": 0,
-        "raw": message_id.encode(), "damage": None, "gone": False, "as_of": 1, "read_ms": 1,
-    }  # fmt: skip
+        "run_id": FIELD,
+        "node": node,
+        "channel": LOBBY,
+        "message_id": message_id,
+        "lamport": lamport,
+        "sender": sender,
+        "deps": (),
+        "own": own,
+        "via": "live",
+        "received_ms": lamport,
+        "nick": sender,
+        "text": message_id,
+        "sent_ms": lamport,
+        "state": "acked" if own else None,
+        "digest": f"d-{message_id}",
+        "bytes": 100,
+        "content_bytes": 40,
+        "filter_bytes": 30,
+        "history_bytes": 20,
+        "request_bytes": 0,
+        "raw": message_id.encode(),
+        "damage": None,
+        "gone": False,
+        "as_of": 1,
+        "read_ms": 1,
+    }
     return Message(**plain | values)
 
 
@@ -36,26 +56,49 @@ def with_filter(message_id: str, sender: str, lamport: int, value: int) -> bytes
 
 def node(name: str, count: int = 0, **values: Any) -> Node:
     plain: dict[str, Any] = {
-        "run_id": FIELD, "node": name, "channel": LOBBY, "as_of": 1, "read_ms": 1, "nick": name, "horizon": 0,
-        "claimed": count, "claimed_fingerprint": "f", "counted": count, "counted_fingerprint": "f",
+        "run_id": FIELD,
+        "node": name,
+        "channel": LOBBY,
+        "as_of": 1,
+        "read_ms": 1,
+        "nick": name,
+        "horizon": 0,
+        "claimed": count,
+        "claimed_fingerprint": "f",
+        "counted": count,
+        "counted_fingerprint": "f",
         "source": f"{name}.db",
-    }  # fmt: skip
+    }
     return Node(**plain | values)
 
 
 def event(name: str, seq: int, what: str, ts_ms: int, message_id: str | None = None, **values: Any) -> Journal:
     plain: dict[str, Any] = {
-        "run_id": FIELD, "v": 1, "node": name, "boot": BOOT, "seq": seq, "ts_ms": ts_ms, "mono_us": ts_ms * 1000,
-        "channel": LOBBY, "event": what, "message_id": message_id,
-    }  # fmt: skip
+        "run_id": FIELD,
+        "v": 1,
+        "node": name,
+        "boot": BOOT,
+        "seq": seq,
+        "ts_ms": ts_ms,
+        "mono_us": ts_ms * 1000,
+        "channel": LOBBY,
+        "event": what,
+        "message_id": message_id,
+    }
     return Journal(**plain | values)
 
 
 def declared(name: str, message_id: str, kind: str, **values: Any) -> Declared:
     plain: dict[str, Any] = {
-        "run_id": FIELD, "node": name, "channel": LOBBY, "message_id": message_id, "kind": kind, "at_ms": 1,
-        "as_of": 1, "read_ms": 1,
-    }  # fmt: skip
+        "run_id": FIELD,
+        "node": name,
+        "channel": LOBBY,
+        "message_id": message_id,
+        "kind": kind,
+        "at_ms": 1,
+        "as_of": 1,
+        "read_ms": 1,
+    }
     return Declared(**plain | values)
 
 
@@ -207,10 +250,14 @@ class _Drawn:
         self.found.nodes.append(node(name, claimed, run_id=self.run_id, horizon=horizon, as_of=0, read_ms=3))
         self.found.nodes.append(
             node(
-                name, claimed, run_id=self.run_id, horizon=horizon,
-                counted=claimed - (self.chance.random() < 0.1), source=f"{name}.db",
+                name,
+                claimed,
+                run_id=self.run_id,
+                horizon=horizon,
+                counted=claimed - (self.chance.random() < 0.1),
+                source=f"{name}.db",
             )
-        )  # fmt: skip
+        )
         if self.chance.random() < 0.1:
             self.found.messages.append(
                 message(name, "forged", 2_500, self.chance.choice(self.names), run_id=self.run_id)

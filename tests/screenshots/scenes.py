@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from textual.pilot import Pilot
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.node.events import Fact
+from sdschat.node.events import NodeEvent
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
@@ -21,8 +21,8 @@ from sdschat.node.sync import extension
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.sync.history_sync import TELL_EVERY
 from sdschat.node.tools.fault_injection import Injection
-from sdschat.node.tools.local_group import Company
-from sdschat.node.view.conversations import Places
+from sdschat.node.tools.local_group import LocalGroup
+from sdschat.node.view.conversations import Conversations
 from sdschat.transport.address import LOCAL, Address
 from sdschat.transport.options import MqttOptions
 from sdschat.tui.app import ChatApp
@@ -122,7 +122,7 @@ class Camera:
 
 @contextlib.asynccontextmanager
 async def camera(node: Node, shoot: Shot, name: str, theme: str | None = None) -> AsyncIterator[Camera]:
-    view = Places(node)
+    view = Conversations(node)
     app = ChatApp(view, [CHANNEL], Preferences(bell=False), theme_now=theme)
     try:
         async with app.run_test(size=SCENES[name].size) as pilot:
@@ -150,7 +150,7 @@ async def take_all(folder: Path, shoot: Shot) -> None:
     """All pictures, in one run."""
     for nick in (*PEERS, "ann"):
         prepare_key(folder, nick)
-    company = Company(folder, settings(), CHANNEL)
+    company = LocalGroup(folder, settings(), CHANNEL)
     await company.admit(PEERS)
     ann = company.open("ann")
     try:
@@ -167,7 +167,7 @@ async def take_all(folder: Path, shoot: Shot) -> None:
     await _newcomer(folder / "newcomer", shoot)
 
 
-async def _talk(company: Company, shown: Camera) -> None:
+async def _talk(company: LocalGroup, shown: Camera) -> None:
     await shown.until_text("4 here")
     for nick, text in TALK:
         if nick == "ann":
@@ -182,21 +182,21 @@ async def _talk(company: Company, shown: Camera) -> None:
     await shown.pilot.resize_terminal(*SCENES["chat"].size)
 
 
-async def _heard_by_all(company: Company) -> None:
+async def _heard_by_all(company: LocalGroup) -> None:
     """So that each message names the one before it, and the graph is the same every time."""
     async with asyncio.timeout(PATIENCE):
         while not company.equal_logs():
             await asyncio.sleep(0.02)
 
 
-async def _heard_by_carol(company: Company, messages: int) -> None:
+async def _heard_by_carol(company: LocalGroup, messages: int) -> None:
     """That many."""
     async with asyncio.timeout(PATIENCE):
         while company.log_state("carol").messages < messages:
             await asyncio.sleep(0.02)
 
 
-async def _repair(company: Company, shown: Camera) -> None:
+async def _repair(company: LocalGroup, shown: Camera) -> None:
     """Bob says something that ann does not hear, and carol something that names it."""
     await shown.enter("/fault partition bob")
     company.nodes["bob"].send(CHANNEL, "the ferry is here, gate 3")
@@ -233,7 +233,7 @@ async def _newcomer(folder: Path, shoot: Shot) -> None:
     """Ann comes when bob has said much, and fetches it; then she and carol talk alone."""
     for nick in ("bob", "carol", "ann"):
         prepare_key(folder, nick)
-    company = Company(folder, settings({"history.on_join": "none", "sds.max_skew": 1}), CHANNEL)
+    company = LocalGroup(folder, settings({"history.on_join": "none", "sds.max_skew": 1}), CHANNEL)
     await company.admit(("bob", "carol"), extension.install)
     ann = company.open("ann", extension.install)
     try:
@@ -255,7 +255,7 @@ async def _load(ann: Node, shown: Camera) -> None:
     """It is paused as soon as there is a part of it; slowed down, so that this is told before all of it came."""
     slow, pausing = Injection(ann, CHANNEL), list[asyncio.Future[None]]()
 
-    def hear(fact: Fact) -> None:
+    def hear(fact: NodeEvent) -> None:
         if not pausing and isinstance(fact.what, CatchingUp) and 0 < fact.what.done < fact.what.total:
             pausing.append(asyncio.ensure_future(shown.app.typist.run("/load pause")))
 
@@ -271,7 +271,7 @@ async def _load(ann: Node, shown: Camera) -> None:
     await shown.until(lambda: model.history is not None and model.history.state == "done", "the end of loading")
 
 
-async def _talk_alone(company: Company, shown: Camera) -> None:
+async def _talk_alone(company: LocalGroup, shown: Camera) -> None:
     await shown.enter("/msg carol I have left the spare key under the bench")
     await shown.until_text("acked 1")
     extension.sync_part(company.nodes["carol"], CHANNEL).direct.send(

@@ -77,8 +77,15 @@ def made_up(chance: random.Random) -> bytes:
     lamport = chance.choice((None, 0, 1, START + chance.randrange(-(10**6), 10**6), 2**43 - 1, 2**64 - 1))
     packed = chance.choice((None, filter_of(*some()), b"\xc4" + chance.randbytes(30), chance.randbytes(18_752)))
     content = chance.choice((None, b"x", chance.randbytes(5)))
-    message = forge(chance.choice("abc"), chance.choice(ids), lamport, *some(), content=content, requests=some(),
-                    bloom_filter=packed)  # fmt: skip
+    message = forge(
+        chance.choice("abc"),
+        chance.choice(ids),
+        lamport,
+        *some(),
+        content=content,
+        requests=some(),
+        bloom_filter=packed,
+    )
     return CODEC.encode(message)
 
 

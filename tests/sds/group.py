@@ -57,9 +57,16 @@ class Node:
     def open(self, now: Now) -> None:
         """Start from whatever the disk has."""
         self.channel = Channel(
-            "lobby", self.name, codec=CODEC, history=self.store.history, secret=self.name.encode(),
-            now=self.shifted(now), config=self.config, snapshot=self.store.snapshot(), online=self.online,
-        )  # fmt: skip
+            "lobby",
+            self.name,
+            codec=CODEC,
+            history=self.store.history,
+            secret=self.name.encode(),
+            now=self.shifted(now),
+            config=self.config,
+            snapshot=self.store.snapshot(),
+            online=self.online,
+        )
 
     def shifted(self, now: Now) -> Now:
         return Now(now.wall + self.skew, now.mono)
@@ -198,11 +205,23 @@ class Group:
 
 
 def forge(
-    sender: str, message_id: str, lamport: int | None = START, *parents: str, content: bytes | None = b"forged",
-    requests: tuple[str, ...] = (), bloom_filter: bytes | None = None, channel: str = "lobby",
-) -> Message:  # fmt: skip
+    sender: str,
+    message_id: str,
+    lamport: int | None = START,
+    *parents: str,
+    content: bytes | None = b"forged",
+    requests: tuple[str, ...] = (),
+    bloom_filter: bytes | None = None,
+    channel: str = "lobby",
+) -> Message:
     """A packet's fields as some peer may have written them. Parents are said to be of the same sender."""
     return Message(
-        sender, message_id, channel, lamport, tuple(HistoryEntry(parent, None, sender) for parent in parents),
-        bloom_filter, tuple(HistoryEntry(request, None, sender) for request in requests), content,
-    )  # fmt: skip
+        sender,
+        message_id,
+        channel,
+        lamport,
+        tuple(HistoryEntry(parent, None, sender) for parent in parents),
+        bloom_filter,
+        tuple(HistoryEntry(request, None, sender) for request in requests),
+        content,
+    )

@@ -83,9 +83,12 @@ class Engines:
 
     def _join(self, node: int) -> None:
         config = Config(
-            id_rule="text", bloom_layout="compact", push_grace=0, max_skew=DAY * self.world.script.slack * UNIT,
+            id_rule="text",
+            bloom_layout="compact",
+            push_grace=0,
+            max_skew=DAY * self.world.script.slack * UNIT,
             sync_interval=24 * 3_600_000,
-        )  # fmt: skip
+        )
         self.nodes[node] = Node(NAMES[node], config, Now(START + DAY * self.step * UNIT, 1_000_000 + self.step))
 
     def state(self, node: int) -> ChannelState:

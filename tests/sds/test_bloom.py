@@ -144,10 +144,18 @@ def test_a_damaged_filter_is_a_filter_or_a_reason(noise: bytes, at: int) -> None
 
 @pytest.mark.parametrize(
     "packed",
-    [b"", b"\xc4", bytes(16), b"\xc4\x00\x00\x00\x08" + bytes(6) + b"\x01", b"\xc4\x21\x00\x00\x08" + bytes(7),
-     b"\xc4\x03\x00\x00\x09" + bytes(8), b"\xc4\x03\xff\xff\xf8" + bytes(100), bytes(waku.BYTES - 1)],
+    [
+        b"",
+        b"\xc4",
+        bytes(16),
+        b"\xc4\x00\x00\x00\x08" + bytes(6) + b"\x01",
+        b"\xc4\x21\x00\x00\x08" + bytes(7),
+        b"\xc4\x03\x00\x00\x09" + bytes(8),
+        b"\xc4\x03\xff\xff\xf8" + bytes(100),
+        bytes(waku.BYTES - 1),
+    ],
     ids=["empty", "tag-only", "unknown", "no-hashes", "33-hashes", "odd-bits", "cut-short", "short-waku"],
-)  # fmt: skip
+)
 def test_impossible_filters_are_refused(packed: bytes) -> None:
     assert isinstance(read_filter(packed), str)
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from sdschat.sds.jitter import Chance
+from sdschat.sds.jitter import Jitter
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    assert Chance(b"s").below(1000, "x", 1) == Chance(b"s").below(1000, "x", 1)
+    assert Jitter(b"s").below(1000, "x", 1) == Jitter(b"s").below(1000, "x", 1)
 
 
 def test_another_secret_has_other_answers() -> None:
-    here = [Chance(b"s").below(10**9, place) for place in range(5)]
-    there = [Chance(b"t").below(10**9, place) for place in range(5)]
+    here = [Jitter(b"s").below(10**9, place) for place in range(5)]
+    there = [Jitter(b"t").below(10**9, place) for place in range(5)]
     assert here != there
 
 
 def test_answers_are_spread_evenly() -> None:
-    chance = Chance(b"s")
+    chance = Jitter(b"s")
     counts = [0] * 10
     for place in range(10_000):
         counts[chance.below(10, place)] += 1
@@ -25,12 +25,12 @@ def test_answers_are_spread_evenly() -> None:
 
 
 def test_below_nothing_is_nothing() -> None:
-    assert [Chance(b"s").below(bound, "x") for bound in (0, -1, 1)] == [0, 0, 0]
+    assert [Jitter(b"s").below(bound, "x") for bound in (0, -1, 1)] == [0, 0, 0]
 
 
 def test_questions_do_not_run_together() -> None:
-    assert Chance(b"s").token("ab", "c") != Chance(b"s").token("a", "bc")
+    assert Jitter(b"s").token("ab", "c") != Jitter(b"s").token("a", "bc")
 
 
 def test_long_secrets_are_taken() -> None:
-    assert len(Chance(b"s" * 1000).token("x")) == 32
+    assert len(Jitter(b"s" * 1000).token("x")) == 32

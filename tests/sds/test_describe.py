@@ -15,15 +15,27 @@ from sdschat.sds.values import HistoryEntry, Message, Reason, Refusal
 from tests.sds.group import START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
-MESSAGE = Message("alice-the-first", "0123456789abcdef", "lobby", 7, (HistoryEntry("fedcba9876543210", b"h", "bob"),),
-                  None, (HistoryEntry("aaaaaaaaaaaaaaaa"),), b"hello")  # fmt: skip
+MESSAGE = Message(
+    "alice-the-first",
+    "0123456789abcdef",
+    "lobby",
+    7,
+    (HistoryEntry("fedcba9876543210", b"h", "bob"),),
+    None,
+    (HistoryEntry("aaaaaaaaaaaaaaaa"),),
+    b"hello",
+)
 LINES: list[tuple[ev.Event, str]] = [
-    (ev.Delivered(MESSAGE, False, True, ("m0",), "sync"),
-     'delivered 01234567 of alice-th, clock 7, "hello", late, without m0, via sync'),
+    (
+        ev.Delivered(MESSAGE, False, True, ("m0",), "sync"),
+        'delivered 01234567 of alice-th, clock 7, "hello", late, without m0, via sync',
+    ),
     (ev.EphemeralReceived(MESSAGE), 'ephemeral 01234567 of alice-th, "hello"'),
     (ev.StateChanged("m1", AckState.UNACKED, (), 0, None), "m1 is unacknowledged"),
-    (ev.StateChanged("m1", AckState.ACKED, ("b",), 2, Evidence("b", "filter", "s1", 5, 0.0004)),
-     "m1 is acknowledged: filter by b in s1, wrong with 4e-04"),
+    (
+        ev.StateChanged("m1", AckState.ACKED, ("b",), 2, Evidence("b", "filter", "s1", 5, 0.0004)),
+        "m1 is acknowledged: filter by b in s1, wrong with 4e-04",
+    ),
     (ev.LeftOutgoing("m1"), "m1 is no longer resent, so many newer ones are possibly acknowledged"),
     (ev.DependenciesMissing("m3", ("m1", "m2")), "missing m1 m2, named by m3"),
     (ev.DependenciesLost(("m1",)), "lost m1"),
@@ -48,7 +60,7 @@ LINES: list[tuple[ev.Event, str]] = [
     (ev.ClockAhead(99, 7), "own clock 99 is 7 ms ahead of the wall clock"),
     (ev.Rejected(Reason.CLOCK_ZERO, "b", "m1", "0"), "rejected m1 of b, clock_zero"),
     (ev.Rejected(Reason.UNREADABLE, "", "", ""), "rejected a packet, unreadable"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("event", "line"), LINES, ids=[type(event).__name__ for event, _ in LINES])

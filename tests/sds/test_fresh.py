@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sdschat.sds.bloom.compact import mask, shape_for
 from sdschat.sds.limits import FRESH_KEPT
-from sdschat.sds.recent_arrivals import Fresh
+from sdschat.sds.recent_arrivals import RecentArrivals
 
 SHAPE = shape_for(256, 1e-4)
 STEPS = st.lists(
@@ -26,7 +26,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_the_bits_are_those_of_all_that_came_lately_whatever_came_and_went_before(steps: list[tuple[str, int]]) -> None:
-    fresh, now = Fresh(), 0
+    fresh, now = RecentArrivals(), 0
     expected: dict[str, int] = {}
     for what, number in steps:
         message_id = f"message {number}"
@@ -47,7 +47,7 @@ def test_the_bits_are_those_of_all_that_came_lately_whatever_came_and_went_befor
 
 
 def test_what_nobody_asks_about_is_not_kept_longer_than_it_is_fresh() -> None:
-    fresh = Fresh()
+    fresh = RecentArrivals()
     fresh.note("the first", 0)
     fresh.bits(SHAPE)
     for at in range(1000):
@@ -57,7 +57,7 @@ def test_what_nobody_asks_about_is_not_kept_longer_than_it_is_fresh() -> None:
 
 
 def test_of_a_flood_only_the_newest_count_as_fresh() -> None:
-    fresh = Fresh()
+    fresh = RecentArrivals()
     for number in range(FRESH_KEPT + 5):
         fresh.note(f"message {number}", 0)
     kept = list(fresh)

@@ -149,9 +149,14 @@ def test_what_is_no_history_is_refused_with_a_reason() -> None:
     ]
     assert not any(take_in(group, message) for message in refused)
     assert group["a"].refused() == [
-        Reason.OTHER_CHANNEL, Reason.NO_KIND, Reason.NO_KIND, Reason.CLOCK_ZERO, Reason.CLOCK_TOO_LARGE,
-        Reason.CLOCK_NOT_ABOVE_PARENT, Reason.ID_CONFLICT,
-    ]  # fmt: skip
+        Reason.OTHER_CHANNEL,
+        Reason.NO_KIND,
+        Reason.NO_KIND,
+        Reason.CLOCK_ZERO,
+        Reason.CLOCK_TOO_LARGE,
+        Reason.CLOCK_NOT_ABOVE_PARENT,
+        Reason.ID_CONFLICT,
+    ]
 
 
 def test_the_horizon_moves_down_only_and_is_kept() -> None:

@@ -14,10 +14,14 @@ from tests.sds.group import START, Group, forge
 _NO_LIMITS = tuple(
     (name, 1 << 40)
     for name in (
-        "BUFFERED_PER_SENDER", "BUFFERED_BYTES_PER_SENDER", "BUFFERED_PER_CHANNEL", "BUFFERED_BYTES_PER_CHANNEL",
-        "MISSING_PER_SENDER", "MISSING_PER_CHANNEL",
+        "BUFFERED_PER_SENDER",
+        "BUFFERED_BYTES_PER_SENDER",
+        "BUFFERED_PER_CHANNEL",
+        "BUFFERED_BYTES_PER_CHANNEL",
+        "MISSING_PER_SENDER",
+        "MISSING_PER_CHANNEL",
     )
-)  # fmt: skip
+)
 
 
 def receive_in_any_order(length: int) -> Group:

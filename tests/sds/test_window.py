@@ -75,8 +75,11 @@ def test_trimming_gives_what_rebuilding_gives(log: tuple[list[Entry], list[int]]
 def test_insert_says_what_is_late() -> None:
     window = RecentWindow([])
     assert [window.insert(Entry(lamport, f"m{lamport}", "a")) for lamport in (1, 3, 2, 4)] == [
-        False, False, True, False,
-    ]  # fmt: skip
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_causal_history_is_filled_up_with_the_newest() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sdschat.sds import limits
 from sdschat.sds.peers import Peer
-from sdschat.sds.scheduled_sends import OwedBuffer
+from sdschat.sds.scheduled_sends import ScheduledSends
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps import acks, copies, deliver, outgoing_sweep, questions, ranges
 from tests.sim.plant import defect, instead, method
@@ -95,14 +95,14 @@ def what_is_lost_is_asked_for_again() -> Iterator[None]:
 
 @defect
 def memories_of_answers_come_due_again() -> Iterator[None]:
-    old = OwedBuffer.remember
+    old = ScheduledSends.remember
 
     def remember(self: Any, entry: Any, since: int, owner: str | None = None) -> None:
         old(self, entry, since, owner)
         if owner is None and hasattr(entry, "requested_by"):
             self.schedule(entry, since + 600_000, entry.requested_by)
 
-    with method(OwedBuffer, "remember", remember):
+    with method(ScheduledSends, "remember", remember):
         yield
 
 

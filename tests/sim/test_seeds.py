@@ -28,10 +28,31 @@ REGRESS = [int(line.split()[0]) for line in LINES if not line.startswith(("#", "
 VARIED = [int(line.split()[1]) for line in LINES if line.startswith("varied")]
 ALL_SEEDS = 2000  # that meet every rare situation
 VERBS = (
-    "peer a", "later ", "send a", "drop ", "duplicate ", "partition a", "mute ", "crash ", "restart ", "offline ",
-    "online ", "leave ", "join ", "clock ", "tick ", "heal", "flood ", "garbage ", "ephemeral ", "limit ",
-    "backup ", "rollback ", "fetch ", "malformed ",
-)  # fmt: skip
+    "peer a",
+    "later ",
+    "send a",
+    "drop ",
+    "duplicate ",
+    "partition a",
+    "mute ",
+    "crash ",
+    "restart ",
+    "offline ",
+    "online ",
+    "leave ",
+    "join ",
+    "clock ",
+    "tick ",
+    "heal",
+    "flood ",
+    "garbage ",
+    "ephemeral ",
+    "limit ",
+    "backup ",
+    "rollback ",
+    "fetch ",
+    "malformed ",
+)
 
 
 @pytest.mark.timeout(600)

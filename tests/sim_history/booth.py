@@ -7,19 +7,19 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from sdschat.catchup.values import Key
-from sdschat.node.channel.extension import Handler, Part, Post
+from sdschat.catchup.values import LogKey
+from sdschat.node.channel.extension import ChannelExtension, Handler, OutgoingPacket
 from sdschat.node.store_client.client import StoreClient
 from sdschat.node.store_client.events import StoreLeft
-from sdschat.node.store_client.reputation import Standing
+from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.store_server.quota import Quota
-from sdschat.node.store_server.server import Keeper, Shared
+from sdschat.node.store_server.server import Shared, StoreServer
 from sdschat.sds.channel import Channel
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
 from sdschat.sim.history import Companion
 from sdschat.sim.node import CHANNEL
-from sdschat.store.archive import Kept, Span
+from sdschat.store.archive import ArchivedMessage, ArchiveRange
 from tests.sim_history.people import Person, Strangers
 
 _NOTHING = Ready([], [], [])
@@ -27,27 +27,32 @@ _TURNS = 16  # of parts, in one step: what a question that nobody answers leads 
 
 
 class Booth:
-    """Stands in for `sdschat.node.channel.session.Room`, as far as `StoreClient` and `Keeper` use one."""
+    """Stands in for `sdschat.node.channel.session.Room`, as far as `StoreClient` and `StoreServer` use one."""
 
     def __init__(
-        self, companion: Companion, person: Person, standing: Standing, shelf: Any | None,
-        floor: Callable[[str], int] = lambda _: 0, quota: Quota | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        companion: Companion,
+        person: Person,
+        standing: StoreReputation,
+        shelf: Any | None,
+        floor: Callable[[str], int] = lambda _: 0,
+        quota: Quota | None = None,
+    ) -> None:
         """`shelf`, `floor` and `quota` are a Store's: what it answers from, from which date on, and how much of it."""
         self.name = CHANNEL
         self.presence = SimpleNamespace(online={}, roles={}, role="")
         self.transport = SimpleNamespace(waiting=0, connected=True)
         self.left: list[str] = []  # Stores that were found to lie
-        self.posts: list[Post] = []
+        self.posts: list[OutgoingPacket] = []
         self._companion = companion
         self._handlers: dict[str, Handler] = {}
         self._soon: list[Callable[[], None]] = []
         self._stirred = False
         draw = Random(f"{person.address} {companion.world.scenario.seed} {companion.node.boots}")
         self.client = StoreClient(person.identity, Strangers(), standing, draw.randbytes)
-        self.parts: list[Part] = [self.client]
+        self.parts: list[ChannelExtension] = [self.client]
         if shelf is not None:
-            self.parts.append(Keeper(Shared(person.identity, shelf, floor, self._soon.append, quota)))
+            self.parts.append(StoreServer(Shared(person.identity, shelf, floor, self._soon.append, quota)))
         for part in self.parts:
             part.attach(self)  # type: ignore[arg-type]
 
@@ -63,7 +68,7 @@ class Booth:
     def stir(self) -> None:
         self._stirred = True
 
-    def post(self, posts: Sequence[Post]) -> None:
+    def post(self, posts: Sequence[OutgoingPacket]) -> None:
         self.posts += posts
 
     def receive(self, packet: bytes, via: str) -> None:
@@ -87,7 +92,7 @@ class Booth:
             if when is not None and when <= now.mono:
                 part.advance(now)
 
-    def take(self, ready: Ready, now: Now, settle: Callable[[], None]) -> list[Post]:
+    def take(self, ready: Ready, now: Now, settle: Callable[[], None]) -> list[OutgoingPacket]:
         """What the parts send. `settle`: sees to what came of it, which may stir them again."""
         for _ in range(_TURNS):
             self._stirred = False
@@ -109,25 +114,25 @@ class Shelf:
     def __init__(self, companion: Companion) -> None:
         self._companion = companion
 
-    def by_id(self, channel: str, message_id: str) -> Kept | None:
+    def by_id(self, channel: str, message_id: str) -> ArchivedMessage | None:
         row = self._companion.node.store.history.row(message_id)
         if row is None:
             return None
-        return Kept(self._place(message_id), row.entry.lamport, message_id, row.raw)
+        return ArchivedMessage(self._place(message_id), row.entry.lamport, message_id, row.raw)
 
-    def at(self, channel: str, place: int) -> Kept | None:
+    def at(self, channel: str, place: int) -> ArchivedMessage | None:
         places = self._companion.node.store.places  # type: ignore[attr-defined]
         return self.by_id(channel, places[place]) if place < len(places) else None
 
     def place_of(self, channel: str, message_id: str) -> int | None:
         return None if self.by_id(channel, message_id) is None else self._place(message_id)
 
-    def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]:
-        dated = self._companion.keys(Key(span.low, ""), Key(span.high + 1, ""), -1)
+    def page(self, channel: str, span: ArchiveRange) -> tuple[list[ArchivedMessage], bool]:
+        dated = self._companion.keys(LogKey(span.low, ""), LogKey(span.high + 1, ""), -1)
         keys = [key for key in dated if _beyond(key, span)]
         if span.newest_first:
             keys.reverse()
-        found: list[Kept] = []
+        found: list[ArchivedMessage] = []
         size = 0
         for key in keys:
             kept = self.by_id(channel, key[1])
@@ -142,5 +147,5 @@ class Shelf:
         return self._companion.node.store.place(message_id)  # type: ignore[attr-defined,no-any-return]
 
 
-def _beyond(key: tuple[int, str], span: Span) -> bool:
+def _beyond(key: tuple[int, str], span: ArchiveRange) -> bool:
     return span.after is None or (key < span.after if span.newest_first else key > span.after)

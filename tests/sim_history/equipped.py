@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from sdschat.catchup.peers import Source
+from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.rests import Rests
 from sdschat.catchup.values import State
 from sdschat.mvds.engine import Engine
@@ -15,7 +15,7 @@ from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.rows import Write as DirectWrite
 from sdschat.mvds.values import Mode
 from sdschat.node.channel.presence import STORE
-from sdschat.node.store_client.reputation import Standing
+from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.sync.direct import CONFIG, pair_group
 from sdschat.node.sync.history_sync import DAY
 from sdschat.node.sync.store_pages import StorePages
@@ -23,7 +23,7 @@ from sdschat.sds.rows import Append, Write
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
 from sdschat.sim.history import Companion, Disk, Parcel
-from sdschat.sim.node import CHANNEL, Node
+from sdschat.sim.node import CHANNEL, SimNode
 from sdschat.sim.scenario import Violation
 from sdschat.wire.catchup_codec import DIRECT, PAGES, Records, SyncCodec
 from tests.sim_history.booth import Booth, Shelf
@@ -66,8 +66,8 @@ class FullDisk(Disk):
 class Equipped(Companion):
     """See `Companion`."""
 
-    def __init__(self, world: StoreWorld, node: Node, now: Now) -> None:
-        self.standing = Standing()
+    def __init__(self, world: StoreWorld, node: SimNode, now: Now) -> None:
+        self.standing = StoreReputation()
         super().__init__(world, node, now)
         self.everyone = world
         self.person = world.people[node.index]
@@ -83,7 +83,7 @@ class Equipped(Companion):
         self.direct = Engine(CONFIG, self.name.encode(), self.disk.direct, now, self.disk.direct.snapshot())
         self._now = now
         self._connected = False
-        self._others: Sequence[Node] = ()
+        self._others: Sequence[SimNode] = ()
         self._told: list[tuple[bytes, bytes]] = []
 
     def _did(self, what: str) -> None:
@@ -112,7 +112,7 @@ class Equipped(Companion):
 
     # What the world tells.
 
-    def present(self, others: Sequence[Node], now: Now) -> None:
+    def present(self, others: Sequence[SimNode], now: Now) -> None:
         self._now, self._others = now, others
         if not self._connected:
             self._connected = True
@@ -140,12 +140,12 @@ class Equipped(Companion):
                 part.disconnected(now)
         self.booth.presence.online, self.booth.presence.roles = {}, {}
 
-    def sources(self, others: Sequence[Node], now: Now) -> list[Source]:
+    def sources(self, others: Sequence[SimNode], now: Now) -> list[HistorySource]:
         stores = self.booth.client.stores()
         people = [self.everyone.people[other.index] for other in others]
         return [
-            *(Source(one, True) for one in stores),
-            *(Source(one.address) for one in people if one.address not in stores),
+            *(HistorySource(one, True) for one in stores),
+            *(HistorySource(one.address) for one in people if one.address not in stores),
         ]
 
     def hear(self, parcel: Parcel, now: Now) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sdschat.node.store_server.quota import Quota
-from sdschat.store.archive import Kept, Span
+from sdschat.store.archive import ArchivedMessage, ArchiveRange
 from tests.sim_history.booth import Shelf
 
 FLOORS = {"absurd floor": 2**42, "impossible floor": 2**52}
@@ -20,7 +20,7 @@ class LyingShelf(Shelf):
         self._way = way
         self._did = did
 
-    def by_id(self, channel: str, message_id: str) -> Kept | None:
+    def by_id(self, channel: str, message_id: str) -> ArchivedMessage | None:
         kept = super().by_id(channel, message_id)
         if kept is None or self._way in ("denies by id", "empty pages") or self._omitted(message_id):
             if kept is not None:
@@ -37,7 +37,7 @@ class LyingShelf(Shelf):
             return kept._replace(raw=other.raw)
         return kept
 
-    def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]:
+    def page(self, channel: str, span: ArchiveRange) -> tuple[list[ArchivedMessage], bool]:
         way, self._way = self._way, ""
         # Other bytes in a page show by the envelope of a content, and what is said in a simulation has none.
         found, more = super().page(channel, span)

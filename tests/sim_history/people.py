@@ -33,9 +33,16 @@ class Person:
 # What a Store does that it should not. A lie is noticed, or does no harm; to be slow is no lie.
 SLOW = ("silent", "busy")
 LIES = (
-    "altered", "another message", "omits every tenth", "omits every other", "disordered", "denies by id", "empty pages",
-    "absurd floor", "impossible floor",
-)  # fmt: skip
+    "altered",
+    "another message",
+    "omits every tenth",
+    "omits every other",
+    "disordered",
+    "denies by id",
+    "empty pages",
+    "absurd floor",
+    "impossible floor",
+)
 MISBEHAVIOUR = (*SLOW, *LIES)
 ON_JOIN = ("all", "all", "24h", "none")
 

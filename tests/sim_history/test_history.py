@@ -13,7 +13,7 @@ from sdschat.catchup.exchange import Exchange
 from sdschat.node.store_client import client as store_client
 from sdschat.node.store_client import requests
 from sdschat.node.store_client.client import StoreClient
-from sdschat.node.store_client.verify import Checked, Judged
+from sdschat.node.store_client.verify import Checked, VerifiedAnswer
 from sdschat.sds.values import Now
 from sdschat.sim.history import Companion
 from sdschat.sim.history_run import run, run_seeds
@@ -91,10 +91,10 @@ def test_with_nobody_who_answers_a_newcomer_lacks_what_is_older_than_its_joining
 
 
 def test_who_takes_whatever_a_store_sends_ends_up_with_what_nobody_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def believe(query: object, answer: object, channel: str, codec: object) -> Judged:
+    def believe(query: object, answer: object, channel: str, codec: object) -> VerifiedAnswer:
         items = answer.items  # type: ignore[attr-defined]
         decoded = [(codec.decode(item.packet), item) for item in items if item.packet]  # type: ignore[attr-defined]
-        return Judged(tuple(Checked(message, item.packet, item.hint) for message, item in decoded))
+        return VerifiedAnswer(tuple(Checked(message, item.packet, item.hint) for message, item in decoded))
 
     monkeypatch.setattr(requests, "judge", believe)
     assert not all(_play(seed).good for seed in (0, 126, 128))

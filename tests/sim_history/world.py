@@ -9,7 +9,7 @@ from typing import Any
 from sdschat.sds.values import Now
 from sdschat.sim.history import Companion, Disk, HistoryWorld, Parcel
 from sdschat.sim.history_run import _act
-from sdschat.sim.node import Node
+from sdschat.sim.node import SimNode
 from sdschat.sim.scenario import Action, Violation
 from sdschat.sim.world import ACTION
 from tests.sim_history.equipped import Equipped, FullDisk
@@ -20,9 +20,11 @@ DIES = "dies and comes back in mid catch-up"
 UNNOTICED = ("denies by id", "omits every tenth", "altered")
 # What the test wants to be met: every misbehaviour, each lie that can be noticed, and every setting.
 SITUATIONS = (
-    *MISBEHAVIOUR, DIES, *(f"left: {lie}" for lie in LIES if lie not in UNNOTICED),
+    *MISBEHAVIOUR,
+    DIES,
+    *(f"left: {lie}" for lie in LIES if lie not in UNNOTICED),
     *(f"history.on_join {on_join}" for on_join in ("all", "24h", "none")),
-)  # fmt: skip
+)
 _LETTERS = 12  # direct messages among the faults, at most
 _KILLED_WITHIN = 4_000  # milliseconds of the catching up at the end
 _SWITCHED_ON = 20_000  # after that
@@ -68,7 +70,7 @@ class StoreWorld(HistoryWorld):
     def disk(self) -> Disk:
         return FullDisk()
 
-    def companion(self, node: Node, now: Now) -> Companion:
+    def companion(self, node: SimNode, now: Now) -> Companion:
         return Equipped(self, node, now)
 
     def sender_at(self, address: str) -> str:
@@ -113,7 +115,7 @@ class StoreWorld(HistoryWorld):
             self._schedule(at, "letter", node.index, 1000 + node.index)
         return _KILLED_WITHIN + _SWITCHED_ON
 
-    def owed_from(self, node: Node) -> int:
+    def owed_from(self, node: SimNode) -> int:
         assert isinstance(node.store, FullDisk)
         on_join = self.people[node.index].on_join
         self.reached[f"history.on_join {on_join}"] += 1

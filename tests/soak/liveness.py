@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.sds.rows import AckState, Snapshot
-from sdschat.sds.values import Kind, Message
+from sdschat.sds.values import Message, MessageKind
 from sdschat.store.reader import Reader
 from sdschat.transport.topics import DEFAULT_PREFIX, place
 from sdschat.wire.sds_codec import SdsCodec
@@ -34,9 +34,12 @@ class Rest(NamedTuple):
 
 def rest_of(snapshot: Snapshot) -> Rest:
     return Rest(
-        sum(row.state is not AckState.ACKED for row in snapshot.outgoing), len(snapshot.held), len(snapshot.missing),
-        sum(row.due > 0 for row in snapshot.answers), sum(row.due > 0 for row in snapshot.pushes),
-    )  # fmt: skip
+        sum(row.state is not AckState.ACKED for row in snapshot.outgoing),
+        len(snapshot.held),
+        len(snapshot.missing),
+        sum(row.due > 0 for row in snapshot.answers),
+        sum(row.due > 0 for row in snapshot.pushes),
+    )
 
 
 def read_rest(path: Path, channel: str) -> Rest:
@@ -81,9 +84,9 @@ def judge_quiet(events: Mapping[str, Mapping[str, int]], on_the_wire: Mapping[st
         more = ", ".join(f"{count} {event}" for event, count in sorted(told.items()) if event not in AT_REST and count)
         if more:
             wrong.append(f"{name}, when nobody spoke any more and all was acknowledged: {more}")
-    if more := ", ".join(f"{count} {kind}" for kind, count in sorted(on_the_wire.items()) if kind != Kind.SYNC):
+    if more := ", ".join(f"{count} {kind}" for kind, count in sorted(on_the_wire.items()) if kind != MessageKind.SYNC):
         wrong.append(f"of a group at rest passed: {more}")
-    if not on_the_wire.get(Kind.SYNC):
+    if not on_the_wire.get(MessageKind.SYNC):
         wrong.append("no sync message passed")
     return wrong
 

@@ -66,9 +66,13 @@ class Member:
         self.account.runs.append(Run())
         self._joined = self._catching_up = False
         self.process = subprocess.Popen(
-            [*PROGRAM, "pipe", "soak", "--name", self.name, "--linger", "forever", *self.options], cwd=self._home,
-            env=environment(self._home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            [*PROGRAM, "pipe", "soak", "--name", self.name, "--linger", "forever", *self.options],
+            cwd=self._home,
+            env=environment(self._home),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
         self._threads = [
             threading.Thread(target=self._count, args=(self.process.stdout, self.account.runs[-1]), daemon=True),
             threading.Thread(target=self._note, args=(self.process.stderr,), daemon=True),
@@ -131,9 +135,13 @@ class Member:
     def log(self) -> Log:
         """Return the log on disk."""
         printed = subprocess.run(
-            command("log", "soak", "--json", "--name", self.name), cwd=self._home, env=environment(self._home),
-            capture_output=True, timeout=_LONG_LOG, check=True,
-        ).stdout  # fmt: skip
+            command("log", "soak", "--json", "--name", self.name),
+            cwd=self._home,
+            env=environment(self._home),
+            capture_output=True,
+            timeout=_LONG_LOG,
+            check=True,
+        ).stdout
         messages = [json.loads(line)["message"] for line in printed.splitlines()]
         return [Entry(message["message_id"], message["text"]) for message in messages]
 

@@ -16,9 +16,11 @@ class Tap:
 
     def __init__(self, home: Path, folder: Path, port: int) -> None:
         self._process = subprocess.Popen(
-            command("tap", "soak", "--to", str(folder), "--broker", f"mqtt://127.0.0.1:{port}"), cwd=home,
-            env=environment(home), stderr=subprocess.PIPE,
-        )  # fmt: skip
+            command("tap", "soak", "--to", str(folder), "--broker", f"mqtt://127.0.0.1:{port}"),
+            cwd=home,
+            env=environment(home),
+            stderr=subprocess.PIPE,
+        )
 
     def __enter__(self) -> Tap:
         assert self._process.stderr is not None

@@ -9,7 +9,7 @@ from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import StateChanged
 from sdschat.sds.rows import AckState
-from sdschat.sds.values import Kind, Message
+from sdschat.sds.values import Message, MessageKind
 from sdschat.wire.sds_pb2 import HistoryEntry as PbEntry
 from sdschat.wire.sds_pb2 import Message as PbMessage
 from tests.sds.group import CODEC, QUIET, START, Group, forge
@@ -306,5 +306,5 @@ def test_s_018_a_channel_follows_the_steps_from_sending_to_delivery() -> None:
     Here: one engine for each channel; its steps are functions under the names of the spec."""
     group = Group("a", "b", "c", config=Config())
     messages = [group.say(name, f"from {name}") for name in ("a", "b", "c")]
-    assert all(message.kind is Kind.CONTENT for message in messages)
+    assert all(message.kind is MessageKind.CONTENT for message in messages)
     assert group["a"].log == group["b"].log == group["c"].log == [message.message_id for message in messages]

@@ -126,26 +126,39 @@ def main() -> None:
         path = directory / "profile" / "sdschat.db"
         with Store.open(path, CODEC, journal=JournalSettings("node", "boot")) as store:
             talk = Talk("big")
-            _tell("one message a commit, journal and full text", _timed(lambda: _save(store, _batches(talk, 500), 1)),
-                  "commits/s")  # fmt: skip
+            _tell(
+                "one message a commit, journal and full text",
+                _timed(lambda: _save(store, _batches(talk, 500), 1)),
+                "commits/s",
+            )
             steps = _batches(talk, 10_000)
-            _tell(f"batches of {BATCH}, journal and full text", _timed(lambda: _save(store, steps, BATCH)),
-                  "messages/s", "(>= 5,000)")  # fmt: skip
+            _tell(
+                f"batches of {BATCH}, journal and full text",
+                _timed(lambda: _save(store, steps, BATCH)),
+                "messages/s",
+                "(>= 5,000)",
+            )
             _tell("entry of an unknown id, 10,000 messages", _misses(store), "lookups/s")
             _tell(f"filling to {options.messages:,}", fill(store, options.messages), "messages/s")
             _tell(f"entry of an unknown id, {options.messages:,} messages", _misses(store), "lookups/s")
             talk = Talk("big", seed=2)
             steps = _batches(talk, 5000)
-            _tell(f"batches of {BATCH} on top of that", _timed(lambda: _save(store, steps, BATCH)), "messages/s",
-                  "(>= 5,000)")  # fmt: skip
+            _tell(
+                f"batches of {BATCH} on top of that",
+                _timed(lambda: _save(store, steps, BATCH)),
+                "messages/s",
+                "(>= 5,000)",
+            )
         seconds, memory = _opening(path)
         _tell(f"opening {path.stat().st_size / 2**20:,.0f} MiB", seconds, "s", "(< 1.5)")
         _tell("memory of that process", memory, "MiB", "(< 150)")
         with Store.open_read_only(path, CODEC) as reader:
             _tell("reading the whole log", _timed(lambda: sum(1 for _ in reader.messages("big"))), "messages/s")
-            _tell("searching a word that all have, newest 50",
-                  1000 / _timed(lambda: len(list(reader.messages("big", search="message", limit=50))) // 50),
-                  "ms")  # fmt: skip
+            _tell(
+                "searching a word that all have, newest 50",
+                1000 / _timed(lambda: len(list(reader.messages("big", search="message", limit=50))) // 50),
+                "ms",
+            )
         _tell("a journal row", _journal_cost(directory), "us", "(< 10 % of a node's 667 us a message)")
 
 

@@ -74,9 +74,13 @@ class RecordedConnection:
         self._apsw = apsw.Connection(str(path), vfs=VFS_NAME)
         # Without shared memory, which a VFS in Python cannot give: the same writes and syncs.
         for pragma in (
-            "locking_mode = EXCLUSIVE", "journal_mode = WAL", "foreign_keys = ON", "secure_delete = ON",
-            f"synchronous = {synchronous}", "wal_autocheckpoint = 100",
-        ):  # fmt: skip
+            "locking_mode = EXCLUSIVE",
+            "journal_mode = WAL",
+            "foreign_keys = ON",
+            "secure_delete = ON",
+            f"synchronous = {synchronous}",
+            "wal_autocheckpoint = 100",
+        ):
             self._apsw.execute(f"PRAGMA {pragma}").fetchall()
 
     @property

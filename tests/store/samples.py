@@ -37,10 +37,31 @@ RowType = TypeVar("RowType", bound=Row)
 CODEC = SdsCodec()
 START = 1_700_000_000_000
 WORDS = [
-    "river", "stone", "lantern", "copper", "window", "harbour", "paper", "engine", "forest", "signal", "kettle",
-    "bridge", "winter", "garden", "mirror", "thunder", "velvet", "pocket", "market", "feather", "candle", "orbit",
-    "saddle", "ribbon",
-]  # fmt: skip
+    "river",
+    "stone",
+    "lantern",
+    "copper",
+    "window",
+    "harbour",
+    "paper",
+    "engine",
+    "forest",
+    "signal",
+    "kettle",
+    "bridge",
+    "winter",
+    "garden",
+    "mirror",
+    "thunder",
+    "velvet",
+    "pocket",
+    "market",
+    "feather",
+    "candle",
+    "orbit",
+    "saddle",
+    "ribbon",
+]
 
 
 def packet_of(channel: str, sender: str, lamport: int, text: str, deps: tuple[str, ...] = ()) -> Message:
@@ -107,11 +128,20 @@ class Talk:
         writes.append(Put(Table.CHANNEL, "", state_row(self._lamport)))
         told = [
             JournalRow(
-                "delivered", self.channel, self._lamport, 1000 * self._lamport, message.message_id, sender,
-                self._lamport, bytes=len(row.raw), payload_bytes=len(text), overhead_bytes=len(row.raw) - len(text),
-                deps=deps, cause="live",
+                "delivered",
+                self.channel,
+                self._lamport,
+                1000 * self._lamport,
+                message.message_id,
+                sender,
+                self._lamport,
+                bytes=len(row.raw),
+                payload_bytes=len(text),
+                overhead_bytes=len(row.raw) - len(text),
+                deps=deps,
+                cause="live",
             )
-        ]  # fmt: skip
+        ]
         said = [IndexedText(self.channel, message.message_id, sender.title(), text, "known", self._lamport)]
         return writes, told, said
 

@@ -43,9 +43,13 @@ VALUES: dict[object, st.SearchStrategy[object]] = {
     tuple[str, ...]: st.lists(NAMES, max_size=3).map(tuple),
 }
 TABLES: dict[type, Table] = {
-    MissingRow: Table.MISSING, GapRow: Table.GAP, AnswerRow: Table.ANSWER, PushRow: Table.PUSH, PeerRow: Table.PEER,
+    MissingRow: Table.MISSING,
+    GapRow: Table.GAP,
+    AnswerRow: Table.ANSWER,
+    PushRow: Table.PUSH,
+    PeerRow: Table.PEER,
     HintRow: Table.HINT,
-}  # fmt: skip
+}
 
 
 def _rows(kind: type) -> st.SearchStrategy[Row]:
@@ -138,8 +142,12 @@ def test_a_channel_that_was_never_opened_is_empty(tmp_path: Path) -> None:
 def test_no_question_on_the_way_of_a_message_looks_through_a_table(tmp_path: Path, query: str) -> None:
     with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
         plan = [row[3] for row in store.connection.execute(f"EXPLAIN QUERY PLAN {query}")]
-    assert all(step.startswith("SEARCH") or ("state < 2" in query and "RIGHT PART" in step) or
-               ("state < 2" in query and "TEMP B-TREE" in step) for step in plan), plan  # fmt: skip
+    assert all(
+        step.startswith("SEARCH")
+        or ("state < 2" in query and "RIGHT PART" in step)
+        or ("state < 2" in query and "TEMP B-TREE" in step)
+        for step in plan
+    ), plan
 
 
 def test_a_failed_step_leaves_no_trace_and_may_be_tried_again(tmp_path: Path) -> None:

@@ -21,19 +21,40 @@ from tests.sds.group import Group
 from tests.store.samples import CODEC, START, Talk
 
 LIVELY = Config(
-    sync_interval=4000, resend_unacked=3000, resend_possibly_acked=5000, resend_max=8000, t_min=500, t_max=2000,
-    push_grace=300, push_delay_min=100, push_delay_max=900, id_rule="text",
-)  # fmt: skip
+    sync_interval=4000,
+    resend_unacked=3000,
+    resend_possibly_acked=5000,
+    resend_max=8000,
+    t_min=500,
+    t_max=2000,
+    push_grace=300,
+    push_delay_min=100,
+    push_delay_max=900,
+    id_rule="text",
+)
 NOW = Now(START, 5000)
 MESSAGE = Message("anna", "m1", "lobby", 7, (HistoryEntry("m0"),), b"bloom", (), b"hello")
 PROOF = Evidence("bert", "filter", "p1", START, 1e-6)
 EVENTS: list[tuple[ev.Event, dict[str, object] | None]] = [
-    (ev.Delivered(MESSAGE, False, False, (), "repair"),
-     {"event": "delivered", "message_id": "m1", "sender": "anna", "lamport": 7, "bytes": 90, "payload_bytes": 5,
-      "overhead_bytes": 85, "deps": ("m0",), "cause": "repair"}),
+    (
+        ev.Delivered(MESSAGE, False, False, (), "repair"),
+        {
+            "event": "delivered",
+            "message_id": "m1",
+            "sender": "anna",
+            "lamport": 7,
+            "bytes": 90,
+            "payload_bytes": 5,
+            "overhead_bytes": 85,
+            "deps": ("m0",),
+            "cause": "repair",
+        },
+    ),
     (ev.EphemeralReceived(MESSAGE), {"event": "ephemeral", "message_id": "m1", "sender": "anna"}),
-    (ev.StateChanged("m1", AckState.POSSIBLY_ACKED, ("bert",), 2, PROOF),
-     {"event": "possibly_acked", "message_id": "m1", "peer": "bert", "attempt": 2, "cause": "filter"}),
+    (
+        ev.StateChanged("m1", AckState.POSSIBLY_ACKED, ("bert",), 2, PROOF),
+        {"event": "possibly_acked", "message_id": "m1", "peer": "bert", "attempt": 2, "cause": "filter"},
+    ),
     (ev.StateChanged("m1", AckState.UNACKED, (), 0, None), None),
     (ev.LeftOutgoing("m1"), {"event": "left_outgoing", "message_id": "m1"}),
     (ev.DependenciesMissing("m1", ("m0",)), {"event": "missing", "message_id": "m1", "deps": ("m0",)}),
@@ -46,8 +67,10 @@ EVENTS: list[tuple[ev.Event, dict[str, object] | None]] = [
     (ev.MessageResent("m1", AckState.UNACKED, 2), None),
     (ev.RepairWanted("m0", 99), {"event": "repair_wanted", "message_id": "m0", "attempt": 99}),
     (ev.RepairRequested(("m0",), "s1"), {"event": "repair_requested", "message_id": "s1", "deps": ("m0",)}),
-    (ev.RepairScheduled("m0", 99, "bert"),
-     {"event": "repair_scheduled", "message_id": "m0", "peer": "bert", "attempt": 99}),
+    (
+        ev.RepairScheduled("m0", 99, "bert"),
+        {"event": "repair_scheduled", "message_id": "m0", "peer": "bert", "attempt": 99},
+    ),
     (ev.RepairResponded("m0"), {"event": "repair_responded", "message_id": "m0"}),
     (ev.RepairCancelled("m0", "received"), {"event": "repair_cancelled", "message_id": "m0", "cause": "received"}),
     (ev.PushScheduled("m0", 99, "bert"), {"event": "push_scheduled", "message_id": "m0", "peer": "bert"}),
@@ -58,9 +81,11 @@ EVENTS: list[tuple[ev.Event, dict[str, object] | None]] = [
     (ev.FilterRolled(2, 7), {"event": "filter_rolled", "attempt": 2, "lamport": 7}),
     (ev.LayoutChanged("waku"), {"event": "layout_changed", "cause": "waku"}),
     (ev.ClockAhead(99, 7), {"event": "clock_ahead", "lamport": 99, "attempt": 7}),
-    (ev.Rejected(Reason.NO_KIND, "anna", "m1", ""),
-     {"event": "rejected", "sender": "anna", "message_id": "m1", "cause": "no_kind"}),
-]  # fmt: skip
+    (
+        ev.Rejected(Reason.NO_KIND, "anna", "m1", ""),
+        {"event": "rejected", "sender": "anna", "message_id": "m1", "cause": "no_kind"},
+    ),
+]
 
 
 @pytest.mark.parametrize(("event", "expected"), EVENTS, ids=lambda value: type(value).__name__)

@@ -12,9 +12,12 @@ from tests.store.victim import STEPS
 
 def test_what_was_said_to_be_saved_survives_a_kill_anywhere(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.store.victim", str(tmp_path)], capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "tests.store.victim", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
         cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     outcomes = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(outcomes) >= 40

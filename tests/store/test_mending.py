@@ -24,13 +24,20 @@ def path(tmp_path: Path) -> Path:
     with Store.open(file, CODEC) as store:
         row = OutgoingRow(OWN.message_id, START + 1, AckState.POSSIBLY_ACKED, 3, START + 9, ())
         store.commit(
-            [("lobby", [
-                Append(log_row(OTHERS)), Append(log_row(OWN, own=True)), Put(Table.OUTGOING, OWN.message_id, row),
-                Put(Table.CHANNEL, "", state_row(START)),
-            ])],
+            [
+                (
+                    "lobby",
+                    [
+                        Append(log_row(OTHERS)),
+                        Append(log_row(OWN, own=True)),
+                        Put(Table.OUTGOING, OWN.message_id, row),
+                        Put(Table.CHANNEL, "", state_row(START)),
+                    ],
+                )
+            ],
             (),
             [_said(OTHERS), _said(OWN)],
-        )  # fmt: skip
+        )
     return file
 
 

@@ -194,9 +194,16 @@ def test_tables_that_no_migration_made_are_refused(path: Path, trick: str) -> No
 def test_every_column_of_the_engine_s_rows_has_its_column_here(path: Path) -> None:
     """When the engine's rows grow, so must the tables: by a migration, once there was a release."""
     kinds: dict[str, type] = {
-        "channel_state": ChannelRow, "outgoing": OutgoingRow, "missing": MissingRow, "gap": GapRow,
-        "answer": AnswerRow, "push": PushRow, "peer": PeerRow, "hint": HintRow, "held": HeldRow,
-    }  # fmt: skip
+        "channel_state": ChannelRow,
+        "outgoing": OutgoingRow,
+        "missing": MissingRow,
+        "gap": GapRow,
+        "answer": AnswerRow,
+        "push": PushRow,
+        "peer": PeerRow,
+        "hint": HintRow,
+        "held": HeldRow,
+    }
     connection = _connect(path)
     for table, kind in kinds.items():
         columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} - {"place", "channel", "sum"}
@@ -208,9 +215,13 @@ def test_every_column_of_the_engine_s_rows_has_its_column_here(path: Path) -> No
 def test_pragmas_are_in_force(path: Path) -> None:
     with Store.open(path, CODEC) as store:
         expected = {
-            "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "trusted_schema": 0, "cell_size_check": 1,
+            "journal_mode": "wal",
+            "synchronous": 2,
+            "foreign_keys": 1,
+            "trusted_schema": 0,
+            "cell_size_check": 1,
             "secure_delete": 1,
-        }  # fmt: skip
+        }
         found = {name: store.connection.execute(f"PRAGMA {name}").fetchone()[0] for name in expected}
         assert found == expected
         assert store.connection.execute("PRAGMA mmap_size").fetchall() in ([], [(0,)])

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from sdschat.catchup.values import BUCKET, HIGHEST, LOWEST, Key, Summary, summarise
+from sdschat.catchup.values import BUCKET, HIGHEST, LOWEST, LogKey, RangeSummary, summarise
 from sdschat.sds.rows import Append, Entry, LogRow
 from sdschat.store.errors import DiskFull
 from sdschat.store.ranges import Ranges
@@ -38,7 +38,7 @@ def _holds(store: Store, keys: Keys, channel: str = "lobby") -> None:
     """Every sum is that of the keys themselves, and so are the parts."""
     log = store.log(channel)
     keys = sorted(keys)
-    bounds = [LOWEST, *(Key(*key) for key in Random(3).sample(keys, 12)), HIGHEST]
+    bounds = [LOWEST, *(LogKey(*key) for key in Random(3).sample(keys, 12)), HIGHEST]
     for low in bounds:
         for high in bounds:
             within = [key for key in keys if low <= key < high]
@@ -77,7 +77,7 @@ def test_channels_have_indexes_of_their_own(path: Path) -> None:
         _put(store, _some(900, 2), "attic")
         _holds(store, _some(700, 1), "lobby")
         _holds(store, _some(900, 2), "attic")
-        assert store.log("nowhere").summary(LOWEST, HIGHEST) == Summary()
+        assert store.log("nowhere").summary(LOWEST, HIGHEST) == RangeSummary()
 
 
 def test_an_index_that_does_not_fit_its_log_is_made_anew(path: Path) -> None:
@@ -131,7 +131,7 @@ def test_sums_are_found_without_walking_through_the_log(path: Path) -> None:
 
         store.ranges.load(1)
         store.connection.set_progress_handler(count, 100)
-        log.summary(Key(*keys[77]), Key(*keys[19_000]))
+        log.summary(LogKey(*keys[77]), LogKey(*keys[19_000]))
         store.connection.set_progress_handler(None, 0)
         assert read < 2 * BUCKET * 10 / 100 + 50
 

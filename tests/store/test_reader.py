@@ -33,9 +33,10 @@ def path(tmp_path_factory: pytest.TempPathFactory, talk: Talk) -> Path:
         for _ in range(COUNT // 100):
             steps = [talk.step() for _ in range(100)]
             store.commit(
-                [("lobby", writes) for writes, _, _ in steps], [row for _, rows, _ in steps for row in rows],
+                [("lobby", writes) for writes, _, _ in steps],
+                [row for _, rows, _ in steps for row in rows],
                 [said for _, _, texts in steps for said in texts],
-            )  # fmt: skip
+            )
         for _ in range(5):
             writes, rows, texts = other.step()
             store.commit([("kitchen", writes)], rows, texts)
@@ -121,9 +122,13 @@ def test_scripts_without_spaces_and_accents_are_found(tmp_path: Path) -> None:
                 for search in ("雨", "ca va", "สวัสดี", "PLAIN", "++", "nothing of this")
             }
     assert found == {
-        "雨": [texts[0]], "ca va": [texts[1]], "สวัสดี": [texts[2]], "PLAIN": [texts[3]], "++": [texts[4]],
+        "雨": [texts[0]],
+        "ca va": [texts[1]],
+        "สวัสดี": [texts[2]],
+        "PLAIN": [texts[3]],
+        "++": [texts[4]],
         "nothing of this": [],
-    }  # fmt: skip
+    }
 
 
 def test_a_text_may_be_read_again(tmp_path: Path) -> None:
@@ -151,20 +156,30 @@ def test_one_message_in_full(tmp_path: Path) -> None:
     proof = Evidence("anna", "mention", "p9", START, 0.0)
     row = OutgoingRow(third.message_id, START + 2, AckState.ACKED, 2, 0, (proof,))
     with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
-        store.commit([("lobby", [
-            *(Append(log_row(message, message.sender_id == "me")) for message in (first, second, third)),
-            Put(Table.OUTGOING, third.message_id, row), Put(Table.GAP, "gone", GapRow("gone", "lost", None, START)),
-            Put(Table.CHANNEL, "", state_row(START)),
-        ])])  # fmt: skip
+        store.commit(
+            [
+                (
+                    "lobby",
+                    [
+                        *(Append(log_row(message, message.sender_id == "me")) for message in (first, second, third)),
+                        Put(Table.OUTGOING, third.message_id, row),
+                        Put(Table.GAP, "gone", GapRow("gone", "lost", None, START)),
+                        Put(Table.CHANNEL, "", state_row(START)),
+                    ],
+                )
+            ]
+        )
         with Store.open_read_only(store.path, CODEC) as reader:
             detail = reader.message("lobby", third.message_id)
             assert detail is not None
             assert detail.message.raw == CODEC.encode(third)
             assert detail.outgoing == row
             assert [(ancestor.message_id, ancestor.status, ancestor.depth) for ancestor in detail.ancestors] == [
-                (second.message_id, "delivered", 1), (first.message_id, "delivered", 1), ("gone", "lost", 2),
+                (second.message_id, "delivered", 1),
+                (first.message_id, "delivered", 1),
+                ("gone", "lost", 2),
                 ("known missing", "unknown", 2),
-            ]  # fmt: skip
+            ]
             assert not detail.truncated
             few = reader.message("lobby", third.message_id, ancestors=2)
             assert few is not None
@@ -185,8 +200,10 @@ def test_channels_at_a_glance(reader: Reader, talk: Talk) -> None:
     assert snapshot is not None
     assert losses == []
     assert (lobby.held, lobby.missing, lobby.peers) == (
-        len(snapshot.held), len(snapshot.missing), len(snapshot.peers),
-    )  # fmt: skip
+        len(snapshot.held),
+        len(snapshot.missing),
+        len(snapshot.peers),
+    )
     assert lobby.lost == len(snapshot.gaps)
     assert lobby.open_outgoing == sum(1 for row in snapshot.outgoing if row.state < 2)
     assert reader.snapshot("nowhere") == (None, [])

@@ -16,9 +16,19 @@ from sdschat.store.store import ChannelStore, Store
 from tests.sds.group import CODEC, Flight, Group, Node
 
 LIVELY = Config(
-    sync_interval=4000, resend_unacked=3000, resend_possibly_acked=5000, resend_max=8000, t_min=500, t_max=2000,
-    lost_after=20_000, push_grace=300, push_delay_min=100, push_delay_max=900, id_rule="text", bloom_capacity=16,
-)  # fmt: skip
+    sync_interval=4000,
+    resend_unacked=3000,
+    resend_possibly_acked=5000,
+    resend_max=8000,
+    t_min=500,
+    t_max=2000,
+    lost_after=20_000,
+    push_grace=300,
+    push_delay_min=100,
+    push_delay_max=900,
+    id_rule="text",
+    bloom_capacity=16,
+)
 
 
 class Reopening:

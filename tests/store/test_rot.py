@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from sdschat.sds.rows import Entry, Snapshot
-from sdschat.store.display_rows import StoredMessage
+from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import JournalRow
 from sdschat.store.store import Store
@@ -26,7 +26,7 @@ class Truth(NamedTuple):
     """What was saved."""
 
     image: bytes
-    messages: dict[str, list[StoredMessage]]
+    messages: dict[str, list[DisplayMessage]]
     entries: dict[str, list[Entry]]
     snapshots: dict[str, Snapshot]
     journal: list[JournalRow]
@@ -62,7 +62,7 @@ def _flipped(truth: Truth, path: Path, random: Random) -> None:
     path.write_bytes(image)
 
 
-def _check_shown(truth: Truth, room: str, found: list[StoredMessage]) -> bool:
+def _check_shown(truth: Truth, room: str, found: list[DisplayMessage]) -> bool:
     """Whether all is there. What is there is right, and in order, or says that it is not."""
     known = {message.message_id: message for message in truth.messages[room]}
     assert [message.key for message in found] == sorted(message.key for message in found)
@@ -70,15 +70,18 @@ def _check_shown(truth: Truth, room: str, found: list[StoredMessage]) -> bool:
     for message in found:
         right = known[message.message_id]
         assert (message.lamport, message.sender_id, message.dependencies) == (
-            right.lamport, right.sender_id, right.dependencies,
-        )  # fmt: skip
+            right.lamport,
+            right.sender_id,
+            right.dependencies,
+        )
         assert message.text in (right.text, None)
         assert message.nick in (right.nick, None)
         assert message.raw in (right.raw, None)
         whole = whole and (message.text, message.raw) == (right.text, right.raw)
         assert message.damaged or (message.verdict, message.sent_at) in (
-            (right.verdict, right.sent_at), (None, None),
-        )  # fmt: skip
+            (right.verdict, right.sent_at),
+            (None, None),
+        )
     return whole
 
 

@@ -19,9 +19,12 @@ def test_what_is_known_of_other_own_messages_is_kept_where_one_row_makes_no_sens
         for number in range(3):
             message = packet_of("lobby", "me", START + number, f"number {number}")
             fate = row_of(
-                OutgoingRow, message_id=message.message_id, lamport=START + number, state=AckState.ACKED,
+                OutgoingRow,
+                message_id=message.message_id,
+                lamport=START + number,
+                state=AckState.ACKED,
                 evidence=(evidence,),
-            )  # fmt: skip
+            )
             writes: list[Write] = [Append(log_row(message, own=True)), Put(Table.OUTGOING, message.message_id, fate)]
             store.commit([("lobby", [*writes, Put(Table.CHANNEL, "", state_row(START + number))])])
             ids.append(message.message_id)

@@ -20,25 +20,25 @@ from typing import Any, Final
 
 from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
-from sdschat.node.channel.session import Room
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings
 from sdschat.node.store_server.answers import Answerer
-from sdschat.node.store_server.node import Keeping, StoreNode
+from sdschat.node.store_server.node import ServedChannel, StoreNode
 from sdschat.sds.ids import content_id
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import Append, Entry, LogRow, Put, Table, Write
 from sdschat.sds.values import HistoryEntry, Message
-from sdschat.store.archive import Archive
+from sdschat.store.archive import LogArchive
 from sdschat.store.connection import open_writer
 from sdschat.store.history import first_place
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
 from sdschat.transport.memory import MemoryNetwork
 from sdschat.wire.sds_codec import SdsCodec
-from sdschat.wire.store_codec import Query, Range, Wanted, encode_answer
+from sdschat.wire.store_codec import Range, StoreQuery, WantedMessage, encode_answer
 from tests.store.samples import WORDS, state_row
 from tests.storenode.bulk import fill_in_bulk
 
@@ -113,7 +113,7 @@ def _times(work: Callable[[Any], object], samples: list[Any]) -> str:
 def answering(path: Path, count: int) -> None:
     """Median, 95th percentile and that of processor time: first with nothing cached, then again."""
     with Store.open(path, CODEC) as store:
-        answers = Answerer(ME, CHANNEL, Archive(store))
+        answers = Answerer(ME, CHANNEL, LogArchive(store))
         sql = "SELECT raw FROM log JOIN body USING (place) WHERE channel = 1 AND message_id = ?"
         walk = (
             "SELECT raw FROM log JOIN body USING (place) WHERE channel = 1 AND lamport >= ? "
@@ -121,12 +121,12 @@ def answering(path: Path, count: int) -> None:
         )
 
         def by_id(key: tuple[int, str]) -> None:
-            answer = answers.answer(Query(bytes(8), ME, 0, (Wanted(key[1]),)), 0)
+            answer = answers.answer(StoreQuery(bytes(8), ME, 0, (WantedMessage(key[1]),)), 0)
             assert len(answer.items) == 1
             encode_answer(answer)
 
         def page(key: tuple[int, str]) -> None:
-            answer = answers.answer(Query(bytes(8), ME, 0, (), Range(key[0], MAX_LAMPORT, None, False, 200)), 0)
+            answer = answers.answer(StoreQuery(bytes(8), ME, 0, (), Range(key[0], MAX_LAMPORT, None, False, 200)), 0)
             assert answer.items
             encode_answer(answer)
 
@@ -161,7 +161,7 @@ def packets(count: int, started: int) -> list[tuple[bytes, int]]:
     return found
 
 
-async def taken_in(store: StoreNode, room: Room, ready: list[tuple[bytes, int]]) -> None:
+async def taken_in(store: StoreNode, room: ChannelSession, ready: list[tuple[bytes, int]]) -> None:
     """Come back when all of them are saved."""
     wanted = store.counts.archived + len(ready)
     for start in range(0, len(ready), 50):
@@ -178,7 +178,7 @@ async def ingest(path: Path, count: int) -> None:
     network = MemoryNetwork(asyncio.get_running_loop().call_soon)
     profile = open_profile(path, settings)
     node = Node(profile, "store", settings, InMemory(network, settings))
-    store = StoreNode(node, profile.store, Keeping())
+    store = StoreNode(node, profile.store, ServedChannel())
     room = node.join(CHANNEL)
     await taken_in(store, room, packets(1, int(time.time() * 1000) - count - 1000))  # opens what is opened when needed
     ready = packets(count, int(time.time() * 1000) - count)

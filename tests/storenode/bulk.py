@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sdschat.sds.rows import Append, Entry, LogRow, Put, Table
 from sdschat.sds.values import HistoryEntry, Message
-from sdschat.store.channel_table import CHANNEL_REPLACE, Tally
+from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally
 from sdschat.store.checksums import body_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, log_values
 from sdschat.store.history import first_place
@@ -47,15 +47,20 @@ def fill_in_bulk(path: Path, channel: str, count: int, started: int, filter_byte
     for _, sql in indexes:
         connection.execute(sql)
     newest = started + (count - 1) * 1000
-    connection.execute(CHANNEL_REPLACE, Tally(number, channel, count, newest, fingerprint).values())
+    connection.execute(CHANNEL_REPLACE, ChannelTally(number, channel, count, newest, fingerprint).values())
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
 
 def _rows(
-    connection: sqlite3.Connection, channel: str, number: int, count: int, started: int, filter_bytes: bytes,
+    connection: sqlite3.Connection,
+    channel: str,
+    number: int,
+    count: int,
+    started: int,
+    filter_bytes: bytes,
     first: Entry,
-) -> int:  # fmt: skip
+) -> int:
     deps = tuple(HistoryEntry("d" * 64, None, "0" * 32) for _ in range(2))
     template = _CODEC.encode(
         Message("0" * 32, _MARK, channel, started, deps, filter_bytes, (), b"SDC1" + bytes(200))

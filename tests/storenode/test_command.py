@@ -35,9 +35,14 @@ class StoreProcess:
     def __init__(self, home: Path, *arguments: str) -> None:
         home.mkdir(exist_ok=True)
         self.process = subprocess.Popen(
-            command("store", *arguments), cwd=home, env=environment(home), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            command("store", *arguments),
+            cwd=home,
+            env=environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.said: list[str] = []
         self._news = threading.Condition()
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -80,9 +85,12 @@ class StoreProcess:
     ],
 )
 def test_wrong_use_is_told_with_what_would_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...], words: str,
-) -> None:  # fmt: skip
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    words: str,
+) -> None:
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
     assert program.run(arguments) == 2

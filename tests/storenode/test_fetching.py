@@ -10,22 +10,26 @@ from typing import Any
 from sdschat.identity.keys import Identity
 from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.settings import Value
-from sdschat.node.store_client.envelope import ANSWER, Letter, seal, unseal
+from sdschat.node.store_client.envelope import ANSWER, SealedQuery, seal, unseal
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.sds.events import RepairRequested
 from sdschat.sds.values import Message
 from sdschat.store.reader import Reader
 from sdschat.transport.base import Received
 from sdschat.wire.sds_codec import SdsCodec
-from sdschat.wire.store_codec import Answer, Item, Query, Sealed, decode_query, encode_answer, encode_sealed
+from sdschat.wire.store_codec import Item, Sealed, StoreAnswer, StoreQuery, decode_query, encode_answer, encode_sealed
 from tests.node.worlds import Member
 from tests.storenode.worlds import Stores, client_of, deaf, hearing, silence, stores, twist
 
 # Repair and resending take so long that only a Store can help within a test.
 SLOW: dict[str, Value] = {
-    "repair.t_min": 60_000, "repair.t_max": 120_000, "push.enabled": False, "sds.resend_unacked": 60_000,
-    "sds.resend_possibly_acked": 60_000, "sds.resend_max": 60_000,
-}  # fmt: skip
+    "repair.t_min": 60_000,
+    "repair.t_max": 120_000,
+    "push.enabled": False,
+    "sds.resend_unacked": 60_000,
+    "sds.resend_possibly_acked": 60_000,
+    "sds.resend_max": 60_000,
+}
 CODEC = SdsCodec()
 
 
@@ -102,8 +106,8 @@ def test_what_the_store_has_not_is_left_to_repair(tmp_path: Path) -> None:
         async with stores(tmp_path) as w:
             keeper, ann, bob = _three(w, SLOW | {"repair.t_min": 700, "repair.t_max": 900})
 
-            def denies(query: Query, answer: Answer) -> Answer:
-                return Answer(query.query_id, (), tuple(one.message_id for one in query.wanted))
+            def denies(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
+                return StoreAnswer(query.query_id, (), tuple(one.message_id for one in query.wanted))
 
             twist(keeper, denies)
             [missed] = await _miss(ann, bob, [keeper])
@@ -125,7 +129,7 @@ def test_a_message_under_another_name_than_its_author_signed_is_not_taken_from_a
         async with stores(tmp_path) as w:
             keeper, ann, bob = _three(w, SLOW | {"repair.t_min": 700, "repair.t_max": 900})
 
-            def renames(query: Query, answer: Answer) -> Answer:
+            def renames(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 items = [item._replace(packet=_with(item.packet, sender_id="eve")) for item in answer.items if item[1]]
                 return answer._replace(items=tuple(items))
 
@@ -145,7 +149,7 @@ def test_a_store_that_lies_is_left_and_the_other_one_asked(tmp_path: Path) -> No
             keeper, ann, bob = _three(w)
             liar, _ = w.start_store("liar", changes=SLOW)
 
-            def forges(query: Query, answer: Answer) -> Answer:
+            def forges(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 items = tuple(
                     item._replace(packet=_with(item.packet, content=b"SDC1 forged")) if item.packet else item
                     for item in answer.items
@@ -190,8 +194,9 @@ async def _one_round(bob: Member, ann: Member, keepers: list[Member], number: in
     sent = ann.node.send("lobby", f"missed {number}")
     for keeper in keepers:
         await keeper.until(
-            MessageDelivered, lambda m, name=sent.message_id: m.said.message.message_id == name  # type: ignore[misc]
-        )  # fmt: skip
+            MessageDelivered,
+            lambda m, name=sent.message_id: m.said.message.message_id == name,  # type: ignore[misc]
+        )
     hearing(bob)
     ann.node.send("lobby", f"after {number}")
     await bob.until(MessageDelivered, lambda m: m.said.opened.text == f"missed {number}")
@@ -206,20 +211,20 @@ def test_answers_that_nobody_asked_for_or_that_another_signed_change_nothing(tmp
             silence(keeper)
             forger, me = Identity(b"f" * 32), bob.node.sender_id
             outsider = w.network.transport()
-            asked: list[Query] = []
+            asked: list[StoreQuery] = []
 
             def hear(event: object) -> None:
                 if isinstance(event, Received):
                     letter = unseal(event.payload, 100_000)
-                    query = decode_query(letter.sealed.body) if isinstance(letter, Letter) else None
-                    assert isinstance(query, Query)
+                    query = decode_query(letter.sealed.body) if isinstance(letter, SealedQuery) else None
+                    assert isinstance(query, StoreQuery)
                     asked.append(query)
                     item = Item(query.wanted[0].message_id, b"rubbish")
-                    lie = encode_answer(Answer(query.query_id, (item,)))
+                    lie = encode_answer(StoreAnswer(query.query_id, (item,)))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, lie))
                     borrowed = encode_sealed(Sealed(keeper.node.desk.identity.public_key, b"s" * 64, lie))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", borrowed)
-                    other = encode_answer(Answer(bytes(8), (item,)))
+                    other = encode_answer(StoreAnswer(bytes(8), (item,)))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, other))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", b"rubbish")
 

@@ -11,7 +11,7 @@ from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.store_client import client
 from sdschat.node.store_client.events import StoreAsked
 from sdschat.node.store_client.hint import hint_of, read_hint
-from sdschat.wire.store_codec import Answer, Query
+from sdschat.wire.store_codec import StoreAnswer, StoreQuery
 from tests.storenode.test_fetching import SLOW
 from tests.storenode.worlds import deaf, hearing, keeper_of, stores, twist
 
@@ -69,7 +69,9 @@ def test_without_a_confirmation_there_is_no_hint(tmp_path: Path) -> None:
             keeper_of(keeper).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
             ann = w.start_asking("ann", changes=SLOW)
             await ann.until(PresenceChanged)
-            twist(keeper, lambda query, answer: Answer(query.query_id, (), tuple(w.message_id for w in query.wanted)))
+            twist(
+                keeper, lambda query, answer: StoreAnswer(query.query_id, (), tuple(w.message_id for w in query.wanted))
+            )
             ann.node.send("lobby", "first")
             await ann.until(StoreAsked, lambda fact: fact.why == "hints")
             for _ in range(50):
@@ -84,11 +86,11 @@ def test_the_store_that_a_hint_names_is_asked_and_finds_it_by_the_hint(tmp_path:
         async with stores(tmp_path) as w:
             keepers = [w.start_store(name, changes=SLOW)[0] for name in ("keeper", "other", "third")]
             ann, bob = w.start_asking("ann", changes=SLOW), w.start_asking("bob", changes=SLOW)
-            asked: list[tuple[str, Query]] = []
+            asked: list[tuple[str, StoreQuery]] = []
 
             for keeper in keepers:
 
-                def note(query: Query, answer: Answer, name: str = keeper.node.sender_id) -> Answer:
+                def note(query: StoreQuery, answer: StoreAnswer, name: str = keeper.node.sender_id) -> StoreAnswer:
                     asked.append((name, query))
                     return answer
 
@@ -120,7 +122,9 @@ def test_a_store_that_never_has_it_is_not_asked_for_ever(tmp_path: Path, monkeyp
         async with stores(tmp_path) as w:
             keeper, _ = w.start_store("keeper", changes=SLOW)
             keeper_of(keeper).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
-            twist(keeper, lambda query, _: Answer(query.query_id, (), tuple(one.message_id for one in query.wanted)))
+            twist(
+                keeper, lambda query, _: StoreAnswer(query.query_id, (), tuple(one.message_id for one in query.wanted))
+            )
             ann = w.start_asking("ann", changes=SLOW)
             await ann.until(PresenceChanged)
             ann.node.send("lobby", "first")

@@ -11,7 +11,7 @@ from sdschat.node.sync.events import CatchingUp
 from sdschat.sds.events import RepairRequested
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
-from sdschat.wire.store_codec import Answer, Query
+from sdschat.wire.store_codec import StoreAnswer, StoreQuery
 from tests.node.worlds import Member
 from tests.storenode.test_fetching import SLOW
 from tests.storenode.worlds import Stores, keeper_of, silence, stores, transport_of, twist
@@ -69,7 +69,7 @@ def test_a_store_that_falls_silent_half_way_is_left_for_a_peer_and_nothing_comes
             await dora.until(CatchingUp, lambda told: told.state == State.DONE)
             answered = 0
 
-            def few(query: Query, answer: Answer) -> Answer:
+            def few(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 nonlocal answered
                 answered += query.range is not None
                 if answered > 2:
@@ -98,7 +98,7 @@ def test_a_store_that_hides_pages_is_noticed_and_what_it_hides_comes_from_a_peer
             await dora.until_texts(*texts)
             await dora.until(CatchingUp, lambda told: told.state == State.DONE)
 
-            def hides(query: Query, answer: Answer) -> Answer:
+            def hides(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 kept = tuple(item for at, item in enumerate(answer.items) if query.range is None or at % 3)
                 return answer._replace(items=kept)
 

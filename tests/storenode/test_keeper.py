@@ -8,18 +8,27 @@ from pathlib import Path
 
 from sdschat.identity.keys import Identity
 from sdschat.node.events import MessageDelivered, PresenceChanged
-from sdschat.node.store_client.envelope import ANSWER, QUERY, Letter, seal, unseal
+from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_client.hint import hint_of, read_hint
 from sdschat.node.store_server.answers import Answerer
 from sdschat.node.store_server.quota import Quota
 from sdschat.node.store_server.server import BACKLOG
 from sdschat.sds.events import SyncSent
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.values import Kind, Message
-from sdschat.store.archive import Kept, Span
+from sdschat.sds.values import Message, MessageKind
+from sdschat.store.archive import ArchivedMessage, ArchiveRange
 from sdschat.transport import base
 from sdschat.wire.sds_codec import SdsCodec
-from sdschat.wire.store_codec import MAX_ANSWER_BYTES, Answer, Key, Query, Range, Wanted, decode_answer, encode_query
+from sdschat.wire.store_codec import (
+    MAX_ANSWER_BYTES,
+    Range,
+    StoreAnswer,
+    StoreKey,
+    StoreQuery,
+    WantedMessage,
+    decode_answer,
+    encode_query,
+)
 from tests.node.worlds import PATIENCE, Member
 from tests.storenode.worlds import Stores, keeper_of, stores, transport_of
 
@@ -45,28 +54,28 @@ class Wire:
     def publish(self, topic: str, payload: bytes) -> None:
         self._transport.publish(f"sds/1/lobby/{topic}", payload)
 
-    def query(self, store: Member, **asked: object) -> Query:
+    def query(self, store: Member, **asked: object) -> StoreQuery:
         self._questions += 1
-        made = Query(self._questions.to_bytes(8, "big"), store.node.sender_id, int(time.time() * 1000))
+        made = StoreQuery(self._questions.to_bytes(8, "big"), store.node.sender_id, int(time.time() * 1000))
         return made._replace(**asked)  # type: ignore[arg-type]
 
-    def ask(self, query: Query, frm: str = ASKER.sender_id, channel: str = "lobby") -> None:
+    def ask(self, query: StoreQuery, frm: str = ASKER.sender_id, channel: str = "lobby") -> None:
         self.publish(f"store/query/{frm}", seal(ASKER, QUERY, channel, query.store, encode_query(query)))
 
     @property
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[StoreAnswer]:
         found = []
         for topic, payload in self.heard:
             if topic == f"store/answer/{ASKER.sender_id}":
                 letter = unseal(payload, MAX_ANSWER_BYTES)
-                assert isinstance(letter, Letter)
+                assert isinstance(letter, SealedQuery)
                 assert letter.proven(ANSWER, "lobby", ASKER.sender_id)
                 answer = decode_answer(letter.sealed.body)
-                assert isinstance(answer, Answer)
+                assert isinstance(answer, StoreAnswer)
                 found.append(answer)
         return found
 
-    async def answer(self, query: Query) -> Answer:
+    async def answer(self, query: StoreQuery) -> StoreAnswer:
         self.ask(query)
         async with asyncio.timeout(PATIENCE):
             while not (found := [one for one in self.answers if one.query_id == query.query_id]):
@@ -93,16 +102,18 @@ def test_by_id_by_hint_and_both(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
             keeper, ids, wire = await _archive(w, 3)
-            by_id = await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]), Wanted("nobody's"))))
+            by_id = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]), WantedMessage("nobody's"))))
             assert [item.message_id for item in by_id.items] == ids[:1]
             assert by_id.unknown == ("nobody's",)
             hint = by_id.items[0].hint
-            by_hint = await wire.answer(wire.query(keeper, wanted=(Wanted("", hint),)))
+            by_hint = await wire.answer(wire.query(keeper, wanted=(WantedMessage("", hint),)))
             assert by_hint.items == by_id.items
-            wrong = await wire.answer(wire.query(keeper, wanted=(Wanted(ids[1], hint),)))
+            wrong = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[1], hint),)))
             assert [item.message_id for item in wrong.items] == ids[1:2]
             foreign = hint_of("f" * 32, 1)
-            other = await wire.answer(wire.query(keeper, wanted=(Wanted(ids[2], foreign), Wanted("", foreign))))
+            other = await wire.answer(
+                wire.query(keeper, wanted=(WantedMessage(ids[2], foreign), WantedMessage("", foreign)))
+            )
             assert [item.message_id for item in other.items] == ids[2:]
 
     asyncio.run(story())
@@ -117,7 +128,7 @@ def test_packets_are_handed_out_as_they_were_broadcast(tmp_path: Path) -> None:
             sent = ann.node.send("lobby", "hello")
             await keeper.until(MessageDelivered)
             broadcast = [payload for topic, payload in wire.heard if topic == "msg" and b"hello" in payload]
-            answer = await wire.answer(wire.query(keeper, wanted=(Wanted(sent.message_id),)))
+            answer = await wire.answer(wire.query(keeper, wanted=(WantedMessage(sent.message_id),)))
             assert answer.items[0].packet == broadcast[0]
 
     asyncio.run(story())
@@ -129,7 +140,7 @@ def test_pages_follow_one_another_both_ways(tmp_path: Path) -> None:
             keeper, ids, wire = await _archive(w, 7)
             for newest_first in (False, True):
                 found: list[str] = []
-                after: Key | None = None
+                after: StoreKey | None = None
                 for _ in range(4):
                     asked = Range(0, MAX_LAMPORT, after, newest_first, 2)
                     answer = await wire.answer(wire.query(keeper, range=asked))
@@ -147,7 +158,7 @@ def test_a_large_answer_is_cut_and_says_so(tmp_path: Path) -> None:
         async with stores(tmp_path) as w:
             keeper, ids, wire = await _archive(w, 5)
             keeper_of(keeper)._answers.page_bytes = 1500
-            first = await wire.answer(wire.query(keeper, wanted=tuple(Wanted(name) for name in ids)))
+            first = await wire.answer(wire.query(keeper, wanted=tuple(WantedMessage(name) for name in ids)))
             assert first.more
             got = [item.message_id for item in first.items]
             assert 0 < len(got) < 5
@@ -162,7 +173,9 @@ def test_whether_something_is_archived_is_told_without_sending_it(tmp_path: Path
     async def story() -> None:
         async with stores(tmp_path) as w:
             keeper, ids, wire = await _archive(w, 1)
-            answer = await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]), Wanted("no")), confirm=True))
+            answer = await wire.answer(
+                wire.query(keeper, wanted=(WantedMessage(ids[0]), WantedMessage("no")), confirm=True)
+            )
             assert (answer.items[0].message_id, answer.items[0].packet, answer.unknown) == (ids[0], b"", ("no",))
             hint = read_hint(answer.items[0].hint)
             assert hint is not None
@@ -177,7 +190,7 @@ def test_only_the_store_that_is_named_answers(tmp_path: Path) -> None:
             keeper, ids, wire = await _archive(w, 1)
             other, _ = w.start_store("other")
             for _ in range(5):
-                await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]),)))
+                await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))
             await wire.settled()
             assert len(wire.answers) == 5
             assert keeper_of(other)._shared.counts.refused == {}
@@ -191,7 +204,7 @@ def test_what_is_not_signed_by_who_asks_is_not_answered(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
             keeper, ids, wire = await _archive(w, 1)
-            query = wire.query(keeper, wanted=(Wanted(ids[0]),))
+            query = wire.query(keeper, wanted=(WantedMessage(ids[0]),))
             wire.ask(query, frm="a" * 32)  # in another's name
             wire.ask(query, channel="attic")  # signed for another channel
             body = encode_query(query)
@@ -208,12 +221,12 @@ def test_a_question_that_is_sent_again_is_answered_once(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
             keeper, ids, wire = await _archive(w, 1)
-            query = wire.query(keeper, wanted=(Wanted(ids[0]),))
+            query = wire.query(keeper, wanted=(WantedMessage(ids[0]),))
             for _ in range(3):
                 wire.ask(query)
             await wire.settled()
             assert len(wire.answers) == 1
-            old = await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]),), sent_time=1))
+            old = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),), sent_time=1))
             assert (old.refused, old.items) == ("clock", ())
 
     asyncio.run(story())
@@ -224,8 +237,8 @@ def test_a_store_that_is_asked_too_much_says_so(tmp_path: Path) -> None:
         async with stores(tmp_path) as w:
             keeper, ids, wire = await _archive(w, 1)
             keeper_of(keeper)._shared.quota = Quota(each=100)
-            await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]),)))
-            assert (await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]),)))).refused == "busy"
+            await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))
+            assert (await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))).refused == "busy"
 
     asyncio.run(story())
 
@@ -244,7 +257,7 @@ def test_a_store_says_nothing_but_sync_messages_which_name_what_it_has(tmp_path:
                 while not any(entry.retrieval_hint for one in own() for entry in one.causal_history):
                     await asyncio.sleep(0.01)
             assert keeper.of(SyncSent)
-            assert {one.kind for one in own()} == {Kind.SYNC}
+            assert {one.kind for one in own()} == {MessageKind.SYNC}
 
     asyncio.run(story())
 
@@ -256,7 +269,7 @@ def test_while_the_connection_is_behind_no_more_answers_are_made(tmp_path: Path)
             transport = transport_of(keeper)
             for number in range(BACKLOG + 1):
                 transport._queue.append((f"sds/1/lobby/sync/x/{number}", b"", False, None))
-            answer = await wire.answer(wire.query(keeper, wanted=(Wanted(ids[0]),)))
+            answer = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))
             assert answer.refused == "busy"
             transport._queue.clear()
 
@@ -267,7 +280,7 @@ class _Shelf:
     """Notes what it is asked for."""
 
     def __init__(self) -> None:
-        self.spans: list[Span] = []
+        self.spans: list[ArchiveRange] = []
 
     def by_id(self, channel: str, message_id: str) -> None:
         return None
@@ -278,7 +291,7 @@ class _Shelf:
     def place_of(self, channel: str, message_id: str) -> None:
         return None
 
-    def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]:
+    def page(self, channel: str, span: ArchiveRange) -> tuple[list[ArchivedMessage], bool]:
         self.spans.append(span)
         return [], False
 
@@ -286,8 +299,8 @@ class _Shelf:
 def test_what_was_dropped_is_not_looked_through_for_a_page() -> None:
     shelf = _Shelf()
     answers = Answerer("s" * 32, "lobby", shelf)
-    query = Query(bytes(8), "s" * 32, 0, (), Range(10, 90))
+    query = StoreQuery(bytes(8), "s" * 32, 0, (), Range(10, 90))
     assert answers.answer(query, 50).floor == 50
     assert [(span.low, span.high) for span in shelf.spans] == [(50, 90)]
-    assert answers.answer(query, 91) == Answer(bytes(8), floor=91)
+    assert answers.answer(query, 91) == StoreAnswer(bytes(8), floor=91)
     assert len(shelf.spans) == 1

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.catchup.values import HIGHEST, LOWEST, Key, summarise
+from sdschat.catchup.values import HIGHEST, LOWEST, LogKey, summarise
 from sdschat.sds.rows import Append, Put, Table, Write
 from sdschat.sds.values import HistoryEntry
-from sdschat.store.archive import Archive, Span
+from sdschat.store.archive import ArchiveRange, LogArchive
 from sdschat.store.dropped_packets import BYTES_EACH
 from sdschat.store.reader import Reader
 from sdschat.store.retention import (
@@ -25,12 +25,12 @@ from sdschat.store.retention import (
     oldest_kept,
     space,
 )
-from sdschat.store.retention_floor import Floor, floor_name, floor_of
+from sdschat.store.retention_floor import RetentionFloor, floor_name, floor_of
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
 from tests.store.samples import CODEC, START, log_row, packet_of, state_row
 
-EVERYTHING = Span(0, 2**43, None, False, 1000, 10**9)
+EVERYTHING = ArchiveRange(0, 2**43, None, False, 1000, 10**9)
 
 
 def _say(store: Store, number: int, text: str = "", own: bool = False) -> str:
@@ -46,13 +46,13 @@ def _open(folder: Path) -> Store:
 
 
 def _kept(store: Store) -> list[int]:
-    return [kept.lamport - START for kept in Archive(store).page("lobby", EVERYTHING)[0]]
+    return [kept.lamport - START for kept in LogArchive(store).page("lobby", EVERYTHING)[0]]
 
 
 def test_the_oldest_packets_go_and_their_ids_stay(tmp_path: Path) -> None:
     with _open(tmp_path) as store:
         ids = [_say(store, number) for number in range(10)]
-        assert drop_oldest(store, "lobby", START + 4, 100, 7) == Floor(START + 4, 4, 7)
+        assert drop_oldest(store, "lobby", START + 4, 100, 7) == RetentionFloor(START + 4, 4, 7)
         assert _kept(store) == [4, 5, 6, 7, 8, 9]
         history = store.channel("lobby").history
         assert all(history.entry(message_id) is not None for message_id in ids)
@@ -85,7 +85,7 @@ def test_what_is_said_after_everything_was_dropped_is_kept(tmp_path: Path) -> No
     with _open(tmp_path) as store:
         for number in range(3):
             _say(store, number)
-        assert drop_oldest(store, "lobby", 2**43, 100, 0) == Floor(START + 3, 3, 0)
+        assert drop_oldest(store, "lobby", 2**43, 100, 0) == RetentionFloor(START + 3, 3, 0)
         _say(store, 3)
         assert _kept(store) == [3]
         assert drop_oldest(store, "lobby", START + 3, 100, 0).packets == 3
@@ -207,8 +207,8 @@ def test_what_the_engine_and_comparisons_see_is_the_same_after_dropping(tmp_path
                 *history.before(START + 200, 50),
                 *history.between(START + 80, START + 130, 20),
             ]
-            keys = [log.keys(Key(START + 90, ""), HIGHEST, limit) for limit in (-1, 30)]
-            sums = [log.summary(Key(START + low, ""), HIGHEST) for low in (0, 77, 300)]
+            keys = [log.keys(LogKey(START + 90, ""), HIGHEST, limit) for limit in (-1, 30)]
+            sums = [log.summary(LogKey(START + low, ""), HIGHEST) for low in (0, 77, 300)]
             return [[one[:4] for one in entries], *keys, *sums]
 
         before = seen()
@@ -278,8 +278,8 @@ def test_a_page_that_is_cut_says_that_there_is_more(tmp_path: Path) -> None:
         for number in range(6):
             _say(store, number)
         for limit, more in ((3, True), (5, True), (6, False), (7, False)):
-            found, goes_on = Archive(store).page("lobby", EVERYTHING._replace(limit=limit))
+            found, goes_on = LogArchive(store).page("lobby", EVERYTHING._replace(limit=limit))
             assert (len(found), goes_on) == (min(6, limit), more)
-        size = len(Archive(store).page("lobby", EVERYTHING)[0][0].raw)
-        found, goes_on = Archive(store).page("lobby", EVERYTHING._replace(max_bytes=2 * size + 5))
+        size = len(LogArchive(store).page("lobby", EVERYTHING)[0][0].raw)
+        found, goes_on = LogArchive(store).page("lobby", EVERYTHING._replace(max_bytes=2 * size + 5))
         assert (len(found), goes_on) == (2, True)

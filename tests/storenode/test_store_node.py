@@ -12,9 +12,9 @@ from sdschat.node.network import InMemory
 from sdschat.node.store_server.counters import COUNTS, Counts
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
-from sdschat.node.store_server.node import Keeping, StoreNode
+from sdschat.node.store_server.node import ServedChannel, StoreNode
 from sdschat.node.sync.events import CatchingUp
-from sdschat.store.archive import Archive
+from sdschat.store.archive import LogArchive
 from sdschat.store.archive_stats import archived
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
@@ -44,12 +44,12 @@ def test_a_store_is_found_by_its_presence(tmp_path: Path) -> None:
 def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", keeping=Keeping())
+            keeper, store = w.start_store("keeper", keeping=ServedChannel())
             ids = await _archive(w, keeper, 60)
-            store.keeping = Keeping(size=200_000)
+            store.keeping = ServedChannel(size=200_000)
             for _ in store.tidy():
                 pass
-            shelf = Archive(keeper.node.profile.store)
+            shelf = LogArchive(keeper.node.profile.store)
             assert shelf.by_id("lobby", ids[0]) is None
             assert keeper.node.rooms["lobby"].channel.state.history.entry(ids[0]) is not None
             assert store.counts.dropped_packets > 20
@@ -61,9 +61,9 @@ def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> Non
 def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", keeping=Keeping())
+            keeper, store = w.start_store("keeper", keeping=ServedChannel())
             await _archive(w, keeper, 3)
-            store.keeping = Keeping(size=1)
+            store.keeping = ServedChannel(size=1)
             store.tidy = lambda: repeat(None)  # type: ignore[method-assign]
             keeping = asyncio.ensure_future(store.keep())
             await asyncio.sleep(0)
@@ -76,7 +76,7 @@ def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp
 def test_packets_beyond_the_age_are_dropped_and_younger_ones_kept(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", keeping=Keeping(age=3_600_000))
+            keeper, store = w.start_store("keeper", keeping=ServedChannel(age=3_600_000))
             ids = await _archive(w, keeper, 5)
             for _ in store.tidy():
                 pass
@@ -86,7 +86,7 @@ def test_packets_beyond_the_age_are_dropped_and_younger_ones_kept(tmp_path: Path
                 pass
             store._clock.skew = 0
             assert store.counts.dropped_packets == 5
-            assert Archive(keeper.node.profile.store).by_id("lobby", ids[-1]) is None
+            assert LogArchive(keeper.node.profile.store).by_id("lobby", ids[-1]) is None
 
     asyncio.run(story())
 
@@ -233,14 +233,14 @@ async def _say_much(w: Stores, keeper: Member, count: int) -> list[str]:
 def test_the_newest_packets_are_kept_whatever_the_size_and_a_joiner_gets_them(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", keeping=Keeping())
+            keeper, store = w.start_store("keeper", keeping=ServedChannel())
             ids = await _say_much(w, keeper, 2500)
-            store.keeping = Keeping(size=2**20)
+            store.keeping = ServedChannel(size=2**20)
             for _ in store.tidy():
                 pass
             [one] = [one for one in archived(keeper.node.profile.store) if one.channel == "lobby"]
             assert 150 < one.packets < 2500
-            shelf = Archive(keeper.node.profile.store)
+            shelf = LogArchive(keeper.node.profile.store)
             assert all(shelf.by_id("lobby", name) is not None for name in ids[-150:])
             bob = w.start_late("bob", changes={"history.on_join": "all"})
             await bob.until(CatchingUp, lambda told: told.state == "done")
@@ -252,11 +252,11 @@ def test_the_newest_packets_are_kept_whatever_the_size_and_a_joiner_gets_them(tm
 def test_ids_that_take_half_of_the_size_are_bounded_and_the_operator_is_told(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper", keeping=Keeping())
+            keeper, _ = w.start_store("keeper", keeping=ServedChannel())
             ids = await _say_much(w, keeper, 1200)
             told: list[str] = []
             node = keeper.node
-            store = StoreNode(node, node.profile.store, Keeping(size=100_000), warn=told.append)
+            store = StoreNode(node, node.profile.store, ServedChannel(size=100_000), warn=told.append)
             for _ in range(2):
                 for _ in store.tidy():
                     pass

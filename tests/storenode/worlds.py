@@ -9,13 +9,13 @@ from pathlib import Path
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
 from sdschat.node.store_client import client
-from sdschat.node.store_client.reputation import Standing
+from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.store_server.answers import Answerer
-from sdschat.node.store_server.node import Keeping, StoreNode
-from sdschat.node.store_server.server import Keeper
+from sdschat.node.store_server.node import ServedChannel, StoreNode
+from sdschat.node.store_server.server import StoreServer
 from sdschat.node.sync import extension
 from sdschat.transport.memory import MemoryTransport
-from sdschat.wire.store_codec import Answer, Query
+from sdschat.wire.store_codec import StoreAnswer, StoreQuery
 from tests.node.worlds import Member, World, world
 
 
@@ -23,7 +23,11 @@ class Stores(World):
     """A world in which nodes ask Stores, and some are Stores."""
 
     def start_asking(
-        self, name: str, *channels: str, changes: Mapping[str, Value] | None = None, standing: Standing | None = None
+        self,
+        name: str,
+        *channels: str,
+        changes: Mapping[str, Value] | None = None,
+        standing: StoreReputation | None = None,
     ) -> Member:
         """A participant that asks Stores."""
         return self._start(name, channels, changes, lambda node: client.install(node, standing))
@@ -41,22 +45,29 @@ class Stores(World):
         return self._start(name, channels, changes, extend)
 
     def start_store(
-        self, name: str, *channels: str, keeping: Keeping | None = None, changes: Mapping[str, Value] | None = None
+        self,
+        name: str,
+        *channels: str,
+        keeping: ServedChannel | None = None,
+        changes: Mapping[str, Value] | None = None,
     ) -> tuple[Member, StoreNode]:
         made: list[StoreNode] = []
 
         def extend(node: Node) -> None:
             client.install(node)
             extension.install(node)
-            made.append(StoreNode(node, node.profile.store, keeping or Keeping()))
+            made.append(StoreNode(node, node.profile.store, keeping or ServedChannel()))
 
         member = self._start(name, channels, changes, extend)
         return member, made[0]
 
     def _start(
-        self, name: str, channels: tuple[str, ...], changes: Mapping[str, Value] | None,
+        self,
+        name: str,
+        channels: tuple[str, ...],
+        changes: Mapping[str, Value] | None,
         extend: Callable[[Node], object],
-    ) -> Member:  # fmt: skip
+    ) -> Member:
         member = self.start(name, "elsewhere", changes=changes)
         extend(member.node)
         for channel in channels or ("lobby",):
@@ -93,15 +104,15 @@ async def stores(folder: Path) -> AsyncIterator[Stores]:
         yield made
 
 
-def keeper_of(member: Member, channel: str = "lobby") -> Keeper:
-    return next(part for part in member.node.rooms[channel].parts if isinstance(part, Keeper))
+def keeper_of(member: Member, channel: str = "lobby") -> StoreServer:
+    return next(part for part in member.node.rooms[channel].parts if isinstance(part, StoreServer))
 
 
 def client_of(member: Member, channel: str = "lobby") -> client.StoreClient:
     return next(part for part in member.node.rooms[channel].parts if isinstance(part, client.StoreClient))
 
 
-Twist = Callable[[Query, Answer], Answer]
+Twist = Callable[[StoreQuery, StoreAnswer], StoreAnswer]
 
 
 class _Twisted(Answerer):
@@ -113,7 +124,7 @@ class _Twisted(Answerer):
         super().__init__(honest._me, honest._channel, honest._shelf)
         self._twist = how
 
-    def answer(self, query: Query, floor: int) -> Answer:
+    def answer(self, query: StoreQuery, floor: int) -> StoreAnswer:
         return self._twist(query, super().answer(query, floor))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sdschat.transport.base import Connected, Published, Received
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.embedded import Hosting
+from sdschat.transport.embedded import EmbeddedHosting
 from tests.needs import needs_module
 from tests.transport.worlds import connected, free_port, listens, quick, run
 
@@ -52,7 +52,7 @@ def test_the_next_process_finds_the_broker_and_takes_over_when_its_host_is_kille
         port = free_port()
         process = host_process(port)
         told: list[bool] = []
-        hostings = [Hosting(BrokerConfig(port=port), told.append) for _ in range(3)]
+        hostings = [EmbeddedHosting(BrokerConfig(port=port), told.append) for _ in range(3)]
         options = [hosting.options(quick(f"{LOCAL}:{port}")) for hosting in hostings]
         try:
             async with (
@@ -88,7 +88,7 @@ def test_a_hosted_broker_that_crashed_is_started_again() -> None:
     needs_module("iotcore")
 
     async def scenario() -> None:
-        hosting = Hosting(BrokerConfig(port=free_port()))
+        hosting = EmbeddedHosting(BrokerConfig(port=free_port()))
         options = hosting.options(quick(f"{LOCAL}:{hosting._broker.config.port}"))
         async with connected(options) as (_, facts):
             pid = hosting._broker.pid

@@ -7,35 +7,35 @@ from random import Random
 import pytest
 
 from sdschat.transport.base import Failure
-from sdschat.transport.client import Backoff
-from sdschat.transport.outbox import Outbox, Packet
-from sdschat.transport.session import Probe, Step
+from sdschat.transport.client import ReconnectBackoff
+from sdschat.transport.outbox import Outbox, QueuedPacket
+from sdschat.transport.session import Probe, ProbeStep
 
 # Back-off and probe.
 
 
 def test_back_off_doubles_to_its_bound_with_full_jitter() -> None:
-    longest = Backoff(1, 60, lambda: 1.0)
+    longest = ReconnectBackoff(1, 60, lambda: 1.0)
     assert [longest.next() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
     longest.reset()
     assert longest.next() == 1
-    shortest = Backoff(1, 60, lambda: 0.0)
-    assert {shortest.next() for _ in range(2000)} == {Backoff.SHORTEST}
-    some = Backoff(1, 60, Random(1).random)
+    shortest = ReconnectBackoff(1, 60, lambda: 0.0)
+    assert {shortest.next() for _ in range(2000)} == {ReconnectBackoff.SHORTEST}
+    some = ReconnectBackoff(1, 60, Random(1).random)
     assert len({some.next() for _ in range(50)}) == 50
     with pytest.raises(ValueError, match="must grow"):
-        Backoff(2, 1, lambda: 0.5)
+        ReconnectBackoff(2, 1, lambda: 0.5)
 
 
 def test_a_hang_is_noticed_once_the_probe_has_worked() -> None:
     probe = Probe(15, 15, 0)
-    assert probe.step(0) is Step.SEND
-    assert probe.step(1) is Step.NOTHING
+    assert probe.step(0) is ProbeStep.SEND
+    assert probe.step(1) is ProbeStep.NOTHING
     probe.answered(2)
-    assert probe.step(16) is Step.NOTHING
-    assert probe.step(17) is Step.SEND
-    assert probe.step(31) is Step.NOTHING
-    assert probe.step(32) is Step.HUNG
+    assert probe.step(16) is ProbeStep.NOTHING
+    assert probe.step(17) is ProbeStep.SEND
+    assert probe.step(31) is ProbeStep.NOTHING
+    assert probe.step(32) is ProbeStep.HUNG
 
 
 def test_traffic_is_as_good_as_an_answer() -> None:
@@ -44,16 +44,16 @@ def test_traffic_is_as_good_as_an_answer() -> None:
     probe.answered(1)
     for second in range(2, 200):
         probe.heard(second)
-        assert probe.step(second + 0.5) is Step.NOTHING
+        assert probe.step(second + 0.5) is ProbeStep.NOTHING
 
 
 def test_a_probe_that_never_worked_proves_nothing() -> None:
     probe = Probe(15, 15, 0)
-    assert probe.step(0) is Step.SEND
+    assert probe.step(0) is ProbeStep.SEND
     probe.heard(10)
-    assert probe.step(14) is Step.NOTHING
-    assert probe.step(15) is Step.NOT_ANSWERED
-    assert {probe.step(second) for second in range(16, 200)} == {Step.NOTHING}
+    assert probe.step(14) is ProbeStep.NOTHING
+    assert probe.step(15) is ProbeStep.NOT_ANSWERED
+    assert {probe.step(second) for second in range(16, 200)} == {ProbeStep.NOTHING}
 
 
 # The outbox.
@@ -63,15 +63,15 @@ class Wire:
     """A recorder of the packets that an outbox sends."""
 
     def __init__(self) -> None:
-        self.sent: list[Packet] = []
+        self.sent: list[QueuedPacket] = []
 
-    def __call__(self, packet: Packet) -> int:
+    def __call__(self, packet: QueuedPacket) -> int:
         self.sent.append(packet)
         return len(self.sent)
 
 
-def packet(tag: int, qos: int = 1, size: int = 10) -> Packet:
-    return Packet("t", bytes(size), qos, False, tag)
+def packet(tag: int, qos: int = 1, size: int = 10) -> QueuedPacket:
+    return QueuedPacket("t", bytes(size), qos, False, tag)
 
 
 def test_an_outbox_keeps_to_its_window_and_order() -> None:
@@ -119,7 +119,7 @@ def test_a_packet_that_ends_every_connection_is_given_up_and_no_other() -> None:
     box, wire = Outbox(100, 10_000, 10), Wire()
     for tag in range(3):
         box.add(packet(tag))
-    given_up: list[tuple[Packet, Failure]] = []
+    given_up: list[tuple[QueuedPacket, Failure]] = []
     drops = 0
     while len(box):
         wire.sent.clear()

@@ -76,7 +76,7 @@ def compare_first_frames(home: Path, rounds: int) -> None:
         ours.append(first_frame(join("lobby", "ann", free_port()), home, "F1 help"))
     mine, theirs = (
         Taken(*(statistics.median(each) for each in zip(*found[1:], strict=True))) for found in (ours, bare)
-    )  # fmt: skip
+    )
     print(
         f"first frame: {mine.wall:.0f} ms, of a bare Textual application {theirs.wall:.0f} ms, "
         f"{mine.wall - theirs.wall:+.0f} ms (at most +300); medians of {rounds} in turns"
@@ -139,9 +139,12 @@ def keys_under_load(home: Path, rate: int, seconds: float) -> None:
     with Terminal(watched, home, env=compiled(home.parent)) as terminal:
         terminal.until_text("F1 help")
         sender = subprocess.Popen(
-            command("pipe", "flood", "--name", "flooder", "--linger", "0", "--set", f"embedded.port={port}"), cwd=home,
-            env=environment(home), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+            command("pipe", "flood", "--name", "flooder", "--linger", "0", "--set", f"embedded.port={port}"),
+            cwd=home,
+            env=environment(home),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
         stopped = threading.Event()
         pace = threading.Thread(target=_pace, args=(sender, rate, seconds + 5, stopped), daemon=True)
         pace.start()
@@ -159,7 +162,7 @@ def keys_under_load(home: Path, rate: int, seconds: float) -> None:
         print(
             f"keys while {first / (time.perf_counter() - began):.0f} messages a second came in: {_spread(waits)} "
             f"(< 100), {len(waits)} keys"
-        )  # fmt: skip
+        )
         terminal.kill(signal.SIGTERM)
         terminal.wait()
     found = json.loads(kept.read_text())

@@ -18,8 +18,10 @@ from tests.node.worlds import PATIENCE, Member, World, world
 
 # Quick acknowledgements, and no storm of resendings where a story has many messages.
 CALM: dict[str, Value] = {
-    "sds.resend_unacked": 5000, "sds.resend_possibly_acked": 5000, "sds.resend_max": 10_000,
-}  # fmt: skip
+    "sds.resend_unacked": 5000,
+    "sds.resend_possibly_acked": 5000,
+    "sds.resend_max": 10_000,
+}
 
 
 def _nothing(node: Node) -> None:
@@ -124,10 +126,17 @@ def staged(*channels: str, **how: Any) -> Callable[[Story], Callable[[Path], Non
 
 @contextlib.asynccontextmanager
 async def stage(
-    folder: Path, nick: str = "ann", *channels: str, peers: tuple[str, ...] = (), size: tuple[int, int] = (100, 30),
-    changes: Mapping[str, Value] | None = None, ascii_only: bool = False, no_color: bool = False,
-    theme: str | None = None, syncs: bool = False,
-) -> AsyncIterator[Stage]:  # fmt: skip
+    folder: Path,
+    nick: str = "ann",
+    *channels: str,
+    peers: tuple[str, ...] = (),
+    size: tuple[int, int] = (100, 30),
+    changes: Mapping[str, Value] | None = None,
+    ascii_only: bool = False,
+    no_color: bool = False,
+    theme: str | None = None,
+    syncs: bool = False,
+) -> AsyncIterator[Stage]:
     """Start the application, with peers in its channels. `syncs`: with history by comparison and direct messages."""
     wanted = channels or ("lobby",)
     changes = CALM | dict(changes or {})
@@ -137,7 +146,7 @@ async def stage(
         own = place.start(nick, *wanted, changes=changes, before=before)
         app = make_app(
             own.node, wanted, ascii_only=ascii_only, no_color=no_color, theme=theme, copies=folder / "copied.txt"
-        )  # fmt: skip
+        )
         try:
             async with app.run_test(size=size) as pilot:
                 made = Stage(app, pilot, place, others)

@@ -25,9 +25,13 @@ class Terminal:
     """A terminal that runs one command."""
 
     def __init__(
-        self, command: Sequence[str], home: Path, *, size: tuple[int, int] = (100, 30),
+        self,
+        command: Sequence[str],
+        home: Path,
+        *,
+        size: tuple[int, int] = (100, 30),
         env: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         home.mkdir(exist_ok=True, parents=True)
         self.screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self.screen)

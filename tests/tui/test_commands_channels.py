@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.node.view.values import Person
+from sdschat.node.view.values import Participant
 from sdschat.tui.commands.channels import person_line
 from tests.tui.stage import Stage, staged
 
@@ -94,13 +94,13 @@ async def test_who_tells_who_is_here(s: Stage) -> None:
 @pytest.mark.parametrize(
     ("person", "expected"),
     [
-        (Person("a" * 32, "ann", True, 0, True), "ann aaaaaaaa you"),
-        (Person("b" * 32, "bob", True, 1000, False), "bob bbbbbbbb here, heard 4s ago"),
-        (Person("b" * 32, "bob", True, 0, False), "bob bbbbbbbb here, not heard"),
-        (Person("b" * 32, "bob", False, 1000, False), "bob bbbbbbbb not here, heard 4s ago"),
+        (Participant("a" * 32, "ann", True, 0, True), "ann aaaaaaaa you"),
+        (Participant("b" * 32, "bob", True, 1000, False), "bob bbbbbbbb here, heard 4s ago"),
+        (Participant("b" * 32, "bob", True, 0, False), "bob bbbbbbbb here, not heard"),
+        (Participant("b" * 32, "bob", False, 1000, False), "bob bbbbbbbb not here, heard 4s ago"),
     ],
 )
-def test_who_says_of_everybody_when_they_were_heard(person: Person, expected: str) -> None:
+def test_who_says_of_everybody_when_they_were_heard(person: Participant, expected: str) -> None:
     assert person_line(person, 5000) == expected
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.tui.commands.loader import load
-from sdschat.tui.commands.registry import Command, Registry, expanded
+from sdschat.tui.commands.registry import Command, CommandRegistry, expanded
 from tests.tui.stage import Stage, stage, staged
 
 HERE = Path(__file__).parent
@@ -31,7 +31,7 @@ def test_every_command_explains_itself() -> None:
 def test_two_commands_of_one_name_are_noticed() -> None:
     command = Command("x", "/x", "X", lambda host, argument: None)
     with pytest.raises(ValueError, match="/x"):
-        Registry([command, command._replace(name="y", aliases=("x",))]).get("x")
+        CommandRegistry([command, command._replace(name="y", aliases=("x",))]).get("x")
 
 
 def test_aliases_take_their_argument_where_it_belongs() -> None:

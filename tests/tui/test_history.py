@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sdschat.node.events import Fact, Joined, MessageDelivered
+from sdschat.node.events import Joined, MessageDelivered, NodeEvent
 from sdschat.node.settings import Value
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.tools.fault_injection import Injection
@@ -91,12 +91,12 @@ async def test_the_mark_stands_above_the_first_message_and_moves_nothing_else(s:
     await s.enter("first")
     await s.enter("second")
     model = s.app.model
-    s.app._hear(Fact("lobby", s.app.view.now().wall, CatchingUp("loading", 1, 9, "b" * 32, "", 0)))
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, CatchingUp("loading", 1, 9, "b" * 32, "", 0)))
     await s.settle()
     assert isinstance(model.timeline.items[0], NoteItem)
     assert "loading what was said before, from <bbbbbbbb>: 1 of 9" in s.text()
     assert [entry.text for entry in model.timeline.messages()] == ["first", "second"]
-    s.app._hear(Fact("lobby", s.app.view.now().wall, CatchingUp("done", 9, 9, "b" * 32, "", 0)))
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, CatchingUp("done", 9, 9, "b" * 32, "", 0)))
     await s.settle()
     assert "loading" not in s.text()
 
@@ -105,7 +105,7 @@ async def test_the_mark_stands_above_the_first_message_and_moves_nothing_else(s:
 async def test_the_oldest_is_shown_with_what_stands_above_it(s: Stage) -> None:
     for number in range(30):
         await s.enter(f"text {number}")
-    s.app._hear(Fact("lobby", s.app.view.now().wall, CatchingUp("paused", 1, 9, "b" * 32, "", 0)))
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, CatchingUp("paused", 1, 9, "b" * 32, "", 0)))
     await s.enter("/start")
     assert "paused at 1 of 9" in s.text()
     assert not s.follows()
@@ -116,7 +116,7 @@ async def test_a_log_that_was_compared_with_somebody_s_is_caught_up(s: Stage) ->
     s.app.model.catching_up = True
     s.app.panes.draw_badges()
     await s.until_text("lobby  catching up | 2 here")
-    s.app._hear(Fact("lobby", s.app.view.now().wall, CatchingUp("done", 0, 0, "b" * 32, "bob", 0)))
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, CatchingUp("done", 0, 0, "b" * 32, "bob", 0)))
     await s.until_text("lobby  synced | 2 here")
 
 
@@ -125,13 +125,17 @@ async def test_what_comes_by_anti_entropy_is_late_only_if_it_was_said_while_we_w
     s.say("hello")
     told = await s.peers["bob"].until(MessageDelivered)
     at = s.app.view.now().wall
-    for via, dated, late in (("sync", -60_000, False), ("store", -60_000, False), ("live", -60_000, True),
-                             ("sync", 60_000, True)):  # fmt: skip
+    for via, dated, late in (
+        ("sync", -60_000, False),
+        ("store", -60_000, False),
+        ("live", -60_000, True),
+        ("sync", 60_000, True),
+    ):
         model = ChannelModel(s.app.view, "lobby")
         message = told.said.message
         moved = type(message)(message.sender_id, f"{via}{dated}", "lobby", at + dated, (), None, (), message.content)
         said = told.said._replace(message=moved, own=False)
-        model.hear(Fact("lobby", at, MessageDelivered(said, True, (), via)), looking=True)
+        model.hear(NodeEvent("lobby", at, MessageDelivered(said, True, (), via)), looking=True)
         assert bool(model.late) is late, (via, dated)
 
 
@@ -139,8 +143,8 @@ async def test_what_comes_by_anti_entropy_is_late_only_if_it_was_said_while_we_w
 async def test_what_an_earlier_run_left_unsent_for_long_is_said_aloud_with_its_age(s: Stage) -> None:
     await s.enter("never acknowledged")
     model, now = s.app.model, s.app.view.now().wall
-    model.hear(Fact("lobby", now, Joined("", "ann", 1)), looking=True)
-    model.hear(Fact("lobby", now + 3 * 86_400_000, Joined("", "ann", 1)), looking=True)
+    model.hear(NodeEvent("lobby", now, Joined("", "ann", 1)), looking=True)
+    model.hear(NodeEvent("lobby", now + 3 * 86_400_000, Joined("", "ann", 1)), looking=True)
     fresh, stale = (item for item in model.timeline.items if isinstance(item, NoteItem))
     assert (fresh.tone, fresh.text) == (Tone.INFO, "1 message of yours from before not acknowledged yet")
     assert stale.tone is Tone.ALERT

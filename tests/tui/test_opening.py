@@ -14,7 +14,7 @@ import pytest
 from textual import events
 
 from sdschat.node.lazy_imports import PIECES
-from sdschat.tui.startup import Opening
+from sdschat.tui.startup import Startup
 from tests.cli.processes import PATIENCE, command, environment
 from tests.transport.worlds import free_port
 from tests.tui.terminal import Terminal
@@ -61,9 +61,19 @@ asyncio.run(story())
 """
 # The engine, the clients and the embedded broker, what passes between two, Stores, commands, migrations.
 NOT_BEFORE = (
-    *PIECES, "paho", "http", "email", "sqlite_utils", "sdschat.transport.broker", "sdschat.mvds", "sdschat.catchup",
-    "sdschat.tui.commands.chat", "sdschat.tui.commands.reading", "sdschat.tui.lens.panel", "sdschat.tui.palette",
-)  # fmt: skip
+    *PIECES,
+    "paho",
+    "http",
+    "email",
+    "sqlite_utils",
+    "sdschat.transport.broker",
+    "sdschat.mvds",
+    "sdschat.catchup",
+    "sdschat.tui.commands.chat",
+    "sdschat.tui.commands.reading",
+    "sdschat.tui.lens.panel",
+    "sdschat.tui.palette",
+)
 
 
 def test_what_only_a_channel_needs_is_loaded_after_the_first_frame(tmp_path: Path) -> None:
@@ -82,9 +92,13 @@ def test_what_only_a_channel_needs_is_loaded_after_the_first_frame(tmp_path: Pat
 
 def test_the_pieces_are_all_that_joining_needs(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", JOINING, str(tmp_path / "profile" / "sdschat.db"), str(free_port())], cwd=tmp_path,
-        env=environment(tmp_path), capture_output=True, timeout=PATIENCE, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", JOINING, str(tmp_path / "profile" / "sdschat.db"), str(free_port())],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
     assert json.loads(done.stdout) == []
 
 
@@ -109,7 +123,7 @@ class Later:
 
 def test_one_piece_is_loaded_between_two_looks_at_the_keys() -> None:
     later, joined = Later(), list[str]()
-    opening = Opening(["lobby", "dev"], joined.append, later)
+    opening = Startup(["lobby", "dev"], joined.append, later)
     opening.begin()
     for _ in PIECES:
         later.turn()
@@ -125,7 +139,7 @@ def test_one_piece_is_loaded_between_two_looks_at_the_keys() -> None:
 
 def test_letters_do_not_hurry_it_and_everything_else_has_the_channels_joined_first() -> None:
     later, joined = Later(), list[str]()
-    opening = Opening(["lobby"], joined.append, later)
+    opening = Startup(["lobby"], joined.append, later)
     opening.begin()
     opening.before(events.Key("a", "a"))
     assert not joined
@@ -142,7 +156,7 @@ def test_a_step_that_fails_is_the_last_one() -> None:
         raise OSError(name)
 
     later = Later()
-    opening = Opening(["lobby", "dev"], join, later)
+    opening = Startup(["lobby", "dev"], join, later)
     opening.begin()
     with pytest.raises(OSError, match="lobby"):
         opening.before(events.Key("enter", "\r"))
@@ -153,7 +167,7 @@ def test_a_step_that_fails_is_the_last_one() -> None:
 
 def test_garbage_is_collected_again_once_everything_is_loaded() -> None:
     gc.disable()
-    opening = Opening(["lobby"], lambda name: name, Later())
+    opening = Startup(["lobby"], lambda name: name, Later())
     assert not gc.isenabled()
     opening.finish()
     assert gc.isenabled()

@@ -11,7 +11,7 @@ from sdschat.node.events import MessageDelivered
 from sdschat.node.sync import extension
 from sdschat.node.sync.events import DirectSaid
 from sdschat.node.sync.extension import sync_part
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
 from tests.node.worlds import PATIENCE, Member, world
@@ -44,7 +44,7 @@ def plain(folder: Path, story: Callable[[Lines], Awaitable[None]], *channels: st
         async with world(folder) as place:
             wanted = channels or ("lobby",)
             bob, ann = (place.start(name, *wanted, before=extension.install) for name in ("bob", "ann"))
-            view, out = Places(ann.node), io.StringIO()
+            view, out = Conversations(ann.node), io.StringIO()
             host = PlainHost(view, wanted, Preferences(), out)
             host.start()
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.events import ConnectionChanged, Fact, MessageDelivered
+from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.tools.fault_injection import Injection
@@ -14,8 +14,11 @@ from tests.tui.stage import Stage, stage, staged
 
 # Slow enough to see a gap before it closes.
 SLOW: dict[str, Value] = {
-    "repair.t_min": 60_000, "repair.t_max": 120_000, "push.enabled": False, "sds.sync_interval": 300,
-}  # fmt: skip
+    "repair.t_min": 60_000,
+    "repair.t_max": 120_000,
+    "push.enabled": False,
+    "sds.sync_interval": 300,
+}
 # What bob says now is heard again soon, once it may be.
 SOON: dict[str, Value] = {"push.grace": 200, "push.delay_min": 100, "push.delay_max": 200}
 
@@ -209,7 +212,7 @@ async def test_a_refused_message_says_why(s: Stage) -> None:
     await s.enter("too much for the broker")
     (entry,) = s.app.model.timeline.messages()
     told = NotPublished(entry.message_id, "refused", "The broker does not take it.")
-    s.app._hear(Fact("lobby", s.app.view.now().wall, told))
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, told))
     await s.settle()
     assert any("✗ refused" in line for line in s.log())
     await s.press("alt+up")
@@ -305,6 +308,6 @@ async def test_whoever_loses_the_connection_is_shown_as_not_connected_at_once(s:
 @staged()
 async def test_a_store_that_is_left_is_named(s: Stage) -> None:
     told = StoreLeft("ab" * 16, "attic", "its pages lack 30 of 312 messages that it said to have")
-    s.app._hear(Fact("lobby", s.app.view.now().wall, told))
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, told))
     await s.settle()
     assert any("the Store attic (abababab) is not asked any more" in line for line in s.lines())

@@ -122,9 +122,11 @@ def test_it_opens_without_a_broker_and_sends_once_there_is_one(tmp_path: Path) -
         ann.enter("written while offline")
         ann.until_text("written while offline", "queued", "1 in the outbox")
         broker = subprocess.Popen(
-            command("broker", "--listen", f"127.0.0.1:{port}"), cwd=tmp_path, env=environment(tmp_path),
+            command("broker", "--listen", f"127.0.0.1:{port}"),
+            cwd=tmp_path,
+            env=environment(tmp_path),
             stdout=subprocess.PIPE,
-        )  # fmt: skip
+        )
         try:
             assert broker.stdout is not None
             assert b"listening" in broker.stdout.readline()
@@ -201,9 +203,12 @@ def test_a_profile_in_use_is_said_on_a_line_not_on_a_screen(tmp_path: Path) -> N
 def test_plain_is_line_after_line(tmp_path: Path) -> None:
     port = free_port()
     process = subprocess.Popen(
-        join("ann", port, "--plain"), cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.PIPE,
+        join("ann", port, "--plain"),
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-    )  # fmt: skip
+    )
     said, _ = process.communicate(b"hello\n/me waves\n/quit\n", timeout=30)
     assert process.returncode == 0
     lines = said.decode().splitlines()

@@ -10,7 +10,7 @@ import pytest
 
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.profile import database_path
-from sdschat.node.view.values import Person
+from sdschat.node.view.values import Participant
 from sdschat.tui.widgets import lists
 from tests.tui.snapshots import compare
 from tests.tui.stage import Stage, stage
@@ -20,7 +20,7 @@ from tests.tui.stage import Stage, stage
 def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the times since participants were heard: they depend on the speed of the machine."""
 
-    def heard(person: Person, now: int) -> str:
+    def heard(person: Participant, now: int) -> str:
         return "you" if person.own else "1s ago"
 
     monkeypatch.setattr(lists, "heard_words", heard)

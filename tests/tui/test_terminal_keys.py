@@ -137,7 +137,7 @@ def test_however_a_terminal_says_new_line_nothing_is_sent(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("sent", "key"),
     [("\x1b[27;3;49~", "alt+1"), ("\x1b[27;3;97~", "alt+a"), ("\x1b[27;4;65~", "alt+shift+a"), ("\x1b1", "alt+1")],
-)  # fmt: skip
+)
 def test_alt_is_not_lost(sent: str, key: str) -> None:
     (event,) = KeyParser().feed(sent)
     assert isinstance(event, events.Key)

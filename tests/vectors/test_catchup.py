@@ -27,8 +27,8 @@ FILE = vectors("catchup")
 Case = dict[str, Any]
 
 
-def key(place: list[Any]) -> v.Key:
-    return v.Key(*place)
+def key(place: list[Any]) -> v.LogKey:
+    return v.LogKey(*place)
 
 
 def frame(case: Case) -> v.Frame:
@@ -38,24 +38,28 @@ def frame(case: Case) -> v.Frame:
 def _ask(case: Case) -> v.Ask:
     questions = [
         v.Question(
-            v.Kind[one["kind"].upper()], key(one["low"]), key(one["high"]), one["number"],
+            v.QuestionKind[one["kind"].upper()],
+            key(one["low"]),
+            key(one["high"]),
+            one["number"],
             bytes.fromhex(one["fingerprint"]),
         )
         for one in case["questions"]
-    ]  # fmt: skip
+    ]
     return v.Ask(case["session"], tuple(questions), case["messages"])
 
 
-def _answer(case: Case) -> v.Answer:
-    return v.Answer(tuple(_reply(one) for one in case["replies"]))
+def _answer(case: Case) -> v.AnswerFrame:
+    return v.AnswerFrame(tuple(_reply(one) for one in case["replies"]))
 
 
-def _reply(reply: Case) -> v.Reply:
+def _reply(reply: Case) -> v.RangeReply:
     parts = [
-        v.Part(key(one["high"]), one["messages"], bytes.fromhex(one["fingerprint"])) for one in reply.get("parts", [])
+        v.RangePart(key(one["high"]), one["messages"], bytes.fromhex(one["fingerprint"]))
+        for one in reply.get("parts", [])
     ]
     keys = tuple(key(place) for place in reply.get("keys", []))
-    return v.Reply(
+    return v.RangeReply(
         tuple(parts), numbers(reply.get("cells", "")), reply.get("listed", False), keys, reply.get("equal", False)
     )
 
@@ -90,7 +94,7 @@ def test_digests(case: Case) -> None:
 def test_fingerprints(case: Case) -> None:
     whole = v.summarise([key(place) for place in case["log"]])
     assert whole.fingerprint(case["salt"]).hex() == case["fingerprint"]
-    by_steps = v.Summary()
+    by_steps = v.RangeSummary()
     for place in reversed(case["log"]):
         by_steps = by_steps.with_key(key(place))
     assert by_steps == whole
@@ -121,7 +125,7 @@ def test_frames(case: Case) -> None:
 @pytest.mark.parametrize("case", FILE["pages"], ids=lambda case: str(case["number"]))
 def test_pages(case: Case) -> None:
     packets = tuple(map(bytes.fromhex, case["packets"]))
-    made = v.Page(case["session"], case["want"], case["number"], packets, case["last"])
+    made = v.HistoryPage(case["session"], case["want"], case["number"], packets, case["last"])
     assert encode_page(made).hex() == case["hex"]
     assert decode_page(bytes.fromhex(case["hex"])) == made
 

@@ -92,9 +92,14 @@ def test_what_is_in_the_box_of_a_direct_message(case: Case) -> None:
     """The box has a key that is drawn, so only what is in it is the same each time."""
     author, reader = identity(case["seed"]), identity(case["reader_seed"])
     inside = seal_as(
-        author, DIRECT_DOMAIN, f"{case['channel']}\n{reader.sender_id}", case["text"],
-        kind=ContentKind.TEXT, reply_to="", **fields(case),
-    )  # fmt: skip
+        author,
+        DIRECT_DOMAIN,
+        f"{case['channel']}\n{reader.sender_id}",
+        case["text"],
+        kind=ContentKind.TEXT,
+        reply_to="",
+        **fields(case),
+    )
     body = seal_direct(
         author, reader.public_key, case["channel"], case["text"], reader=reader.sender_id, **fields(case)
     )

@@ -15,25 +15,30 @@ FILE = vectors("store")
 Case = dict[str, Any]
 
 
-def key(place: list[Any] | None) -> codec.Key | None:
-    return codec.Key(*place) if place else None
+def key(place: list[Any] | None) -> codec.StoreKey | None:
+    return codec.StoreKey(*place) if place else None
 
 
-def query(case: Case) -> codec.Query:
+def query(case: Case) -> codec.StoreQuery:
     asked = case["range"]
     stretch = codec.Range(**{**asked, "after": key(asked["after"])}) if asked else None
-    wanted = tuple(codec.Wanted(name, bytes.fromhex(hint)) for name, hint in case["wanted"])
-    return codec.Query(
+    wanted = tuple(codec.WantedMessage(name, bytes.fromhex(hint)) for name, hint in case["wanted"])
+    return codec.StoreQuery(
         bytes.fromhex(case["query_id"]), case["store"], case["sent_time"], wanted, stretch, case["confirm"]
     )
 
 
-def answer(case: Case) -> codec.Answer:
+def answer(case: Case) -> codec.StoreAnswer:
     items = [codec.Item(name, bytes.fromhex(packet), bytes.fromhex(hint)) for name, packet, hint in case["items"]]
-    return codec.Answer(
-        bytes.fromhex(case["query_id"]), tuple(items), tuple(case["unknown"]), case["more"], case["floor"],
-        case["refused"], key(case["last"]),
-    )  # fmt: skip
+    return codec.StoreAnswer(
+        bytes.fromhex(case["query_id"]),
+        tuple(items),
+        tuple(case["unknown"]),
+        case["more"],
+        case["floor"],
+        case["refused"],
+        key(case["last"]),
+    )
 
 
 @pytest.mark.parametrize("case", FILE["queries"])
@@ -54,7 +59,7 @@ def test_letters(case: Case) -> None:
     made = envelope.seal(author, domain, case["channel"], case["to"], bytes.fromhex(body))
     assert made.hex() == case["hex"]
     read = envelope.unseal(bytes.fromhex(case["hex"]), codec.MAX_ANSWER_BYTES)
-    assert isinstance(read, envelope.Letter)
+    assert isinstance(read, envelope.SealedQuery)
     assert (read.sender_id, read.sealed.body.hex()) == (author.sender_id, body)
     assert read.proven(domain, case["channel"], case["to"])
     assert not read.proven(domain, case["channel"], author.sender_id)

@@ -19,19 +19,19 @@ from sdschat.wire.catchup_codec import (
 from sdschat.wire.mvds_codec import MvdsCodec
 
 _ID = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-_KEY = st.builds(v.Key, st.integers(0, values.MAX_LAMPORT), _ID)
+_KEY = st.builds(v.LogKey, st.integers(0, values.MAX_LAMPORT), _ID)
 _STRETCH = st.tuples(_KEY, _KEY).filter(lambda two: two[0] != two[1]).map(sorted)
 _U32, _U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
 _QUESTION = st.builds(
-    lambda kind, two, number: v.Question(kind, two[0], two[1], number), st.sampled_from(v.Kind), _STRETCH, _U32
+    lambda kind, two, number: v.Question(kind, two[0], two[1], number), st.sampled_from(v.QuestionKind), _STRETCH, _U32
 )
-_PART = st.builds(v.Part, _KEY, _U64, st.binary(min_size=8, max_size=8))
+_PART = st.builds(v.RangePart, _KEY, _U64, st.binary(min_size=8, max_size=8))
 _CELLS = st.lists(_U64, max_size=9).map(tuple)
 _REPLY = st.one_of(
-    st.just(v.Reply(equal=True)),
-    st.lists(_PART, max_size=9).map(lambda parts: v.Reply(parts=tuple(parts))),
-    st.tuples(_CELLS, st.booleans()).map(lambda two: v.Reply(cells=two[0], listed=two[1])),
-    st.lists(_KEY, max_size=9).map(lambda keys: v.Reply(keys=tuple(keys))),
+    st.just(v.RangeReply(equal=True)),
+    st.lists(_PART, max_size=9).map(lambda parts: v.RangeReply(parts=tuple(parts))),
+    st.tuples(_CELLS, st.booleans()).map(lambda two: v.RangeReply(cells=two[0], listed=two[1])),
+    st.lists(_KEY, max_size=9).map(lambda keys: v.RangeReply(keys=tuple(keys))),
 )
 _WANTED = st.one_of(
     st.tuples(_STRETCH, _CELLS).map(lambda two: v.Stretch(two[0][0], two[0][1], two[1])),
@@ -47,13 +47,18 @@ def _asks(session: int) -> st.SearchStrategy[v.Ask]:
 
 _FRAME = _U64.flatmap(
     lambda session: st.builds(
-        v.Frame, st.just(session), _U32,
+        v.Frame,
+        st.just(session),
+        _U32,
         st.one_of(
-            _asks(session), st.lists(_REPLY, max_size=5).map(tuple).map(v.Answer), _WANT,
-            st.builds(v.Nudge, _U64), st.just(v.Declined("busy")),
+            _asks(session),
+            st.lists(_REPLY, max_size=5).map(tuple).map(v.AnswerFrame),
+            _WANT,
+            st.builds(v.Nudge, _U64),
+            st.just(v.Declined("busy")),
         ),
     )
-)  # fmt: skip
+)
 
 
 @given(_FRAME)
@@ -62,14 +67,14 @@ def test_a_frame_comes_out_as_it_went_in(frame: v.Frame) -> None:
 
 
 def test_the_first_question_bears_a_fingerprint() -> None:
-    question = v.Question(v.Kind.PARTS, v.LOWEST, v.HIGHEST, 64, b"12345678")
+    question = v.Question(v.QuestionKind.PARTS, v.LOWEST, v.HIGHEST, 64, b"12345678")
     frame = v.Frame(9, 1, v.Ask(9, (question,)))
     assert decode_extension(encode_frame(frame)) == frame
 
 
 @given(st.lists(st.binary(max_size=20), max_size=5), st.booleans())
 def test_a_page_comes_out_as_it_went_in(packets: list[bytes], last: bool) -> None:
-    page = v.Page(3, 4, 5, tuple(packets), last)
+    page = v.HistoryPage(3, 4, 5, tuple(packets), last)
     assert decode_page(encode_page(page)) == page
 
 
@@ -95,23 +100,23 @@ def test_no_altered_frame_makes_it_raise(frame: v.Frame, at: int, value: int) ->
 
 
 def test_what_is_out_of_bounds_is_refused() -> None:
-    low, high = v.Key(5, ""), v.Key(9, "")
-    question = v.Question(v.Kind.CELLS, low, high, 3)
+    low, high = v.LogKey(5, ""), v.LogKey(9, "")
+    question = v.Question(v.QuestionKind.CELLS, low, high, 3)
     bad = [
         v.Ask(1, ()),
         v.Ask(1, (question,) * (values.QUESTIONS + 1)),
         v.Ask(1, (question._replace(low=high),)),
         v.Ask(1, (question._replace(fingerprint=b"short"),)),
-        v.Ask(1, (question._replace(low=v.Key(5, "x" * 200)),)),
+        v.Ask(1, (question._replace(low=v.LogKey(5, "x" * 200)),)),
         v.Want((v.Stretch(high, low),), 1),
         v.Want((v.Stretch(low, high, (1,) * (values.SHORTS + 1)),), 1),
         v.Want((v.Stretch(low, high),) * (values.STRETCHES + 1), 1),
         v.Want((v.Stretch(low, high, (), True),), 1),
         v.Want((v.Stretch(low, high, (1, 2), True),), 1),
-        v.Answer((v.Reply(keys=(low,) * (values.KEYS + 1)),)),
-        v.Answer((v.Reply(parts=(v.Part(high, 1, b"12345678"),) * (values.PARTS + 1)),)),
-        v.Answer((v.Reply(parts=(v.Part(high, 1, b"short"),)),)),
+        v.AnswerFrame((v.RangeReply(keys=(low,) * (values.KEYS + 1)),)),
+        v.AnswerFrame((v.RangeReply(parts=(v.RangePart(high, 1, b"12345678"),) * (values.PARTS + 1)),)),
+        v.AnswerFrame((v.RangeReply(parts=(v.RangePart(high, 1, b"short"),)),)),
         v.Declined("x" * 100),
     ]
     found = [decode_extension(encode_frame(v.Frame(1, 1, what))) for what in bad]  # type: ignore[arg-type]
-    assert [one for one in found if not isinstance(one, v.Refused)] == []
+    assert [one for one in found if not isinstance(one, v.RefusedFrame)] == []

@@ -43,11 +43,13 @@ def test_the_largest_are_taken(payload: Payload) -> None:
             Payload(messages=(Message(b"", 0, b""),) * (limits.MAX_MESSAGES + 1)),
             Refusal(Reason.TOO_MANY_ENTRIES, f"{limits.MAX_MESSAGES + 1} messages"),
         ),
-        (Payload(messages=(MESSAGE._replace(metadata=Metadata((ID,) * 257)),)),
-         Refusal(Reason.TOO_MANY_ENTRIES, "257 parents")),
+        (
+            Payload(messages=(MESSAGE._replace(metadata=Metadata((ID,) * 257)),)),
+            Refusal(Reason.TOO_MANY_ENTRIES, "257 parents"),
+        ),
         (Payload(messages=(MESSAGE._replace(metadata=Metadata((OTHER,))),)), Refusal(Reason.ID_LENGTH, "parents")),
     ],
-)  # fmt: skip
+)
 def test_the_next_larger_are_refused_and_say_why(payload: Payload, refusal: Refusal) -> None:
     assert read(payload) == refusal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.sds.values import HistoryEntry, Kind, Message, Reason, Refusal
+from sdschat.sds.values import HistoryEntry, Message, MessageKind, Reason, Refusal
 from sdschat.wire.nim_codec import ANONYMOUS, EitherCodec, NimCodec
 from sdschat.wire.protobuf_scan import fields
 from tests.wire.samples import BYTES, CODEC, VARINT, digest, field, full_message, least, tag, varint
@@ -96,7 +96,7 @@ def test_our_sync_messages_lack_what_nim_sds_insists_on() -> None:
     assert 5 not in numbers(packet)  # without content nim-sds drops them, as it must: they belong to no history
     got = NIM.decode(packet)
     assert isinstance(got, Message)
-    assert got.kind is Kind.SYNC
+    assert got.kind is MessageKind.SYNC
 
 
 def test_what_was_saved_is_read_whatever_its_dialect() -> None:

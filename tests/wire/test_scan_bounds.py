@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdschat.sds.values import HistoryEntry, Message
-from sdschat.wire.protobuf_scan import Field, Malformed, Parts, fields, parts, read_varint
+from sdschat.wire.protobuf_scan import Field, Malformed, PacketParts, fields, parts, read_varint
 from tests.wire.samples import BYTES, CODEC, END_GROUP, FIXED32, FIXED64, GROUP, VARINT, field, tag
 
 
@@ -85,11 +85,11 @@ def test_how_many_fields_groups_may_have() -> None:
 def test_the_parts_of_a_packet() -> None:
     message = Message(
         "s", "m", "c", 7, (HistoryEntry("a" * 30), HistoryEntry("b")), b"f" * 200, (HistoryEntry("c"),), b"content"
-    )  # fmt: skip
+    )
     # Tags and lengths: two bytes for the field in an entry, two around the entry, four for the filter.
-    assert parts(CODEC.encode(message)) == Parts(7, 200 + 3, (30 + 4) + (1 + 4), 1 + 4)
+    assert parts(CODEC.encode(message)) == PacketParts(7, 200 + 3, (30 + 4) + (1 + 4), 1 + 4)
 
 
 def test_the_parts_of_a_broken_packet_are_those_before_the_break() -> None:
-    assert parts(field(20, b"abc") + b"\xff") == Parts(3, 0, 0, 0)
-    assert parts(field(20, b"abc") + field(20, b"de") + field(99, b"x")) == Parts(5, 0, 0, 0)
+    assert parts(field(20, b"abc") + b"\xff") == PacketParts(3, 0, 0, 0)
+    assert parts(field(20, b"abc") + field(20, b"de") + field(99, b"x")) == PacketParts(5, 0, 0, 0)

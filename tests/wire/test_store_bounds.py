@@ -7,25 +7,33 @@ import pytest
 from sdschat.sds.limits import MAX_LAMPORT, MAX_UNKNOWN_BYTES
 from sdschat.sds.values import Reason, Refusal
 from sdschat.wire import store_codec as codec
-from sdschat.wire.store_codec import Answer, Item, Key, Query, Range, Sealed, Wanted
+from sdschat.wire.store_codec import Item, Range, Sealed, StoreAnswer, StoreKey, StoreQuery, WantedMessage
 from tests.wire.samples import field
 
 ID = b"12345678"
 LONG = "a" * 128
-IDS = Query(ID, LONG, 7, (Wanted(LONG, b"h" * 64),) * codec.MAX_WANTED)
-PAGE = Query(ID, "s", 7, (), Range(MAX_LAMPORT, MAX_LAMPORT, Key(MAX_LAMPORT, LONG), False, codec.MAX_ITEMS))
-ITEMS = Answer(ID, (Item("a", b"", b"h" * 64),) * codec.MAX_ITEMS, ("b" * 128,) * codec.MAX_WANTED, True, MAX_LAMPORT)
+IDS = StoreQuery(ID, LONG, 7, (WantedMessage(LONG, b"h" * 64),) * codec.MAX_WANTED)
+PAGE = StoreQuery(ID, "s", 7, (), Range(MAX_LAMPORT, MAX_LAMPORT, StoreKey(MAX_LAMPORT, LONG), False, codec.MAX_ITEMS))
+ITEMS = StoreAnswer(
+    ID, (Item("a", b"", b"h" * 64),) * codec.MAX_ITEMS, ("b" * 128,) * codec.MAX_WANTED, True, MAX_LAMPORT
+)
 
 
 @pytest.mark.parametrize("query", [IDS, PAGE, PAGE._replace(range=Range(0, 0, None, False, 1))])
-def test_the_largest_queries_are_taken(query: Query) -> None:
+def test_the_largest_queries_are_taken(query: StoreQuery) -> None:
     assert codec.decode_query(codec.encode_query(query)) == query
 
 
 @pytest.mark.parametrize(
-    "answer", [ITEMS, Answer(ID, refused="r" * 32), Answer(ID, last=Key(MAX_LAMPORT, LONG)), Answer(ID, (Item(LONG),))]
+    "answer",
+    [
+        ITEMS,
+        StoreAnswer(ID, refused="r" * 32),
+        StoreAnswer(ID, last=StoreKey(MAX_LAMPORT, LONG)),
+        StoreAnswer(ID, (Item(LONG),)),
+    ],
 )
-def test_the_largest_answers_are_taken(answer: Answer) -> None:
+def test_the_largest_answers_are_taken(answer: StoreAnswer) -> None:
     assert codec.decode_answer(codec.encode_answer(answer)) == answer
 
 
@@ -84,6 +92,6 @@ def test_a_length_is_of_bytes_and_not_of_letters() -> None:
         (ITEMS._replace(unknown=("a",) * 257), "1024 messages, 257 unknown"),
     ],
 )
-def test_too_many_are_counted(answer: Answer, detail: str) -> None:
+def test_too_many_are_counted(answer: StoreAnswer, detail: str) -> None:
     found = codec.decode_answer(codec.encode_answer(answer))
     assert found == Refusal(Reason.TOO_MANY_ENTRIES, detail)

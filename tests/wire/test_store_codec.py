@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import Reason, Refusal
 from sdschat.wire import store_codec as codec
-from sdschat.wire.store_codec import Answer, Item, Key, Query, Range, Sealed, Wanted
+from sdschat.wire.store_codec import Item, Range, Sealed, StoreAnswer, StoreKey, StoreQuery, WantedMessage
 from tests.wire.samples import field
 
 ID = b"12345678"
-IDS = Query(ID, "store", 7, (Wanted("a" * 64, b"hint"), Wanted("", b"hint alone")), None, True)
-PAGE = Query(ID, "store", 7, (), Range(1, 9, Key(3, "c"), True, 100))
-FULL = Answer(ID, (Item("a", b"packet", b"hint"), Item("", b"packet")), ("b",), True, 5, "busy", Key(9, "z"))
+IDS = StoreQuery(ID, "store", 7, (WantedMessage("a" * 64, b"hint"), WantedMessage("", b"hint alone")), None, True)
+PAGE = StoreQuery(ID, "store", 7, (), Range(1, 9, StoreKey(3, "c"), True, 100))
+FULL = StoreAnswer(ID, (Item("a", b"packet", b"hint"), Item("", b"packet")), ("b",), True, 5, "busy", StoreKey(9, "z"))
 
 
-@pytest.mark.parametrize("query", [IDS, PAGE, Query(ID, "", 0, (), Range(0, MAX_LAMPORT))])
-def test_a_query_comes_back_as_it_went(query: Query) -> None:
+@pytest.mark.parametrize("query", [IDS, PAGE, StoreQuery(ID, "", 0, (), Range(0, MAX_LAMPORT))])
+def test_a_query_comes_back_as_it_went(query: StoreQuery) -> None:
     assert codec.decode_query(codec.encode_query(query)) == query
 
 
-@pytest.mark.parametrize("answer", [FULL, Answer(ID)])
-def test_an_answer_comes_back_as_it_went(answer: Answer) -> None:
+@pytest.mark.parametrize("answer", [FULL, StoreAnswer(ID)])
+def test_an_answer_comes_back_as_it_went(answer: StoreAnswer) -> None:
     assert codec.decode_answer(codec.encode_answer(answer)) == answer
 
 
@@ -36,7 +36,7 @@ def test_a_seal_comes_back_as_it_went() -> None:
 def test_a_page_without_a_limit_or_with_too_high_a_one_has_the_highest() -> None:
     for limit in (0, codec.MAX_ITEMS + 1):
         query = codec.decode_query(codec.encode_query(PAGE._replace(range=Range(1, 9, None, False, limit))))
-        assert isinstance(query, Query)
+        assert isinstance(query, StoreQuery)
         assert query.range == Range(1, 9, None, False, codec.MAX_ITEMS)
 
 
@@ -51,19 +51,19 @@ def _reason(found: object) -> Reason:
         (IDS._replace(query_id=b"short"), Reason.FIELD_MISSING),
         (IDS._replace(wanted=()), Reason.FIELD_MISSING),
         (IDS._replace(range=Range(1, 2)), Reason.FIELD_MISSING),
-        (IDS._replace(wanted=(Wanted("", b""),)), Reason.FIELD_MISSING),
-        (IDS._replace(wanted=(Wanted("a"),) * (codec.MAX_WANTED + 1)), Reason.TOO_MANY_ENTRIES),
-        (IDS._replace(wanted=(Wanted("a" * 129),)), Reason.FIELD_TOO_LONG),
-        (IDS._replace(wanted=(Wanted("a", b"h" * 65),)), Reason.FIELD_TOO_LONG),
-        (IDS._replace(wanted=(Wanted("a\n"),)), Reason.UNREADABLE),
+        (IDS._replace(wanted=(WantedMessage("", b""),)), Reason.FIELD_MISSING),
+        (IDS._replace(wanted=(WantedMessage("a"),) * (codec.MAX_WANTED + 1)), Reason.TOO_MANY_ENTRIES),
+        (IDS._replace(wanted=(WantedMessage("a" * 129),)), Reason.FIELD_TOO_LONG),
+        (IDS._replace(wanted=(WantedMessage("a", b"h" * 65),)), Reason.FIELD_TOO_LONG),
+        (IDS._replace(wanted=(WantedMessage("a\n"),)), Reason.UNREADABLE),
         (IDS._replace(store="s" * 129), Reason.FIELD_TOO_LONG),
         (PAGE._replace(range=Range(2, 1)), Reason.FIELD_MISSING),
         (PAGE._replace(range=Range(1, MAX_LAMPORT + 1)), Reason.CLOCK_TOO_LARGE),
-        (PAGE._replace(range=Range(1, 2, Key(MAX_LAMPORT + 1, "a"))), Reason.CLOCK_TOO_LARGE),
-        (PAGE._replace(range=Range(1, 2, Key(1, "a\x7f"))), Reason.UNREADABLE),
+        (PAGE._replace(range=Range(1, 2, StoreKey(MAX_LAMPORT + 1, "a"))), Reason.CLOCK_TOO_LARGE),
+        (PAGE._replace(range=Range(1, 2, StoreKey(1, "a\x7f"))), Reason.UNREADABLE),
     ],
 )
-def test_a_query_out_of_bounds_is_refused_with_its_reason(query: Query, reason: Reason) -> None:
+def test_a_query_out_of_bounds_is_refused_with_its_reason(query: StoreQuery, reason: Reason) -> None:
     assert _reason(codec.decode_query(codec.encode_query(query))) is reason
 
 
@@ -79,11 +79,11 @@ def test_a_query_out_of_bounds_is_refused_with_its_reason(query: Query, reason: 
         (FULL._replace(items=(Item("a", b"", b"h" * 65),)), Reason.FIELD_TOO_LONG),
         (FULL._replace(refused="r" * 33), Reason.FIELD_TOO_LONG),
         (FULL._replace(floor=MAX_LAMPORT + 1), Reason.CLOCK_TOO_LARGE),
-        (FULL._replace(last=Key(MAX_LAMPORT + 1, "a")), Reason.CLOCK_TOO_LARGE),
+        (FULL._replace(last=StoreKey(MAX_LAMPORT + 1, "a")), Reason.CLOCK_TOO_LARGE),
         (FULL._replace(items=(Item("a", b"p" * codec.MAX_ANSWER_BYTES),)), Reason.TOO_LARGE),
     ],
 )
-def test_an_answer_out_of_bounds_is_refused_with_its_reason(answer: Answer, reason: Reason) -> None:
+def test_an_answer_out_of_bounds_is_refused_with_its_reason(answer: StoreAnswer, reason: Reason) -> None:
     assert _reason(codec.decode_answer(codec.encode_answer(answer))) is reason
 
 
@@ -112,7 +112,7 @@ def test_a_packet_with_altered_bytes_gives_a_value_or_a_reason(packet: bytes, da
         altered[data.draw(st.integers(0, len(altered) - 1))] = data.draw(st.integers(0, 255))
     for decode in (codec.decode_query, codec.decode_answer):
         found = decode(bytes(altered))
-        if isinstance(found, Query):
+        if isinstance(found, StoreQuery):
             assert codec.decode_query(codec.encode_query(found)) == found
-        elif isinstance(found, Answer):
+        elif isinstance(found, StoreAnswer):
             assert codec.decode_answer(codec.encode_answer(found)) == found

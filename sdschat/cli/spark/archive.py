@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.cli.errors import Problem
+from sdschat.cli.errors import CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option, open_lake, step
 from sdschat.cli.spark_target import where_options
@@ -33,7 +33,7 @@ def command(lake: str, where: Where) -> None:
     with open_lake(where, lake) as there, step("archive"):
         log = there.read(Log)
         if log.isEmpty():
-            raise Problem(f"There is no canonical log in {lake}: `sdschat pipeline consolidate` makes it.")
+            raise CommandProblem(f"There is no canonical log in {lake}: `sdschat pipeline consolidate` makes it.")
         packets = there.read(Message).where("raw IS NOT NULL").select("run_id", "channel", "message_id", "raw")
         count = write_archive(log, packets.dropDuplicates(["run_id", "channel", "message_id"]), there.root)
     say(counted(count, "message"))

@@ -18,7 +18,7 @@ from sdschat.pipeline.verdict import counted
 if TYPE_CHECKING:
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.reference.audit import Audit
-    from sdschat.pipeline.results import Part, Refused
+    from sdschat.pipeline.results import Refused, ResultScope
     from sdschat.pipeline.rules import Rules
     from sdschat.pipeline.session import Where
 
@@ -45,10 +45,10 @@ def command(
     Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 5: an
     input could not be read when it was taken in.
     """
-    from sdschat.pipeline.results import Part, audit_of, places_in, refused_in
+    from sdschat.pipeline.results import ResultScope, audit_of, places_in, refused_in
     from sdschat.pipeline.rules import DEFAULT
 
-    rules, part = DEFAULT._replace(settle=milliseconds(settle)), Part(run_id, channel)
+    rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)
     with open_lake(where, lake) as there:
         must_have(there, part)
         judge(there, rules)
@@ -70,7 +70,7 @@ def judge(there: Lake, rules: Rules) -> None:
         stages.audit(there, rules)
 
 
-def must_have(there: Lake, part: Part) -> None:
+def must_have(there: Lake, part: ResultScope) -> None:
     """Raise Problem if the campaign, or the channel in it, is not in the lake: before the work, not after it."""
     from sdschat.pipeline.results import has, names_in
 

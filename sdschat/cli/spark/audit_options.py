@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.text import safe
 from sdschat.identity.suggest import nearest
 
@@ -42,7 +42,7 @@ def only(found: Audit, channel: str | None) -> Audit:
     return part
 
 
-def nothing_called(what: str, name: str, there_are: Iterable[str]) -> Problem:
+def nothing_called(what: str, name: str, there_are: Iterable[str]) -> CommandProblem:
     """Return the error for an unknown name. It suggests a similar name, or lists the names that exist."""
     names = sorted(set(there_are))
     near = nearest(name, names, _ALIKE)
@@ -51,4 +51,4 @@ def nothing_called(what: str, name: str, there_are: Iterable[str]) -> Problem:
     else:
         more = ", …" if len(names) > _NAMED else ""
         hint = f"There are: {', '.join(map(safe, names[:_NAMED]))}{more}." if names else "There is none at all."
-    return Problem(f"There is no {what} {safe(name)!r} here. {hint}", WRONG_USE)
+    return CommandProblem(f"There is no {what} {safe(name)!r} here. {hint}", WRONG_USE)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from sdschat.cli.audit_report import refused_where
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.text import safe
 
@@ -52,7 +52,7 @@ def open_lake(where: Where, root: str, *, fresh: bool = False) -> Iterator[Lake]
     if fresh:
         must_take(root)
     elif folder is not None and not folder.is_dir():
-        raise Problem(
+        raise CommandProblem(
             f"There is no lake in {root}. Make one with `sdschat pipeline ingest SOURCE… --lake {root}`.", WRONG_USE
         )
     elif folder is not None and not any((folder / part).exists() for part in (VERSION_FILE, BRONZE)):
@@ -92,11 +92,11 @@ def must_be_folder(folder: Path, option: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Problem(
+        raise CommandProblem(
             f"{folder} cannot be a folder to write to: {error.strerror}. Choose another {option}.", WRONG_USE
         ) from error
     if not os.access(folder, os.W_OK):
-        raise Problem(f"{folder} cannot be written: permission denied. Choose another {option}.", WRONG_USE)
+        raise CommandProblem(f"{folder} cannot be written: permission denied. Choose another {option}.", WRONG_USE)
 
 
 def has_bronze(lake: Lake) -> bool:
@@ -106,15 +106,16 @@ def has_bronze(lake: Lake) -> bool:
     return any(lake.there(table) is not None for table, place in PLACES.items() if place.startswith(f"{BRONZE}/"))
 
 
-def _nothing_in(root: str, folder: Path | None) -> Problem:
+def _nothing_in(root: str, folder: Path | None) -> CommandProblem:
     from sdschat.pipeline.stream.parts import FOLDER
 
     if folder is not None and (folder / FOLDER).is_dir():
-        return Problem(
+        return CommandProblem(
             f"Only a stream has written to {root}, and a stream's tables are not audited. Take the same segments in "
-            f"with `sdschat pipeline ingest SEGMENTS… --lake {root}`.", WRONG_USE,
-        )  # fmt: skip
-    return Problem(
+            f"with `sdschat pipeline ingest SEGMENTS… --lake {root}`.",
+            WRONG_USE,
+        )
+    return CommandProblem(
         f"Nothing was taken in here: {root}. `sdschat pipeline ingest SOURCE… --lake {root}` does that.", WRONG_USE
     )
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, Problem
+from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option
 from sdschat.cli.text import parse_moment
@@ -44,14 +44,22 @@ class _Stretch(NamedTuple):
 @click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 2h ago, or a Lamport time, on.")
 @click.option("--until", metavar="TIME", help="Up to this moment, or Lamport time.")
 @click.option(
-    "--count", type=click.IntRange(1, 1000), metavar="N",
+    "--count",
+    type=click.IntRange(1, 1000),
+    metavar="N",
     help=f"At most so many. Default: {_COUNT}; of --positions all.",
-)  # fmt: skip
+)
 @click.option("--run", "run_id", metavar="NAME", help="Only this campaign. Default: field; for ids, all of them.")
 def command(
-    ids: tuple[str, ...], lake: str, channel: str | None, positions: str | None, since: str | None, until: str | None,
-    count: int | None, run_id: str | None,
-) -> int:  # fmt: skip
+    ids: tuple[str, ...],
+    lake: str,
+    channel: str | None,
+    positions: str | None,
+    since: str | None,
+    until: str | None,
+    count: int | None,
+    run_id: str | None,
+) -> int:
     """Messages out of the archive, one JSON line each, without Java.
 
     \b
@@ -93,9 +101,9 @@ def _ends(text: str) -> tuple[int, int]:
     try:
         ends = int(first), int(last if dash else first)
     except ValueError:
-        raise Problem(f"--positions {text!r} is not A-B, as in 1000-1100.", WRONG_USE) from None
+        raise CommandProblem(f"--positions {text!r} is not A-B, as in 1000-1100.", WRONG_USE) from None
     if ends[0] > ends[1]:
-        raise Problem(f"--positions {text} is the wrong way round: it would be {ends[1]}-{ends[0]}.", WRONG_USE)
+        raise CommandProblem(f"--positions {text} is the wrong way round: it would be {ends[1]}-{ends[0]}.", WRONG_USE)
     return ends
 
 
@@ -104,7 +112,7 @@ def _dated(since: str | None, until: str | None) -> tuple[int, int]:
     now = time.time_ns() // 1_000_000
     first, last = (_lamport(since, now) if since else 0), (_lamport(until, now) if until else _END)
     if first > last:
-        raise Problem(f"--since {since} is later than --until {until}: nothing is between them.", WRONG_USE)
+        raise CommandProblem(f"--since {since} is later than --until {until}: nothing is between them.", WRONG_USE)
     return first, last
 
 
@@ -114,7 +122,7 @@ def _lamport(text: str, now: int) -> int:
     try:
         return max(0, parse_moment(text, now))
     except ValueError as error:
-        raise Problem(f"{error} A shorter number is a Lamport time.", WRONG_USE) from error
+        raise CommandProblem(f"{error} A shorter number is a Lamport time.", WRONG_USE) from error
 
 
 def _by_id(archive: Archive, ids: tuple[str, ...], run_id: str | None) -> int:

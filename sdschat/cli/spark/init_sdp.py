@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option
 
@@ -28,7 +28,9 @@ def command(folder: Path, lake: str) -> None:
     try:
         written = init_sdp(folder, root)
     except OSError as error:
-        raise Problem(f"{folder} cannot be written: {error.strerror}. Name another folder.", WRONG_USE) from error
+        raise CommandProblem(
+            f"{folder} cannot be written: {error.strerror}. Name another folder.", WRONG_USE
+        ) from error
     for path in written:
         click.echo(str(path))
     say("it needs pip install 'pyspark[pipelines]'; spark-pipelines dry-run checks it")

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-from sdschat.cli.errors import Problem
+from sdschat.cli.errors import CommandProblem
 
 _GRACE: Final = 10.0  # seconds to put the last packets into a segment
 
 
-class Recording:
+class TapRecording:
     """A tap in a process of its own, so that a busy Spark cannot delay the recording."""
 
     def __init__(self, arguments: Sequence[str], said: IO[bytes]) -> None:
@@ -31,7 +31,7 @@ class Recording:
         if code:
             self._said.seek(0)
             lines = self._said.read().decode(errors="replace").strip().splitlines()
-            raise Problem(lines[-1].removeprefix("sdschat: ") if lines else f"The tap ended with {code}.", code)
+            raise CommandProblem(lines[-1].removeprefix("sdschat: ") if lines else f"The tap ended with {code}.", code)
 
     def end(self) -> None:
         if self._process.poll() is None:
@@ -43,11 +43,11 @@ class Recording:
 
 
 @contextlib.contextmanager
-def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iterator[Recording]:
+def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iterator[TapRecording]:
     """Run a tap meanwhile. Options not given here come from the settings, the environment and the files they name."""
     at = ("--broker", broker) if broker else ()
     with tempfile.TemporaryFile() as said:
-        one = Recording((*channels, "--to", str(folder), *at), said)
+        one = TapRecording((*channels, "--to", str(folder), *at), said)
         try:
             yield one
         finally:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option, open_lake, step
 from sdschat.cli.spark_target import where_options
@@ -32,9 +32,14 @@ def _writable(context: click.Context, parameter: click.Parameter, value: Path) -
 
 
 output_option: Final = click.option(
-    "-o", "--output", metavar="FILE", default="report.html", type=click.Path(path_type=Path), callback=_writable,
+    "-o",
+    "--output",
+    metavar="FILE",
+    default="report.html",
+    type=click.Path(path_type=Path),
+    callback=_writable,
     help="File of the report. Default: report.html.",
-)  # fmt: skip
+)
 
 
 @click.command("report")
@@ -63,5 +68,7 @@ def write_report(lake: Lake, output: Path) -> None:
     try:
         output.write_text(made, encoding="utf-8")
     except OSError as error:
-        raise Problem(f"{output} cannot be written: {error.strerror}. Choose another --output.", WRONG_USE) from error
+        raise CommandProblem(
+            f"{output} cannot be written: {error.strerror}. Choose another --output.", WRONG_USE
+        ) from error
     say(f"written to {output}")

@@ -40,9 +40,15 @@ if TYPE_CHECKING:
 @all_option
 @where_options
 def command(
-    sources: tuple[Path, ...], lake: str, output: Path, settle: str, run_id: str, as_json: bool, everything: bool,
+    sources: tuple[Path, ...],
+    lake: str,
+    output: Path,
+    settle: str,
+    run_id: str,
+    as_json: bool,
+    everything: bool,
     where: Where,
-) -> int:  # fmt: skip
+) -> int:
     """Ingest what is named, consolidate, audit, figures, report: one after the other.
 
     \b

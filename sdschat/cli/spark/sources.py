@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.text import safe
 
@@ -23,15 +23,16 @@ def sources_in(sources: Sequence[Path]) -> list[Path]:
     except FileNotFoundError as error:
         path = Path(str(error))
         wrong = f"{path} is a link to nothing" if path.is_symlink() else f"There is no {path}"
-        raise Problem(f"{safe(wrong)}. Name databases, journals, captures, or folders.", WRONG_USE) from error
+        raise CommandProblem(f"{safe(wrong)}. Name databases, journals, captures, or folders.", WRONG_USE) from error
     taken = ", ".join(SUFFIXES[:-1])
     if found.empty:
         folder = found.empty[0]
         skipped = "".join(f" {line}." for line in skipped_lines(find([folder]).skipped))
-        raise Problem(
+        raise CommandProblem(
             f"Nothing in {safe(str(folder))} can be taken in: no file there ends in {taken} or {SUFFIXES[-1]}."
-            f"{skipped} Name another folder, or the files themselves.", WRONG_USE,
-        )  # fmt: skip
+            f"{skipped} Name another folder, or the files themselves.",
+            WRONG_USE,
+        )
     for line in skipped_lines(found.skipped):
         say(
             f"warning: {line}. Of a folder, {taken} and {SUFFIXES[-1]} are taken; what is named itself is, whatever "

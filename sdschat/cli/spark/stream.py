@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, Problem
+from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, must_take, open_spark
 from sdschat.cli.spark.recording import recording
@@ -38,9 +38,16 @@ _BROKEN_OFF = "stopped at once; a batch that was going on counts when it is done
 @click.option("--most", type=click.IntRange(1), default=200, help="Segments in one batch. Default: 200.")
 @where_options
 def command(
-    segments: Path, lake: str, channels: tuple[str, ...], broker: str | None, run_id: str, once: bool, every: str,
-    most: int, where: Where,
-) -> None:  # fmt: skip
+    segments: Path,
+    lake: str,
+    channels: tuple[str, ...],
+    broker: str | None,
+    run_id: str,
+    once: bool,
+    every: str,
+    most: int,
+    where: Where,
+) -> None:
     """Take segments in as they arrive in a folder, and show what they come to.
 
     \b
@@ -61,7 +68,7 @@ def command(
     if channels:
         must_be_folder(segments, "DIR")
     if not segments.is_dir():
-        raise Problem(f"There is no folder {segments}. Name the one that segments arrive in.", WRONG_USE)
+        raise CommandProblem(f"There is no folder {segments}. Name the one that segments arrive in.", WRONG_USE)
     must_take(lake)
     root = lake if "://" in lake else str(Path(lake).absolute())
     with contextlib.ExitStack() as stack:
@@ -112,14 +119,18 @@ def _told(asked: threading.Event) -> Iterator[None]:
         if asked.is_set() and not of_a_batch(error):
             say(_BROKEN_OFF)
             raise click.exceptions.Exit(0) from error
-        raise Problem(f"The stream ended: {reason(str(error))}. Started again, it goes on.") from error
+        raise CommandProblem(f"The stream ended: {reason(str(error))}. Started again, it goes on.") from error
 
 
 def _must_fit(channels: Sequence[str], broker: str | None, once: bool) -> None:
     if channels and once:
-        raise Problem("--once ends when what is there is taken in, and --tap does not end. Leave one out.", WRONG_USE)
+        raise CommandProblem(
+            "--once ends when what is there is taken in, and --tap does not end. Leave one out.", WRONG_USE
+        )
     if broker and not channels:
-        raise Problem("--broker says where --tap records. Name a channel with --tap, or leave it out.", WRONG_USE)
+        raise CommandProblem(
+            "--broker says where --tap records. Name a channel with --tap, or leave it out.", WRONG_USE
+        )
 
 
 def _print(table: Any) -> None:

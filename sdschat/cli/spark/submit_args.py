@@ -32,11 +32,11 @@ def command(arguments: tuple[str, ...], where: Where) -> None:
     command that runs it there is printed.
     """
     from sdschat.pipeline.session.submit import connect_command, submit_command
-    from sdschat.pipeline.session.where import Kind
+    from sdschat.pipeline.session.where import TargetKind
 
     must_be_right(arguments)
     chosen = where.resolved()
-    if chosen.kind is Kind.CONNECT:
+    if chosen.kind is TargetKind.CONNECT:
         say(
             f"{chosen.shown} is a Connect server, which has its own Spark: nothing is submitted to it, and its client "
             "runs here as it is."

@@ -21,9 +21,9 @@ def command(where: Where) -> None:
     Once for each Java and each version of Spark; it takes a minute, and about 190 MiB of the cache folder. It is
     for Spark that is started here: by itself, or as the driver of a cluster.
     """
-    from sdschat.pipeline.session.where import Kind
+    from sdschat.pipeline.session.where import TargetKind
 
-    if where.resolved().kind is Kind.CONNECT:
+    if where.resolved().kind is TargetKind.CONNECT:
         raise click.UsageError(
             f"Spark at {where.resolved().shown} is started there, not here: nothing is to be made for it. Leave out "
             "--remote (and unset SPARK_REMOTE) to make the archive for Spark that is started here."

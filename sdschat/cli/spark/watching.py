@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.cli.options import say
-from sdschat.cli.spark.recording import Recording
+from sdschat.cli.spark.recording import TapRecording
 from sdschat.cli.text import counted, moment, safe
 from sdschat.pipeline.session.trouble import is_of_spark
 
@@ -23,9 +23,12 @@ _LOOK: Final = 1.0  # seconds
 _MOMENT: Final = 0.1
 # Texts of errors from a Spark that ends during a batch, and from a Python process that can then no longer reach it.
 _ENDED: Final = (
-    "SparkContext was shut down", "stopped SparkContext", "Shutdown in progress", "Py4JNetworkE",
+    "SparkContext was shut down",
+    "stopped SparkContext",
+    "Shutdown in progress",
+    "Py4JNetworkE",
     "ConnectionRefusedError",
-)  # fmt: skip
+)
 
 
 class Watch:
@@ -36,7 +39,7 @@ class Watch:
         self._told: int | None = None  # number of the last batch shown
         self._seen: str | None = None  # time stamp of the last trigger seen
 
-    def until(self, asked: threading.Event, taps: Sequence[Recording]) -> None:
+    def until(self, asked: threading.Event, taps: Sequence[TapRecording]) -> None:
         """Show the stream until it ends or `asked` is set."""
         from pyspark.errors import PySparkException
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sdschat.identity.key_book import KeyFact, KeyRow, NickRow
-from sdschat.node.channel.content import Desk, indexed
-from sdschat.node.channel.extension import Work
-from sdschat.node.channel.session import Room
+from sdschat.node.channel.content import ContentGate, indexed
+from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
 from sdschat.node.events import EphemeralSaid, IdentityUsedElsewhere, MessageDelivered, What
 from sdschat.node.profile import Profile
@@ -23,20 +23,20 @@ from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
 
 
-class Batch(NamedTuple):
+class TurnBatch(NamedTuple):
     """What one room has ready, with everything that is to be saved along with it."""
 
-    room: Room
+    room: ChannelSession
     writes: list[Write]
     packets: list[Packet]
     told: list[What]
     texts: list[IndexedText]
     keys: list[KeyRow | NickRow]
     journal: list[JournalRow]
-    parts: list[Work]
+    parts: list[ExtensionOutput]
 
 
-def gather(room: Room, desk: Desk, clock: Clock) -> Batch:
+def collect(room: ChannelSession, desk: ContentGate, clock: Clock) -> TurnBatch:
     """Take what a room has ready, and read what is to be shown of it."""
     ready = room.channel.take()
     now = clock.now()
@@ -69,7 +69,7 @@ def gather(room: Room, desk: Desk, clock: Clock) -> Batch:
     parts = [part.take(ready, now) for part in room.parts]
     for work in parts:
         told += work.told
-    return Batch(room, ready.writes, ready.packets, told, texts, keys, journal, parts)
+    return TurnBatch(room, ready.writes, ready.packets, told, texts, keys, journal, parts)
 
 
 def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
@@ -77,7 +77,7 @@ def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
     return [fact for fact in facts if fact.sender_id != own]
 
 
-def save(store: Store, batches: list[Batch]) -> None:
+def commit(store: Store, batches: list[TurnBatch]) -> None:
     """All of it, in one transaction. Raises StoreError, with nothing saved."""
     if not any(batch.writes or batch.journal or batch.keys or _saves(batch) for batch in batches):
         return
@@ -97,11 +97,11 @@ def save(store: Store, batches: list[Batch]) -> None:
                     work.save(transaction)
 
 
-def _saves(batch: Batch) -> bool:
+def _saves(batch: TurnBatch) -> bool:
     return any(work.save is not None for work in batch.parts)
 
 
-def read_again(channel: str, profile: Profile, desk: Desk) -> None:
+def read_again(channel: str, profile: Profile, desk: ContentGate) -> None:
     """Texts that are not there though their messages are: from the packets, as when they were delivered."""
     store = profile.store
     with store.open_read_only(store.path, profile.codec) as reader:

@@ -15,7 +15,7 @@ from sdschat.store.transaction import IndexedText
 _CLAIMS_KEPT = 256
 
 
-class Desk:
+class ContentGate:
     """One for a node: the key book is the profile's, not a channel's."""
 
     def __init__(self, identity: Identity, nick: str, content_format: str, store: Store) -> None:
@@ -32,9 +32,15 @@ class Desk:
         if self._format == "text":
             return text.encode()
         content = seal(
-            self.identity, channel, text, nick=self.nick, sent_time=wall, nonce=secrets.token_bytes(16), kind=kind,
+            self.identity,
+            channel,
+            text,
+            nick=self.nick,
+            sent_time=wall,
+            nonce=secrets.token_bytes(16),
+            kind=kind,
             reply_to=reply_to,
-        )  # fmt: skip
+        )
         # It comes back in a moment as delivered, and need not be verified then: this is what we have just signed.
         self._own[content] = OpenedContent(
             Verdict.KNOWN, text, kind, self.nick, self.identity.public_key, wall, reply_to

@@ -1,7 +1,7 @@
-"""What a channel does beside the engine: catching up, Store, Timber. Each is a part, and all share one transaction.
+"""Extensions: what a channel does beside the engine, such as catching up and asking Stores.
 
-A part hears its topics (`Room.handle`), learns what the engine did in this turn, and hands over what is to be saved,
-sent and told. The duty order is that of the engine: saved first, in the transaction of the turn, then sent, then told.
+An extension hears its topics (`ChannelSession.handle`), learns what the engine did in this turn, and hands over writes,
+packets and events. The duty order is that of the engine: saved in the transaction of the turn, then sent, then told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sdschat.store.transaction import Transaction
 from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import Room
+    from sdschat.node.channel.session import ChannelSession
     from sdschat.node.events import What
 
 # From whom (empty where the topic does not say), the bytes, and when.
@@ -24,7 +24,7 @@ Handler = Callable[[str, bytes, Now], None]
 Sent = Callable[[str | None], None]
 
 
-class Post(NamedTuple):
+class OutgoingPacket(NamedTuple):
     """A packet of a part. `to` is a participant; a Store's query goes to nobody in particular."""
 
     what: str  # sync, store/query, store/answer or timber
@@ -33,18 +33,18 @@ class Post(NamedTuple):
     sent: Sent | None = None
 
 
-class Work(NamedTuple):
+class ExtensionOutput(NamedTuple):
     """What a part has ready, in duty order."""
 
     save: Callable[[Transaction], None] | None = None
-    posts: Sequence[Post] = ()
+    posts: Sequence[OutgoingPacket] = ()
     told: Sequence[What] = ()
 
 
-class Part(Protocol):
+class ChannelExtension(Protocol):
     """All verbs are called on the loop's thread. Input of others never raises out of them."""
 
-    def attach(self, room: Room) -> None:
+    def attach(self, room: ChannelSession) -> None:
         """Called once, before the channel connects: the place for `room.handle`."""
 
     def connected(self, now: Now) -> None: ...
@@ -57,7 +57,7 @@ class Part(Protocol):
     def advance(self, now: Now) -> None:
         """Some deadline may be over."""
 
-    def take(self, ready: Ready, now: Now) -> Work:
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         """Once in every turn in which something of this channel stirred. `ready` is the engine's of this turn, and
         about to be saved: a new message's bytes stand in its `Append` write, and nowhere else yet."""
 
@@ -65,9 +65,11 @@ class Part(Protocol):
 def heard_at(topics: Topics, what: str, me: str) -> str:
     """The filter under which we hear what is for us."""
     filters = {
-        "sync": topics.sync_to(me), "timber": topics.timber_to(me), "store/query": topics.store_query_all,
+        "sync": topics.sync_to(me),
+        "timber": topics.timber_to(me),
+        "store/query": topics.store_query_all,
         "store/answer": topics.store_answer(me),
-    }  # fmt: skip
+    }
     return filters[what]
 
 

@@ -15,7 +15,7 @@ STORE: Final = "store"  # answers queries for what it has archived
 ROLES: Final = frozenset({STORE})
 
 
-class Presence:
+class ChannelPresence:
     """The participants of one channel that are online, by sender id."""
 
     def __init__(self, channel: str, identity: Identity, keys: Keys) -> None:

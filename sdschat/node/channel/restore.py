@@ -7,13 +7,13 @@ takes one that it does not know for another's doing, so it is told here which on
 
 from __future__ import annotations
 
-from sdschat.node.channel.content import Desk
-from sdschat.node.channel.extension import Work
-from sdschat.node.channel.session import Room
+from sdschat.node.channel.content import ContentGate
+from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import PacketRestored
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.state import Ready
-from sdschat.sds.values import Kind, Message, Now, Refusal
+from sdschat.sds.values import Message, MessageKind, Now, Refusal
 from sdschat.store.history import SqlHistory
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction, restore_packet
@@ -31,13 +31,13 @@ def _key(channel: str) -> str:
 class Restoring:
     """A part of every channel."""
 
-    def __init__(self, store: Store, desk: Desk) -> None:
+    def __init__(self, store: Store, desk: ContentGate) -> None:
         self._store = store
         self._desk = desk
         self._lost_until = 0
         self._came: dict[str, bytes] = {}
 
-    def attach(self, room: Room) -> None:
+    def attach(self, room: ChannelSession) -> None:
         self._room = room
         history = room.channel.state.history
         assert isinstance(history, SqlHistory)
@@ -64,7 +64,7 @@ class Restoring:
         state = self._room.channel.state
         return (
             message.sender_id == state.participant_id
-            and message.kind is Kind.CONTENT
+            and message.kind is MessageKind.CONTENT
             and (message.lamport_timestamp or 0) <= self._lost_until
             and not state.holds(message.message_id)
             and self._desk.proves_ours(message)
@@ -92,12 +92,12 @@ class Restoring:
     def advance(self, now: Now) -> None:
         """Asking is the engine's."""
 
-    def take(self, ready: Ready, now: Now) -> Work:
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         channel, lost = self._room.channel, self._history.lost
         while lost:
             channel.fetch(now, lost.popitem()[0])
         if not self._came:
-            return Work()
+            return ExtensionOutput()
         came, self._came = self._came, {}
         for message_id in came:
             channel.fetched(message_id)
@@ -106,4 +106,4 @@ class Restoring:
             for message_id, packet in came.items():
                 restore_packet(transaction, self._room.name, message_id, packet)
 
-        return Work(save, told=[PacketRestored(message_id) for message_id in came])
+        return ExtensionOutput(save, told=[PacketRestored(message_id) for message_id in came])

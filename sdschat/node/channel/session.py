@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sdschat.identity.content import misnamed
-from sdschat.node.channel.content import Desk
-from sdschat.node.channel.extension import Handler, Part, Post, heard_at, sent_to
-from sdschat.node.channel.presence import DOUBT, Presence
+from sdschat.node.channel.content import ContentGate
+from sdschat.node.channel.extension import ChannelExtension, Handler, OutgoingPacket, heard_at, sent_to
+from sdschat.node.channel.presence import DOUBT, ChannelPresence
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, HandedOver, NotPublished, TroubleMet, What
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet
-from sdschat.sds.values import Codec, Kind, Message, Reason, Refusal
+from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
@@ -28,18 +28,29 @@ Tell = Callable[[str, What], None]
 Watcher = Callable[[str, bytes, Message | Refusal | None], None]
 
 
-class Room:
+class ChannelSession:
     """Feeds the engine. When something is ready it says so (`stir`), and waits for the node to take it."""
 
     def __init__(
-        self, channel: Channel, topics: Topics, transport: base.Transport, desk: Desk, codec: Codec, clock: Clock,
-        qos: int, *, dialect: str = "spec", tell: Tell, stir: Callable[[Room], None], fail: Callable[[Exception], None],
-    ) -> None:  # fmt: skip
+        self,
+        channel: Channel,
+        topics: Topics,
+        transport: base.Transport,
+        desk: ContentGate,
+        codec: Codec,
+        clock: Clock,
+        qos: int,
+        *,
+        dialect: str = "spec",
+        tell: Tell,
+        stir: Callable[[ChannelSession], None],
+        fail: Callable[[Exception], None],
+    ) -> None:
         self.name = topics.channel
         self.dialect = dialect
         self.channel = channel
         self.transport = transport
-        self.presence = Presence(self.name, desk.identity, desk.book)
+        self.presence = ChannelPresence(self.name, desk.identity, desk.book)
         self.was_connected = False
         self.doubt_until: int | None = None  # on the monotonic clock
         self._topics = topics
@@ -50,15 +61,15 @@ class Room:
         self._tell = tell
         self._stir = stir
         self._fail = fail
-        self._parts: list[Part] = []
+        self._parts: list[ChannelExtension] = []
         self._handlers: dict[str, Handler] = {}
         self.watchers: list[Watcher] = []  # see every packet of the channel, and must not raise
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ChannelExtension, ...]:
         return tuple(self._parts)
 
-    def attach(self, part: Part) -> None:
+    def attach(self, part: ChannelExtension) -> None:
         """Something else that this channel does, from now on."""
         self._parts.append(part)
         part.attach(self)
@@ -143,7 +154,7 @@ class Room:
         """What a packet is. Whoever can write to the channel can be the first to send something under the id of a
         message that we lack: what is not what it says is refused before the engine keeps it in that one's place."""
         message = self._codec.decode(packet)
-        if isinstance(message, Message) and message.kind is Kind.CONTENT:
+        if isinstance(message, Message) and message.kind is MessageKind.CONTENT:
             problem = misnamed(message.content or b"", message.sender_id, message.message_id)
             if problem:
                 return Refusal(Reason.MISNAMED, problem, message.sender_id, message.message_id)
@@ -220,7 +231,7 @@ class Room:
                 watcher(why, raw, None)
             self.transport.publish(topic, raw, qos=self._qos, tag=message_id if why in _OWN else None)
 
-    def post(self, posts: Sequence[Post]) -> None:
+    def post(self, posts: Sequence[OutgoingPacket]) -> None:
         """What the parts send: whatever these claim is on disk by now, too."""
         me = self._desk.identity.sender_id
         for what, to, payload, sent in posts:
@@ -238,6 +249,13 @@ def open_engine(
     """The engine of a channel as it is on disk, or a new one. Offline, until its transport says otherwise."""
     kept = store.channel(name)
     return Channel(
-        name, sender_id, codec=codec, history=kept.history, secret=secret, now=clock.now(), config=config,
-        snapshot=kept.snapshot(), online=False,
-    )  # fmt: skip
+        name,
+        sender_id,
+        codec=codec,
+        history=kept.history,
+        secret=secret,
+        now=clock.now(),
+        config=config,
+        snapshot=kept.snapshot(),
+        online=False,
+    )

@@ -21,10 +21,24 @@ _ENUMS: Final[dict[str, type[Enum]]] = {
 _CLASSES: Final[dict[str, type]] = {
     kind.__name__: kind
     for kind in (
-        *get_args(events.What), *get_args(rows.Row), rows.Append, rows.Put, rows.Drop, rows.Entry, rows.LogRow,
-        rows.Evidence, events.Said, OpenedContent, Message, HistoryEntry, IndexedText, KeyMet, NickChanged, NickClaimed,
+        *get_args(events.What),
+        *get_args(rows.Row),
+        rows.Append,
+        rows.Put,
+        rows.Drop,
+        rows.Entry,
+        rows.LogRow,
+        rows.Evidence,
+        events.Said,
+        OpenedContent,
+        Message,
+        HistoryEntry,
+        IndexedText,
+        KeyMet,
+        NickChanged,
+        NickClaimed,
     )
-}  # fmt: skip
+}
 
 
 class Unrecorded(ValueError):

@@ -18,7 +18,7 @@ class RecordingError(ValueError):
     """A file is no recording that can be shown. The text says why, and what to do."""
 
 
-class Step(NamedTuple):
+class RecordedLine(NamedTuple):
     """One line."""
 
     at: int
@@ -37,7 +37,7 @@ class Recording(NamedTuple):
     sender_id: str
     nick: str
     settings: Settings
-    steps: list[Step]
+    steps: list[RecordedLine]
     skipped: int  # lines that cannot be used
 
     @property
@@ -47,7 +47,7 @@ class Recording(NamedTuple):
 
 def read_recording(path: Path) -> Recording:
     """Raises RecordingError, and OSError where the file cannot be read."""
-    steps: list[Step] = []
+    steps: list[RecordedLine] = []
     skipped = 0
     with path.open(encoding="utf-8", errors="replace") as file:
         head = _head(file.readline(LONGEST_LINE), path)
@@ -77,10 +77,10 @@ def _head(text: str, path: Path) -> dict[str, Any]:
     return head
 
 
-def _step(text: str) -> Step | None:
+def _step(text: str) -> RecordedLine | None:
     """The last line of a program that was killed may be a piece of one."""
     try:
         line = json.loads(text)
-        return Step(int(line["t"]), str(line.get("c", "")), line)
+        return RecordedLine(int(line["t"]), str(line.get("c", "")), line)
     except (ValueError, KeyError, TypeError):
         return None

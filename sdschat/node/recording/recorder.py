@@ -21,9 +21,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from sdschat.node.channel.extension import Work
-from sdschat.node.channel.session import Room
-from sdschat.node.events import Fact, Joined, TroubleMet
+from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.channel.session import ChannelSession
+from sdschat.node.events import Joined, NodeEvent, TroubleMet
 from sdschat.node.node import Node
 from sdschat.node.recording.codec import to_json
 from sdschat.sds.rows import Append, Entry, LogRow, Put, Snapshot, Table, Write
@@ -45,10 +45,13 @@ class Recorder:
         self._file: TextIO | None = _made(path)
         self._faults: dict[str, str] = {}
         self._write(
-            v=VERSION, sender_id=node.sender_id, nick=node.nick, timing=node.settings.timing,
+            v=VERSION,
+            sender_id=node.sender_id,
+            nick=node.nick,
+            timing=node.settings.timing,
             config=asdict(node.settings.config),
-        )  # fmt: skip
-        node.extend(lambda room: _Part(self, room))
+        )
+        node.extend(lambda room: _RecorderExtension(self, room))
         node.listen(self._hear)
 
     def _write(self, **line: Any) -> None:
@@ -62,7 +65,7 @@ class Recorder:
             self.close()
             self._node.tell(TroubleMet(f"recording to {self._path} has stopped: {error}"))
 
-    def _hear(self, fact: Fact) -> None:
+    def _hear(self, fact: NodeEvent) -> None:
         if isinstance(fact.what, Joined):
             self._begin(fact.channel)
         room = self._node.rooms.get(fact.channel)
@@ -106,10 +109,10 @@ def _made(path: Path) -> TextIO:
     return open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
 
 
-class _Part:
+class _RecorderExtension:
     """Sees what a channel saves, and its packets."""
 
-    def __init__(self, recorder: Recorder, room: Room) -> None:
+    def __init__(self, recorder: Recorder, room: ChannelSession) -> None:
         self._recorder = recorder
         self._channel = room.name
         room.watchers.append(self._see)
@@ -117,7 +120,7 @@ class _Part:
     def _see(self, why: str, raw: bytes, message: Message | Refusal | None) -> None:
         self._recorder.packet(self._channel, why, raw, message is None)
 
-    def attach(self, room: Room) -> None:
+    def attach(self, room: ChannelSession) -> None:
         """Nothing is heard beside the channel itself."""
 
     def connected(self, now: Now) -> None: ...
@@ -129,9 +132,9 @@ class _Part:
 
     def advance(self, now: Now) -> None: ...
 
-    def take(self, ready: Ready, now: Now) -> Work:
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         self._recorder.saved(self._channel, ready.writes)
-        return Work()
+        return ExtensionOutput()
 
 
 def _of_snapshot(snapshot: Snapshot) -> list[Write]:
@@ -139,9 +142,13 @@ def _of_snapshot(snapshot: Snapshot) -> list[Write]:
     found: list[Write] = [Put(Table.CHANNEL, "", snapshot.channel)]
     found += [Put(Table.HELD, held.message.message_id, held) for held in snapshot.held]
     for table, kept in (
-        (Table.OUTGOING, snapshot.outgoing), (Table.MISSING, snapshot.missing), (Table.GAP, snapshot.gaps),
-        (Table.ANSWER, snapshot.answers), (Table.PUSH, snapshot.pushes), (Table.HINT, snapshot.hints),
-    ):  # fmt: skip
+        (Table.OUTGOING, snapshot.outgoing),
+        (Table.MISSING, snapshot.missing),
+        (Table.GAP, snapshot.gaps),
+        (Table.ANSWER, snapshot.answers),
+        (Table.PUSH, snapshot.pushes),
+        (Table.HINT, snapshot.hints),
+    ):
         found += [Put(table, row.message_id, row) for row in kept]
     return found + [Put(Table.PEER, peer.sender_id, peer) for peer in snapshot.peers]
 
@@ -159,8 +166,12 @@ def _of_log(node: Node, channel: str) -> tuple[list[Write], list[IndexedText]]:
             if message.text is not None:
                 texts.append(
                     IndexedText(
-                        channel, message.message_id, message.nick or "", message.text, message.verdict or "",
+                        channel,
+                        message.message_id,
+                        message.nick or "",
+                        message.text,
+                        message.verdict or "",
                         message.sent_at or 0,
                     )
-                )  # fmt: skip
+                )
     return writes, texts

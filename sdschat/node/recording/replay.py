@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.node.channel.content import indexed
-from sdschat.node.channel.session import Room, open_engine
+from sdschat.node.channel.session import ChannelSession, open_engine
 from sdschat.node.clock import Clock
-from sdschat.node.events import ConnectionChanged, Fact, Joined, MessageDelivered, PresenceChanged, What
+from sdschat.node.events import ConnectionChanged, Joined, MessageDelivered, NodeEvent, PresenceChanged, What
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.recording.codec import Unrecorded, from_json
-from sdschat.node.recording.reader import Recording, Step
+from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.sds.channel import Channel
 from sdschat.sds.values import Now
 from sdschat.transport import base
@@ -87,7 +87,7 @@ class _Network:
         """There is nothing to end."""
 
 
-class ReplayRoom(Room):
+class ReplaySession(ChannelSession):
     """A channel whose engine is restored from disk whenever somebody looks after something was saved."""
 
     def __init__(self, engine: Channel, node: ReplayNode, name: str) -> None:
@@ -97,9 +97,17 @@ class ReplayRoom(Room):
         self._of = node
         transport = _Silent()
         super().__init__(
-            engine, node.topics_of(name), transport, node.desk, node._profile.codec, node.clock, 1,
-            tell=lambda *_: None, stir=lambda _: None, fail=lambda _: None,
-        )  # fmt: skip
+            engine,
+            node.topics_of(name),
+            transport,
+            node.desk,
+            node._profile.codec,
+            node.clock,
+            1,
+            tell=lambda *_: None,
+            stir=lambda _: None,
+            fail=lambda _: None,
+        )
         self.silent = transport
 
     @property
@@ -128,9 +136,12 @@ class ReplayNode(Node):
         """Needs a running loop and an empty folder for the database."""
         start = recording.steps[0].at if recording.steps else 0
         super().__init__(
-            open_profile(database, recording.settings), recording.nick, recording.settings, _Network(),
+            open_profile(database, recording.settings),
+            recording.nick,
+            recording.settings,
+            _Network(),
             ReplayClock(start),
-        )  # fmt: skip
+        )
         self.recording = recording
         self.place = 0
         self.unknown = 0  # steps that this version does not know
@@ -151,15 +162,15 @@ class ReplayNode(Node):
         profile = self._profile
         return open_engine(
             name, self.sender_id, profile.store, profile.codec, profile.chance, self._clock, self.settings.config
-        )  # fmt: skip
+        )
 
-    def join(self, name: str) -> Room:
+    def join(self, name: str) -> ChannelSession:
         """Raises ValueError for a channel that the recording does not have."""
         channel = self.topics_of(name).channel
         if channel not in self.rooms:
             if channel not in self.recording.channels:
                 raise ValueError(f"The recording has no channel {channel!r}.")
-            self.rooms[channel] = ReplayRoom(self.engine_of(channel), self, channel)
+            self.rooms[channel] = ReplaySession(self.engine_of(channel), self, channel)
         return self.rooms[channel]
 
     def send(self, *arguments: Any, **more: Any) -> Any:
@@ -174,7 +185,7 @@ class ReplayNode(Node):
     # Going through the recording.
 
     @property
-    def next(self) -> Step | None:
+    def next(self) -> RecordedLine | None:
         steps = self.recording.steps
         return steps[self.place] if self.place < len(steps) else None
 
@@ -196,7 +207,7 @@ class ReplayNode(Node):
         while self.place < min(place, len(self.recording.steps)):
             self.step()
 
-    def _apply(self, step: Step) -> None:
+    def _apply(self, step: RecordedLine) -> None:
         what = step.what
         if step.channel and step.channel not in self.rooms:
             self.join(step.channel)
@@ -209,9 +220,9 @@ class ReplayNode(Node):
         elif "f" in what:
             self._fact(step.channel, from_json(what["f"]))
 
-    def _room(self, channel: str) -> ReplayRoom:
+    def _room(self, channel: str) -> ReplaySession:
         room = self.rooms[channel]
-        assert isinstance(room, ReplayRoom)
+        assert isinstance(room, ReplaySession)
         return room
 
     def _save(self, channel: str, what: dict[str, Any]) -> None:
@@ -245,7 +256,7 @@ class ReplayNode(Node):
                 self._room(channel).connection(state == "connected")
             case Joined():
                 self._room(channel)
-        fact = Fact(channel, self.time.at, what)
+        fact = NodeEvent(channel, self.time.at, what)
         self.recent.append(fact)
         for consumer in self._consumers:
             consumer(fact)

@@ -10,13 +10,13 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from typing import Final
 
-from sdschat.wire.store_codec import Answer, Key, Range
+from sdschat.wire.store_codec import Range, StoreAnswer, StoreKey
 
 _MOST: Final = 4096  # messages remembered of one Store
 _STORES: Final = 64
 
 
-class Promises:
+class StoreClaims:
     """Keys that Stores vouched for with their signatures."""
 
     __slots__ = ("_said",)
@@ -34,7 +34,7 @@ class Promises:
                 insort(said, key)
         del said[: max(0, len(said) - _MOST)]
 
-    def left_out(self, store: str, asked: Range, answer: Answer, given: set[str]) -> str | None:
+    def left_out(self, store: str, asked: Range, answer: StoreAnswer, given: set[str]) -> str | None:
         """The id of a message that must have been in this page and is not."""
         low: tuple[int, str] = (max(asked.low, answer.floor), "")
         high: tuple[int, str] = (asked.high + 1, "")
@@ -49,6 +49,6 @@ class Promises:
         return next((message_id for _, message_id in within if message_id not in given), None)
 
 
-def _behind(key: Key) -> tuple[int, str]:
+def _behind(key: StoreKey) -> tuple[int, str]:
     """What comes right after a key."""
     return (key.lamport, key.message_id + "\0")

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sdschat.catchup.rests import Rests
 from sdschat.identity.content import Keys, Verdict, open_content
 from sdschat.identity.keys import Identity
-from sdschat.node.channel.extension import Work
+from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.store_client.events import StoreFact, journal_rows
 from sdschat.node.store_client.hint import read_hint
-from sdschat.node.store_client.reputation import Standing
-from sdschat.node.store_client.requests import Asking, Reply
+from sdschat.node.store_client.reputation import StoreReputation
+from sdschat.node.store_client.requests import StoreReply, StoreRequests
 from sdschat.node.store_client.verify import Checked
 from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
 from sdschat.store.transaction import Transaction
-from sdschat.wire.store_codec import MAX_WANTED, Key, Range, Wanted
+from sdschat.wire.store_codec import MAX_WANTED, Range, StoreKey, WantedMessage
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import Room
+    from sdschat.node.channel.session import ChannelSession
     from sdschat.node.node import Node
 
 GRACE: Final = 500  # milliseconds in which what is missing may come by itself: packets overtake each other
@@ -34,19 +34,19 @@ HINTS_EVERY: Final = 10_000
 HINTS_TRIES: Final = 5  # for the same messages, each time after twice as long: then the Stores will not have them
 
 
-class Fetched(NamedTuple):
+class FetchedPackets(NamedTuple):
     """What a Store sent, checked: each packet is of this channel and is what its id says, in the order asked for."""
 
     packets: tuple[bytes, ...]
     more: bool
     unknown: tuple[str, ...]
     floor: int
-    last: Key | None = None  # what comes next is behind this
+    last: StoreKey | None = None  # what comes next is behind this
     keys: tuple[tuple[int, str], ...] = ()
     doubtful: int = 0  # packets that are here too, but cannot be used
 
 
-Done = Callable[[Fetched | None], None]
+Done = Callable[[FetchedPackets | None], None]
 
 
 class _Wish:
@@ -63,7 +63,11 @@ class StoreClient:
     """See `part.Part`."""
 
     def __init__(
-        self, identity: Identity, keys: Keys, standing: Standing, draw: Callable[[int], bytes] = secrets.token_bytes
+        self,
+        identity: Identity,
+        keys: Keys,
+        standing: StoreReputation,
+        draw: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         """`draw` gives so many bytes that nobody can guess."""
         self._draw = draw
@@ -79,10 +83,10 @@ class StoreClient:
         self._hints_tries = 0
         self._now = Now(0, 0)
 
-    def attach(self, room: Room) -> None:
+    def attach(self, room: ChannelSession) -> None:
         self._room = room
         codec = room.channel.state.codec
-        self._asking = Asking(room.name, self._identity, codec, self._standing, room.presence, self._draw)
+        self._asking = StoreRequests(room.name, self._identity, codec, self._standing, room.presence, self._draw)
         room.handle("store/answer", self._heard)
 
     # What catching up asks.
@@ -107,15 +111,17 @@ class StoreClient:
 
     def fetch(self, store: str, ids: Sequence[str], done: Done) -> None:
         """Messages by their ids from this Store."""
-        self._ask_for(done, store, wanted=[Wanted(message_id) for message_id in ids[:MAX_WANTED]])
+        self._ask_for(done, store, wanted=[WantedMessage(message_id) for message_id in ids[:MAX_WANTED]])
 
-    def _ask_for(self, done: Done, store: str, wanted: Sequence[Wanted] = (), asked: Range | None = None) -> None:
-        def came(reply: Reply, now: Now) -> None:
+    def _ask_for(
+        self, done: Done, store: str, wanted: Sequence[WantedMessage] = (), asked: Range | None = None
+    ) -> None:
+        def came(reply: StoreReply, now: Now) -> None:
             if reply.store:
                 packets = tuple(checked.raw for checked in reply.fetched)
                 keys = tuple(checked.key for checked in reply.fetched)
                 doubtful = len(reply.doubtful)
-                done(Fetched(packets, reply.more, tuple(reply.unknown), reply.floor, reply.last, keys, doubtful))
+                done(FetchedPackets(packets, reply.more, tuple(reply.unknown), reply.floor, reply.last, keys, doubtful))
             else:
                 done(None)
             self._room.stir()  # this may be the end of a turn already, and something may have come of it
@@ -158,7 +164,7 @@ class StoreClient:
                 due.append(self._hints_at)
         return min(due, default=None)
 
-    def take(self, ready: Ready, now: Now) -> Work:
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         self._now = now
         if any(type(write) is Append for write in ready.writes):
             self._hints_tries = 0
@@ -169,7 +175,11 @@ class StoreClient:
         posts, self._asking.posts = self._asking.posts, []
         told, self._asking.told = self._asking.told, []
         # A question that waits for a connection would be asked too late.
-        return Work(self._saving(told, now), posts if self._online else [], told) if posts or told else Work()
+        return (
+            ExtensionOutput(self._saving(told, now), posts if self._online else [], told)
+            if posts or told
+            else ExtensionOutput()
+        )
 
     def _saving(self, told: list[StoreFact], now: Now) -> Callable[[Transaction], None] | None:
         rows = journal_rows(told, self._room.name, now)
@@ -182,7 +192,7 @@ class StoreClient:
         state = self._room.channel.state
         missing, grace = state.requests.missing, self._grace()
         self._wishes = {message_id: wish for message_id, wish in self._wishes.items() if message_id in missing}
-        by_store: dict[str, list[Wanted]] = {}
+        by_store: dict[str, list[WantedMessage]] = {}
         for message_id, entry in missing.items():
             wish = self._wishes.setdefault(message_id, _Wish())
             fresh = entry.since + grace > now.mono and not self._walking
@@ -191,7 +201,7 @@ class StoreClient:
             hint = read_hint(entry.hint or b"")
             wanted = by_store.setdefault("" if hint is None else hint.store, [])
             if len(wanted) < MAX_WANTED:
-                wanted.append(Wanted(message_id, entry.hint or b""))
+                wanted.append(WantedMessage(message_id, entry.hint or b""))
         self._walking = False
         for store, some in by_store.items():
             self._asking.ask("missing", self._missing_came(some), wanted=some, first=store)
@@ -205,8 +215,8 @@ class StoreClient:
         """Well before T_req, which is at least `t_min` away."""
         return max(SHORTEST_GRACE, min(GRACE, self._room.channel.state.config.t_min // 4))
 
-    def _missing_came(self, wanted: list[Wanted]) -> Callable[[Reply, Now], None]:
-        def came(reply: Reply, now: Now) -> None:
+    def _missing_came(self, wanted: list[WantedMessage]) -> Callable[[StoreReply, Now], None]:
+        def came(reply: StoreReply, now: Now) -> None:
             given = {checked.message.message_id for checked in reply.fetched}.union(reply.unknown, reply.doubtful)
             if reply.store and reply.more:
                 for one in wanted:
@@ -236,14 +246,14 @@ class StoreClient:
         """What our next message would name: does a Store have it, and where?"""
         state = self._room.channel.state
         heads = state.window.causal_history(state.config.causal_history)
-        wanted = [Wanted(entry.message_id) for entry in heads if entry.message_id not in state.hints]
+        wanted = [WantedMessage(entry.message_id) for entry in heads if entry.message_id not in state.hints]
         self._hints_at = None
         self._hints_asked = now.mono
         if wanted:
             self._asking.ask("hints", self._hints_came, wanted=wanted, confirm=True)
             self._room.stir()
 
-    def _hints_came(self, reply: Reply, now: Now) -> None:
+    def _hints_came(self, reply: StoreReply, now: Now) -> None:
         state = self._room.channel.state
         for item in reply.confirmed:
             if item.hint:
@@ -257,8 +267,8 @@ class StoreClient:
         self._room.stir()
 
 
-def install(node: Node, standing: Standing | None = None) -> Standing:
+def install(node: Node, standing: StoreReputation | None = None) -> StoreReputation:
     """Every channel that is joined from now on asks Stores, if there are any."""
-    shared = standing or Standing()
+    shared = standing or StoreReputation()
     node.extend(lambda room: StoreClient(node.desk.identity, node.desk.book, shared))
     return shared

@@ -13,7 +13,7 @@ QUERY: Final = b"sdschat/store-query/v1\0"
 ANSWER: Final = b"sdschat/store-answer/v1\0"
 
 
-class Letter(NamedTuple):
+class SealedQuery(NamedTuple):
     """A body and who claims to have written it. `proven` says whether they did."""
 
     sender_id: str
@@ -31,8 +31,8 @@ def seal(identity: Identity, domain: bytes, channel: str, to: str, body: bytes) 
     return encode_sealed(Sealed(identity.public_key, signature, body))
 
 
-def unseal(payload: bytes, limit: int) -> Letter | Refusal:
+def unseal(payload: bytes, limit: int) -> SealedQuery | Refusal:
     sealed = decode_sealed(payload, limit)
     if isinstance(sealed, Refusal):
         return sealed
-    return Letter(sender_id_of(sealed.author_key), sealed)
+    return SealedQuery(sender_id_of(sealed.author_key), sealed)

@@ -12,7 +12,7 @@ BUSY: Final = 3_000  # milliseconds: a Store that asks for patience is alive, an
 _MOST: Final = 2048  # anybody can make up Stores: the oldest of so many is forgotten
 
 
-class Standing:
+class StoreReputation:
     """What this node thinks of the Stores it met, in whichever channel: one for all of them."""
 
     __slots__ = ("left", "rests")

@@ -6,28 +6,28 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.identity.keys import Identity
-from sdschat.node.channel.extension import Post
-from sdschat.node.store_client.claims import Promises
-from sdschat.node.store_client.envelope import ANSWER, QUERY, Letter, seal, unseal
+from sdschat.node.channel.extension import OutgoingPacket
+from sdschat.node.store_client.claims import StoreClaims
+from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreFact, StoreLeft, StoreSilent
-from sdschat.node.store_client.reputation import Standing
-from sdschat.node.store_client.verify import Checked, Judged, Lie, judge
+from sdschat.node.store_client.reputation import StoreReputation
+from sdschat.node.store_client.verify import Checked, Lie, VerifiedAnswer, judge
 from sdschat.sds.values import Codec, Now, Refusal
 from sdschat.wire.store_codec import (
     MAX_ANSWER_BYTES,
     QUERY_ID_BYTES,
-    Answer,
     Item,
-    Key,
-    Query,
     Range,
-    Wanted,
+    StoreAnswer,
+    StoreKey,
+    StoreQuery,
+    WantedMessage,
     decode_answer,
     encode_query,
 )
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.presence import Presence
+    from sdschat.node.channel.presence import ChannelPresence
 
 AT_ONCE: Final = 8  # questions of one channel under way
 PATIENCE: Final = 4_000  # milliseconds for an answer
@@ -35,7 +35,7 @@ _QUEUED: Final = 64  # questions that wait for one of those to end
 _THIN_PAGES: Final = 3  # pages far smaller than they could be, from one Store in a row
 
 
-class Reply(NamedTuple):
+class StoreReply(NamedTuple):
     """What came of a question. `store` is empty where nobody gave an answer that could be used."""
 
     store: str = ""
@@ -45,10 +45,10 @@ class Reply(NamedTuple):
     confirmed: Sequence[Item] = ()  # ids and hints
     more: bool = False
     floor: int = 0
-    last: Key | None = None
+    last: StoreKey | None = None
 
 
-Done = Callable[[Reply, Now], None]
+Done = Callable[[StoreReply, Now], None]
 
 
 class _Open:
@@ -57,9 +57,15 @@ class _Open:
     __slots__ = ("confirm", "deadline", "done", "first", "only", "query", "range", "tried", "wanted", "why")
 
     def __init__(
-        self, wanted: tuple[Wanted, ...], asked: Range | None, confirm: bool, first: str, only: bool, why: str,
+        self,
+        wanted: tuple[WantedMessage, ...],
+        asked: Range | None,
+        confirm: bool,
+        first: str,
+        only: bool,
+        why: str,
         done: Done,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.wanted = wanted
         self.range = asked
         self.confirm = confirm
@@ -68,7 +74,7 @@ class _Open:
         self.why = why
         self.done = done
         self.tried: set[str] = set()
-        self.query: Query | None = None
+        self.query: StoreQuery | None = None
         self.deadline = 0
 
     @property
@@ -76,14 +82,20 @@ class _Open:
         return tuple(one.message_id for one in self.wanted)
 
 
-class Asking:
+class StoreRequests:
     """The questions of one channel. `posts` and `told` collect what its owner is to send and to tell."""
 
     def __init__(
-        self, channel: str, identity: Identity, codec: Codec, standing: Standing, presence: Presence,
-        draw: Callable[[int], bytes], patience: int = PATIENCE,
-    ) -> None:  # fmt: skip
-        self.posts: list[Post] = []
+        self,
+        channel: str,
+        identity: Identity,
+        codec: Codec,
+        standing: StoreReputation,
+        presence: ChannelPresence,
+        draw: Callable[[int], bytes],
+        patience: int = PATIENCE,
+    ) -> None:
+        self.posts: list[OutgoingPacket] = []
         self.told: list[StoreFact] = []
         self.standing = standing
         self._channel = channel
@@ -94,7 +106,7 @@ class Asking:
         self.patience = patience
         self._queue: list[_Open] = []
         self._open: dict[bytes, _Open] = {}
-        self.promises = Promises()
+        self.promises = StoreClaims()
         self._thin: dict[str, int] = {}
 
     def stores(self) -> list[str]:
@@ -102,9 +114,16 @@ class Asking:
         return self.standing.trusted(self._presence.roles)
 
     def ask(
-        self, why: str, done: Done, *, wanted: Iterable[Wanted] = (), asked: Range | None = None,
-        confirm: bool = False, first: str = "", only: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        why: str,
+        done: Done,
+        *,
+        wanted: Iterable[WantedMessage] = (),
+        asked: Range | None = None,
+        confirm: bool = False,
+        first: str = "",
+        only: str = "",
+    ) -> None:
         """Ask for messages or for a page, with the next `flush`. `done` is called exactly once, and not from here.
         `first` is asked first, `only` alone."""
         self._queue.append(_Open(tuple(wanted), asked, confirm, only or first, bool(only), why, done))
@@ -116,7 +135,7 @@ class Asking:
             if len(self._open) >= AT_ONCE and len(self._queue) < _QUEUED:
                 self._queue.append(question)
             elif len(self._open) >= AT_ONCE or not self._next(question, now):
-                question.done(Reply(), now)
+                question.done(StoreReply(), now)
 
     def _next(self, question: _Open, now: Now) -> bool:
         """Ask the next Store that was not tried for this question."""
@@ -126,12 +145,12 @@ class Asking:
         if not store or (question.only and store != question.first):
             return False
         question.tried.add(store)
-        query = Query(query_id, store, now.wall, question.wanted, question.range, question.confirm)
+        query = StoreQuery(query_id, store, now.wall, question.wanted, question.range, question.confirm)
         question.query = query
         question.deadline = now.mono + self.patience
         self._open[query_id] = question
         payload = seal(self._identity, QUERY, self._channel, store, encode_query(query))
-        self.posts.append(Post("store/query", "", payload))
+        self.posts.append(OutgoingPacket("store/query", "", payload))
         self.told.append(StoreAsked(store, question.why, question.ids))
         return True
 
@@ -152,12 +171,13 @@ class Asking:
         del self._open[answer.query_id]
         self._answered(question, question.query, answer, now)
 
-    def _unreadable(self, letter: Letter, refusal: Refusal, now: Now) -> None:
+    def _unreadable(self, letter: SealedQuery, refusal: Refusal, now: Now) -> None:
         """Leave a Store that signed what is no answer: a date beyond all dates, for one."""
         asked = [
-            (query_id, question) for query_id, question in self._open.items()
+            (query_id, question)
+            for query_id, question in self._open.items()
             if question.query is not None and question.query.store == letter.sender_id
-        ]  # fmt: skip
+        ]
         if not asked or not letter.proven(ANSWER, self._channel, self._identity.sender_id):
             return
         self.leave(letter.sender_id, f"its answer cannot be read: {refusal.reason} {refusal.detail}".rstrip())
@@ -165,17 +185,17 @@ class Asking:
             del self._open[query_id]
             self._go_on(question, now)
 
-    def _answered(self, question: _Open, query: Query, answer: Answer, now: Now) -> None:
+    def _answered(self, question: _Open, query: StoreQuery, answer: StoreAnswer, now: Now) -> None:
         if answer.refused:
             self.standing.busy(query.store, now.mono)
             self._give_up(question, query.store, answer.refused, now)
             return
         judged = judge(query, answer, self._channel, self._codec)
-        if isinstance(judged, Judged) and judged.thin:
+        if isinstance(judged, VerifiedAnswer) and judged.thin:
             judged = self._note_thin(query.store, judged)
         elif query.range is not None:
             self._thin.pop(query.store, None)
-        if isinstance(judged, Judged):
+        if isinstance(judged, VerifiedAnswer):
             judged = self._keep_to_word(query, answer, judged)
         if isinstance(judged, Lie):
             self.leave(query.store, judged.why)
@@ -185,12 +205,12 @@ class Asking:
         items = answer.items if query.confirm else ()
         found = tuple(one.message.message_id for one in judged.fetched)
         self.told.append(StoreAnswered(query.store, question.why, found, answer.unknown, len(found) or len(items)))
-        reply = Reply(
+        reply = StoreReply(
             query.store, judged.fetched, judged.doubtful, answer.unknown, items, answer.more, answer.floor, answer.last
         )
         question.done(reply, now)
 
-    def _keep_to_word(self, query: Query, answer: Answer, judged: Judged) -> Judged | Lie:
+    def _keep_to_word(self, query: StoreQuery, answer: StoreAnswer, judged: VerifiedAnswer) -> VerifiedAnswer | Lie:
         """Hold a page against what this Store said to have, and remember what it says to have now."""
         keys = [one.key for one in judged.fetched]
         given = {message_id for _, message_id in keys}.union(judged.doubtful)
@@ -199,7 +219,7 @@ class Asking:
         self.promises.note(query.store, keys)
         return judged
 
-    def _note_thin(self, store: str, judged: Judged) -> Judged | Lie:
+    def _note_thin(self, store: str, judged: VerifiedAnswer) -> VerifiedAnswer | Lie:
         self._thin[store] = self._thin.get(store, 0) + 1
         return Lie("its pages are small and without end") if self._thin[store] >= _THIN_PAGES else judged
 
@@ -221,7 +241,7 @@ class Asking:
         questions = [*self._open.values(), *self._queue]
         self._open, self._queue = {}, []
         for question in questions:
-            question.done(Reply(), now)
+            question.done(StoreReply(), now)
 
     def _give_up(self, question: _Open, store: str, why: str, now: Now) -> None:
         self.told.append(StoreSilent(store, question.why, question.ids, why))
@@ -229,7 +249,7 @@ class Asking:
 
     def _go_on(self, question: _Open, now: Now) -> None:
         if not self._next(question, now):
-            question.done(Reply(), now)
+            question.done(StoreReply(), now)
 
     def next_wake(self) -> int | None:
         return min((question.deadline for question in self._open.values()), default=None)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from sdschat.sds.ids import content_id, recipe_of
-from sdschat.sds.values import Codec, Kind, Message, Reason, Refusal
+from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
 from sdschat.wire.chat_codec import MAGIC
-from sdschat.wire.store_codec import Answer, Item, Query, Range
+from sdschat.wire.store_codec import Item, Range, StoreAnswer, StoreQuery
 
 _FULL_BYTES: Final = 32 * 1024  # a page of fewer bytes and messages than these, with more to come, is a thin one
 _FULL_ITEMS: Final = 16
@@ -39,16 +39,16 @@ class Checked(NamedTuple):
         return (self.message.lamport_timestamp or 0, self.message.message_id)
 
 
-class Judged(NamedTuple):
+class VerifiedAnswer(NamedTuple):
     fetched: tuple[Checked, ...]
     doubtful: tuple[str, ...] = ()  # not taken: nobody can check the id, or the packet is larger than we allow
     thin: bool = False  # a page far smaller than it could have been
 
 
-def judge(query: Query, answer: Answer, channel: str, codec: Codec) -> Judged | Lie:
+def judge(query: StoreQuery, answer: StoreAnswer, channel: str, codec: Codec) -> VerifiedAnswer | Lie:
     """What of an answer may be used."""
     if answer.refused:
-        return Judged(())
+        return VerifiedAnswer(())
     if answer.floor > query.sent_time + _LATEST_FLOOR:
         return Lie(f"it says to have dropped everything up to {answer.floor}, which is later than now")
     if query.range is not None:
@@ -56,7 +56,7 @@ def judge(query: Query, answer: Answer, channel: str, codec: Codec) -> Judged | 
     return _judge_messages(query, answer, channel, codec)
 
 
-def _judge_messages(query: Query, answer: Answer, channel: str, codec: Codec) -> Judged | Lie:
+def _judge_messages(query: StoreQuery, answer: StoreAnswer, channel: str, codec: Codec) -> VerifiedAnswer | Lie:
     ids = {one.message_id for one in query.wanted}
     by_hint_alone = sum(1 for one in query.wanted if not one.message_id)
     seen: set[str] = set()
@@ -83,10 +83,10 @@ def _judge_messages(query: Query, answer: Answer, channel: str, codec: Codec) ->
         return Lie("it sent a message and denied having it, in one answer")
     if answer.more and not answer.items:
         return Lie("it promised more messages and sent none")
-    return Judged(tuple(fetched), tuple(doubtful))
+    return VerifiedAnswer(tuple(fetched), tuple(doubtful))
 
 
-def _judge_page(asked: Range, answer: Answer, channel: str, codec: Codec) -> Judged | Lie:
+def _judge_page(asked: Range, answer: StoreAnswer, channel: str, codec: Codec) -> VerifiedAnswer | Lie:
     if len(answer.items) > asked.limit:
         return Lie(f"it sent {len(answer.items)} messages in a page of {asked.limit}")
     if answer.more and not answer.items:
@@ -115,7 +115,7 @@ def _judge_page(asked: Range, answer: Answer, channel: str, codec: Codec) -> Jud
     if answer.more and (answer.last is None or not _goes_on(asked, last, answer.last)):
         return Lie("its pages do not follow one another")
     thin = answer.more and size < _FULL_BYTES and len(answer.items) < min(_FULL_ITEMS, asked.limit)
-    return Judged(tuple(fetched), tuple(doubtful), thin)
+    return VerifiedAnswer(tuple(fetched), tuple(doubtful), thin)
 
 
 def _goes_on(asked: Range, last: tuple[int, str] | None, beyond: tuple[int, str]) -> bool:
@@ -135,7 +135,7 @@ def _open(item: Item, channel: str, codec: Codec) -> Checked | Lie | None:
         return Lie("it sent one message as another")
     if message.channel_id != channel:
         return Lie("it sent a message of another channel")
-    if message.kind is not Kind.CONTENT:
+    if message.kind is not MessageKind.CONTENT:
         return Lie("it sent what belongs into no log")
     content = message.content or b""
     # Our own make always has the hash for its id, and nobody else writes it; see `identity.content.open_content`.

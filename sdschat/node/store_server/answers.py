@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from sdschat.node.store_client.hint import hint_of, read_hint
-from sdschat.store.archive import Kept, Span
-from sdschat.wire.store_codec import MAX_ANSWER_BYTES, Answer, Item, Key, Query, Range, Wanted
+from sdschat.store.archive import ArchivedMessage, ArchiveRange
+from sdschat.wire.store_codec import MAX_ANSWER_BYTES, Item, Range, StoreAnswer, StoreKey, StoreQuery, WantedMessage
 
 PAGE_BYTES: Final = 192 * 1024  # of packets in one answer; a single one may be larger
 _ITEM_BYTES: Final = 256  # what an item takes beside its packet, at most
 
 
-class Shelf(Protocol):
+class ArchiveReader(Protocol):
     """What answering needs of the archive; `store.archive.Archive` is the real one."""
 
-    def by_id(self, channel: str, message_id: str) -> Kept | None: ...
+    def by_id(self, channel: str, message_id: str) -> ArchivedMessage | None: ...
 
-    def at(self, channel: str, place: int) -> Kept | None: ...
+    def at(self, channel: str, place: int) -> ArchivedMessage | None: ...
 
     def place_of(self, channel: str, message_id: str) -> int | None: ...
 
-    def page(self, channel: str, span: Span) -> tuple[list[Kept], bool]: ...
+    def page(self, channel: str, span: ArchiveRange) -> tuple[list[ArchivedMessage], bool]: ...
 
 
 class Answerer:
@@ -29,13 +29,13 @@ class Answerer:
 
     __slots__ = ("_channel", "_me", "_shelf", "page_bytes")
 
-    def __init__(self, me: str, channel: str, shelf: Shelf, page_bytes: int = PAGE_BYTES) -> None:
+    def __init__(self, me: str, channel: str, shelf: ArchiveReader, page_bytes: int = PAGE_BYTES) -> None:
         self._me = me
         self._channel = channel
         self._shelf = shelf
         self.page_bytes = min(page_bytes, MAX_ANSWER_BYTES // 2)
 
-    def answer(self, query: Query, floor: int) -> Answer:
+    def answer(self, query: StoreQuery, floor: int) -> StoreAnswer:
         """`floor`: packets dated before it were dropped."""
         if query.range is not None:
             return self._page(query, query.range, floor)
@@ -48,17 +48,17 @@ class Answerer:
         place = self._shelf.place_of(self._channel, message_id)
         return None if place is None else hint_of(self._me, place)
 
-    def _page(self, query: Query, asked: Range, floor: int) -> Answer:
+    def _page(self, query: StoreQuery, asked: Range, floor: int) -> StoreAnswer:
         low = max(asked.low, floor)
         if low > asked.high:
-            return Answer(query.query_id, floor=floor)
-        span = Span(low, asked.high, asked.after, asked.newest_first, asked.limit, self.page_bytes)
+            return StoreAnswer(query.query_id, floor=floor)
+        span = ArchiveRange(low, asked.high, asked.after, asked.newest_first, asked.limit, self.page_bytes)
         kept, more = self._shelf.page(self._channel, span)
         items = tuple(Item("", one.raw) for one in kept)
-        last = Key(kept[-1].lamport, kept[-1].message_id) if more else None
-        return Answer(query.query_id, items, more=more, floor=floor, last=last)
+        last = StoreKey(kept[-1].lamport, kept[-1].message_id) if more else None
+        return StoreAnswer(query.query_id, items, more=more, floor=floor, last=last)
 
-    def _confirm(self, query: Query, floor: int) -> Answer:
+    def _confirm(self, query: StoreQuery, floor: int) -> StoreAnswer:
         items: list[Item] = []
         unknown: list[str] = []
         for message_id in dict.fromkeys(one.message_id for one in query.wanted if one.message_id):
@@ -67,9 +67,9 @@ class Answerer:
                 unknown.append(message_id)
             else:
                 items.append(Item(message_id, b"", hint))
-        return Answer(query.query_id, tuple(items), tuple(unknown), floor=floor)
+        return StoreAnswer(query.query_id, tuple(items), tuple(unknown), floor=floor)
 
-    def _messages(self, query: Query, floor: int) -> Answer:
+    def _messages(self, query: StoreQuery, floor: int) -> StoreAnswer:
         """As many as fit; `more` says that some were left out."""
         items: dict[str, Item] = {}
         unknown: dict[str, None] = {}
@@ -84,11 +84,11 @@ class Answerer:
                 continue
             size += len(kept.raw) + _ITEM_BYTES
             if items and size > self.page_bytes:
-                return Answer(query.query_id, tuple(items.values()), tuple(unknown), True, floor)
+                return StoreAnswer(query.query_id, tuple(items.values()), tuple(unknown), True, floor)
             items[kept.message_id] = Item(kept.message_id, kept.raw, hint_of(self._me, kept.place))
-        return Answer(query.query_id, tuple(items.values()), tuple(unknown), floor=floor)
+        return StoreAnswer(query.query_id, tuple(items.values()), tuple(unknown), floor=floor)
 
-    def _find(self, wanted: Wanted) -> Kept | None:
+    def _find(self, wanted: WantedMessage) -> ArchivedMessage | None:
         """By the hint, if it is one of ours and leads to what is wanted; else by the id."""
         hint = read_hint(wanted.hint)
         if hint is not None and hint.store == self._me:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.identity.content import open_presence
-from sdschat.node.network import Network
+from sdschat.node.network import TransportFactory
 from sdschat.node.node import Node
 from sdschat.sds.values import Message
 from sdschat.transport import base
@@ -20,7 +20,12 @@ class Discovery:
     """Listens to all channels at once, and joins those in which there is something real."""
 
     def __init__(
-        self, node: Node, network: Network, found: Callable[[str], None], full: Callable[[], None], most: int = MOST
+        self,
+        node: Node,
+        network: TransportFactory,
+        found: Callable[[str], None],
+        full: Callable[[], None],
+        most: int = MOST,
     ) -> None:
         """`found` is told of every channel that was joined, `full` once, of the first one that was not."""
         self._node = node

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from sdschat.node.store_server.counters import BOUNDS, Counts
 from sdschat.store.archive_stats import Archived
-from sdschat.store.retention import Space
+from sdschat.store.retention import DiskSpace
 
 _PATIENCE: Final = 5.0  # seconds for a request
 _LONGEST: Final = 8192  # bytes of one
@@ -19,7 +19,7 @@ _TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _log = logging.getLogger("sdschat.metrics")
 
 
-class Snapshot(NamedTuple):
+class MetricsSnapshot(NamedTuple):
     """Everything there is to tell at one moment."""
 
     version: str
@@ -27,16 +27,16 @@ class Snapshot(NamedTuple):
     counts: Counts
     channels: list[Archived]
     connected: Mapping[str, bool]
-    space: Space
+    space: DiskSpace
     max_size: int = 0  # as the operator set it; 0: no bound
 
 
-def prometheus(found: Snapshot) -> str:
+def prometheus(found: MetricsSnapshot) -> str:
     """Exposition format 0.0.4."""
     return "".join(f"{line}\n" for line in _lines(found))
 
 
-def _lines(found: Snapshot) -> Iterator[str]:
+def _lines(found: MetricsSnapshot) -> Iterator[str]:
     counts = found.counts
     yield from _metric("build_info", "gauge", "Constant 1.", [({"version": found.version}, 1)])
     yield from _metric("start_time_seconds", "gauge", "When the Store was started.", [({}, found.started)])
@@ -58,8 +58,9 @@ def _lines(found: Snapshot) -> Iterator[str]:
     states = [({"channel": name}, float(state)) for name, state in found.connected.items()]
     yield from _metric("connected", "gauge", "Whether the channel has its broker.", states)
     room: list[tuple[Mapping[str, str], float]] = [
-        ({"state": "used"}, found.space.used), ({"state": "free"}, found.space.free)
-    ]  # fmt: skip
+        ({"state": "used"}, found.space.used),
+        ({"state": "free"}, found.space.free),
+    ]
     yield from _metric("max_bytes", "gauge", "Size that is not to be exceeded; 0: none.", [({}, found.max_size)])
     yield from _metric("database_bytes", "gauge", "Size of the database.", room)
     totals = (

@@ -12,18 +12,18 @@ from typing import Final, NamedTuple
 
 from sdschat import __version__
 from sdschat.node.clock import Clock
-from sdschat.node.events import Fact, MessageDelivered
+from sdschat.node.events import MessageDelivered, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.store_server.counters import COUNTS, Counts
-from sdschat.node.store_server.metrics import Snapshot
-from sdschat.node.store_server.server import Keeper, Shared
-from sdschat.node.sync.extension import SyncPart
+from sdschat.node.store_server.metrics import MetricsSnapshot
+from sdschat.node.store_server.server import Shared, StoreServer
+from sdschat.node.sync.extension import SyncExtension
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.store.archive import Archive
+from sdschat.store.archive import LogArchive
 from sdschat.store.archive_stats import Archived, archived, database_space
 from sdschat.store.errors import DiskFull, StoreUnavailable
 from sdschat.store.retention import drop_oldest, forget_oldest, give_back, make_compact, make_shrinkable, space
-from sdschat.store.retention_floor import Floor, floor_of
+from sdschat.store.retention_floor import RetentionFloor, floor_of
 from sdschat.store.store import Store
 
 EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
@@ -40,7 +40,7 @@ _EVENT_BYTES: Final = 300  # of the journal, about
 _PACKET_BYTES: Final = 1500  # with its row and its text, about
 
 
-class Keeping(NamedTuple):
+class ServedChannel(NamedTuple):
     """How long and how much is kept. 0: for ever, without a bound."""
 
     age: int = 0  # milliseconds
@@ -51,9 +51,13 @@ class StoreNode:
     """Everything that is a Store's own about a node. Make it before the first channel is joined."""
 
     def __init__(
-        self, node: Node, store: Store, keeping: Keeping, clock: Clock | None = None,
+        self,
+        node: Node,
+        store: Store,
+        keeping: ServedChannel,
+        clock: Clock | None = None,
         warn: Callable[[str], None] = lambda _: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`warn` tells the operator something."""
         loop = asyncio.get_running_loop()
         self.node = node
@@ -61,27 +65,29 @@ class StoreNode:
         self._store = store
         self._clock = clock or Clock()
         self._started = self._clock.now().wall
-        self._floors: dict[str, Floor] = {}
+        self._floors: dict[str, RetentionFloor] = {}
         self._late: dict[str, list[str]] = {}
         self._compact: set[str] = set()  # channels in which nothing is left to be made compact
         self._warn = warn
         self._warned = False
         make_shrinkable(store)
-        self.shared = Shared(node.desk.identity, Archive(store), lambda name: self.floor(name).lamport, loop.call_soon)
-        node.extend(lambda room: Keeper(self.shared))
+        self.shared = Shared(
+            node.desk.identity, LogArchive(store), lambda name: self.floor(name).lamport, loop.call_soon
+        )
+        node.extend(lambda room: StoreServer(self.shared))
         node.listen(self._hear)
 
     @property
     def counts(self) -> Counts:
         return self.shared.counts
 
-    def floor(self, channel: str) -> Floor:
+    def floor(self, channel: str) -> RetentionFloor:
         found = self._floors.get(channel)
         if found is None:
             found = self._floors[channel] = floor_of(self._store, channel)
         return found
 
-    def _hear(self, fact: Fact) -> None:
+    def _hear(self, fact: NodeEvent) -> None:
         """What comes in below the floor is archived, since the log has it, and dropped with the next look."""
         if isinstance(fact.what, MessageDelivered):
             message = fact.what.said.message
@@ -90,11 +96,13 @@ class StoreNode:
                 if len(late) < _LATE_KEPT:
                     late.append(message.message_id)
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> MetricsSnapshot:
         """What it has and did, at this moment."""
         connected = {name: room.transport.connected for name, room in self.node.rooms.items()}
         channels, room = archived(self._store), database_space(self._store)
-        return Snapshot(__version__, self._started / 1000, self.counts, channels, connected, room, self.keeping.size)
+        return MetricsSnapshot(
+            __version__, self._started / 1000, self.counts, channels, connected, room, self.keeping.size
+        )
 
     def save_counts(self) -> None:
         """For `sdschat store status`, which is another process."""
@@ -169,7 +177,7 @@ class StoreNode:
         if room is not None:
             room.channel.raise_horizon(self._clock.now(), floor.ids_from)
             for part in room.parts:
-                if isinstance(part, SyncPart):
+                if isinstance(part, SyncExtension):
                     part.catchup.begin_later(floor.ids_from)
             room.stir()
 

@@ -16,7 +16,7 @@ REPLAY_WINDOW: Final = 10 * 60_000  # milliseconds that a question's date may be
 _SEEN: Final = 65_536
 
 
-class Bucket:
+class QuotaBucket:
     """Fills up again within a minute."""
 
     __slots__ = ("_at", "_limit", "_spent")
@@ -44,9 +44,9 @@ class Quota:
     ) -> None:
         self._each = each
         self._queries = queries
-        self._all_queries = Bucket(queries_all, 0)
-        self._all = Bucket(all_, 0)
-        self._askers: OrderedDict[str, tuple[Bucket, Bucket]] = OrderedDict()
+        self._all_queries = QuotaBucket(queries_all, 0)
+        self._all = QuotaBucket(all_, 0)
+        self._askers: OrderedDict[str, tuple[QuotaBucket, QuotaBucket]] = OrderedDict()
 
     def may_ask(self, asker: str, now: int) -> bool:
         """Whether this question is worth being looked at. `asker` is what the topic says, and not proven yet."""
@@ -64,10 +64,10 @@ class Quota:
         self._of(asker, now)[1].spend(size)
         self._all.spend(size)
 
-    def _of(self, asker: str, now: int) -> tuple[Bucket, Bucket]:
+    def _of(self, asker: str, now: int) -> tuple[QuotaBucket, QuotaBucket]:
         found = self._askers.get(asker)
         if found is None:
-            found = self._askers[asker] = (Bucket(self._queries, now), Bucket(self._each, now))
+            found = self._askers[asker] = (QuotaBucket(self._queries, now), QuotaBucket(self._each, now))
             if len(self._askers) > _ASKERS:
                 self._askers.popitem(last=False)
         else:

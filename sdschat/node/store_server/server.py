@@ -11,21 +11,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.keys import Identity
-from sdschat.node.channel.extension import Post, Work
+from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.channel.presence import STORE
 from sdschat.node.clock import Clock
-from sdschat.node.store_client.envelope import ANSWER, QUERY, Letter, seal, unseal
-from sdschat.node.store_server.answers import Answerer, Shelf
+from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
+from sdschat.node.store_server.answers import Answerer, ArchiveReader
 from sdschat.node.store_server.counters import Counts
 from sdschat.node.store_server.quota import REPLAY_WINDOW, Quota, Replays
 from sdschat.sds.rows import Append
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now, Refusal
 from sdschat.store.errors import StoreError
-from sdschat.wire.store_codec import MAX_QUERY_BYTES, Answer, Query, decode_query, encode_answer
+from sdschat.wire.store_codec import MAX_QUERY_BYTES, StoreAnswer, StoreQuery, decode_query, encode_answer
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import Room
+    from sdschat.node.channel.session import ChannelSession
 
 WAITING: Final = 1024  # questions of one channel that wait; beyond that the asker goes to another Store
 BACKLOG: Final = 64  # packets that wait for a slow connection; more answers would only put off everything else
@@ -39,7 +39,12 @@ class Shared:
     """What all channels of one Store have in common."""
 
     def __init__(
-        self, identity: Identity, shelf: Shelf, floors: Callable[[str], int], soon: Soon, quota: Quota | None = None
+        self,
+        identity: Identity,
+        shelf: ArchiveReader,
+        floors: Callable[[str], int],
+        soon: Soon,
+        quota: Quota | None = None,
     ) -> None:
         """`soon` runs something between two steps of the loop, so that answering does not hold up archiving."""
         self.identity = identity
@@ -51,17 +56,17 @@ class Shared:
         self.counts = Counts()
 
 
-class Keeper:
+class StoreServer:
     """See `part.Part`."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._waiting: deque[tuple[str, Query, Now]] = deque()
+        self._waiting: deque[tuple[str, StoreQuery, Now]] = deque()
         self._busy = False
         self._hints_due = False
         self._hints_at = 0
 
-    def attach(self, room: Room) -> None:
+    def attach(self, room: ChannelSession) -> None:
         self._room = room
         self._answers = Answerer(self._shared.identity.sender_id, room.name, self._shared.shelf)
         room.presence.role = STORE
@@ -79,7 +84,7 @@ class Keeper:
         """Cheap checks first: is it for us, is it in order, is it the asker's turn; then whether it is signed."""
         counts, me = self._shared.counts, self._shared.identity.sender_id
         letter = unseal(payload, _SEALED_BYTES)
-        query = decode_query(letter.sealed.body) if isinstance(letter, Letter) else letter
+        query = decode_query(letter.sealed.body) if isinstance(letter, SealedQuery) else letter
         if isinstance(letter, Refusal) or isinstance(query, Refusal):
             counts.refuse("unreadable")
             return
@@ -106,9 +111,9 @@ class Keeper:
     def _is_full(self) -> bool:
         return len(self._waiting) >= WAITING or self._room.transport.waiting > BACKLOG
 
-    def _refuse(self, asker: str, query: Query, reason: str) -> None:
+    def _refuse(self, asker: str, query: StoreQuery, reason: str) -> None:
         self._shared.counts.refuse(reason)
-        self._send(asker, Answer(query.query_id, refused=reason))
+        self._send(asker, StoreAnswer(query.query_id, refused=reason))
 
     def _next(self) -> None:
         """One answer; the next one when the loop has seen to everything else."""
@@ -128,12 +133,12 @@ class Keeper:
         self._shared.quota.given(asker, size, now.mono)
         self._count(query, answer, size, Clock.stopwatch() - started)
 
-    def _send(self, asker: str, answer: Answer) -> int:
+    def _send(self, asker: str, answer: StoreAnswer) -> int:
         payload = seal(self._shared.identity, ANSWER, self._room.name, asker, encode_answer(answer))
-        self._room.post([Post("store/answer", asker, payload)])
+        self._room.post([OutgoingPacket("store/answer", asker, payload)])
         return len(payload)
 
-    def _count(self, query: Query, answer: Answer, size: int, seconds: float) -> None:
+    def _count(self, query: StoreQuery, answer: StoreAnswer, size: int, seconds: float) -> None:
         counts = self._shared.counts
         counts.answered["page" if query.range is not None else "hints" if query.confirm else "ids"] += 1
         counts.messages_out += sum(1 for item in answer.items if item.packet)
@@ -157,11 +162,11 @@ class Keeper:
                 if hint is not None:
                     self._room.channel.learn_hint(entry.message_id, hint)
 
-    def take(self, ready: Ready, now: Now) -> Work:
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         counts = self._shared.counts
         for write in ready.writes:
             if type(write) is Append:
                 counts.archived += 1
                 counts.archived_bytes += len(write.row.raw)
                 self._hints_due = True
-        return Work()
+        return ExtensionOutput()

@@ -30,7 +30,7 @@ from sdschat.mvds.values import Mode, Packet, Payload, Refusal
 from sdschat.node.clock import Clock
 from sdschat.node.events import TroubleMet, What
 from sdschat.node.sync.events import DirectRefused, DirectSaid
-from sdschat.node.sync.people import People
+from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.timers import to_wall
@@ -42,8 +42,8 @@ from sdschat.store.transaction import Transaction
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec, split_signature, with_signature
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.content import Desk
-    from sdschat.node.channel.session import Room
+    from sdschat.node.channel.content import ContentGate
+    from sdschat.node.channel.session import ChannelSession
     from sdschat.node.profile import Profile
 
 MAX_TEXT: Final = 128 * KIB
@@ -51,13 +51,19 @@ MAX_TEXT: Final = 128 * KIB
 # need to go on for ever either: what was sent eight times, in a quarter of an hour, rests until the peer shows itself.
 # The owner of a key that was lost never does.
 CONFIG: Final = Config(
-    epoch=250, mode=Mode.BATCH, backoff_first=12, backoff_max=4096, backoff_low=256, expire_after=8,
-    presence_interval=2000, packet_bytes=248 * KIB,
-)  # fmt: skip
+    epoch=250,
+    mode=Mode.BATCH,
+    backoff_first=12,
+    backoff_max=4096,
+    backoff_low=256,
+    expire_after=8,
+    presence_interval=2000,
+    packet_bytes=248 * KIB,
+)
 _GROUP_TAG: Final = b"sdschat/direct/v1\0"
 
 
-class Ready(NamedTuple):
+class DirectOutput(NamedTuple):
     """`packets` may go out once `writes` and `rows` are saved; then `told` may be told."""
 
     writes: tuple[Write, ...]
@@ -67,16 +73,16 @@ class Ready(NamedTuple):
     told: tuple[What, ...]
 
 
-class Direct:
+class DirectMessaging:
     """Of one channel. Not a part of its own: `mvds.SyncPart` hears the topic for it."""
 
-    def __init__(self, room: Room, profile: Profile, desk: Desk, clock: Clock) -> None:
+    def __init__(self, room: ChannelSession, profile: Profile, desk: ContentGate, clock: Clock) -> None:
         self._room = room
         self._desk = desk
         self._clock = clock
         self._kept = MvdsStore(profile.store, room.name)
         self.messages = DirectMessages(profile.store, room.name)
-        self.people = People(room, desk)
+        self.people = DirectPeers(room, desk)
         self._engine = Engine(CONFIG, profile.chance, self._kept, clock.now(), self._kept.snapshot())
         self._codec = SyncCodec()
         self._rows: list[DirectRow] = []
@@ -95,9 +101,17 @@ class Direct:
         person = self.people.find(to)
         now, identity, nick = self._clock.now(), self._desk.identity, self._desk.nick
         body = seal_direct(
-            identity, person.key, self._room.name, text, reader=person.sender_id, nick=nick, sent_time=now.wall,
-            nonce=secrets.token_bytes(16), kind=kind, reply_to=reply_to,
-        )  # fmt: skip
+            identity,
+            person.key,
+            self._room.name,
+            text,
+            reader=person.sender_id,
+            nick=nick,
+            sent_time=now.wall,
+            nonce=secrets.token_bytes(16),
+            kind=kind,
+            reply_to=reply_to,
+        )
         if person.nick:
             self._learn(OpenedContent(Verdict.NEW, None, kind, person.nick, person.key), now)
         group = self._meet(person.sender_id)
@@ -144,7 +158,7 @@ class Direct:
     def next_wake(self) -> int | None:
         return self._engine.next_wake() if self._room.transport.connected else None
 
-    def take(self, now: Now) -> Ready:
+    def take(self, now: Now) -> DirectOutput:
         """What is ready. Without a connection nothing goes out: it is sent again when its time comes."""
         ready = self._engine.take()
         for event in ready.events:
@@ -158,11 +172,11 @@ class Direct:
                 case mvds.Rejected(peer, reason, _, detail):
                     text = f"direct message: {reason} {detail}".rstrip()
                     self._told.append(Rejected(Reason.UNREADABLE, peer, "", text))
-        found = Ready(ready.writes, tuple(self._rows), tuple(self._met), ready.packets, tuple(self._told))
+        found = DirectOutput(ready.writes, tuple(self._rows), tuple(self._met), ready.packets, tuple(self._told))
         self._rows, self._met, self._told = [], [], []
         return found
 
-    def save(self, transaction: Transaction, ready: Ready) -> None:
+    def save(self, transaction: Transaction, ready: DirectOutput) -> None:
         self._kept.save(transaction, ready.writes)
         for row in ready.rows:
             self.messages.put(transaction, row)
@@ -201,10 +215,19 @@ class Direct:
         state = AckState.UNACKED if own else AckState.ACKED
         self._rows.append(
             DirectRow(
-                found, peer, own, opened.nick, opened.text or "", opened.kind, opened.sent_time, now.wall, int(state),
-                opened.reply_to, str(opened.verdict),
+                found,
+                peer,
+                own,
+                opened.nick,
+                opened.text or "",
+                opened.kind,
+                opened.sent_time,
+                now.wall,
+                int(state),
+                opened.reply_to,
+                str(opened.verdict),
             )
-        )  # fmt: skip
+        )
 
     def _unanswered(self, peer: str, sends: int) -> str:
         name = harmless(self._desk.nick_of(peer)) or "a participant"

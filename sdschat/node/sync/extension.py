@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.catchup.values import Frame, Refused
+from sdschat.catchup.values import Frame, RefusedFrame
 from sdschat.mvds.values import Packet
-from sdschat.node.channel.extension import Post, Work
-from sdschat.node.events import Fact, HandedOver, PresenceChanged, What
+from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
+from sdschat.node.events import HandedOver, NodeEvent, PresenceChanged, What
 from sdschat.node.store_client.events import StoreLeft
-from sdschat.node.sync.direct import Direct, ids_of
-from sdschat.node.sync.history_sync import CatchUp
+from sdschat.node.sync.direct import DirectMessaging, ids_of
+from sdschat.node.sync.history_sync import HistorySync
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now, Reason
@@ -18,20 +18,20 @@ from sdschat.store.transaction import Transaction
 from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import Room
+    from sdschat.node.channel.session import ChannelSession
     from sdschat.node.node import Node
 
 
-class SyncPart:
+class SyncExtension:
     """See `part.Part`."""
 
-    def __init__(self, catchup: CatchUp, direct: Direct) -> None:
+    def __init__(self, catchup: HistorySync, direct: DirectMessaging) -> None:
         self.catchup = catchup
         self.direct = direct
         self._codec = SyncCodec()
         self._told: list[What] = []
 
-    def attach(self, room: Room) -> None:
+    def attach(self, room: ChannelSession) -> None:
         self._room = room
         room.handle("sync", self._heard)
 
@@ -62,10 +62,10 @@ class SyncPart:
         elif isinstance(found, Records) and not found.lane:
             self.direct.heard(frm, payload, found.payload, now)
         else:
-            why = found.why if isinstance(found, Refused) else "records of an unknown kind"
+            why = found.why if isinstance(found, RefusedFrame) else "records of an unknown kind"
             self._told.append(Rejected(Reason.UNREADABLE, frm, "", f"on sync: {why}"))
 
-    def take(self, ready: Ready, now: Now) -> Work:
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         posts, told, kept = self.catchup.take(now)
         direct = self.direct.take(now)
         before, self._told = self._told, []
@@ -75,12 +75,12 @@ class SyncPart:
                 self.catchup.save(transaction, kept)
             self.direct.save(transaction, direct)
 
-        sent = [Post("sync", post.peer, post.payload) for post in posts]
+        sent = [OutgoingPacket("sync", post.peer, post.payload) for post in posts]
         sent += [self._direct_post(packet) for packet in direct.packets]
         anything = kept is not None or direct.writes or direct.rows or direct.met
-        return Work(save if anything else None, sent, [*before, *told, *direct.told])
+        return ExtensionOutput(save if anything else None, sent, [*before, *told, *direct.told])
 
-    def _direct_post(self, packet: Packet) -> Post:
+    def _direct_post(self, packet: Packet) -> OutgoingPacket:
         ids = ids_of([packet])
 
         def done(failure: str | None) -> None:
@@ -88,21 +88,21 @@ class SyncPart:
                 self._told += [HandedOver(found) for found in ids]
                 self._room.stir()
 
-        return Post("sync", packet.peer, self.direct.post(packet), done)
+        return OutgoingPacket("sync", packet.peer, self.direct.post(packet), done)
 
 
 def install(node: Node, *, asks: bool = True) -> None:
     """Every channel that is joined from now on catches up, and lets others catch up."""
-    parts: dict[str, SyncPart] = {}
+    parts: dict[str, SyncExtension] = {}
 
-    def make(room: Room) -> SyncPart:
-        part = parts[room.name] = SyncPart(
-            CatchUp(room, node.profile, node.clock, node.settings.history_on_join, asks=asks),
-            Direct(room, node.profile, node.desk, node.clock),
+    def make(room: ChannelSession) -> SyncExtension:
+        part = parts[room.name] = SyncExtension(
+            HistorySync(room, node.profile, node.clock, node.settings.history_on_join, asks=asks),
+            DirectMessaging(room, node.profile, node.desk, node.clock),
         )
         return part
 
-    def hear(fact: Fact) -> None:
+    def hear(fact: NodeEvent) -> None:
         part = parts.get(fact.channel)
         if part is not None and isinstance(fact.what, PresenceChanged):
             part.presence_changed(fact.what.sender_id, fact.what.online)
@@ -114,9 +114,9 @@ def install(node: Node, *, asks: bool = True) -> None:
     node.listen(hear)
 
 
-def sync_part(node: Node, channel: str) -> SyncPart:
+def sync_part(node: Node, channel: str) -> SyncExtension:
     """Of a channel that is joined. Raises KeyError for one that is not, and LookupError without `install`."""
-    found = next((part for part in node.rooms[channel].parts if isinstance(part, SyncPart)), None)
+    found = next((part for part in node.rooms[channel].parts if isinstance(part, SyncExtension)), None)
     if found is None:
         raise LookupError("this node does not catch up")
     return found

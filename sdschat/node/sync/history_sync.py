@@ -12,11 +12,11 @@ import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.catchup.exchange import Exchange, Post
-from sdschat.catchup.peers import Source
-from sdschat.catchup.provider import Librarian
-from sdschat.catchup.session import Seeker
-from sdschat.catchup.values import Frame, Key, Progress, State
+from sdschat.catchup.exchange import Exchange, OutgoingFrame
+from sdschat.catchup.peers import HistorySource
+from sdschat.catchup.provider import HistoryProvider
+from sdschat.catchup.session import CatchUpSession
+from sdschat.catchup.values import CatchUpProgress, Frame, LogKey, State
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal
 from sdschat.node.clock import Clock
@@ -30,7 +30,7 @@ from sdschat.store.transaction import Transaction
 from sdschat.wire.catchup_codec import SyncCodec
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import Room
+    from sdschat.node.channel.session import ChannelSession
     from sdschat.node.profile import Profile
 
 DAY: Final = 24 * 3600 * 1000
@@ -50,7 +50,7 @@ _GROUP_TAG: Final = b"sdschat/history/v1\0"
 AHEAD: Final = 5_000  # milliseconds by which a burst of messages, one a millisecond, may be dated ahead
 
 
-class Kept(NamedTuple):
+class SyncProgress(NamedTuple):
     """What is remembered over restarts. `since`: how far back the person wants it; `complete`: how far back it is."""
 
     since: int
@@ -58,10 +58,12 @@ class Kept(NamedTuple):
     paused: bool = False
 
 
-class CatchUp:
+class HistorySync:
     """Not a part of its own: `sync.SyncPart` hears the topic for it."""
 
-    def __init__(self, room: Room, profile: Profile, clock: Clock, on_join: str, *, asks: bool = True) -> None:
+    def __init__(
+        self, room: ChannelSession, profile: Profile, clock: Clock, on_join: str, *, asks: bool = True
+    ) -> None:
         """`asks` false: only answers others, as a Store does that hears everything anyway."""
         self._room = room
         self._store = profile.store
@@ -69,24 +71,28 @@ class CatchUp:
         self._asks = asks
         self._name = f"catchup/{room.name}"
         self._kept = self._load(on_join)
-        self._saved: Kept | None = None
+        self._saved: SyncProgress | None = None
         self._begin_at: int | None = None
         self._connected_at = 0  # by the wall clock
         self._away_since: int | None = -ABSENCE  # None: we are here
         self._nudged_at = -NUDGED_AGAIN
         self._backlog_at = 0  # no comparison for the sake of acknowledgements before this time
-        self._told: Progress | None = None
+        self._told: CatchUpProgress | None = None
         self._told_at = 0
         log = ChannelLog(profile.store, room.name)
         # Installed before us, where there is one: it shares its table of who rests.
         self._client = next((part for part in room.parts if isinstance(part, StoreClient)), None)
-        self.seeker = Seeker(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
+        self.seeker = CatchUpSession(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
         self._pages = StorePages(self._client, self.seeker, self._took, self._store_failed) if self._client else None
         group = history_group(room.name)
         self.exchange = Exchange(
-            self.seeker, Librarian(log), log, carrier=Pages(group, profile.chance, clock.now()), codec=SyncCodec(),
+            self.seeker,
+            HistoryProvider(log),
+            log,
+            carrier=Pages(group, profile.chance, clock.now()),
+            codec=SyncCodec(),
             intake=EngineIntake(room.channel, self.seeker.wanted),
-        )  # fmt: skip
+        )
 
     # What the person asks for.
 
@@ -106,7 +112,7 @@ class CatchUp:
         now = self._clock.now()
         grace = self._room.channel.state.config.push_grace
         high = max(now.wall - grace, min(self._connected_at, now.wall) + AHEAD, self._kept.since + 1)
-        self.seeker.begin(Key(self._kept.since, ""), Key(high, ""), now.mono)
+        self.seeker.begin(LogKey(self._kept.since, ""), LogKey(high, ""), now.mono)
         if self._kept.paused:
             self.seeker.pause()
         self._look(now)
@@ -170,7 +176,7 @@ class CatchUp:
         due = [when for when in (self._begin_at, self.exchange.next_wake()) if when is not None]
         return min(due, default=None)
 
-    def take(self, now: Now) -> tuple[list[Post], list[CatchingUp], Kept | None]:
+    def take(self, now: Now) -> tuple[list[OutgoingFrame], list[CatchingUp], SyncProgress | None]:
         """What is to be sent, told and saved."""
         self._compare_backlog(now)
         posts, self.exchange.posts = self.exchange.posts, []
@@ -178,7 +184,7 @@ class CatchUp:
         self._saved = self._kept
         return posts, self._tell(now), kept
 
-    def save(self, transaction: Transaction, kept: Kept) -> None:
+    def save(self, transaction: Transaction, kept: SyncProgress) -> None:
         transaction.set_value(self._name, json.dumps(kept._asdict()).encode())
 
     # Parts of it.
@@ -191,7 +197,7 @@ class CatchUp:
         others = [name for name, nick in presence.online.items() if nick and name not in stores]
         me = self._room.channel.state.participant_id
         others.sort(key=lambda name: (name in presence.roles, hashlib.sha256(f"{me} {name}".encode()).digest()))
-        present = [Source(name, store=True) for name in stores] + [Source(name) for name in others]
+        present = [HistorySource(name, store=True) for name in stores] + [HistorySource(name) for name in others]
         if self._room.transport.connected and self._begin_at is None:
             self.seeker.sources(present, now.mono)
         self.exchange.settle(now)
@@ -248,16 +254,16 @@ class CatchUp:
         nick = self._room.presence.online.get(progress.source, "")
         return [CatchingUp(str(progress.state), progress.done, progress.total, progress.source, nick, self._kept.since)]
 
-    def _load(self, on_join: str) -> Kept:
+    def _load(self, on_join: str) -> SyncProgress:
         """As it was saved, or as the settings have it for a channel that is joined for the first time."""
         saved = self._store.value(self._name)
         if saved is not None:
             with contextlib.suppress(ValueError, TypeError):
-                return Kept(**json.loads(saved))
+                return SyncProgress(**json.loads(saved))
         horizon = self._room.channel.state.horizon
         known = self._store.number(self._room.name) is not None
         since = {"all": 0, "24h": self._clock.now().wall - DAY}.get(on_join, horizon)
-        return Kept(horizon if known else min(since, horizon))
+        return SyncProgress(horizon if known else min(since, horizon))
 
 
 def history_group(channel: str) -> bytes:

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.content import Desk
-    from sdschat.node.channel.session import Room
+    from sdschat.node.channel.content import ContentGate
+    from sdschat.node.channel.session import ChannelSession
 
 _SHORTEST_ID = 6
 _YOURSELF = "That is yourself. Choose somebody else to write to."
 
 
-class Person(NamedTuple):
+class DirectPeer(NamedTuple):
     sender_id: str
     key: bytes
     nick: str  # as they proved it; empty where they did not
 
 
-class People:
+class DirectPeers:
     """Those who are here with a signed presence, and those whose key we met before."""
 
-    def __init__(self, room: Room, desk: Desk) -> None:
+    def __init__(self, room: ChannelSession, desk: ContentGate) -> None:
         self._presence = room.presence
         self._desk = desk
 
@@ -33,7 +33,7 @@ class People:
         row = self._desk.book.row(sender_id)
         return None if row is None else row.public_key
 
-    def find(self, name: str) -> Person:
+    def find(self, name: str) -> DirectPeer:
         """By nick, or by id or the beginning of one. Raises ValueError, in words for a person."""
         # An id comes first: anybody may take another's id for a nick.
         found = [name] if self._is_id(name) else self._by_nick(name) or self._by_id(name)
@@ -53,7 +53,7 @@ class People:
         key = self.key_of(sender_id)
         if key is None:
             raise ValueError(f"{name} signs nothing, so nothing can be sealed for {name} alone. Write to the channel.")
-        return Person(sender_id, key, self._presence.online.get(sender_id) or self._desk.nick_of(sender_id))
+        return DirectPeer(sender_id, key, self._presence.online.get(sender_id) or self._desk.nick_of(sender_id))
 
     def here(self, sender_id: str) -> bool:
         """True if this participant is online."""

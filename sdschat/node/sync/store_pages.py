@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from sdschat.catchup.session import Seeker
+from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.values import Stretch, Want
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.wire.store_codec import MAX_ITEMS, Key, Range
+from sdschat.wire.store_codec import MAX_ITEMS, Range, StoreKey
 
 
-class Fetched(Protocol):
-    """`store_client.Fetched`."""
+class StorePage(Protocol):
+    """`store_client.StorePage`."""
 
     @property
     def packets(self) -> tuple[bytes, ...]: ...
@@ -25,7 +25,7 @@ class Fetched(Protocol):
     def floor(self) -> int: ...
 
     @property
-    def last(self) -> Key | None: ...
+    def last(self) -> StoreKey | None: ...
 
     @property
     def keys(self) -> Sequence[tuple[int, str]]: ...
@@ -40,7 +40,7 @@ class Client(Protocol):
 
     def stores(self) -> list[str]: ...
 
-    def page(self, store: str, asked: Range, done: Callable[[Fetched | None], None]) -> None: ...
+    def page(self, store: str, asked: Range, done: Callable[[StorePage | None], None]) -> None: ...
 
     def leave(self, store: str, why: str) -> None: ...
 
@@ -50,9 +50,12 @@ class StorePages:
     leave the Store, or nothing; `failed` is told where none come."""
 
     def __init__(
-        self, client: Client, seeker: Seeker, took: Callable[[Sequence[bytes], bool], str],
+        self,
+        client: Client,
+        seeker: CatchUpSession,
+        took: Callable[[Sequence[bytes], bool], str],
         failed: Callable[[str], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._client = client
         self._seeker = seeker
         self._took = took
@@ -68,17 +71,17 @@ class StorePages:
     def cancel(self) -> None:
         self._round += 1
 
-    def _ask(self, store: str, want: Want, number: int, after: Key | None, left: int) -> None:
+    def _ask(self, store: str, want: Want, number: int, after: StoreKey | None, left: int) -> None:
         stretch = self._left[0]
         low, high = stretch.low, stretch.high
         if after is None:
             self._seeker.watch.begin(low, high)
             if low.message_id and not want.newest_first:
-                after = Key(low.lamport, low.message_id)
+                after = StoreKey(low.lamport, low.message_id)
         last = high.lamport if high.message_id else high.lamport - 1
         asked = Range(low.lamport, min(max(last, low.lamport), MAX_LAMPORT), after, want.newest_first, _limit(left))
 
-        def done(fetched: Fetched | None) -> None:
+        def done(fetched: StorePage | None) -> None:
             if number != self._round:
                 return
             if fetched is None:
@@ -89,7 +92,7 @@ class StorePages:
 
         self._client.page(store, asked, done)
 
-    def _came(self, store: str, want: Want, number: int, page: Fetched, left: int) -> None:
+    def _came(self, store: str, want: Want, number: int, page: StorePage, left: int) -> None:
         rest = left - len(page.packets)
         if page.floor:
             self._seeker.floor(store, page.floor)
@@ -108,7 +111,7 @@ class StorePages:
         elif not over:
             self._go_on(store, want, number, last, rest)
 
-    def _go_on(self, store: str, want: Want, number: int, after: Key | None, left: int) -> None:
+    def _go_on(self, store: str, want: Want, number: int, after: StoreKey | None, left: int) -> None:
         """Unless what was taken has ended it."""
         if number == self._round:
             self._ask(store, want, number, after, left)

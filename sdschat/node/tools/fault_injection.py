@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from sdschat.node.channel.session import Room
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.node import Node
 from sdschat.sds.values import Message
 from sdschat.transport import base
@@ -19,7 +19,7 @@ SHARES: Final = ("loss", "duplicate", "reorder", "corrupt")
 MOST_SKEW: Final = 24 * 3600 * 1000  # milliseconds
 
 
-class Carried(NamedTuple):
+class FaultCounts(NamedTuple):
     """What the faults of a channel have done so far, in one direction."""
 
     lost: int
@@ -113,17 +113,17 @@ class Injection:
         faults = getattr(self._room.transport, "faults", None)
         return str(faults) if faults is not None and faults.active else ""
 
-    def carried(self) -> dict[str, Carried]:
+    def carried(self) -> dict[str, FaultCounts]:
         """By direction; empty while there never were faults."""
         transport = self._room.transport
         if not isinstance(transport, FaultyTransport):
             return {}
         return {
-            str(way): Carried(lane.lost, lane.duplicated, lane.reordered, lane.corrupted)
+            str(way): FaultCounts(lane.lost, lane.duplicated, lane.reordered, lane.corrupted)
             for way, lane in transport.lanes.items()
         }
 
-    def _say(self, room: Room) -> None:
+    def _say(self, room: ChannelSession) -> None:
         """In what the transport tells of itself, and so in every banner and address."""
         transport = self._transport(room)
         sieve = transport.sieve
@@ -141,7 +141,7 @@ class Injection:
             transport.sift(sieve, transport.faults.more)
         return sieve
 
-    def _transport(self, room: Room | None = None) -> FaultyTransport:
+    def _transport(self, room: ChannelSession | None = None) -> FaultyTransport:
         """The channel's transport, put behind faults where it is not yet."""
         room = room or self._room
         inner = room.transport

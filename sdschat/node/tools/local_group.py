@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.node.events import ConnectionChanged, Fact
+from sdschat.node.events import ConnectionChanged, NodeEvent
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
@@ -27,7 +27,7 @@ class LogState(NamedTuple):
     fingerprint: str
 
 
-class Company:
+class LocalGroup:
     """The nodes by nick. The first one starts the broker; when it ends, another takes over."""
 
     def __init__(self, folder: Path, settings: Settings, channel: str) -> None:
@@ -62,7 +62,7 @@ class Company:
     def _joined(self, node: Node) -> asyncio.Future[None]:
         connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def hear(fact: Fact) -> None:
+        def hear(fact: NodeEvent) -> None:
             what = fact.what
             if isinstance(what, ConnectionChanged) and what.state == "connected" and not connected.done():
                 connected.set_result(None)

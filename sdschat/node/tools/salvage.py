@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.identity.keyfile import KEY_FILE, load
-from sdschat.node.channel.content import Desk, indexed
+from sdschat.node.channel.content import ContentGate, indexed
 from sdschat.node.channel.restore import note_lost
 from sdschat.node.clock import Clock
 from sdschat.node.profile import Profile, open_profile
@@ -20,12 +20,12 @@ from sdschat.sds.limits import MISSING_PER_SENDER
 from sdschat.sds.rows import AckState, Append, ChannelRow, Entry, LogRow, MissingRow, OutgoingRow, Put, Table, Write
 from sdschat.sds.values import HistoryEntry
 from sdschat.store.errors import StoreUnavailable
-from sdschat.store.salvage import Found, Wreck
+from sdschat.store.salvage import SalvagedPacket, Wreck
 from sdschat.store.transaction import IndexedText
 from sdschat.wire.nim_codec import EitherCodec
 
 _BATCH: Final = 1000
-Watch = Callable[[Iterable[Found]], Iterator[Found]]
+Watch = Callable[[Iterable[SalvagedPacket]], Iterator[SalvagedPacket]]
 
 
 class Rescued(NamedTuple):
@@ -78,9 +78,9 @@ class _Rescue:
                 transaction.put_nick(*nick)
             for name, value in self._wreck.values():
                 transaction.set_value(name, value)
-        self._desk = Desk(self._profile.identity, "", "chat", self._profile.store)
+        self._desk = ContentGate(self._profile.identity, "", "chat", self._profile.store)
 
-    def messages(self, batch: list[Found]) -> None:
+    def messages(self, batch: list[SalvagedPacket]) -> None:
         writes: dict[str, list[Write]] = {}
         texts: list[IndexedText] = []
         for found in batch:
@@ -97,10 +97,10 @@ class _Rescue:
             self._named.setdefault(channel, {}).update((entry.message_id, entry) for entry in message.causal_history)
         self._profile.store.commit(writes.items(), (), texts)
 
-    def _own(self, found: Found) -> bool:
+    def _own(self, found: SalvagedPacket) -> bool:
         return found.message.sender_id == self._profile.identity.sender_id
 
-    def _writes(self, found: Found, lamport: int) -> Iterator[Write]:
+    def _writes(self, found: SalvagedPacket, lamport: int) -> Iterator[Write]:
         message, own = found.message, self._own(found)
         dependencies = tuple(entry.message_id for entry in message.causal_history)
         entry = Entry(lamport, message.message_id, message.sender_id, dependencies)
@@ -125,15 +125,21 @@ class _Rescue:
         for message_id, hint, sender_id in gone[-MISSING_PER_SENDER:]:
             row = MissingRow(
                 message_id, sender_id, hint, sender_id or "", now, now + config.lost_after, now + config.t_min, 0, 0, 0
-            )  # fmt: skip
+            )
             yield Put(Table.MISSING, message_id, row)
 
     def _fresh_state(self, channel: str) -> ChannelRow:
         """As of a channel that is opened for the first time."""
         profile, config = self._profile, self._settings.config
         engine = Channel(
-            channel, profile.identity.sender_id, codec=profile.codec, history=MemoryHistory(), secret=profile.chance,
-            now=Clock().now(), config=config, online=False,
-        )  # fmt: skip
+            channel,
+            profile.identity.sender_id,
+            codec=profile.codec,
+            history=MemoryHistory(),
+            secret=profile.chance,
+            now=Clock().now(),
+            config=config,
+            online=False,
+        )
         rows = [write.row for write in engine.take().writes if isinstance(write, Put)]
         return next(row for row in rows if isinstance(row, ChannelRow))

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from sdschat.node.node import Node
 from sdschat.node.view import live as live
-from sdschat.node.view.values import Key, Lost, Missing, OwnFate, Person, Shown, Sync
+from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
 from sdschat.sds.values import Message, Now
-from sdschat.store.display_rows import StoredMessage
+from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.errors import StoreError
-from sdschat.store.positions import Ranks
+from sdschat.store.positions import Positions
 from sdschat.store.transaction import Transaction
 from sdschat.store.user_state import ReadMark
 from sdschat.transport.topics import normal_channel
 from sdschat.wire.chat_codec import decode_envelope
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import Room
+    from sdschat.node.channel.session import ChannelSession
     from sdschat.sds.state import ChannelState
 
 
@@ -34,7 +34,7 @@ class NodeView:
         self._store = node._store
         self._codec = node._profile.codec
         self._reader = self._store.open_read_only(self._store.path, self._codec)
-        self._ranks = Ranks(self._reader)
+        self._ranks = Positions(self._reader)
 
     def close(self) -> None:
         self._reader.close()
@@ -59,9 +59,7 @@ class NodeView:
         self, channel: str, words: str, *, limit: int = 50, before: Key | None = None, after: Key | None = None
     ) -> list[Shown]:
         """All words, in any order; the last one may be a beginning. The newest ones, or with `after` the oldest."""
-        found = self._reader.messages(
-            channel, search=words, limit=limit, before=before, after=after, with_raw=True
-        )  # fmt: skip
+        found = self._reader.messages(channel, search=words, limit=limit, before=before, after=after, with_raw=True)
         return [self._shown(message) for message in found]
 
     def find_ids(self, channel: str, prefix: str, limit: int = 10) -> list[str]:
@@ -86,7 +84,7 @@ class NodeView:
         """The first message dated so or later."""
         return self._ranks.dated(channel, lamport)
 
-    def _shown(self, stored: StoredMessage) -> Shown:
+    def _shown(self, stored: DisplayMessage) -> Shown:
         kind, reply_to = 0, ""
         packet = None if stored.raw is None else self._codec.decode(stored.raw)
         if isinstance(packet, Message) and packet.content:
@@ -94,14 +92,26 @@ class NodeView:
             if envelope is not None:
                 kind, reply_to = envelope.kind, envelope.reply_to
         return Shown(
-            stored.message_id, stored.lamport, stored.sender_id, stored.nick or "", stored.text, stored.verdict or "",
-            stored.own, stored.received_at, stored.sent_at or 0, stored.via, kind, reply_to, stored.dependencies,
-            stored.state, stored.damaged,
-        )  # fmt: skip
+            stored.message_id,
+            stored.lamport,
+            stored.sender_id,
+            stored.nick or "",
+            stored.text,
+            stored.verdict or "",
+            stored.own,
+            stored.received_at,
+            stored.sent_at or 0,
+            stored.via,
+            kind,
+            reply_to,
+            stored.dependencies,
+            stored.state,
+            stored.damaged,
+        )
 
     # What the engine knows.
 
-    def room(self, channel: str) -> Room | None:
+    def room(self, channel: str) -> ChannelSession | None:
         return self.node.rooms.get(channel)
 
     def engine(self, channel: str) -> ChannelState:
@@ -124,7 +134,7 @@ class NodeView:
         row = None if detail is None else detail.outgoing
         return None if row is None else OwnFate(row.state, row.sends, 0, row.evidence)
 
-    def missing(self, channel: str) -> list[Missing]:
+    def missing(self, channel: str) -> list[MissingMessage]:
         room = self.room(channel)
         return [] if room is None else live.missing(room, self.now())
 
@@ -136,7 +146,7 @@ class NodeView:
         room = self.room(channel)
         return Sync(0, 0, 0, 0, 0) if room is None else live.sync(room)
 
-    def people(self, channel: str) -> list[Person]:
+    def people(self, channel: str) -> list[Participant]:
         room = self.room(channel)
         if room is None:
             return []

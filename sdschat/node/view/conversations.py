@@ -1,6 +1,6 @@
 """What an interface reads of a node, with the conversations of two beside the channels that they are held in.
 
-A conversation goes by a name of its own (`place_of`) wherever an interface names a channel: reading and searching it,
+A conversation goes by a name of its own (`conversation_id`) where an interface names a channel: reading, searching,
 drafts, where reading stopped. What is asked of the channel behind it, the connection or the people, is the channel's.
 """
 
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from sdschat.identity.content import ContentKind
 from sdschat.node.node import Node
 from sdschat.node.view.channel import NodeView
-from sdschat.node.view.direct import Talk
-from sdschat.node.view.values import Key, Lost, Missing, OwnFate, Person, Shown, Sync
+from sdschat.node.view.direct import DirectConversation
+from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
 from sdschat.store.user_state import ReadMark
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import Room
-    from sdschat.node.sync.direct import Direct
-    from sdschat.node.sync.extension import SyncPart
-    from sdschat.node.sync.history_sync import CatchUp
+    from sdschat.node.channel.session import ChannelSession
+    from sdschat.node.sync.direct import DirectMessaging
+    from sdschat.node.sync.extension import SyncExtension
+    from sdschat.node.sync.history_sync import HistorySync
     from sdschat.sds.state import ChannelState
 
 _SIGN = "\x1f"  # in the name of no channel
@@ -27,7 +27,7 @@ _SHORT = 8
 _NONE = "There are no direct messages here."
 
 
-def place_of(channel: str, peer: str) -> str:
+def conversation_id(channel: str, peer: str) -> str:
     """The name of the conversation with a participant of a channel."""
     return f"{channel}{_SIGN}{peer}"
 
@@ -42,7 +42,7 @@ def peer_of(place: str) -> str:
     return place.partition(_SIGN)[2]
 
 
-def sync_part(node: Node, channel: str) -> SyncPart:
+def sync_part(node: Node, channel: str) -> SyncExtension:
     """Of a channel that is joined. Raises LookupError for every other one, without importing anything for it."""
     if channel not in node.rooms:
         raise LookupError(channel)
@@ -51,16 +51,16 @@ def sync_part(node: Node, channel: str) -> SyncPart:
     return extension.sync_part(node, channel)
 
 
-class Places(NodeView):
+class Conversations(NodeView):
     """A `NodeView` whose channels may be conversations."""
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
-        self._talks: dict[str, Talk] = {}
+        self._talks: dict[str, DirectConversation] = {}
 
     # Conversations.
 
-    def talk(self, place: str) -> Talk | None:
+    def talk(self, place: str) -> DirectConversation | None:
         """The conversation of this name; none for a channel, and where direct messages are not to be had."""
         peer = peer_of(place)
         if not peer:
@@ -70,17 +70,17 @@ class Places(NodeView):
             direct = self._direct(place)
             if direct is None:
                 return None
-            found = self._talks[place] = Talk(direct, self.node.sender_id, peer)
+            found = self._talks[place] = DirectConversation(direct, self.node.sender_id, peer)
         return found
 
-    def _part(self, place: str) -> SyncPart | None:
+    def _part(self, place: str) -> SyncExtension | None:
         """What catches up in this channel and carries direct messages, where something does."""
         try:
             return sync_part(self.node, channel_of(place))
         except LookupError:
             return None
 
-    def _direct(self, place: str) -> Direct | None:
+    def _direct(self, place: str) -> DirectMessaging | None:
         part = self._part(place)
         return None if part is None else part.direct
 
@@ -96,7 +96,7 @@ class Places(NodeView):
         return [
             peer
             for peer in reversed(self.all_partners(channel))
-            if self.unread(place_of(channel, peer)) or self._waiting(channel, peer)
+            if self.unread(conversation_id(channel, peer)) or self._waiting(channel, peer)
         ]
 
     def all_partners(self, channel: str) -> list[str]:
@@ -106,7 +106,7 @@ class Places(NodeView):
         return list(dict.fromkeys(row.peer for row in reversed(newest)))
 
     def _waiting(self, channel: str, peer: str) -> bool:
-        talk = self.talk(place_of(channel, peer))
+        talk = self.talk(conversation_id(channel, peer))
         return talk is not None and bool(talk.waiting())
 
     def title(self, place: str) -> str:
@@ -117,13 +117,13 @@ class Places(NodeView):
     def _name(self, place: str, peer: str) -> str:
         return self.presence_nick(place, peer) or self.nick_of(peer) or f"<{peer[:_SHORT]}>"
 
-    def partner(self, place: str) -> Person | None:
+    def partner(self, place: str) -> Participant | None:
         """Who a conversation is with; none for a channel."""
         peer = peer_of(place)
         if not peer:
             return None
         known = next((person for person in super().people(channel_of(place)) if person.sender_id == peer), None)
-        return known or Person(peer, self.nick_of(peer), False, 0, False)
+        return known or Participant(peer, self.nick_of(peer), False, 0, False)
 
     def say(self, place: str, text: str, kind: ContentKind, reply_to: str) -> None:
         """To a channel, or to the one other of a conversation. Raises ValueError with a sentence."""
@@ -137,7 +137,7 @@ class Places(NodeView):
 
     # Catching up on what was said before.
 
-    def catchup(self, channel: str) -> CatchUp | None:
+    def catchup(self, channel: str) -> HistorySync | None:
         """Of the channel; none where that is not to be had."""
         part = self._part(channel)
         return None if part is None else part.catchup
@@ -194,7 +194,7 @@ class Places(NodeView):
 
     # What the engine knows.
 
-    def room(self, channel: str) -> Room | None:
+    def room(self, channel: str) -> ChannelSession | None:
         return super().room(channel_of(channel))
 
     def engine(self, channel: str) -> ChannelState:
@@ -208,7 +208,7 @@ class Places(NodeView):
         talk = self.talk(channel)
         return super().own(channel, message_id) if talk is None else talk.fate(message_id)
 
-    def missing(self, channel: str) -> list[Missing]:
+    def missing(self, channel: str) -> list[MissingMessage]:
         return [] if peer_of(channel) else super().missing(channel)
 
     def lost(self, channel: str) -> dict[str, Lost]:
@@ -222,7 +222,7 @@ class Places(NodeView):
         fates = [talk.fate(message_id) for message_id in waiting]
         return Sync(0, 0, 0, len(waiting), sum(1 for fate in fates if fate is not None and not fate.sends))
 
-    def people(self, channel: str) -> list[Person]:
+    def people(self, channel: str) -> list[Participant]:
         partner = self.partner(channel)
         found = super().people(channel)
         return found if partner is None else [*(person for person in found if person.own), partner]

@@ -11,7 +11,7 @@ from sdschat.node.view.values import Key, OwnFate, Shown
 from sdschat.sds.rows import AckState, Evidence
 
 if TYPE_CHECKING:
-    from sdschat.node.sync.direct import Direct
+    from sdschat.node.sync.direct import DirectMessaging
     from sdschat.store.direct_rows import DirectRow
 
 _AT_HAND: Final = 500  # messages read at first
@@ -19,10 +19,10 @@ _NEWS: Final = 16
 RECEIPT: Final = "receipt"  # how it is known that the other one has a message: they said so, signed
 
 
-class Talk:
+class DirectConversation:
     """With one participant. Rows are read again when something was said: `refresh`."""
 
-    def __init__(self, direct: Direct, me: str, peer: str) -> None:
+    def __init__(self, direct: DirectMessaging, me: str, peer: str) -> None:
         self.peer = peer
         self._direct = direct
         self._me = me
@@ -68,9 +68,21 @@ class Talk:
             self._waiting[row.message_id] = None
         sender = self._me if row.own else self.peer
         return Shown(
-            row.message_id, at, sender, row.nick, row.text, row.verdict, row.own, row.received_at, row.sent_at, "live",
-            row.kind, row.reply_to, (), state,
-        )  # fmt: skip
+            row.message_id,
+            at,
+            sender,
+            row.nick,
+            row.text,
+            row.verdict,
+            row.own,
+            row.received_at,
+            row.sent_at,
+            "live",
+            row.kind,
+            row.reply_to,
+            (),
+            state,
+        )
 
     def refresh(self) -> None:
         """What was said since."""

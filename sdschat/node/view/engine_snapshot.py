@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.node.channel.session import Room
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.view import live as live
-from sdschat.node.view.values import Missing
+from sdschat.node.view.values import MissingMessage
 from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.describe import describe
@@ -97,7 +97,7 @@ class Peek(NamedTuple):
     sync_interval: int
     sync_due: int
     filter: FilterPeek
-    missing: tuple[Missing, ...]
+    missing: tuple[MissingMessage, ...]
     answers: tuple[AnswerPeek, ...]
     pushes: tuple[PushPeek, ...]
     held: tuple[HeldPeek, ...]
@@ -105,18 +105,34 @@ class Peek(NamedTuple):
     peers: tuple[PeerPeek, ...]
 
 
-def peek(room: Room, me: str, now: Now, timing: str = "spec") -> Peek:
+def peek(room: ChannelSession, me: str, now: Now, timing: str = "spec") -> Peek:
     state = room.channel.state
     config = state.config
     return Peek(
-        now.wall, me, room.name, state.online, timing, state.clock.value, state.horizon, config.t_min, config.t_max,
-        config.num_response_groups, config.max_requests, config.sync_interval, to_wall(now, state.sync.due),
-        _filter(room), tuple(live.missing(room, now)), _answers(room, me, now), _pushes(room, now), _held(room),
-        tuple(entry.message_id for entry in state.window.heads), _peers(room, now),
-    )  # fmt: skip
+        now.wall,
+        me,
+        room.name,
+        state.online,
+        timing,
+        state.clock.value,
+        state.horizon,
+        config.t_min,
+        config.t_max,
+        config.num_response_groups,
+        config.max_requests,
+        config.sync_interval,
+        to_wall(now, state.sync.due),
+        _filter(room),
+        tuple(live.missing(room, now)),
+        _answers(room, me, now),
+        _pushes(room, now),
+        _held(room),
+        tuple(entry.message_id for entry in state.window.heads),
+        _peers(room, now),
+    )
 
 
-def _filter(room: Room) -> FilterPeek:
+def _filter(room: ChannelSession) -> FilterPeek:
     own = room.channel.state.filter
     packed = own.to_bytes()
     read = read_filter(packed)
@@ -125,27 +141,29 @@ def _filter(room: Room) -> FilterPeek:
     hashes = waku.HASHES if own.layout == "waku" else own.shape.hashes
     return FilterPeek(
         own.layout, hashes, bits, fill, len(packed), own.count, own.capacity, own.young, own.generation, own.floor
-    )  # fmt: skip
+    )
 
 
-def _answers(room: Room, me: str, now: Now) -> tuple[AnswerPeek, ...]:
+def _answers(room: ChannelSession, me: str, now: Now) -> tuple[AnswerPeek, ...]:
     state = room.channel.state
     found = []
     for answer in state.answers.entries.values():
         held = state.packet_of(answer.message_id)
-        mine = held is not None and in_response_group(
-            me, held[1], answer.message_id, state.config.num_response_groups
-        )  # fmt: skip
+        mine = held is not None and in_response_group(me, held[1], answer.message_id, state.config.num_response_groups)
         found.append(
             AnswerPeek(
-                answer.message_id, answer.requested_by, 0 if answer.due is None else to_wall(now, answer.due),
-                answer.asked, 0 if answer.at < 0 else to_wall(now, answer.at), mine,
+                answer.message_id,
+                answer.requested_by,
+                0 if answer.due is None else to_wall(now, answer.due),
+                answer.asked,
+                0 if answer.at < 0 else to_wall(now, answer.at),
+                mine,
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 
-def _pushes(room: Room, now: Now) -> tuple[PushPeek, ...]:
+def _pushes(room: ChannelSession, now: Now) -> tuple[PushPeek, ...]:
     pushes = room.channel.state.pushes
     return tuple(
         PushPeek(push.message_id, tuple(push.wanted_by), to_wall(now, push.due))
@@ -154,28 +172,36 @@ def _pushes(room: Room, now: Now) -> tuple[PushPeek, ...]:
     )
 
 
-def _held(room: Room) -> tuple[HeldPeek, ...]:
+def _held(room: ChannelSession) -> tuple[HeldPeek, ...]:
     return tuple(
         HeldPeek(
-            held.message.message_id, held.message.sender_id, held.lamport,
-            tuple(entry.message_id for entry in held.message.causal_history), tuple(held.unmet), held.release_at,
+            held.message.message_id,
+            held.message.sender_id,
+            held.lamport,
+            tuple(entry.message_id for entry in held.message.causal_history),
+            tuple(held.unmet),
+            held.release_at,
         )
         for held in room.channel.state.incoming.in_order()
-    )  # fmt: skip
+    )
 
 
-def _peers(room: Room, now: Now) -> tuple[PeerPeek, ...]:
+def _peers(room: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
     known, presence = room.channel.state.peers.known, room.presence
     found = []
     for sender_id in {**presence.online, **known}:
         peer = known.get(sender_id)
         found.append(
             PeerPeek(
-                sender_id, presence.online.get(sender_id, ""), sender_id in presence.online,
-                presence.roles.get(sender_id, ""), 0 if peer is None else to_wall(now, peer.heard_at),
-                0 if peer is None else peer.last_lamport, "" if peer is None else peer.layout,
+                sender_id,
+                presence.online.get(sender_id, ""),
+                sender_id in presence.online,
+                presence.roles.get(sender_id, ""),
+                0 if peer is None else to_wall(now, peer.heard_at),
+                0 if peer is None else peer.last_lamport,
+                "" if peer is None else peer.layout,
             )
-        )  # fmt: skip
+        )
     return tuple(sorted(found, key=lambda peer: (not peer.online, -peer.heard_at, peer.sender_id)))
 
 

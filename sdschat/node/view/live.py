@@ -5,21 +5,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.node.view.values import Asking, Lost, Missing, OwnFate, Person, Sync, Waiting
+from sdschat.node.view.values import Lost, MissingMessage, OwnFate, Participant, RetrievalState, Sync, WaitingMessage
 from sdschat.sds.repair import in_response_group
 from sdschat.sds.rows import AckState
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import Now
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import Room
-    from sdschat.sds.incoming import Held
-    from sdschat.sds.repair import Missing as MissingEntry
+    from sdschat.node.channel.session import ChannelSession
+    from sdschat.sds.incoming import BufferedMessage
+    from sdschat.sds.repair import MissingDependency as MissingEntry
 
 _GIVEN_UP = "lost"
 
 
-def fate(room: Room, message_id: str, now: Now) -> OwnFate | None:
+def fate(room: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
     """Of an own message that the engine remembers: all that are open, and the last that were acknowledged."""
     outgoing = room.channel.state.outgoing
     known = outgoing.open.get(message_id) or outgoing.settled.get(message_id)
@@ -29,7 +29,7 @@ def fate(room: Room, message_id: str, now: Now) -> OwnFate | None:
     return OwnFate(known.state, known.sends, due, tuple(known.evidence.values()))
 
 
-def missing(room: Room, now: Now) -> list[Missing]:
+def missing(room: ChannelSession, now: Now) -> list[MissingMessage]:
     """Oldest first."""
     state = room.channel.state
     waiting = state.incoming.waiting_for
@@ -41,35 +41,40 @@ def missing(room: Room, now: Now) -> list[Missing]:
     return found
 
 
-def _missing(room: Room, entry: MissingEntry, waiters: list[Held], now: Now) -> Missing:
+def _missing(room: ChannelSession, entry: MissingEntry, waiters: list[BufferedMessage], now: Now) -> MissingMessage:
     state = room.channel.state
     due = 0 if entry.t_req is None else to_wall(now, entry.t_req)
     named_by = sorted(
-        (Waiting(held.message.message_id, held.message.sender_id, held.lamport) for held in waiters),
+        (WaitingMessage(held.message.message_id, held.message.sender_id, held.lamport) for held in waiters),
         key=lambda waiter: (waiter.lamport, waiter.message_id),
     )
     groups = state.config.num_response_groups
     author = entry.sender_id or ""
-    may = tuple(
-        peer for peer in room.presence.online if in_response_group(peer, author, entry.message_id, groups)
-    )  # fmt: skip
-    return Missing(
-        entry.message_id, entry.sender_id, to_wall(now, entry.since), to_wall(now, entry.lost_at),
-        _asking(state.online and state.config.repair_enabled, entry, now), due, entry.attempts, may, tuple(named_by),
-    )  # fmt: skip
+    may = tuple(peer for peer in room.presence.online if in_response_group(peer, author, entry.message_id, groups))
+    return MissingMessage(
+        entry.message_id,
+        entry.sender_id,
+        to_wall(now, entry.since),
+        to_wall(now, entry.lost_at),
+        _asking(state.online and state.config.repair_enabled, entry, now),
+        due,
+        entry.attempts,
+        may,
+        tuple(named_by),
+    )
 
 
-def _asking(possible: bool, entry: MissingEntry, now: Now) -> Asking:
+def _asking(possible: bool, entry: MissingEntry, now: Now) -> RetrievalState:
     if not possible or entry.t_req is None:
-        return Asking.OFF
+        return RetrievalState.OFF
     if entry.suppressed:
-        return Asking.RELYING
+        return RetrievalState.RELYING
     if entry.t_req <= now.mono:
-        return Asking.DUE
-    return Asking.ASKED if entry.attempts else Asking.WAITING
+        return RetrievalState.DUE
+    return RetrievalState.ASKED if entry.attempts else RetrievalState.WAITING
 
 
-def lost(room: Room) -> dict[str, Lost]:
+def lost(room: ChannelSession) -> dict[str, Lost]:
     """What was given up, by id. Without what is older than our joining: nobody promised that."""
     return {
         gap.message_id: Lost(gap.message_id, gap.sender_id, gap.at)
@@ -78,7 +83,7 @@ def lost(room: Room) -> dict[str, Lost]:
     }
 
 
-def sync(room: Room) -> Sync:
+def sync(room: ChannelSession) -> Sync:
     state = room.channel.state
     given_up = sum(1 for gap in state.gaps.values() if gap.why == _GIVEN_UP)
     unacked = queued = 0
@@ -89,13 +94,13 @@ def sync(room: Room) -> Sync:
     return Sync(len(state.requests.missing), given_up, len(state.incoming.held), unacked, queued)
 
 
-def people(room: Room, own_id: str, own_nick: str, now: Now) -> list[Person]:
+def people(room: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:
     """Everybody who is here or was heard, ourselves first, then who is here, then who was heard last."""
     known, online = room.channel.state.peers.known, room.presence.online
     found = []
     for sender_id in {**online, **known}:
         peer = known.get(sender_id)
         heard_at = 0 if peer is None else to_wall(now, peer.heard_at)
-        found.append(Person(sender_id, online.get(sender_id, ""), sender_id in online, heard_at, False))
+        found.append(Participant(sender_id, online.get(sender_id, ""), sender_id in online, heard_at, False))
     found.sort(key=lambda person: (not person.online, -person.heard_at, person.sender_id))
-    return [Person(own_id, own_nick, True, 0, True), *found]
+    return [Participant(own_id, own_nick, True, 0, True), *found]

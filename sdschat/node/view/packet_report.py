@@ -51,13 +51,16 @@ def packet_report(packet: bytes, codec: Codec | None = None, *, signatures: bool
 def _described(reading: Reading, signatures: bool) -> dict[str, Any]:
     message = reading.message
     found: dict[str, Any] = {
-        "dialect": reading.dialect, "kind": str(message.kind), "sender_id": message.sender_id,
-        "message_id": message.message_id, "channel_id": message.channel_id,
+        "dialect": reading.dialect,
+        "kind": str(message.kind),
+        "sender_id": message.sender_id,
+        "message_id": message.message_id,
+        "channel_id": message.channel_id,
         "lamport_timestamp": message.lamport_timestamp,
         "causal_history": [_entry(entry) for entry in message.causal_history],
         "repair_request": [_entry(entry) for entry in message.repair_request],
         "bloom_filter": describe_filter(message.bloom_filter),
-    }  # fmt: skip
+    }
     if message.content:
         found["id_recipe"] = recipe_of(message)
         found["content"] = _content(message) if signatures else _unchecked(message)
@@ -76,9 +79,15 @@ class FieldPart(NamedTuple):
 
 
 _FIELDS: Final = {
-    1: "sender_id", 2: "message_id", 3: "channel_id", 10: "lamport_timestamp", 11: "causal_history",
-    12: "bloom_filter", 13: "repair_request", 20: "content",
-}  # fmt: skip
+    1: "sender_id",
+    2: "message_id",
+    3: "channel_id",
+    10: "lamport_timestamp",
+    11: "causal_history",
+    12: "bloom_filter",
+    13: "repair_request",
+    20: "content",
+}
 _KINDS: Final = {VARINT: "varint", BYTES: "bytes"}
 _TEXTS: Final = ("sender_id", "message_id", "channel_id")
 
@@ -142,9 +151,13 @@ def _unchecked(message: Message) -> dict[str, Any]:
     if envelope is None:
         return _content(message)
     return {
-        "format": "chat", "text": envelope.text, "nick": envelope.nick, "author_key": envelope.author_key.hex(),
-        "sent_time": envelope.sent_time, "signature": "unchecked",
-    }  # fmt: skip
+        "format": "chat",
+        "text": envelope.text,
+        "nick": envelope.nick,
+        "author_key": envelope.author_key.hex(),
+        "sent_time": envelope.sent_time,
+        "signature": "unchecked",
+    }
 
 
 def _entry_id(body: bytes) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sdschat.sds.clock import out_of_bounds
-from sdschat.sds.values import Kind, Message, Reason, Refusal
+from sdschat.sds.values import Message, MessageKind, Reason, Refusal
 from sdschat.wire.dialects import SPEC, Reading
 
 # Reasons that the fields do not show once they are read.
@@ -50,16 +50,16 @@ def _of_ids(message: Message) -> Iterator[Broken]:
 
 def _of_kind(message: Message) -> Iterator[Broken]:
     lamport, kind = message.lamport_timestamp, message.kind
-    if kind is Kind.NEITHER:
+    if kind is MessageKind.NEITHER:
         yield "S-009", "the message has neither content nor a Lamport timestamp"
     if lamport is not None:
         if (reason := out_of_bounds(lamport)) is not None:
             yield _RULES[reason], f"lamport_timestamp is {lamport}, which no clock shows"
         elif lamport < _LEAST_MS:
             yield "S-010", f"lamport_timestamp is {lamport}, which is not epoch milliseconds"
-    if kind in (Kind.CONTENT, Kind.SYNC) and message.bloom_filter is None:
-        yield "S-024" if kind is Kind.CONTENT else "S-051", "bloom_filter is missing"
-    if kind is Kind.EPHEMERAL and (message.causal_history or message.bloom_filter is not None):
+    if kind in (MessageKind.CONTENT, MessageKind.SYNC) and message.bloom_filter is None:
+        yield "S-024" if kind is MessageKind.CONTENT else "S-051", "bloom_filter is missing"
+    if kind is MessageKind.EPHEMERAL and (message.causal_history or message.bloom_filter is not None):
         yield "S-061", "an ephemeral message has a causal history or a filter"
 
 

@@ -10,12 +10,20 @@ from sdschat.identity.sanitize import harmless
 from sdschat.identity.suggest import did_you_mean
 from sdschat.node.events import Said
 from sdschat.sds.rows import AckState, Evidence
-from sdschat.sds.values import Kind, Message, Refusal
+from sdschat.sds.values import Message, MessageKind, Refusal
 
 # From the layers below: an interface imports these here, and knows no other module under the node.
 __all__ = [
-    "AckState", "ContentKind", "Evidence", "Kind", "Message", "Refusal", "Verdict", "did_you_mean", "harmless",
-]  # fmt: skip
+    "AckState",
+    "ContentKind",
+    "Evidence",
+    "Message",
+    "MessageKind",
+    "Refusal",
+    "Verdict",
+    "did_you_mean",
+    "harmless",
+]
 
 Key = tuple[int, str]  # Lamport time and id: where a message stands in the log
 
@@ -49,11 +57,22 @@ def shown_of(said: Said, received_at: int, via: str) -> Shown:
     """A message that was just delivered."""
     message, opened = said.message, said.opened
     return Shown(
-        message.message_id, message.lamport_timestamp or 0, message.sender_id, said.nick, opened.text,
-        str(opened.verdict), said.own, received_at, opened.sent_time, via, opened.kind, opened.reply_to,
-        tuple(entry.message_id for entry in message.causal_history), AckState.UNACKED if said.own else None,
+        message.message_id,
+        message.lamport_timestamp or 0,
+        message.sender_id,
+        said.nick,
+        opened.text,
+        str(opened.verdict),
+        said.own,
+        received_at,
+        opened.sent_time,
+        via,
+        opened.kind,
+        opened.reply_to,
+        tuple(entry.message_id for entry in message.causal_history),
+        AckState.UNACKED if said.own else None,
         why=opened.why,
-    )  # fmt: skip
+    )
 
 
 class OwnFate(NamedTuple):
@@ -65,7 +84,7 @@ class OwnFate(NamedTuple):
     evidence: tuple[Evidence, ...]
 
 
-class Waiting(NamedTuple):
+class WaitingMessage(NamedTuple):
     """A message that is here, and not in the log because of what it waits for."""
 
     message_id: str
@@ -73,7 +92,7 @@ class Waiting(NamedTuple):
     lamport: int
 
 
-class Asking(StrEnum):
+class RetrievalState(StrEnum):
     """What becomes of a missing message at the moment."""
 
     WAITING = "waiting"  # for T_req
@@ -83,18 +102,18 @@ class Asking(StrEnum):
     OFF = "off"  # not asked for: repair is off, or there is no connection
 
 
-class Missing(NamedTuple):
+class MissingMessage(NamedTuple):
     """A message that others name and that is nowhere here."""
 
     message_id: str
     sender_id: str | None
     since: int
     lost_at: int  # when it is given up, in connected time
-    asking: Asking
+    asking: RetrievalState
     due: int  # when it is asked for (again); 0: never
     attempts: int
     answerers: tuple[str, ...]  # sender ids of those here who may answer
-    named_by: tuple[Waiting, ...]  # earliest first
+    named_by: tuple[WaitingMessage, ...]  # earliest first
 
 
 class Lost(NamedTuple):
@@ -105,7 +124,7 @@ class Lost(NamedTuple):
     at: int
 
 
-class Person(NamedTuple):
+class Participant(NamedTuple):
     """A participant of a channel."""
 
     sender_id: str

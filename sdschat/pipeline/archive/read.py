@@ -66,9 +66,11 @@ def _within(table: pa.Table, wanted: Bounds) -> Any:
     mask = None
     for name, (low, high) in wanted.items():
         column = table[name]
-        inside = pc.equal(column, low) if low == high else pc.and_(
-            pc.greater_equal(column, low), pc.less_equal(column, high)
-        )  # fmt: skip
+        inside = (
+            pc.equal(column, low)
+            if low == high
+            else pc.and_(pc.greater_equal(column, low), pc.less_equal(column, high))
+        )
         mask = inside if mask is None else pc.and_(mask, inside)
     return mask
 

@@ -39,6 +39,7 @@ def write_archive(log: DataFrame, raw: DataFrame, lake: str) -> int:
 def _write(rows: DataFrame, path: str) -> None:
     """Write small row groups. The look-up needs no page index: the statistics of the groups are enough."""
     options = {
-        "parquet.block.row.count.limit": str(ROWS_A_GROUP), "parquet.bloom.filter.enabled#message_id": "false",
-    }  # fmt: skip
+        "parquet.block.row.count.limit": str(ROWS_A_GROUP),
+        "parquet.bloom.filter.enabled#message_id": "false",
+    }
     rows.write.mode("overwrite").options(**options).parquet(path)

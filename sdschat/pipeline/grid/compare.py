@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from sdschat.pipeline.grid.figures import NAMES
 from sdschat.pipeline.grid.gridfile import Run
 from sdschat.pipeline.grid.runs import SimRun
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.pipeline.grid.stats import Difference, difference
 from sdschat.pipeline.verdict import counted
 
@@ -28,13 +28,13 @@ _MODEL_SEEDS: Final = 1_000_000  # the model's first seed: never one of the engi
 
 
 class Case(NamedTuple):
-    setting: Setting
+    setting: GroupSetting
     engine_seeds: int
     model_seeds: int
 
 
 class Compared(NamedTuple):
-    setting: Setting
+    setting: GroupSetting
     figure: str
     found: Difference
 
@@ -82,7 +82,7 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
 
 
-def cases(participants: Sequence[int], seeds: int | None = None, base: Setting | None = None) -> list[Case]:
+def cases(participants: Sequence[int], seeds: int | None = None, base: GroupSetting | None = None) -> list[Case]:
     """Return the cases: each size with and without anti-entropy. The model gets more seeds, since it is cheap."""
     found = []
     for count in participants:
@@ -93,9 +93,9 @@ def cases(participants: Sequence[int], seeds: int | None = None, base: Setting |
     return found
 
 
-def usual(count: int) -> Setting:
+def usual(count: int) -> GroupSetting:
     """Return the default setting of a comparison."""
-    return Setting(loss=0.1, tail=60_000 if count >= LARGE else 120_000)
+    return GroupSetting(loss=0.1, tail=60_000 if count >= LARGE else 120_000)
 
 
 def engine_runs(wanted: Sequence[Case]) -> list[Run]:
@@ -120,14 +120,15 @@ def compared(wanted: Sequence[Case], rows: Iterable[SimRun]) -> list[Compared]:
 
 
 def _compared(
-    setting: Setting, done: dict[tuple[str, str], list[dict[str, float]]], chance: float
+    setting: GroupSetting, done: dict[tuple[str, str], list[dict[str, float]]], chance: float
 ) -> Iterator[Compared]:
     engine = done["engine", setting.key()]
     model = done["model", dataclasses.replace(setting, by="model").key()]
     for name in NAMES:
         found = difference(
             [numbers[name] for numbers in engine if name in numbers],
-            [numbers[name] for numbers in model if name in numbers], chance,
-        )  # fmt: skip
+            [numbers[name] for numbers in model if name in numbers],
+            chance,
+        )
         if found is not None:
             yield Compared(setting, name, found)

@@ -11,7 +11,7 @@ import sdschat
 from sdschat.pipeline.grid.compare import CHANCE, QUANTUM, Case, Compared, could_have_found, verdict_on
 from sdschat.pipeline.grid.figures import FIGURES
 from sdschat.pipeline.grid.page import CSS
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.pipeline.grid.svg import STYLE
 from sdschat.pipeline.verdict import counted
 
@@ -36,7 +36,7 @@ def write_comparison(wanted: Sequence[Case], found: Sequence[Compared], folder: 
     return [page, picture]
 
 
-def describe(setting: Setting) -> str:
+def describe(setting: GroupSetting) -> str:
     with_it = "with" if setting.push else "without"
     return f"{setting.participants:,} participants, {setting.loss:.0%} loss, {with_it} anti-entropy"
 

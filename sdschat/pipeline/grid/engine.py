@@ -12,13 +12,13 @@ from random import Random
 import numpy as np
 
 from sdschat.pipeline.grid.record import Record, empty_record
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.sds.events import Delivered, DependenciesMissing, Event, RepairRequested, StateChanged
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import Packet, Ready
 from sdschat.sds.values import Message, Refusal
-from sdschat.sim.network import Network
-from sdschat.sim.node import CHANNEL, Node
+from sdschat.sim.network import SimNetwork
+from sdschat.sim.node import CHANNEL, SimNode
 from sdschat.sim.scenario import Plan, Rates, Violation
 from sdschat.sim.world import SharedCodec
 from sdschat.store.journal import JournalRow, journal_of
@@ -33,13 +33,13 @@ def _name(seed: int, at: int) -> str:
 
 
 class EngineGroup:
-    def __init__(self, setting: Setting, seed: int) -> None:
+    def __init__(self, setting: GroupSetting, seed: int) -> None:
         self.setting = setting
         self.record = empty_record(setting, seed)
         config = setting.config()
         self.codec = SharedCodec(config.max_message_bytes)
-        self.network = Network(seed, Rates(loss=setting.loss, latency=setting.latency - 1, jitter=0))
-        self.nodes = [Node(at, Plan(_name(seed, at)), config) for at in range(setting.participants)]
+        self.network = SimNetwork(seed, Rates(loss=setting.loss, latency=setting.latency - 1, jitter=0))
+        self.nodes = [SimNode(at, Plan(_name(seed, at)), config) for at in range(setting.participants)]
         self.time = 0
         self.numbers: dict[str, int] = {}
         self.lamports: dict[str, int] = {}
@@ -77,7 +77,7 @@ class EngineGroup:
                 self._settle(node)
         return self.record
 
-    def _send(self, node: Node) -> None:
+    def _send(self, node: SimNode) -> None:
         channel = node.channel
         assert channel is not None
         number = len(self.numbers)
@@ -89,7 +89,7 @@ class EngineGroup:
         self.record.held[number, node.index] = 0
         self._settle(node)
 
-    def _wake(self, node: Node) -> None:
+    def _wake(self, node: SimNode) -> None:
         channel = node.channel
         if channel is None or node.wake_at != self.time:
             return
@@ -99,7 +99,7 @@ class EngineGroup:
             channel.advance(node.now(self.time))
         self._settle(node)
 
-    def _settle(self, node: Node) -> None:
+    def _settle(self, node: SimNode) -> None:
         """Do the follow-up of every call: record its events, send its packets, and schedule the next wake-up."""
         channel = node.channel
         assert channel is not None
@@ -122,7 +122,7 @@ class EngineGroup:
                 node.wake_at = at
                 self._schedule(at, _WAKE, node.index)
 
-    def _keep(self, node: Node, ready: Ready) -> None:
+    def _keep(self, node: SimNode, ready: Ready) -> None:
         for row in journal_of(CHANNEL, ready, node.now(self.time)):
             self._seqs[node.index] += 1
             self.journal.append(row._replace(node=node.plan.name, boot="1", seq=self._seqs[node.index]))
@@ -209,5 +209,5 @@ class EngineGroup:
             record.acked[number] = min(record.acked[number], since)
 
 
-def run_engine(setting: Setting, seed: int) -> Record:
+def run_engine(setting: GroupSetting, seed: int) -> Record:
     return EngineGroup(setting, seed).run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sdschat.pipeline.grid.setting import WRONG_USE, Setting
+from sdschat.pipeline.grid.setting import WRONG_USE, GroupSetting
 from sdschat.pipeline.problem import PipelineProblem
 
 MOST_RUNS: Final = 1_000_000
@@ -21,7 +21,7 @@ class Sweep:
     axis: str
     lines: tuple[str, ...]
     figures: tuple[str, ...]
-    settings: tuple[Setting, ...]
+    settings: tuple[GroupSetting, ...]
     seeds: int
 
 
@@ -36,7 +36,7 @@ class Grid:
 class Run:
     """One run. Several sweeps may share it."""
 
-    setting: Setting
+    setting: GroupSetting
     seed: int
 
     @property
@@ -56,7 +56,7 @@ def runs_of(grid: Grid) -> list[Run]:
     return list(dict.fromkeys(every))
 
 
-def cost(setting: Setting) -> float:
+def cost(setting: GroupSetting) -> float:
     """Estimate the seconds on one core: for the order of runs, and for the remaining time."""
     count, minutes = setting.participants, setting.until / 60_000
     if setting.by == "engine":

@@ -13,9 +13,13 @@ from sdschat.store.journal import JournalRow
 
 PLACE = "bronze/journal"
 _TYPES: dict[object, Any] = {
-    str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_(), Blob: pa.binary(),
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    Blob: pa.binary(),
     Ids: pa.list_(pa.string()),
-}  # fmt: skip
+}
 SCHEMA = pa.schema([(name, _TYPES[kind]) for name, (kind, _) in columns(Journal).items()])
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from sdschat.pipeline.grid.gridfile import EACH, cost
 from sdschat.pipeline.grid.runs import SimRun
-from sdschat.pipeline.grid.setting import Setting, setting_of
+from sdschat.pipeline.grid.setting import GroupSetting, setting_of
 from sdschat.pipeline.problem import PipelineProblem
 
 _ALIKE: Final = 3.0  # a run of half or twice the size has 2**-3 of the weight of a run of the same size
@@ -37,14 +37,14 @@ class _Measured:
 
 @dataclass(slots=True)
 class Pace:
-    _measured: dict[_Kind, dict[Setting, _Measured]] = field(default_factory=lambda: defaultdict(dict))
-    _known: dict[Setting, float] = field(default_factory=dict)  # cache of `seconds`, cleared by new measurements
+    _measured: dict[_Kind, dict[GroupSetting, _Measured]] = field(default_factory=lambda: defaultdict(dict))
+    _known: dict[GroupSetting, float] = field(default_factory=dict)  # cache of `seconds`, cleared by new measurements
     _least: dict[_Kind, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rows: Iterable[SimRun]) -> Pace:
         pace = cls()
-        settings: dict[str, Setting | None] = {}
+        settings: dict[str, GroupSetting | None] = {}
         for row in rows:
             if row.setting_id not in settings:
                 settings[row.setting_id] = _setting(row)
@@ -53,7 +53,7 @@ class Pace:
                 pace.took(setting, row.wall_s)
         return pace
 
-    def took(self, setting: Setting, seconds: float) -> None:
+    def took(self, setting: GroupSetting, seconds: float) -> None:
         found = self._measured[_kind(setting)].setdefault(setting, _Measured(setting.participants))
         found.seconds += seconds
         found.expected += cost(setting)
@@ -61,20 +61,20 @@ class Pace:
         self._least.pop(_kind(setting), None)  # a measurement replaces the lower bound
         self._known.clear()
 
-    def takes_longer_than(self, setting: Setting, seconds: float) -> None:
+    def takes_longer_than(self, setting: GroupSetting, seconds: float) -> None:
         """Record that a run of this setting still goes on: runs of its kind will not take less either."""
         kind, least = _kind(setting), seconds / cost(setting)
         if least > self._least.get(kind, 0.0):
             self._least[kind] = least
             self._known.clear()
 
-    def seconds(self, setting: Setting) -> float:
+    def seconds(self, setting: GroupSetting) -> float:
         """Return the expected seconds on one core."""
         if setting not in self._known:
             self._known[setting] = cost(setting) * self._factor(setting)
         return self._known[setting]
 
-    def _factor(self, setting: Setting) -> float:
+    def _factor(self, setting: GroupSetting) -> float:
         """Return the ratio of measured to expected seconds.
 
         It comes from runs of the same setting, else of the same kind weighted by similar size, else of any kind.
@@ -95,11 +95,11 @@ def _likeness(one: int, other: int) -> float:
     return math.pow(one / other if one < other else other / one, _ALIKE)
 
 
-def _kind(setting: Setting) -> _Kind:
+def _kind(setting: GroupSetting) -> _Kind:
     return _Kind(setting.by, setting.by == "model" and setting.participants <= EACH, setting.push)
 
 
-def _setting(row: SimRun) -> Setting | None:
+def _setting(row: SimRun) -> GroupSetting | None:
     """Return the setting of a run, or None for a setting this version no longer has."""
     try:
         return setting_of(json.loads(row.setting))

@@ -76,9 +76,13 @@ def draw(sweep: Sweep, points: Sequence[Point], name: str, style: bool = True) -
     figure = _ABOUT[name]
     label = f"{sweep.axis} (s)" if sweep.axis in _TIMES else sweep.axis
     return plot(
-        name, figure.says, Axis(label, sweep.axis in _LOG_AXES), Axis(figure.unit, name in _LOG_FIGURES),
-        [Line(line, dots) for line, dots in lines.items()], style,
-    )  # fmt: skip
+        name,
+        figure.says,
+        Axis(label, sweep.axis in _LOG_AXES),
+        Axis(figure.unit, name in _LOG_FIGURES),
+        [Line(line, dots) for line, dots in lines.items()],
+        style,
+    )
 
 
 def _provenance(runs: Sequence[SimRun]) -> str:

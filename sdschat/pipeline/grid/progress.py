@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from sdschat.pipeline.grid.gridfile import Run
 from sdschat.pipeline.grid.pace import Pace
 from sdschat.pipeline.grid.runs import SimRun
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 
 
 class Progress:
@@ -20,9 +20,14 @@ class Progress:
     while no run ends: it counts how long the current runs have lasted."""
 
     def __init__(
-        self, total: int, missing: Sequence[Run], pace: Pace, jobs: int = 1, in_waves: bool = False,
+        self,
+        total: int,
+        missing: Sequence[Run],
+        pace: Pace,
+        jobs: int = 1,
+        in_waves: bool = False,
         clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.total = total
         self.before = total - len(missing)
         self.done = 0
@@ -31,7 +36,7 @@ class Progress:
         self._lock = threading.Lock()
         self._next = iter(missing)
         self._waiting = Counter(run.setting for run in missing)  # number of runs of each setting
-        self._going: dict[str, tuple[Setting, float]] = {}  # run: its setting and when it began
+        self._going: dict[str, tuple[GroupSetting, float]] = {}  # run: its setting and when it began
         self._early: set[str] = set()  # runs that ended before we assumed them to begin
         self._heard = clock()  # when the last result came
         self._begin()

@@ -92,9 +92,14 @@ def _sweep(data: object, base: Mapping[str, Any], usual: object, seeds: int | No
     lines += [key for key in varied if key not in (axis, *lines)]
     figures = [_known(name, NAMES, "figures", "figure") for name in _texts(data, "figures")]
     return Sweep(
-        _text(data, "name", axis), _text(data, "says", ""), axis, tuple(lines), tuple(figures or _USUAL_FIGURES),
-        settings, count,
-    )  # fmt: skip
+        _text(data, "name", axis),
+        _text(data, "says", ""),
+        axis,
+        tuple(lines),
+        tuple(figures or _USUAL_FIGURES),
+        settings,
+        count,
+    )
 
 
 def _count(value: object) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 
 Times = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -23,7 +23,7 @@ class Record:
     did not reach this participant. `noticed`: the participant learnt that it lacks the message, or got it before that.
     """
 
-    setting: Setting
+    setting: GroupSetting
     seed: int
     missed: Flags
     noticed: Times
@@ -42,10 +42,11 @@ class Record:
         self.bytes[kind] += size * count
 
 
-def empty_record(setting: Setting, seed: int) -> Record:
+def empty_record(setting: GroupSetting, seed: int) -> Record:
     shape = (setting.messages, setting.participants)
     return Record(
-        setting, seed,
+        setting,
+        seed,
         missed=np.zeros(shape, dtype=np.bool_),
         noticed=np.full(shape, NEVER, dtype=np.float32),
         held=np.full(shape, NEVER, dtype=np.float32),
@@ -55,4 +56,4 @@ def empty_record(setting: Setting, seed: int) -> Record:
         requests=np.zeros(setting.messages, dtype=np.int64),
         copies={kind: np.zeros(setting.messages, dtype=np.int64) for kind in ("answer", "push", "resend")},
         duplicates=np.zeros(setting.messages, dtype=np.int64),
-    )  # fmt: skip
+    )

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import sdschat
 from sdschat.pipeline.grid.gridfile import Run
-from sdschat.pipeline.grid.setting import Setting, setting_of
+from sdschat.pipeline.grid.setting import GroupSetting, setting_of
 
 PLACE: Final = "gold/sim_runs"
 
@@ -59,11 +59,20 @@ def do_run(run: Run, journal: Path | None = None) -> SimRun:
         failed = f"{type(error).__name__}: {error}"
     s = run.setting
     return SimRun(
-        run.key, s.key(), run.seed, s.by, s.rules, s.participants, s.loss, s.messages,
-        json.dumps(s.changed(), sort_keys=True), failed,
+        run.key,
+        s.key(),
+        run.seed,
+        s.by,
+        s.rules,
+        s.participants,
+        s.loss,
+        s.messages,
+        json.dumps(s.changed(), sort_keys=True),
+        failed,
         json.dumps({name: value for name, value in figures.items() if not math.isnan(value)}),
-        round(time.perf_counter() - began, 3), made_by(s.by),
-    )  # fmt: skip
+        round(time.perf_counter() - began, 3),
+        made_by(s.by),
+    )
 
 
 def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
@@ -111,7 +120,7 @@ def _command(changed: dict[str, Any], seed: int) -> str:
     return shlex.join(["sdschat", "simulate", *options, "--seed", str(seed)])
 
 
-def setting_from(pairs: tuple[str, ...]) -> Setting:
+def setting_from(pairs: tuple[str, ...]) -> GroupSetting:
     """Return the setting given by `--with name=value` options, with values as in TOML."""
     import tomllib
 

@@ -21,7 +21,7 @@ MOST_MESSAGES: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class GroupSetting:
     """The values of one group: `messages` are sent, one every `interval`; then the group is watched for `tail`.
 
     Senders are drawn at random. Times are in milliseconds. `groups` 0 means the spec's value: one response group for
@@ -60,10 +60,15 @@ class Setting:
     def config(self) -> Config:
         """Return the configuration of the production engine."""
         return Config(
-            causal_history=self.causal_history, t_min=self.t_min, t_max=self.t_max, sync_interval=self.sync_interval,
-            num_response_groups=self.response_groups, push_enabled=self.push, repair_enabled=self.repair,
+            causal_history=self.causal_history,
+            t_min=self.t_min,
+            t_max=self.t_max,
+            sync_interval=self.sync_interval,
+            num_response_groups=self.response_groups,
+            push_enabled=self.push,
+            repair_enabled=self.repair,
             bloom_layout=self.layout,  # type: ignore[arg-type]
-        )  # fmt: skip
+        )
 
     def sent_at(self, message: int) -> int:
         return self.warm_up + self.interval * message
@@ -82,12 +87,12 @@ class Setting:
         }
 
 
-SETTINGS: Final = {field.name: type(field.default) for field in dataclasses.fields(Setting)}
+SETTINGS: Final = {field.name: type(field.default) for field in dataclasses.fields(GroupSetting)}
 _ALIKE: Final = 0.6  # of 1: how like a known name a mistyped one must be
 _KINDS: Final = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
 
 
-def setting_of(values: Mapping[str, Any]) -> Setting:
+def setting_of(values: Mapping[str, Any]) -> GroupSetting:
     """Return a setting. Raises PipelineProblem, in words that name the wrong value and a right one."""
     taken: dict[str, Any] = {}
     for name, value in values.items():
@@ -99,7 +104,7 @@ def setting_of(values: Mapping[str, Any]) -> Setting:
         if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
             raise _wrong(f"{name} is {value!r}, and must be {_KINDS[wanted]}")
         taken[name] = value
-    setting = Setting(**taken)
+    setting = GroupSetting(**taken)
     for problem in _problems(setting):
         raise _wrong(problem)
     return setting
@@ -112,7 +117,7 @@ def instead_of(name: str, there_are: Iterable[str]) -> str:
     return f"; {near} is one" if near else f"; there are {', '.join(names)}"
 
 
-def _problems(s: Setting) -> list[str]:
+def _problems(s: GroupSetting) -> list[str]:
     found: list[str] = []
 
     def within(name: str, low: float, high: float) -> None:

@@ -52,9 +52,13 @@ Told = Callable[[Progress, SimRun | None], None]
 
 
 def simulate(
-    wanted: Sequence[Run], lake: Path | None, work: Work, told: Told = lambda progress, row: None, jobs: int = 1,
+    wanted: Sequence[Run],
+    lake: Path | None,
+    work: Work,
+    told: Told = lambda progress, row: None,
+    jobs: int = 1,
     in_waves: bool = False,
-) -> Result:  # fmt: skip
+) -> Result:
     """Do the missing runs, the longest first, so that the last ones are short.
 
     Results are saved as they come, so that an interrupted command can be continued. Without a lake nothing is saved.

@@ -8,14 +8,14 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.pipeline.grid.gridfile import Grid, Sweep
 from sdschat.pipeline.grid.runs import SimRun
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.pipeline.grid.stats import Estimate, estimate
 
 
 class Point(NamedTuple):
     """One setting of a sweep. `at`: its value on the axis; `line`: the line of the plot that it belongs to."""
 
-    setting: Setting
+    setting: GroupSetting
     at: Any
     line: str
     figures: dict[str, Estimate]
@@ -37,7 +37,7 @@ def points_of(sweep: Sweep, runs: Iterable[SimRun]) -> list[Point]:
     return points
 
 
-def line_of(sweep: Sweep, setting: Setting) -> str:
+def line_of(sweep: Sweep, setting: GroupSetting) -> str:
     return ", ".join(_spoken(name, getattr(setting, name)) for name in sweep.lines)
 
 

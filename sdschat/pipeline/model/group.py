@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sdschat.pipeline.grid.record import Record, empty_record
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.pipeline.model.draws import OncePerStep
 from sdschat.pipeline.model.logs import Logs, Masks
-from sdschat.pipeline.model.ready import Ready
-from sdschat.pipeline.model.rules import NEVER, Rules, rules_for
+from sdschat.pipeline.model.ready import ReadyParticipants
+from sdschat.pipeline.model.rules import NEVER, ModelRules, rules_for
 from sdschat.pipeline.model.wheel import Indices, Wheel
 from sdschat.sds.config import Config
 from sdschat.sds.limits import MAX_PEERS
@@ -33,9 +33,9 @@ def times(shape: tuple[int, ...], value: int) -> Times:
 class Group:
     """The state of a simulated group. Two-dimensional arrays are messages by participants."""
 
-    def __init__(self, setting: Setting, seed: int) -> None:
+    def __init__(self, setting: GroupSetting, seed: int) -> None:
         self.setting = setting
-        self.rules: Rules = rules_for(setting)
+        self.rules: ModelRules = rules_for(setting)
         config = setting.config()
         self.config: Config = replace(config, push_enabled=config.push_enabled and self.rules.pushes)
         self.random = np.random.Generator(np.random.SFC64(seed))
@@ -49,7 +49,7 @@ class Group:
         self._participants(setting)
         self._messages(setting)
 
-    def _participants(self, setting: Setting) -> None:
+    def _participants(self, setting: GroupSetting) -> None:
         count, draw = setting.participants, self.random
         self.count = count
         self.everyone: Indices = np.arange(count)
@@ -66,7 +66,9 @@ class Group:
         self.wanted_high: Array = np.full(count, -1)  # the range whose filter is due to be sent: up to this message,
         self.wanted_low: Array = np.full(count, -1)  # from this join horizon on
         self.answered_at: Array = np.full(count, -NEVER)
-        self.free = Ready(count, -NEVER)  # time from which the participant may answer with such a filter again
+        self.free = ReadyParticipants(
+            count, -NEVER
+        )  # time from which the participant may answer with such a filter again
         self.busy = count >= BUSY
         small = count <= WHO_IS_WHO
         self.heard: Flags | None = np.zeros((count, count), dtype=np.bool_) if small else None
@@ -76,7 +78,7 @@ class Group:
         self.behind_since = np.full(self.behind.shape, -1, dtype=np.int32)
         self.peers: Array = np.zeros(count, dtype=np.int64)
 
-    def _messages(self, setting: Setting) -> None:
+    def _messages(self, setting: GroupSetting) -> None:
         shape = (setting.messages, setting.participants)
         self.sent = 0  # number of messages sent so far
         self.sent_mask = 0
@@ -98,7 +100,9 @@ class Group:
         self.asked = np.zeros(shape, dtype=np.int16)
         self.asked_at = times(shape, -NEVER)
         self.push_due = times(shape, NEVER)
-        self.pushable = [Ready(setting.participants) for _ in range(setting.messages)]  # when each may plan a push
+        self.pushable = [
+            ReadyParticipants(setting.participants) for _ in range(setting.messages)
+        ]  # when each may plan a push
         self.pushes = np.zeros(shape, dtype=np.int8)
         self.not_before = times(shape, -NEVER)
         self.witnesses = [0] * setting.messages

@@ -19,7 +19,7 @@ _NOBODY: Final = np.zeros(0, dtype=np.int64)
 _FEW: Final = 64  # senders; with more it makes no difference that a sender does not receive its own packet
 
 
-class Packet(NamedTuple):
+class PacketGroup(NamedTuple):
     """The common content of all equal packets of one step."""
 
     kind: str  # message, sync, answer, push, resend
@@ -38,10 +38,10 @@ class Step:
     __slots__ = ("low", "sent")
 
     def __init__(self) -> None:
-        self.sent: dict[Packet, Indices] = {}
-        self.low: dict[Packet, Array] = {}  # the join horizon of each sender, at which its range begins
+        self.sent: dict[PacketGroup, Indices] = {}
+        self.low: dict[PacketGroup, Array] = {}  # the join horizon of each sender, at which its range begins
 
-    def add(self, packet: Packet, senders: Indices, low: Array | None = None) -> None:
+    def add(self, packet: PacketGroup, senders: Indices, low: Array | None = None) -> None:
         if packet in self.sent:
             senders = np.concatenate([self.sent[packet], senders])
             low = None if low is None else np.concatenate([self.low[packet], low])
@@ -56,7 +56,7 @@ class Step:
         found.low = self.low
         return found
 
-    def senders(self, which: Callable[[Packet], object]) -> Indices:
+    def senders(self, which: Callable[[PacketGroup], object]) -> Indices:
         """Return the senders of all packets for which `which` is true."""
         found = [senders for packet, senders in self.sent.items() if which(packet)]
         return np.concatenate(found) if found else _NOBODY

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from sdschat.pipeline.model.group import Array, Flags, Group
-from sdschat.pipeline.model.packets import Ears, Packet, Step
+from sdschat.pipeline.model.packets import Ears, PacketGroup, Step
 from sdschat.pipeline.model.pushes import call_off, lacks, note_behind, want_push
 from sdschat.pipeline.model.rules import NEVER
 from sdschat.pipeline.model.wheel import Indices
@@ -63,7 +63,7 @@ def review_ranges(g: Group, live: Step, ears: Ears) -> None:
     A participant that joined after a sender is not complete in the sender's range, and does not compare. So the number
     of senders that joined no earlier than the participant matters.
     """
-    alike: dict[tuple[int, int, bool], list[Packet]] = defaultdict(list)
+    alike: dict[tuple[int, int, bool], list[PacketGroup]] = defaultdict(list)
     for packet in live.sent:
         if packet.range_high >= 0:
             alike[packet.range_high, packet.range_of, packet.range_filter].append(packet)

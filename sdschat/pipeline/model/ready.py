@@ -12,7 +12,7 @@ from sdschat.pipeline.model.rules import NEVER
 from sdschat.pipeline.model.wheel import Flags, Indices
 
 
-class Ready:
+class ReadyParticipants:
     """One time per participant. All of them are searched only when at least one can have come."""
 
     __slots__ = ("_first", "_times")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 
 NEVER: Final = 1 << 30  # milliseconds; longer than any run, and it fits into four bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class ModelRules:
     pushes: bool = True  # anti-entropy, if the setting has it
     again: bool = True  # an unanswered request, ours or another's, is repeated
     syncs: bool = True  # periodic sync messages; without them requests wait for the participant's next message
@@ -28,20 +28,40 @@ class Rules:
     wide_filter: bool = False  # 18,752 bytes
 
 
-OURS: Final = Rules()
+OURS: Final = ModelRules()
 _RULES: Final = {
     "sdschat": OURS,
-    "literal": Rules(pushes=False, again=False, ranges=False, widens=False, rests=False),
-    "nim": Rules(
-        pushes=False, again=False, syncs=False, resends=False, ranges=False, first_due_stands=False, rests=False,
-        widens=False, witnesses=1, tick=5_000, causal=10, t_max=300_000, one_group=True, wide_filter=True,
+    "literal": ModelRules(pushes=False, again=False, ranges=False, widens=False, rests=False),
+    "nim": ModelRules(
+        pushes=False,
+        again=False,
+        syncs=False,
+        resends=False,
+        ranges=False,
+        first_due_stands=False,
+        rests=False,
+        widens=False,
+        witnesses=1,
+        tick=5_000,
+        causal=10,
+        t_max=300_000,
+        one_group=True,
+        wide_filter=True,
     ),
-    "js": Rules(
-        pushes=False, again=False, ranges=False, widens=False, rests=False, witnesses=2, tick=10_000, causal=12,
-        t_max=120_000, wide_filter=True,
+    "js": ModelRules(
+        pushes=False,
+        again=False,
+        ranges=False,
+        widens=False,
+        rests=False,
+        witnesses=2,
+        tick=10_000,
+        causal=12,
+        t_max=120_000,
+        wide_filter=True,
     ),
-}  # fmt: skip
+}
 
 
-def rules_for(setting: Setting) -> Rules:
+def rules_for(setting: GroupSetting) -> ModelRules:
     return _RULES[setting.rules]

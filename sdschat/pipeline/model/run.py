@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 
 from sdschat.pipeline.grid.record import Record
-from sdschat.pipeline.grid.setting import Setting
+from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.pipeline.model.answers import due_answers
 from sdschat.pipeline.model.group import Group
 from sdschat.pipeline.model.hearing import hear
@@ -19,7 +19,7 @@ from sdschat.pipeline.model.sending import resend, send_copy, send_message, send
 from sdschat.pipeline.model.wheel import Indices, Item
 
 
-def run_model(setting: Setting, seed: int) -> Record:
+def run_model(setting: GroupSetting, seed: int) -> Record:
     g = Group(setting, seed)
     draw = Random(f"senders {seed}")
     g.watch(g.everyone)

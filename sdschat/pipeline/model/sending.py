@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sdschat.pipeline.model.group import Array, Group
-from sdschat.pipeline.model.packets import LIVE, Packet, Step
+from sdschat.pipeline.model.packets import LIVE, PacketGroup, Step
 from sdschat.pipeline.model.pushes import may_want_push
 from sdschat.pipeline.model.ranges import no_longer_owed
 from sdschat.pipeline.model.requests import eligible, mark_requested
@@ -39,7 +39,7 @@ def send_message(g: Group, step: Step, author: int) -> None:
         _arm_resend(g, number)
     mark_requested(g, who, np.array([requested]))
     g.traffic_sent(who)
-    _emit(g, step, Packet("message", number, held, named, requested, -1, 0, False), who)
+    _emit(g, step, PacketGroup("message", number, held, named, requested, -1, 0, False), who)
 
 
 def _arm_resend(g: Group, number: int) -> None:
@@ -68,7 +68,7 @@ def send_copy(g: Group, step: Step, kind: str, number: int, who: Indices) -> Non
     """Send the original bytes again: their filter is as old as the message."""
     named = g.logs.dependencies[number]
     g.record.copies[kind][number] += len(who)
-    packet = Packet(kind, number, 0, named, 0, -1, 0, False)
+    packet = PacketGroup(kind, number, 0, named, 0, -1, 0, False)
     if len(who):
         _emit(g, step, packet, who)
 
@@ -91,7 +91,9 @@ def send_syncs(g: Group, step: Step, who: Indices) -> None:
     for key in np.unique(keys).tolist():
         alike = keys == key
         held, names, asks, above, holds, whole = _parted(key)
-        _emit(g, step, Packet("sync", -1, held, names, asks, above - 1, holds, bool(whole)), who[alike], low[alike])
+        _emit(
+            g, step, PacketGroup("sync", -1, held, names, asks, above - 1, holds, bool(whole)), who[alike], low[alike]
+        )
 
 
 _BITS = (12, 12, 12, 4, 12, 1)  # lengths of a key's parts; there are at most twelve messages
@@ -140,7 +142,7 @@ def _ranges(g: Group, who: Indices) -> tuple[Array, Array, Array]:
     return high, of, owed.astype(np.int64)
 
 
-def _emit(g: Group, step: Step, packet: Packet, senders: Indices, low: Array | None = None) -> None:
+def _emit(g: Group, step: Step, packet: PacketGroup, senders: Indices, low: Array | None = None) -> None:
     step.add(packet, senders, low)
     if g.now < g.setting.warm_up:
         return

@@ -32,9 +32,15 @@ def packet_bytes(
     entries = [HistoryEntry(_id(at), None, name) for at in range(named + requested)]
     message_id = _id(-1) if content else "sync-" + _id(-1)[:32]
     message = Message(
-        name, message_id, "lobby", START, tuple(entries[:named]), packed, tuple(entries[named:]),
+        name,
+        message_id,
+        "lobby",
+        START,
+        tuple(entries[:named]),
+        packed,
+        tuple(entries[named:]),
         b"." * content if content else None,
-    )  # fmt: skip
+    )
     return len(_CODEC.encode(message))
 
 

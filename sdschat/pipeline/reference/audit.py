@@ -87,10 +87,22 @@ def _nodes(
             position, lamport, message_id = first.get(member) or _NOWHERE
             nodes.append(
                 AuditNode(
-                    *member, here.nick, len(witness.held.versions), owed, lost, lagging, excused, faults[member],
-                    here.first_ms, here.last_ms, position, lamport, message_id, lost == 0 and faults[member] == 0,
+                    *member,
+                    here.nick,
+                    len(witness.held.versions),
+                    owed,
+                    lost,
+                    lagging,
+                    excused,
+                    faults[member],
+                    here.first_ms,
+                    here.last_ms,
+                    position,
+                    lamport,
+                    message_id,
+                    lost == 0 and faults[member] == 0,
                 )
-            )  # fmt: skip
+            )
     return nodes
 
 
@@ -132,8 +144,15 @@ def _channels(
         newest, running = (rows[-1].lamport, rows[-1].running) if rows else (0, f"{0:032x}")
         channels.append(
             AuditChannel(
-                *key, len(members[key]), len(rows), lost[key] == 0 and faults[key] == 0, lost[key],
-                all_missing[key] - lost[key], faults[key], newest, running,
+                *key,
+                len(members[key]),
+                len(rows),
+                lost[key] == 0 and faults[key] == 0,
+                lost[key],
+                all_missing[key] - lost[key],
+                faults[key],
+                newest,
+                running,
             )
-        )  # fmt: skip
+        )
     return channels

@@ -78,23 +78,45 @@ def _copies(messages: list[Message], journal: list[Journal], with_log: Iterable[
     logged = set(with_log)  # a log that was never read to its end does not count: then the journal is used
     found = [
         Copy(
-            row.run_id, row.channel, row.node, row.message_id, row.lamport, row.sender, row.deps, row.digest, row.own,
-            row.via, row.received_ms, "log", row.damage,
+            row.run_id,
+            row.channel,
+            row.node,
+            row.message_id,
+            row.lamport,
+            row.sender,
+            row.deps,
+            row.digest,
+            row.own,
+            row.via,
+            row.received_ms,
+            "log",
+            row.damage,
         )
         for row in messages
         if not row.gone and member_of(row) in logged
-    ]  # fmt: skip
+    ]
     delivered: dict[tuple[Member, str], Journal] = {}
     for row in journal:
         if row.event == DELIVERED and row.message_id is not None and member_of(row) not in logged:
             delivered.setdefault((member_of(row), row.message_id), row)
     found += [
         Copy(
-            row.run_id, row.channel, row.node, row.message_id or "", row.lamport or 0, row.sender or "",
-            row.deps or (), "", row.sender == row.node, row.cause, row.ts_ms, "journal", None,
+            row.run_id,
+            row.channel,
+            row.node,
+            row.message_id or "",
+            row.lamport or 0,
+            row.sender or "",
+            row.deps or (),
+            "",
+            row.sender == row.node,
+            row.cause,
+            row.ts_ms,
+            "journal",
+            None,
         )
         for row in delivered.values()
-    ]  # fmt: skip
+    ]
     return found
 
 

@@ -36,9 +36,18 @@ def _channel(channel: Channel, held: Sequence[Held]) -> Iterator[Log]:
         version = versions[name]
         running ^= place_hash(version.lamport, name)
         yield Log(
-            *channel, position, version.lamport, name, version.sender, version.deps, version.digest,
-            f"{running:032x}", copies[name], first[name], last[name],
-        )  # fmt: skip
+            *channel,
+            position,
+            version.lamport,
+            name,
+            version.sender,
+            version.deps,
+            version.digest,
+            f"{running:032x}",
+            copies[name],
+            first[name],
+            last[name],
+        )
 
 
 def agreed_on(held: Sequence[Held]) -> dict[str, Version]:

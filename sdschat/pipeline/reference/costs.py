@@ -53,10 +53,18 @@ def acks(journal: Iterable[Journal]) -> list[MetricsAck]:
         if sent or resends or how:
             found.append(
                 MetricsAck(
-                    *member, len(sent), resends, len(possibly), *three(possibly), len(certain), *three(certain),
-                    how["mention"], how["filter"], how["range"],
+                    *member,
+                    len(sent),
+                    resends,
+                    len(possibly),
+                    *three(possibly),
+                    len(certain),
+                    *three(certain),
+                    how["mention"],
+                    how["filter"],
+                    how["range"],
                 )
-            )  # fmt: skip
+            )
     return found
 
 
@@ -73,12 +81,24 @@ def repairs(journal: Iterable[Journal]) -> list[MetricsRepair]:
             named[row.event] += len(row.deps or ())
         found.append(
             MetricsRepair(
-                *member, events["repair_wanted"], named["repair_requested"],
-                events["repair_responded"], via["repair"], events["pushed"], via["sync"], events["duplicate"],
-                via["store"], named["store_asked"], named["store_unknown"], named["store_silent"],
-                len(healed), *three(healed), len(buffered), *three(buffered),
+                *member,
+                events["repair_wanted"],
+                named["repair_requested"],
+                events["repair_responded"],
+                via["repair"],
+                events["pushed"],
+                via["sync"],
+                events["duplicate"],
+                via["store"],
+                named["store_asked"],
+                named["store_unknown"],
+                named["store_silent"],
+                len(healed),
+                *three(healed),
+                len(buffered),
+                *three(buffered),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -94,9 +114,7 @@ def traffic(journal: Iterable[Journal]) -> list[MetricsTraffic]:
 
 
 def rejections(journal: Iterable[Journal]) -> list[MetricsRejected]:
-    counts = Counter(
-        (row.run_id, row.channel, row.node, row.cause or "") for row in journal if row.event == "rejected"
-    )  # fmt: skip
+    counts = Counter((row.run_id, row.channel, row.node, row.cause or "") for row in journal if row.event == "rejected")
     return [MetricsRejected(*key, count) for key, count in sorted(counts.items())]
 
 

@@ -102,9 +102,16 @@ def gaps(declared: Iterable[Declared], canonical: Canonical) -> Iterator[AuditFi
             canon = canonical.get((row.run_id, row.channel))
             known = canon and canon.rows.get(row.message_id)
             yield AuditFinding(
-                row.run_id, row.channel, row.node, "gap", known and known.position, known and known.lamport,
-                row.message_id, None, "given up; others have it" if known else "given up; nobody here has it",
-            )  # fmt: skip
+                row.run_id,
+                row.channel,
+                row.node,
+                "gap",
+                known and known.position,
+                known and known.lamport,
+                row.message_id,
+                None,
+                "given up; others have it" if known else "given up; nobody here has it",
+            )
 
 
 def causes(there: Mapping[Channel, list[Witness]], canonical: Canonical) -> Iterator[AuditFinding]:

@@ -92,8 +92,15 @@ def deliveries(found: Iterable[Passage], known: Offsets) -> list[MetricsDelivery
         right = [time for time in (corrected(passage, known) for passage in group) if time is not None]
         rows.append(
             MetricsDelivery(
-                *key, len(group), sum(time < 0 for time in raw), *three(raw), len(right),
-                sum(time < 0 for time in right), *three(right), max(right, default=None), None,
+                *key,
+                len(group),
+                sum(time < 0 for time in raw),
+                *three(raw),
+                len(right),
+                sum(time < 0 for time in right),
+                *three(right),
+                max(right, default=None),
+                None,
             )
-        )  # fmt: skip
+        )
     return rows

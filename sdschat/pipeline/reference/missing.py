@@ -45,8 +45,14 @@ def missing(
                 reason, detail = witness.lacks(message, rules)
                 found.append(
                     AuditMissing(
-                        *channel, message.position, message.lamport, message.message_id, message.sender,
-                        witness.presence.node, reason, detail,
+                        *channel,
+                        message.position,
+                        message.lamport,
+                        message.message_id,
+                        message.sender,
+                        witness.presence.node,
+                        reason,
+                        detail,
                     )
-                )  # fmt: skip
+                )
     return found

@@ -11,7 +11,7 @@ from itertools import compress
 from operator import xor
 from typing import NamedTuple
 
-from sdschat.pipeline.reference.told import Journals, Span
+from sdschat.pipeline.reference.told import Journals, JournalSpan
 from sdschat.pipeline.reference.witness import Held, Told, Witness, says_of, witness
 from sdschat.pipeline.schemas import AuditJournal, Declared, Node, Presence
 from sdschat.pipeline.sources.columnar import Columnar, last_nick, mark_of
@@ -32,7 +32,7 @@ class Sound(NamedTuple):
     journals: list[AuditJournal]
 
 
-class Memory:
+class SharedPackets:
     """Decoded packets and id lists, shared by all databases of a group."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class _Log(NamedTuple):
     fingerprint: int
 
 
-def read_sound(reading: Reading, memory: Memory) -> Sound | None:
+def read_sound(reading: Reading, memory: SharedPackets) -> Sound | None:
     try:
         with Columnar(reading.path) as columns:
             return _all(reading, columns, memory)
@@ -60,7 +60,7 @@ def read_sound(reading: Reading, memory: Memory) -> Sound | None:
         return None
 
 
-def _all(reading: Reading, columns: Columnar, memory: Memory) -> Sound:
+def _all(reading: Reading, columns: Columnar, memory: SharedPackets) -> Sound:
     whose, channels = columns.node(), columns.channels()
     if not whose or "" in channels.values():
         raise _Unlike
@@ -81,7 +81,7 @@ def _all(reading: Reading, columns: Columnar, memory: Memory) -> Sound:
     return found
 
 
-def _journals(columns: Columnar, memory: Memory) -> Journals:
+def _journals(columns: Columnar, memory: SharedPackets) -> Journals:
     found = Journals(memory.lists)
     for batch in columns.journal_columns():
         if batch is None:
@@ -128,9 +128,19 @@ def _log(columns: Columnar, number: int, packets: Packets) -> _Log:
 def _node(reading: Reading, whose: str, columns: Columnar, number: int, channel: str, log: _Log) -> Node:
     horizon, claimed, fingerprint = columns.claims(number)
     return Node(
-        reading.run_id, whose, channel, columns.as_of(), reading.read_ms, log.nick, horizon, claimed,
-        fingerprint_text(fingerprint), len(log.held.versions), fingerprint_text(log.fingerprint), str(reading.path),
-    )  # fmt: skip
+        reading.run_id,
+        whose,
+        channel,
+        columns.as_of(),
+        reading.read_ms,
+        log.nick,
+        horizon,
+        claimed,
+        fingerprint_text(fingerprint),
+        len(log.held.versions),
+        fingerprint_text(log.fingerprint),
+        str(reading.path),
+    )
 
 
 def _declared(node: Node, columns: Columnar, number: int) -> list[Declared]:
@@ -141,7 +151,7 @@ def _declared(node: Node, columns: Columnar, number: int) -> list[Declared]:
     ]
 
 
-def _presence(node: Node, held: Held, spans: list[Span]) -> Presence:
+def _presence(node: Node, held: Held, spans: list[JournalSpan]) -> Presence:
     moments = [*held.received.values(), *(span.first_ms for span in spans), *(span.last_ms for span in spans)]
     first, last = (min(moments), max(moments)) if moments else (0, 0)
     return Presence(node.run_id, node.channel, node.node, node.nick, "log", node.horizon, 0, first, last)

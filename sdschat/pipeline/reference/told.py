@@ -20,7 +20,7 @@ _NAMES: Final = JOURNAL_COLUMNS.split(", ")
 _GAPS: Final = frozenset((LOST, GAP_CLOSED))
 
 
-class Span(NamedTuple):
+class JournalSpan(NamedTuple):
     """A part of the journal: the rows of one boot and one channel."""
 
     boot: int
@@ -36,7 +36,7 @@ class Journals:
     """A journal, read in batches. Channels and boots are numbers here."""
 
     def __init__(self, lists: IdLists) -> None:
-        self.spans: list[Span] = []
+        self.spans: list[JournalSpan] = []
         self._lists = lists
         self._delivered: dict[int | None, list[tuple[list[str], list[int]]]] = defaultdict(list)
         self._gaps: list[tuple[int | None, int, str, str | None, tuple[str, ...]]] = []
@@ -69,27 +69,27 @@ class Journals:
 
     def summaries(self, run_id: str, whose: str, names: Mapping[int, str]) -> list[AuditJournal]:
         """Return one summary for each boot, in the order of the file. `names`: boot number -> name."""
-        boots: dict[int, list[Span]] = defaultdict(list)
+        boots: dict[int, list[JournalSpan]] = defaultdict(list)
         for span in self.spans:
             boots[span.boot].append(span)
         return [_summary(run_id, whose, names.get(number, ""), spans) for number, spans in boots.items()]
 
 
-def _spans(values: Mapping[str, Any]) -> Iterable[Span]:
+def _spans(values: Mapping[str, Any]) -> Iterable[JournalSpan]:
     places, channels, moments = values["place"], values["channel"], values["ts_ms"]
     first, last = places[0] >> PLACE_BITS, places[-1] >> PLACE_BITS
     if first == last and channels.count(channels[0]) == len(channels):
-        yield Span(first, channels[0], places[0], places[-1], len(places), min(moments), max(moments))
+        yield JournalSpan(first, channels[0], places[0], places[-1], len(places), min(moments), max(moments))
         return
     parts: dict[tuple[int, int | None], list[tuple[int, int]]] = defaultdict(list)
     for place, channel, moment in zip(places, channels, moments, strict=True):
         parts[place >> PLACE_BITS, channel].append((place, moment))
     for (boot, where), rows in parts.items():
         at = [moment for _, moment in rows]
-        yield Span(boot, where, rows[0][0], rows[-1][0], len(rows), min(at), max(at))
+        yield JournalSpan(boot, where, rows[0][0], rows[-1][0], len(rows), min(at), max(at))
 
 
-def _summary(run_id: str, whose: str, boot: str, spans: list[Span]) -> AuditJournal:
+def _summary(run_id: str, whose: str, boot: str, spans: list[JournalSpan]) -> AuditJournal:
     first, last = (edge & SEQ_MASK for edge in (min(s.first_place for s in spans), max(s.last_place for s in spans)))
     rows = sum(span.rows for span in spans)
     moments = (min(span.first_ms for span in spans), max(span.last_ms for span in spans))

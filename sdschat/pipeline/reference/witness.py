@@ -153,8 +153,13 @@ def journals(journal: Iterable[Journal]) -> list[AuditJournal]:
         boots[row.run_id, row.node, row.boot].append(row)
     return [
         AuditJournal(
-            *boot, first := min(row.seq for row in rows), last := max(row.seq for row in rows), len(rows),
-            last - first + 1 - len(rows), min(row.ts_ms for row in rows), max(row.ts_ms for row in rows),
+            *boot,
+            first := min(row.seq for row in rows),
+            last := max(row.seq for row in rows),
+            len(rows),
+            last - first + 1 - len(rows),
+            min(row.ts_ms for row in rows),
+            max(row.ts_ms for row in rows),
         )
         for boot, rows in sorted(boots.items())
-    ]  # fmt: skip
+    ]

@@ -26,6 +26,10 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
         "Rules": f"a node may lag {rules.settle / 1000:g} s behind; dates may lie {rules.max_skew / 1000:g} s ahead",
     }
     return ReportData(
-        found.audit, figures, cells_of(found.audit.missing, counts), curves_of(passages(silver.journal), figures),
-        provenance, sources_of(silver.nodes),
-    )  # fmt: skip
+        found.audit,
+        figures,
+        cells_of(found.audit.missing, counts),
+        curves_of(passages(silver.journal), figures),
+        provenance,
+        sources_of(silver.nodes),
+    )

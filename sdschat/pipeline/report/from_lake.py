@@ -30,9 +30,13 @@ def report_data(lake: Lake, made_ms: int) -> ReportData:
     audit = audit_of(lake)
     nodes = bring(latest_nodes(lake.read(tables.Node)), tables.Node, (*_CHANNEL, "node"), _NODES)
     return ReportData(
-        audit, metrics_of(lake), cells(lake.read(tables.AuditMissing), lake.read(tables.AuditChannel)),
-        curves(lake.read(tables.MetricsDelivery)), provenance(lake, nodes, made_ms), sources_of(nodes),
-    )  # fmt: skip
+        audit,
+        metrics_of(lake),
+        cells(lake.read(tables.AuditMissing), lake.read(tables.AuditChannel)),
+        curves(lake.read(tables.MetricsDelivery)),
+        provenance(lake, nodes, made_ms),
+        sources_of(nodes),
+    )
 
 
 def metrics_of(lake: Lake) -> Metrics:
@@ -72,11 +76,14 @@ def curves(deliveries: DataFrame) -> list[Curve]:
     rows = counted.select(*_CHANNEL, "via", "n", F.kll_sketch_get_quantile_double("sketch", shares).alias("times"))
     return [
         Curve(
-            (row["run_id"], row["channel"]), row["via"], row["n"], tuple(row["times"]),
+            (row["run_id"], row["channel"]),
+            row["via"],
+            row["n"],
+            tuple(row["times"]),
             RANK_ERROR if row["n"] > SKETCHED else 0.0,
         )
         for row in rows.orderBy(*_CHANNEL, "via").limit(MOST).collect()
-    ]  # fmt: skip
+    ]
 
 
 def provenance(lake: Lake, nodes: list[tables.Node], made_ms: int) -> dict[str, str]:

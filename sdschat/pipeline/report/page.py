@@ -76,9 +76,11 @@ def _tiles(data: ReportData, channel: AuditChannel) -> str:
         (size(sum(row.bytes for row in sent) / messages), "sent for each message"),
         (f"{sum(row.duplicates for row in repair) / max(1, deliveries):.2f}", "duplicates for each delivery"),
     ]
-    return '<div class="tiles">' + "".join(
-        f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>' for value, what in tiles
-    ) + "</div>"  # fmt: skip
+    return (
+        '<div class="tiles">'
+        + "".join(f'<div class="tile"><b>{escape(value)}</b><span>{escape(what)}</span></div>' for value, what in tiles)
+        + "</div>"
+    )
 
 
 def _agreement(data: ReportData, channel: AuditChannel, key: Channel) -> Iterator[str]:

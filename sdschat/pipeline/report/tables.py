@@ -91,11 +91,17 @@ def missing(data: ReportData, rows: Sequence[AuditMissing], named: Named) -> str
     lacking = {(row.run_id, row.channel, row.message_id, row.node) for row in rows}
     found = []
     for at, row in enumerate(row for row in first_rows(rows) if row.reason == LOST):
-        found.append([
-            escape(named(row.node)), f"{row.position:,}", moment(row.lamport),
-            f'<code class="id">{escape(row.message_id[:12])}</code>', escape(named(row.sender)), escape(row.detail),
-            look_at(data, row, _holders(data, row, lacking)) if at < _SHOWN else "",
-        ])  # fmt: skip
+        found.append(
+            [
+                escape(named(row.node)),
+                f"{row.position:,}",
+                moment(row.lamport),
+                f'<code class="id">{escape(row.message_id[:12])}</code>',
+                escape(named(row.sender)),
+                escape(row.detail),
+                look_at(data, row, _holders(data, row, lacking)) if at < _SHOWN else "",
+            ]
+        )
     headings = ("Node", "Place", "Dated (UTC)", "Message", "Of", "What is known", "Look at it")
     return table(headings, found, (1,))
 
@@ -111,13 +117,16 @@ def _holders(data: ReportData, row: AuditMissing, lacking: set[tuple[str, str, s
 def findings(data: ReportData, rows: Sequence[AuditFinding], named: Named) -> str:
     found = [
         [
-            escape(named(row.node)), escape(row.kind), NOTHING if row.position is None else f"{row.position:,}",
-            moment(row.lamport), f'<code class="id">{escape((row.message_id or NOTHING)[:12])}</code>',
+            escape(named(row.node)),
+            escape(row.kind),
+            NOTHING if row.position is None else f"{row.position:,}",
+            moment(row.lamport),
+            f'<code class="id">{escape((row.message_id or NOTHING)[:12])}</code>',
             escape(row.detail) + (f" <code>{escape(row.other[:12])}</code>" if row.other else ""),
             look_at(data, row, (row.node,)),
         ]
         for row in rows
-    ]  # fmt: skip
+    ]
     return table(("Node", "What", "Place", "Dated (UTC)", "Message", "In detail", "Look at it"), found, (2,))
 
 
@@ -134,13 +143,15 @@ def nodes(rows: Sequence[AuditNode], found: Sequence[AuditFinding], named: Named
 def clocks(rows: Sequence[MetricsClock], named: Named) -> str:
     found = [
         [
-            escape(named(row.node)), escape(named(row.peer)), f"{row.out:,} / {row.back:,}",
+            escape(named(row.node)),
+            escape(named(row.peer)),
+            f"{row.out:,} / {row.back:,}",
             "unknown" if row.offset_ms is None else f"{row.offset_ms:+,.1f} ms",
             NOTHING if row.uncertainty_ms is None else f"± {abs(row.uncertainty_ms):,.1f} ms",
         ]
         for row in rows
         if row.node < row.peer
-    ]  # fmt: skip
+    ]
     return table(("Clock of", "and of", "Messages there / back", "Ahead by", "Uncertainty"), found, (2, 3, 4))
 
 
@@ -187,13 +198,18 @@ def repair_bars(rows: Sequence[MetricsRepair]) -> list[tuple[str, float, str]]:
         return float(sum(getattr(row, name) for row in rows))
 
     return [
-        ("had to wait for another", total("buffered"), "c5"), ("wanted", total("wanted"), "c2"),
-        ("requested", total("requested"), "c2"), ("answered", total("answered"), "c2"),
-        ("delivered by repair", total("useful"), "c3"), ("pushed by anti-entropy", total("pushed"), "c4"),
-        ("delivered by anti-entropy", total("synced"), "c3"), ("asked of Stores", total("store_asked"), "c2"),
-        ("delivered by Stores", total("stored"), "c3"), ("healed in the end", total("healed"), "c3"),
+        ("had to wait for another", total("buffered"), "c5"),
+        ("wanted", total("wanted"), "c2"),
+        ("requested", total("requested"), "c2"),
+        ("answered", total("answered"), "c2"),
+        ("delivered by repair", total("useful"), "c3"),
+        ("pushed by anti-entropy", total("pushed"), "c4"),
+        ("delivered by anti-entropy", total("synced"), "c3"),
+        ("asked of Stores", total("store_asked"), "c2"),
+        ("delivered by Stores", total("stored"), "c3"),
+        ("healed in the end", total("healed"), "c3"),
         ("duplicates received", total("duplicates"), "c5"),
-    ]  # fmt: skip
+    ]
 
 
 def traffic_bars(rows: Sequence[MetricsTraffic]) -> list[tuple[str, float, str]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sdschat.pipeline.problem import PipelineProblem
 from sdschat.pipeline.session.waiting import NO_ROOM
 from sdschat.pipeline.session.warm import spark_version
-from sdschat.pipeline.session.where import Kind, Where
+from sdschat.pipeline.session.where import TargetKind, Where
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,9 +58,13 @@ def _asking(where: Where) -> Iterator[subprocess.Popen[str]]:
     watched, held = os.pipe()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "sdschat.pipeline.session.ask", asked], stdin=watched, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "sdschat.pipeline.session.ask", asked],
+            stdin=watched,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         try:
             yield process
         except BaseException:  # mostly Ctrl+C: nobody waits for an answer any more
@@ -86,13 +90,13 @@ def _end_with_the_parent() -> None:
 
 
 def _not_started(where: Where) -> str:
-    if where.kind is Kind.CONNECT:
+    if where.kind is TargetKind.CONNECT:
         return "it had not answered: what listens there may be no Connect server, or one without room for a session"
     return f"it had not answered: what listens there may be no master of Spark {spark_version()}"
 
 
 def _nothing_done(where: Where) -> str:
-    if where.kind is Kind.CONNECT:
+    if where.kind is TargetKind.CONNECT:
         return "it had accepted this client, but done no work: its cluster may be busy"
     return f"it had accepted this program, but given it no executor: {NO_ROOM}"
 

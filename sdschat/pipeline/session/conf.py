@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from sdschat.pipeline.session.where import Kind, Where
+from sdschat.pipeline.session.where import TargetKind, Where
 
 # The same everywhere, and can be set in a session that somebody else has started.
 MEANING: Final = {
@@ -33,14 +33,14 @@ _MOST_PARTITIONS: Final = 8
 def configuration(where: Where, flags: str, folder: Path) -> dict[str, str]:
     """Return the configuration. `flags` are for the driver's Java. The user's settings come last and win."""
     conf = dict(MEANING)
-    if where.kind is not Kind.CONNECT:
+    if where.kind is not TargetKind.CONNECT:
         conf["spark.driver.extraJavaOptions"] = flags
         conf["spark.sql.warehouse.dir"] = str(folder / "warehouse")
-    if where.kind is Kind.LOCAL:
+    if where.kind is TargetKind.LOCAL:
         conf |= _LOCAL
         conf["spark.sql.shuffle.partitions"] = str(min(cores(where.master), _MOST_PARTITIONS))
         conf["spark.driver.memory"] = f"{memory_gib()}g"
-    if where.kind is Kind.CLUSTER:
+    if where.kind is TargetKind.CLUSTER:
         conf["spark.ui.enabled"] = "false"
         conf["spark.ui.showConsoleProgress"] = "false"
         if _on_this_machine(where.master):

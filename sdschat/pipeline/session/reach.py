@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
-from sdschat.pipeline.session.where import Kind, Where, without_token
+from sdschat.pipeline.session.where import TargetKind, Where, without_token
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +24,7 @@ TRIES: Final = 5  # attempts of each request, within about twenty seconds; few r
 _PROXIES: Final = ("grpc_proxy", "https_proxy", "http_proxy")
 
 
-class Address(NamedTuple):
+class ConnectAddress(NamedTuple):
     host: str
     port: int
 
@@ -43,18 +43,18 @@ def must_answer(where: Where, limit: float = LIMIT) -> None:
     else:
         if reasons:
             raise PipelineProblem(_unreached(where, "; ".join(reasons)), NO_SPARK)
-    if where.kind is Kind.CONNECT:
+    if where.kind is TargetKind.CONNECT:
         _must_greet(where)
 
 
-def addresses(where: Where) -> Iterator[Address]:
+def addresses(where: Where) -> Iterator[ConnectAddress]:
     """Yield the addresses, one for each master of a cluster. Raises PipelineProblem for an invalid address."""
     if where.master.startswith("spark://"):
         for each in where.master.removeprefix("spark://").split(","):
             yield _address(where.master, "spark", each)
     elif any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
         return  # a proxy may reach addresses that we cannot reach
-    elif where.kind is Kind.CONNECT:
+    elif where.kind is TargetKind.CONNECT:
         yield _address(where.remote, "sc", where.remote.removeprefix("sc://").partition("/")[0])
     elif where.master.startswith("k8s://"):
         inside = where.master.removeprefix("k8s://")
@@ -62,15 +62,15 @@ def addresses(where: Where) -> Iterator[Address]:
         yield _address(where.master, scheme if found else "https", (rest if found else inside).partition("/")[0])
 
 
-def _address(whole: str, scheme: str, place: str) -> Address:
+def _address(whole: str, scheme: str, place: str) -> ConnectAddress:
     with suppress(ValueError):
         parts = urlsplit(f"//{place}")
         if parts.hostname:
-            return Address(parts.hostname, _PORTS.get(scheme, 443) if parts.port is None else parts.port)
+            return ConnectAddress(parts.hostname, _PORTS.get(scheme, 443) if parts.port is None else parts.port)
     raise PipelineProblem(f"{whole} names no host and port, as in {scheme}://host:{_PORTS.get(scheme, 443)}.", 2)
 
 
-def why_not(address: Address, limit: float = LIMIT) -> str:
+def why_not(address: ConnectAddress, limit: float = LIMIT) -> str:
     """Return the reason why the address cannot be reached; empty if something listens there."""
     try:
         socket.create_connection(address, limit).close()
@@ -115,8 +115,9 @@ def _channel(remote: str) -> Any:
         why = told.partition(". Please")[0].rstrip(".")
         raise PipelineProblem(
             f"{without_token(remote)} is no address of a Connect server: {why}. "
-            "It is sc://host:port, followed by /;name=value for each setting.", 2,
-        ) from error  # fmt: skip
+            "It is sc://host:port, followed by /;name=value for each setting.",
+            2,
+        ) from error
 
 
 def try_again(session: SparkSession, times: int) -> None:
@@ -144,8 +145,8 @@ def gone_since(where: Where) -> str:
 
 def _unreached(where: Where, reason: str) -> str:
     """Return the error message: what happened, why, and what to do."""
-    option = f"--{'remote' if where.kind is Kind.CONNECT else 'master'} {where.shown}"
-    what = "the Connect server" if where.kind is Kind.CONNECT else "the cluster"
+    option = f"--{'remote' if where.kind is TargetKind.CONNECT else 'master'} {where.shown}"
+    what = "the Connect server" if where.kind is TargetKind.CONNECT else "the cluster"
     return (
         f"Spark at {where.shown} cannot be reached: {reason}. Start {what}, or correct the address; "
         f"`sdschat pipeline doctor {option}` looks closer."

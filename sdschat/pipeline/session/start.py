@@ -22,7 +22,7 @@ from sdschat.pipeline.session.reach import PANDAS, TRIES, gone_since, must_answe
 from sdschat.pipeline.session.ship import package_root, package_zip
 from sdschat.pipeline.session.trouble import is_of_spark, last_words, reason
 from sdschat.pipeline.session.warm import archive_flags
-from sdschat.pipeline.session.where import Kind, Where
+from sdschat.pipeline.session.where import TargetKind, Where
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,9 +44,9 @@ def spark(where: Where | None = None) -> Iterator[SparkSession]:
         stack.enter_context(python_logs_to(log))
         with interrupts_kept():
             session = _open(chosen, folder, log)
-        if chosen.kind is not Kind.GIVEN:
+        if chosen.kind is not TargetKind.GIVEN:
             stack.callback(_stop, session, chosen)
-        if chosen.kind is not Kind.LOCAL:
+        if chosen.kind is not TargetKind.LOCAL:
             session.addArtifacts(str(package_zip(folder)), pyfile=True)
         try:
             yield session
@@ -72,7 +72,7 @@ def _open(where: Where, folder: Path, log: Path) -> SparkSession:
     # Spark needs pandas for everything with Arrow, and warns about its newer versions. We use no pandas.
     warnings.filterwarnings("ignore", PANDAS, FutureWarning)
     must_answer(where)
-    if where.kind is Kind.CONNECT:
+    if where.kind is TargetKind.CONNECT:
         return _reach(where, log)
     flags, variables = _java(where, folder, log)
     builder = SparkSession.builder.appName(where.app)
@@ -91,7 +91,7 @@ def _open(where: Where, folder: Path, log: Path) -> SparkSession:
 def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | None]]:
     """Return the flags of the driver's Java, and the environment variables for its start."""
     variables: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": None, "SPARK_REMOTE": None}
-    if where.kind is Kind.GIVEN:
+    if where.kind is TargetKind.GIVEN:
         return "", variables
     java = find_java().java
     if java is None:
@@ -99,9 +99,9 @@ def _java(where: Where, folder: Path, log: Path) -> tuple[str, dict[str, str | N
     home = usable_home(java, folder)
     variables["JAVA_HOME"] = str(home)
     # Spark's Python context reads this variable, and not the configuration.
-    variables["PYSPARK_PYTHON"] = sys.executable if where.kind is Kind.LOCAL else python_there(where.master)
+    variables["PYSPARK_PYTHON"] = sys.executable if where.kind is TargetKind.LOCAL else python_there(where.master)
     variables["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    if where.kind is Kind.LOCAL:
+    if where.kind is TargetKind.LOCAL:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
         path = [str(package_root()), *filter(None, [os.environ.get("PYTHONPATH")])]
         variables["PYTHONPATH"] = os.pathsep.join(path)
@@ -150,14 +150,14 @@ def _why(where: Where, error: Exception, log: Path, said: str = "") -> str:
         why = last_words(said) or why
     if "stopped SparkContext" in why:  # Spark's message after it has given up
         why = "what listens there does not answer as a master of this version of Spark does"
-    what = f"Spark at {where.shown} " if where.remote or where.kind is Kind.CLUSTER else "Spark "
+    what = f"Spark at {where.shown} " if where.remote or where.kind is TargetKind.CLUSTER else "Spark "
     return f"{what}could not be started or reached: {why}. Its log is {log}; `sdschat pipeline doctor` looks closer."
 
 
 def _stop(session: SparkSession, where: Where) -> None:
     """Stop the session. Errors are ignored: a session that is gone with its server needs no stop."""
     with contextlib.suppress(Exception):
-        if where.kind is Kind.CONNECT:
+        if where.kind is TargetKind.CONNECT:
             try_again(session, 0)
         session.stop()
     sys.stderr.flush()

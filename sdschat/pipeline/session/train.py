@@ -49,13 +49,26 @@ def _export(folder: Path, node: str) -> Path:
     from sdschat.store.journal import JournalRow, json_lines
 
     told = [
-        JournalRow(event, "lobby", _AT + at, at, _IDS[at], _NODES[0], _AT + at, deps=(), cause=cause, node=node,
-                   boot=f"boot of {node}", seq=seq)
+        JournalRow(
+            event,
+            "lobby",
+            _AT + at,
+            at,
+            _IDS[at],
+            _NODES[0],
+            _AT + at,
+            deps=(),
+            cause=cause,
+            node=node,
+            boot=f"boot of {node}",
+            seq=seq,
+        )
         for seq, (at, event, cause) in enumerate(
             (at, *(("sent", "message") if node == _NODES[0] else ("delivered", "live")))
-            for owner, at in _copies() if owner == node
+            for owner, at in _copies()
+            if owner == node
         )
-    ]  # fmt: skip
+    ]
     path = folder / f"{node}.jsonl"
     path.write_text("".join(f"{line}\n" for line in json_lines(told)), encoding="utf-8")
     return path
@@ -66,9 +79,32 @@ def _held(node: str, at: int) -> Message:
 
     own = node == _NODES[0]
     return Message(
-        FIELD, node, "lobby", _IDS[at], _AT + at, _NODES[0], (), own, "live", _AT + at, _NODES[0], "a text", _AT + at,
-        "acked" if own else None, "d", 9, 1, 1, 1, 1, b"packet", None, False, 1, _AT,
-    )  # fmt: skip
+        FIELD,
+        node,
+        "lobby",
+        _IDS[at],
+        _AT + at,
+        _NODES[0],
+        (),
+        own,
+        "live",
+        _AT + at,
+        _NODES[0],
+        "a text",
+        _AT + at,
+        "acked" if own else None,
+        "d",
+        9,
+        1,
+        1,
+        1,
+        1,
+        b"packet",
+        None,
+        False,
+        1,
+        _AT,
+    )
 
 
 def _said(node: str) -> Node:

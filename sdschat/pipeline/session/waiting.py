@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from sdschat.pipeline.session.where import Kind, Where
+from sdschat.pipeline.session.where import TargetKind, Where
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ def told_what_for(text: str, told: Told, after: float = PATIENCE) -> Iterator[No
 
 def until_it_works(session: SparkSession, where: Where, told: Told) -> None:
     """Do a first small task on a cluster: its workers may all be busy, or too small for the configuration."""
-    if where.kind is Kind.CLUSTER:
+    if where.kind is TargetKind.CLUSTER:
         text = f"{where.master} has no executor for us yet: {NO_ROOM}. Ctrl+C ends this."
         with told_what_for(text, told):
             session.range(1).count()

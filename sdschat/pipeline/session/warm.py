@@ -80,8 +80,10 @@ def warm_up(where: Where) -> Warmed:
         program = usable_home(java, folder) / "bin" / "java"
         subprocess.run(
             [program, "-Xshare:dump", f"-XX:SharedArchiveFile={_base(folder, java)}"],
-            check=False, capture_output=True, timeout=_LONGEST,
-        )  # fmt: skip
+            check=False,
+            capture_output=True,
+            timeout=_LONGEST,
+        )
     archive = archive_path(folder, java)
     fresh = archive.with_name(f".{archive.name}.{os.getpid()}")
     _train(folder, fresh)

@@ -13,7 +13,7 @@ from typing import Final
 _TOKEN: Final = re.compile(r"(;token=)[^;]*")
 
 
-class Kind(StrEnum):
+class TargetKind(StrEnum):
     LOCAL = "local"  # in processes of this machine
     CLUSTER = "cluster"  # a driver here, executors elsewhere
     CONNECT = "connect"  # all of Spark elsewhere, a thin client here
@@ -46,12 +46,12 @@ class Where:
         return Where(master or "local[*]", "", self.conf, self.cache, self.log, self.app)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> TargetKind:
         if self.remote:
-            return Kind.CONNECT
+            return TargetKind.CONNECT
         if not self.master:
-            return Kind.GIVEN
-        return Kind.LOCAL if self.master.startswith("local") else Kind.CLUSTER
+            return TargetKind.GIVEN
+        return TargetKind.LOCAL if self.master.startswith("local") else TargetKind.CLUSTER
 
     @property
     def shown(self) -> str:

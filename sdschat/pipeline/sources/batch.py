@@ -12,9 +12,13 @@ from sdschat.pipeline.schemas import SPARK_TYPES, Blob, Ids, columns
 from sdschat.pipeline.sources.databases import BYTES, ROWS
 
 ARROW: Final = {
-    str: pyarrow.string(), int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64(),
-    Blob: pyarrow.binary(), Ids: pyarrow.list_(pyarrow.string()),
-}  # fmt: skip
+    str: pyarrow.string(),
+    int: pyarrow.int64(),
+    bool: pyarrow.bool_(),
+    float: pyarrow.float64(),
+    Blob: pyarrow.binary(),
+    Ids: pyarrow.list_(pyarrow.string()),
+}
 
 
 class Batch(NamedTuple):
@@ -86,7 +90,7 @@ def table_of(table: type, rows: Sequence[Any]) -> pyarrow.Table:
     return pyarrow.Table.from_arrays(arrays, schema=schema)
 
 
-class Shape:
+class BatchShape:
     """The columns of several tables side by side, after a first column with the name of a row's table."""
 
     def __init__(self, tables: Sequence[type]) -> None:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from sdschat.catchup.values import Refused
+from sdschat.catchup.values import RefusedFrame
 from sdschat.pipeline.schemas import Packet
 from sdschat.pipeline.sources.packets import LARGEST, Opened, opened
-from sdschat.sds.values import Kind, Refusal
+from sdschat.sds.values import MessageKind, Refusal
 from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
 
 _TOPICS: Final = {
@@ -29,7 +29,7 @@ def other_kind(topic: str, raw: bytes) -> str:
     if not _BETWEEN_TWO.search(topic):
         return "other"
     found = _BETWEEN.decode(raw)
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedFrame):
         return "other"
     return "comparison" if not isinstance(found, Records) else "page" if found.lane == PAGES else "direct"
 
@@ -46,7 +46,7 @@ def packet_row(head: Head, raw: bytes, open_packet: Callable[[bytes], Opened] = 
     if isinstance(message, Refusal):
         named = (message.message_id or None, message.sender_id or None, None)
         return Packet(*head, "refused", str(message.reason), *named, (), (), len(raw), *known.parts, raw)
-    kind = "message" if message.kind is Kind.CONTENT else str(message.kind)
+    kind = "message" if message.kind is MessageKind.CONTENT else str(message.kind)
     deps = tuple(entry.message_id for entry in message.causal_history)
     requests = tuple(entry.message_id for entry in message.repair_request)
     ids = (message.message_id, message.sender_id, message.lamport_timestamp)

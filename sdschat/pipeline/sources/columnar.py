@@ -135,9 +135,21 @@ class Columnar(Telling):
             lamports, ids, senders, dependencies, _ = zip(*some, strict=True)
             nothing, zeros = (None,) * len(some), (0,) * len(some)
             yield Logged(
-                zeros, lamports, ids, senders, tuple(map(dump_ids, dependencies)), zeros, ("live",) * len(some),
-                lamports, nothing, nothing, nothing, nothing, nothing, nothing,
-            )  # fmt: skip
+                zeros,
+                lamports,
+                ids,
+                senders,
+                tuple(map(dump_ids, dependencies)),
+                zeros,
+                ("live",) * len(some),
+                lamports,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+            )
 
     def _portions(self, rows: list[Any]) -> Iterator[list[Any]]:
         """Split the rows into parts, so that large packets do not use much memory."""
@@ -165,7 +177,7 @@ class Columnar(Telling):
         state = tuple(map(states.get, places)) if states else (None,) * len(places)
         return Logged(
             places, lamports, ids, senders, dependencies, own, via, received, raw, sums, nicks, said, sent, state
-        )  # fmt: skip
+        )
 
     def _bodies(self, bounds: tuple[int, int], places: Sequence[int]) -> _Bodies:
         """Return the packets and their checksums."""

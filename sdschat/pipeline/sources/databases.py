@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.pipeline.sources.packets import Opened, opened
 from sdschat.pipeline.sources.telling import UNREADABLE, Telling
-from sdschat.store.audit_reader import Altered, Evidence, Found, Standing
+from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, LogRowFound
 from sdschat.store.errors import SchemaOlder, StoreDamaged, StoreError
 from sdschat.store.journal import JournalRow
 
@@ -91,9 +91,9 @@ def why_unread(error: StoreError) -> str:
     return EMPTY if isinstance(error, SchemaOlder) and not error.found else str(error)
 
 
-def journal_rows(reading: Reading, evidence: Evidence, node: str) -> Iterator[Journal | Quarantine]:
+def journal_rows(reading: Reading, evidence: AuditReader, node: str) -> Iterator[Journal | Quarantine]:
     for row in evidence.journal():
-        if isinstance(row, Altered):
+        if isinstance(row, AlteredRow):
             yield refused(reading, f"journal {row.boot} {row.seq}", row.detail)
         elif row.deps is not None and not are_ids(row.deps):
             yield refused(reading, f"journal {row.boot} {row.seq}", "its dependencies are no list of ids")
@@ -101,7 +101,7 @@ def journal_rows(reading: Reading, evidence: Evidence, node: str) -> Iterator[Jo
             yield _journal(reading, row, node)
 
 
-def _channel(reading: Reading, evidence: Evidence, standing: Standing, node: str, as_of: int) -> Iterator[Row]:
+def _channel(reading: Reading, evidence: AuditReader, standing: ChannelCounts, node: str, as_of: int) -> Iterator[Row]:
     nick = None
     at = (as_of, reading.read_ms)
     for found in evidence.messages(standing.number):
@@ -109,14 +109,23 @@ def _channel(reading: Reading, evidence: Evidence, standing: Standing, node: str
             nick = found.nick
         yield message_row(reading, node, standing.channel, found, as_of)
     yield Node(
-        reading.run_id, node, standing.channel, *at, nick, standing.horizon, standing.claimed,
-        standing.claimed_fingerprint, standing.counted, standing.counted_fingerprint, str(reading.path),
-    )  # fmt: skip
+        reading.run_id,
+        node,
+        standing.channel,
+        *at,
+        nick,
+        standing.horizon,
+        standing.claimed,
+        standing.claimed_fingerprint,
+        standing.counted,
+        standing.counted_fingerprint,
+        str(reading.path),
+    )
     for told in evidence.declared(standing.number):
         yield Declared(reading.run_id, node, standing.channel, told.message_id, told.kind, told.at, *at)
 
 
-def message_row(reading: Reading, node: str, channel: str, found: Found, as_of: int) -> Message:
+def message_row(reading: Reading, node: str, channel: str, found: LogRowFound, as_of: int) -> Message:
     damage = found.damage
     known = None if found.raw is None else reading.open(found.raw)
     if known is not None and not damage:
@@ -126,19 +135,54 @@ def message_row(reading: Reading, node: str, channel: str, found: Found, as_of: 
     deps = found.dependencies if are_ids(found.dependencies) else ()  # if they are not ids, there is damage too
     sizes: Sizes = NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
     return Message(
-        reading.run_id, node, channel, found.message_id, found.lamport, found.sender_id, deps,
-        found.own, found.via, found.received_at, found.nick, found.text, found.sent_at,
-        None if found.state is None else found.state.name.lower(), "" if known is None else known.digest,
-        *sizes, found.raw, damage or None, False, as_of, reading.read_ms,
-    )  # fmt: skip
+        reading.run_id,
+        node,
+        channel,
+        found.message_id,
+        found.lamport,
+        found.sender_id,
+        deps,
+        found.own,
+        found.via,
+        found.received_at,
+        found.nick,
+        found.text,
+        found.sent_at,
+        None if found.state is None else found.state.name.lower(),
+        "" if known is None else known.digest,
+        *sizes,
+        found.raw,
+        damage or None,
+        False,
+        as_of,
+        reading.read_ms,
+    )
 
 
 def _journal(reading: Reading, row: JournalRow, node: str) -> Journal:
     return Journal(
-        reading.run_id, row.v, row.node or node, row.boot, row.seq, row.ts_ms, row.mono_us, row.channel, row.event,
-        row.message_id, row.sender, row.lamport, row.peer, row.bytes, row.payload_bytes, row.overhead_bytes, row.deps,
-        row.attempt, row.cause, row.messages, row.fingerprint,
-    )  # fmt: skip
+        reading.run_id,
+        row.v,
+        row.node or node,
+        row.boot,
+        row.seq,
+        row.ts_ms,
+        row.mono_us,
+        row.channel,
+        row.event,
+        row.message_id,
+        row.sender,
+        row.lamport,
+        row.peer,
+        row.bytes,
+        row.payload_bytes,
+        row.overhead_bytes,
+        row.deps,
+        row.attempt,
+        row.cause,
+        row.messages,
+        row.fingerprint,
+    )
 
 
 def refused(reading: Reading, place: str, reason: str) -> Quarantine:

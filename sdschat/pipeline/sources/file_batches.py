@@ -10,7 +10,7 @@ from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantin
 from sdschat.pipeline.sources.batch import Batch, in_batches
 from sdschat.pipeline.sources.columnar import Columnar
 from sdschat.pipeline.sources.databases import NOBODYS, PacketMemory, Reading, damage_told, refused, why_unread
-from sdschat.pipeline.sources.files import Kind, kind_of, read_file, unreadable
+from sdschat.pipeline.sources.files import FileKind, kind_of, read_file, unreadable
 from sdschat.pipeline.sources.journal_columns import journal_batches
 from sdschat.pipeline.sources.line_columns import line_batches
 from sdschat.pipeline.sources.log_columns import declared_batches, log_batches, measured_packets
@@ -20,10 +20,10 @@ from sdschat.store.errors import StoreError
 _LOG: Final[frozenset[type]] = frozenset({Message, Node})
 
 
-class Memory:
+class ParsedInput:
     """Caches of decoded packets and lists, for reading by row and by column."""
 
-    _here: ClassVar[Memory | None] = None
+    _here: ClassVar[ParsedInput | None] = None
 
     def __init__(self) -> None:
         self.open = PacketMemory()
@@ -31,26 +31,26 @@ class Memory:
         self.lists = IdLists()
 
     @classmethod
-    def of_process(cls) -> Memory:
+    def of_process(cls) -> ParsedInput:
         """Return the cache of this process. Spark runs many tasks in it, and their files hold the same packets."""
         if cls._here is None or cls._here.packets.full:
             cls._here = cls()
         return cls._here
 
 
-def file_batches(reading: Reading, tables: Collection[type], memory: Memory) -> Iterator[Batch]:
+def file_batches(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
     with no_collection():
         for batch in _batches(reading, tables, memory):
             if batch.table in tables:
                 yield batch
 
 
-def _batches(reading: Reading, tables: Collection[type], memory: Memory) -> Iterator[Batch]:
+def _batches(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
     try:
         kind = kind_of(reading.path)
-        if kind is Kind.DATABASE:
+        if kind is FileKind.DATABASE:
             yield from _database(reading, tables, memory)
-        elif kind is Kind.LINES:
+        elif kind is FileKind.LINES:
             yield from line_batches(reading)
         else:
             yield from in_batches(read_file(reading))
@@ -58,7 +58,7 @@ def _batches(reading: Reading, tables: Collection[type], memory: Memory) -> Iter
         yield from in_batches([unreadable(reading, error)])
 
 
-def _database(reading: Reading, tables: Collection[type], memory: Memory) -> Iterator[Batch]:
+def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
     try:
         with damage_told(reading.path), Columnar(reading.path) as evidence:
             node = evidence.node()

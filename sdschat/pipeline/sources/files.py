@@ -32,32 +32,32 @@ _TYPES: Final[Mapping[Any, Callable[[Any], bool]]] = {
 _MAY_LACK: Final = frozenset({"channel", "mono_us", "extra"})  # exports of other programs may lack these
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     DATABASE = "database"
     PARQUET = "parquet"
     LINES = "lines"
     UNKNOWN = "unknown"
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> FileKind:
     """Return the kind of a file by its first bytes, or by its name if these are not enough."""
     with open(path, "rb") as file:
         start = file.read(len(MAGIC))
     if start == MAGIC:
-        return Kind.DATABASE
+        return FileKind.DATABASE
     if start.startswith(_PARQUET):
-        return Kind.PARQUET
-    return Kind.LINES if path.suffix in _LINES else Kind.UNKNOWN
+        return FileKind.PARQUET
+    return FileKind.LINES if path.suffix in _LINES else FileKind.UNKNOWN
 
 
 def read_file(reading: Reading) -> Iterator[Row | Packet]:
     try:
         kind = kind_of(reading.path)
-        if kind is Kind.DATABASE:
+        if kind is FileKind.DATABASE:
             yield from read_database(reading)
-        elif kind is Kind.PARQUET:
+        elif kind is FileKind.PARQUET:
             yield from _parquet(reading)
-        elif kind is Kind.LINES:
+        elif kind is FileKind.LINES:
             yield from _lines(reading)
         else:
             yield _refused(reading, "", "it is no database of a profile, no journal and no capture", "")

@@ -49,11 +49,17 @@ def _columns(reading: Reading, evidence: Columnar, node: str, found: Columns, li
     whose = _each(numbers, lambda number: boots.get(number, ("", ""))[0] or node)
     boot = _each(numbers, lambda number: boots.get(number, ("", ""))[1])
     return batch_of(
-        Journal, len(places), run_id=reading.run_id, v=VERSION, node=whose, boot=boot,
+        Journal,
+        len(places),
+        run_id=reading.run_id,
+        v=VERSION,
+        node=whose,
+        boot=boot,
         seq=pyarrow.compute.bit_wise_and(places, SEQ_MASK),
         channel=_each(values["channel"], lambda number: channels.get(number, "")),
-        deps=tuple(map(lists.__getitem__, values["deps"])), **{name: values[name] for name in _AS_THEY_ARE},
-    )  # fmt: skip
+        deps=tuple(map(lists.__getitem__, values["deps"])),
+        **{name: values[name] for name in _AS_THEY_ARE},
+    )
 
 
 def _each(numbers: Sequence[Any], name: Any) -> Any:

@@ -17,7 +17,7 @@ from sdschat.pipeline.sources.columnar import Columnar, Logged, last_nick, mark_
 from sdschat.pipeline.sources.databases import REMEMBERED, Reading, message_row
 from sdschat.pipeline.sources.taken_apart import Packets
 from sdschat.pipeline.sources.telling import UNREADABLE
-from sdschat.store.audit_reader import Found
+from sdschat.store.audit_reader import LogRowFound
 from sdschat.store.journal import fingerprint_text
 from sdschat.wire.protobuf_scan import parts
 
@@ -54,8 +54,12 @@ class _Channel:
         self._evidence = evidence
         self._number = number
         self._common: dict[str, Any] = {
-            "run_id": reading.run_id, "node": node, "channel": channel, "as_of": as_of, "read_ms": reading.read_ms,
-        }  # fmt: skip
+            "run_id": reading.run_id,
+            "node": node,
+            "channel": channel,
+            "as_of": as_of,
+            "read_ms": reading.read_ms,
+        }
         self._nick: str | None = None
         self._count = self._mark = 0
         self._fingerprint = 0
@@ -82,18 +86,32 @@ class _Channel:
         _, _, deps, digests = zip(*[each.version for each in known], strict=True)
         sizes = zip(*[each.sizes for each in known], strict=True)
         batch = batch_of(
-            Message, len(log.ids), **self._common, message_id=log.ids, lamport=log.lamports, sender=log.senders,
-            deps=deps, digest=digests, own=pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_()), via=log.via,
-            received_ms=log.received, nick=log.nicks, text=log.texts, sent_ms=log.sent, state=log.states, raw=log.raw,
-            gone=False, **dict(zip(_SIZES, sizes, strict=True)),
-        )  # fmt: skip
+            Message,
+            len(log.ids),
+            **self._common,
+            message_id=log.ids,
+            lamport=log.lamports,
+            sender=log.senders,
+            deps=deps,
+            digest=digests,
+            own=pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_()),
+            via=log.via,
+            received_ms=log.received,
+            nick=log.nicks,
+            text=log.texts,
+            sent_ms=log.sent,
+            state=log.states,
+            raw=log.raw,
+            gone=False,
+            **dict(zip(_SIZES, sizes, strict=True)),
+        )
         self._count += len(log.ids)
         self._mark += mark_of(log)
         self._fingerprint = reduce(xor, [each.fingerprint for each in known], self._fingerprint)
         self._nick = last_nick(log) or self._nick
         return batch
 
-    def _row(self, found: Found) -> Message:
+    def _row(self, found: LogRowFound) -> Message:
         if found.own and found.nick:
             self._nick = found.nick
         common = self._common
@@ -106,7 +124,14 @@ class _Channel:
             there = next(each for each in self._evidence.standings() if each.number == self._number)
             counted = (there.counted, there.counted_fingerprint)
         return batch_of(
-            Node, 1, **self._common, nick=[self._nick], horizon=horizon, claimed=claimed,
-            claimed_fingerprint=fingerprint_text(fingerprint), counted=counted[0], counted_fingerprint=counted[1],
+            Node,
+            1,
+            **self._common,
+            nick=[self._nick],
+            horizon=horizon,
+            claimed=claimed,
+            claimed_fingerprint=fingerprint_text(fingerprint),
+            counted=counted[0],
+            counted_fingerprint=counted[1],
             source=str(self._reading.path),
-        )  # fmt: skip
+        )

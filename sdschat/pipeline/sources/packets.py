@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from sdschat.sds.values import Message, Refusal
 from sdschat.wire.chat_codec import decode_envelope
-from sdschat.wire.protobuf_scan import Parts, parts
+from sdschat.wire.protobuf_scan import PacketParts, parts
 from sdschat.wire.sds_codec import SdsCodec
 
 DIGEST_DIGITS: Final = 16
@@ -19,7 +19,7 @@ class Opened(NamedTuple):
     """A decoded message packet."""
 
     message: Message | Refusal
-    parts: Parts
+    parts: PacketParts
     digest: str  # of the content
     text: str | None  # None if the content is not of our own format
 

@@ -17,7 +17,7 @@ _OF_SPARK: Final = "_temporary"
 _GROUP: Final = 64 << 20  # bytes in memory of one row group
 
 
-class Part:
+class ParquetPart:
     """A file written batch by batch. Without batches there is no file.
 
     Nor is there a file if the process that started this task has ended: somebody else may have begun the same ingest.
@@ -52,7 +52,7 @@ class Part:
         self._writer.write_table(rows, row_group_size=rows.num_rows)
         self._waiting, self._size = [], 0
 
-    def __enter__(self) -> Part:
+    def __enter__(self) -> ParquetPart:
         return self
 
     def __exit__(

@@ -15,9 +15,9 @@ import pyarrow
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Packet, Quarantine
-from sdschat.pipeline.sources.batch import Shape
+from sdschat.pipeline.sources.batch import BatchShape
 from sdschat.pipeline.sources.databases import Reading
-from sdschat.pipeline.sources.file_batches import Memory, file_batches
+from sdschat.pipeline.sources.file_batches import ParsedInput, file_batches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,7 +59,7 @@ class Sources(DataSource):
         return NAME
 
     def schema(self) -> str:
-        return Shape(tables_of(dict(self.options))).ddl
+        return BatchShape(tables_of(dict(self.options))).ddl
 
     def reader(self, schema: Any) -> SourcesReader:
         return SourcesReader(dict(self.options))
@@ -85,21 +85,21 @@ class FilesReader(DataSourceReader):
 
 class SourcesReader(FilesReader):
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
-        shape, memory = Shape(self.tables), Memory.of_process()
+        shape, memory = BatchShape(self.tables), ParsedInput.of_process()
         for path in partition.value:
             for batch in file_batches(Reading(self.run_id, Path(path), self.read_ms, memory.open), self.tables, memory):
                 yield shape.record_batch(batch)
 
 
-def load(
-    spark: SparkSession, paths: Iterable[str], tables: Iterable[type], run_id: str, read_ms: int
-) -> DataFrame:  # fmt: skip
+def load(spark: SparkSession, paths: Iterable[str], tables: Iterable[type], run_id: str, read_ms: int) -> DataFrame:
     """Return the rows in these files for these tables."""
     spark.dataSource.register(Sources)
     options = {
-        "paths": json.dumps(list(paths)), "tables": json.dumps([table.__name__ for table in tables]),
-        "run_id": run_id, "read_ms": str(read_ms),
-    }  # fmt: skip
+        "paths": json.dumps(list(paths)),
+        "tables": json.dumps([table.__name__ for table in tables]),
+        "run_id": run_id,
+        "read_ms": str(read_ms),
+    }
     return spark.read.format(NAME).options(**options).load()
 
 

@@ -19,8 +19,8 @@ from pyspark.sql.datasource import DataSource
 from sdschat.pipeline.schemas import Quarantine, columns, ddl
 from sdschat.pipeline.sources.batch import ARROW
 from sdschat.pipeline.sources.databases import Reading
-from sdschat.pipeline.sources.file_batches import Memory, file_batches
-from sdschat.pipeline.sources.part import Part, tidy
+from sdschat.pipeline.sources.file_batches import ParsedInput, file_batches
+from sdschat.pipeline.sources.part import ParquetPart, tidy
 from sdschat.pipeline.sources.staged import FilesReader, tables_of
 
 if TYPE_CHECKING:
@@ -61,9 +61,12 @@ def _load(spark: SparkSession, wanted: Wanted, more: dict[str, str]) -> DataFram
     spark.dataSource.register(Rows)
     tables = [each.__name__ for each in (wanted.table, wanted.other) if each]
     options = {
-        "paths": json.dumps(list(wanted.paths)), "tables": json.dumps(tables), "run_id": wanted.run_id,
-        "read_ms": str(wanted.read_ms), **more,
-    }  # fmt: skip
+        "paths": json.dumps(list(wanted.paths)),
+        "tables": json.dumps(tables),
+        "run_id": wanted.run_id,
+        "read_ms": str(wanted.read_ms),
+        **more,
+    }
     return spark.read.format(_NAME).options(**options).load()
 
 
@@ -87,11 +90,11 @@ class Rows(DataSource):
 
 class RowsReader(FilesReader):
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
-        memory = Memory.of_process()
+        memory = ParsedInput.of_process()
         for path in partition.value:
             yield from self._file(Reading(self.run_id, Path(path), self.read_ms, memory.open), memory)
 
-    def _file(self, reading: Reading, memory: Memory) -> Iterator[pyarrow.RecordBatch]:
+    def _file(self, reading: Reading, memory: ParsedInput) -> Iterator[pyarrow.RecordBatch]:
         table, odd, count = self.tables[0], False, 0
         others: list[list[Any]] = []
         for batch in file_batches(reading, {*self.tables, Quarantine}, memory):
@@ -117,7 +120,7 @@ class WritingReader(RowsReader):
         """Write the rows and yield the notes. A repeated task writes the same file again."""
         name = f"part-{self.token}-{blake2b(json.dumps(partition.value).encode(), digest_size=8).hexdigest()}"
         told = []
-        with Part(self.folder / f"{name}.zstd.parquet") as part:
+        with ParquetPart(self.folder / f"{name}.zstd.parquet") as part:
             for batch in super().read(partition):
                 if batch["note"].null_count:
                     part.write(batch.drop_columns(["note"]))

@@ -16,9 +16,9 @@ import pyarrow
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
 from sdschat.pipeline.schemas import Ids, ddl
-from sdschat.pipeline.sources.batch import Shape, in_batches
+from sdschat.pipeline.sources.batch import BatchShape, in_batches
 from sdschat.pipeline.sources.columnar import Columnar
-from sdschat.pipeline.sources.files import Kind, kind_of
+from sdschat.pipeline.sources.files import FileKind, kind_of
 from sdschat.pipeline.sources.line_columns import stretches
 from sdschat.pipeline.sources.staged import SomeFiles, in_parts
 from sdschat.store.errors import StoreError
@@ -72,9 +72,9 @@ def look(path: Path, known: Collection[str] = ()) -> Seen:
     with suppress(OSError, StoreError):
         seen = seen._replace(digest=_digest(path))
         kind = kind_of(path)
-        if kind is Kind.DATABASE:
+        if kind is FileKind.DATABASE:
             return _of_database(seen, path)
-        if kind is Kind.LINES and seen.digest not in known:
+        if kind is FileKind.LINES and seen.digest not in known:
             return seen._replace(boots=_flat(stretches(path) or ()))
     return seen
 
@@ -145,4 +145,4 @@ class SurveyReader(DataSourceReader):
     def read(self, partition: Any) -> Iterator[pyarrow.RecordBatch]:
         paths, known = map(Path, partition.value), self.known
         seen = map(stamped, paths) if known is None else (look(path, known) for path in paths)
-        return map(Shape([Seen]).record_batch, in_batches(seen))
+        return map(BatchShape([Seen]).record_batch, in_batches(seen))

@@ -84,10 +84,16 @@ class Packets:
         deps = tuple([entry.message_id for entry in message.causal_history])
         name, lamport, sender = message.message_id, message.lamport_timestamp, message.sender_id
         return Known(
-            name, lamport, sender, dump_ids(deps), Version(lamport, sender, deps, digest_of(content)),
-            None if envelope is None else envelope.text, body_sum(name, raw), fingerprint_step(0, lamport, name),
+            name,
+            lamport,
+            sender,
+            dump_ids(deps),
+            Version(lamport, sender, deps, digest_of(content)),
+            None if envelope is None else envelope.text,
+            body_sum(name, raw),
+            fingerprint_step(0, lamport, name),
             self._sizes(raw),
-        )  # fmt: skip
+        )
 
 
 def _without_packet(log: Logged, at: int) -> Known | None:

@@ -1,11 +1,11 @@
-"""A variant of `Evidence` that names the message or event with an unreadable value."""
+"""A variant of `AuditReader` that names the message or event with an unreadable value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-from sdschat.store.audit_reader import Altered, Evidence, Found, Standing
+from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, LogRowFound
 from sdschat.store.errors import told_plainly
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow
@@ -20,20 +20,20 @@ _UNCOUNTABLE: Final = "SELECT message_id FROM log WHERE lamport < 0 ORDER BY pla
 _EVENT: Final = "SELECT place FROM journal ORDER BY place LIMIT 1 OFFSET ?"
 
 
-class Telling(Evidence):
-    """The evidence of a database. Raises ValueError with the row's name where `Evidence` raises one of UNREADABLE."""
+class Telling(AuditReader):
+    """The evidence of a database. Raises ValueError with the name of a row that `AuditReader` cannot read."""
 
     def __enter__(self) -> Telling:
         return self
 
-    def messages(self, number: int) -> Iterator[Found]:
+    def messages(self, number: int) -> Iterator[LogRowFound]:
         bounds = (first_place(number), last_place(number))
         return self._named(super().messages(number), lambda at: self._message(_MESSAGE, *bounds, at))
 
-    def journal(self) -> Iterator[JournalRow | Altered]:
+    def journal(self) -> Iterator[JournalRow | AlteredRow]:
         return self._named(super().journal(), self._event)
 
-    def standings(self) -> list[Standing]:
+    def standings(self) -> list[ChannelCounts]:
         try:
             return super().standings()
         except UNREADABLE as error:

@@ -48,5 +48,7 @@ def at_once(spark: SparkSession, paths: list[str], run_id: str) -> dict[type, Da
     rows = load(spark, paths, (Packet, Journal), run_id, 0)
     packets, journal = (of_table(rows, of).dropDuplicates(list(KEYS_OF_ROWS[of])) for of in (Packet, Journal))
     return {
-        Traffic: traffic(packets), Activity: activity(journal), Fingerprint: prints(copies_of(spark, journal)),
-    }  # fmt: skip
+        Traffic: traffic(packets),
+        Activity: activity(journal),
+        Fingerprint: prints(copies_of(spark, journal)),
+    }

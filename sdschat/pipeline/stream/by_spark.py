@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sdschat.pipeline.schemas import Fingerprint, Journal, Packet, Quarantine
-from sdschat.pipeline.stream.parts import Held, Parts, now_ms, spans_before
+from sdschat.pipeline.stream.parts import CountedParts, Parts, now_ms, spans_before
 from sdschat.pipeline.stream.seen import (
     Span,
     Spans,
@@ -61,8 +61,8 @@ def _take_journal(parts: Parts, batch: int, journal: DataFrame, few: bool, keep:
     parts.put(Fingerprint, batch, prints(new))
     parts.put(Journal, batch, journal)
     taken = parts.held_to_take_over(batch)
-    held = new.select(*Held._fields)
-    parts.put(Held, batch, held.union(parts.of_batches(Held, taken)) if taken else held, 1)
+    held = new.select(*CountedParts._fields)
+    parts.put(CountedParts, batch, held.union(parts.of_batches(CountedParts, taken)) if taken else held, 1)
     parts.put(Activity, batch, activity(journal))
 
 
@@ -73,12 +73,12 @@ def _uncounted(parts: Parts, batch: int, copies: DataFrame, few: bool) -> DataFr
     """
     from pyspark.sql import functions as F
 
-    keys = list(Held._fields)
+    keys = list(CountedParts._fields)
     known = parts.held_before(batch)
     if not known:
         return copies
     sought = copies.select(*keys)
-    again = parts.of_batches(Held, known).join(F.broadcast(sought) if few else sought, keys, "left_semi")
+    again = parts.of_batches(CountedParts, known).join(F.broadcast(sought) if few else sought, keys, "left_semi")
     return copies.join(F.broadcast(again) if few else again, keys, "left_anti")
 
 
@@ -87,9 +87,12 @@ def _keys(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F
 
     return rows.select(
-        F.col("table").alias("of"), "run_id", F.coalesce("node", "tap", F.lit("")).alias("whose"),
-        F.coalesce("boot", F.lit("")).alias("boot"), F.coalesce("seq", F.lit(0)).alias("seq"),
-    )  # fmt: skip
+        F.col("table").alias("of"),
+        "run_id",
+        F.coalesce("node", "tap", F.lit("")).alias("whose"),
+        F.coalesce("boot", F.lit("")).alias("boot"),
+        F.coalesce("seq", F.lit(0)).alias("seq"),
+    )
 
 
 def _new(rows: DataFrame, of: type, came: Spans, known: Spans) -> DataFrame:
@@ -98,7 +101,9 @@ def _new(rows: DataFrame, of: type, came: Spans, known: Spans) -> DataFrame:
 
     again = [
         Span(*whose, *span)
-        for whose, spans in came.items() if whose[0] == of.__name__
-        for span in known.get(whose, ()) if any(first <= span[1] and span[0] <= last for first, last in spans)
-    ]  # fmt: skip
+        for whose, spans in came.items()
+        if whose[0] == of.__name__
+        for span in known.get(whose, ())
+        if any(first <= span[1] and span[0] <= last for first, last in spans)
+    ]
     return unseen(of_table(rows, of), KEYS_OF_ROWS[of], again)

@@ -17,8 +17,8 @@ from sdschat.pipeline.reference.taken import Taken
 from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Packet, Quarantine, ddl
 from sdschat.pipeline.sources.batch import arrow_schema, rows_of, table_of
 from sdschat.pipeline.sources.databases import Reading
-from sdschat.pipeline.sources.file_batches import Memory, file_batches
-from sdschat.pipeline.stream.parts import Held, now_ms, spans_before
+from sdschat.pipeline.sources.file_batches import ParsedInput, file_batches
+from sdschat.pipeline.stream.parts import CountedParts, now_ms, spans_before
 from sdschat.pipeline.stream.parts_here import PartsHere
 from sdschat.pipeline.stream.seen import Span, Spans, Whose, together, unseen_at
 from sdschat.pipeline.stream.tables import KEYS_OF_ROWS, Activity, Traffic, activity, prints, traffic
@@ -61,7 +61,7 @@ def take_in(parts: PartsHere, paths: Sequence[str], batch: int, run_id: str) -> 
 
 
 def _read(paths: Iterable[str], run_id: str) -> dict[type, pyarrow.Table]:
-    memory = Memory.of_process()
+    memory = ParsedInput.of_process()
     found: dict[type, list[pyarrow.RecordBatch]] = {of: [] for of in _TABLES}
     for path in paths:
         for batch in file_batches(Reading(run_id, Path(path), 0, memory.open), _TABLES, memory):
@@ -79,7 +79,7 @@ def _new(rows: pyarrow.Table, of: type, known: Spans) -> tuple[pyarrow.Table, Sp
 
 
 def _count_journal(parts: PartsHere, batch: int, journal: pyarrow.Table) -> None:
-    copies = {Held(row.run_id, row.channel, row.node, row.message_id): row for row in _copies(journal)}
+    copies = {CountedParts(row.run_id, row.channel, row.node, row.message_id): row for row in _copies(journal)}
     for again in parts.held(parts.held_before(batch), copies.keys()):
         del copies[again]
     if copies:

@@ -25,7 +25,7 @@ _BATCH: Final = re.compile(r"/batch=(\d+)/[^/]*$")
 _begun: Final[dict[str, int]] = {}  # stream: the last batch that this process began
 
 
-class Held(NamedTuple):
+class CountedParts(NamedTuple):
     """Counted copies. A part also holds copies of earlier batches: see `seen.parts_before`."""
 
     run_id: str
@@ -81,11 +81,11 @@ class Parts:
 
     def held_before(self, batch: int) -> list[int]:
         """Return the parts that together hold all copies counted by earlier batches."""
-        return list(parts_before(batch, lambda part: self.there(Held, part)))
+        return list(parts_before(batch, lambda part: self.there(CountedParts, part)))
 
     def held_to_take_over(self, batch: int) -> list[int]:
         """Return those of these parts that the part of this batch must include."""
-        return list(parts_to_take_over(batch, lambda part: self.there(Held, part)))
+        return list(parts_to_take_over(batch, lambda part: self.there(CountedParts, part)))
 
     def rows(self, of: type, batch: int) -> list[Any]:
         """Return the rows of a small table."""
@@ -112,7 +112,7 @@ class Parts:
         """Remove the parts of this batch and of later ones, beginning with the rows that make them count."""
         from sdschat.pipeline.stream.tables import Activity, Traffic
 
-        for of in (Counted, Span, Held, Journal, Packet, Quarantine, Traffic, Activity, Fingerprint):
+        for of in (Counted, Span, CountedParts, Journal, Packet, Quarantine, Traffic, Activity, Fingerprint):
             there = read_parquet(self.spark, self._path(of), "batch BIGINT")
             files = [] if there is None else there.inputFiles()
             numbers = {int(found[1]) for found in map(_BATCH.search, files) if found}

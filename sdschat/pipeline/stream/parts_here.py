@@ -13,8 +13,8 @@ import pyarrow.dataset
 import pyarrow.parquet
 
 from sdschat.pipeline.sources.batch import arrow_schema, table_of
-from sdschat.pipeline.sources.part import Part
-from sdschat.pipeline.stream.parts import FOLDER, Counted, Held, Parts
+from sdschat.pipeline.sources.part import ParquetPart
+from sdschat.pipeline.stream.parts import FOLDER, Counted, CountedParts, Parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,22 +51,27 @@ class PartsHere(Parts):
                     shutil.rmtree(part)
 
     def write(self, of: type, batch: int, rows: Collection[pyarrow.RecordBatch], *more: Iterator[Any]) -> None:
-        with Part(self._at(of, batch) / _NAME, outlives=True) as part:
+        with ParquetPart(self._at(of, batch) / _NAME, outlives=True) as part:
             for some in (rows, *more):
                 for each in some:
                     if each.num_rows:
                         part.write(each)
 
-    def hold(self, batch: int, new: Collection[Held], earlier: Sequence[int]) -> None:
+    def hold(self, batch: int, new: Collection[CountedParts], earlier: Sequence[int]) -> None:
         """Write the counted copies of this batch, together with those in these earlier parts."""
-        self.write(Held, batch, table_of(Held, list(new)).to_batches(), self._dataset(Held, earlier).to_batches())
+        self.write(
+            CountedParts,
+            batch,
+            table_of(CountedParts, list(new)).to_batches(),
+            self._dataset(CountedParts, earlier).to_batches(),
+        )
 
-    def held(self, batches: Sequence[int], sought: Collection[Held]) -> set[Held]:
+    def held(self, batches: Sequence[int], sought: Collection[CountedParts]) -> set[CountedParts]:
         """Return those of these copies that earlier batches have counted. Reads piece by piece to limit the memory."""
         ids = pyarrow.array(sorted({copy.message_id for copy in sought}), pyarrow.string())
-        found = self._dataset(Held, batches).to_table(filter=pyarrow.compute.field("message_id").isin(ids))
+        found = self._dataset(CountedParts, batches).to_table(filter=pyarrow.compute.field("message_id").isin(ids))
         rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
-        return set(map(Held._make, rows)).intersection(sought)
+        return set(map(CountedParts._make, rows)).intersection(sought)
 
     def _dataset(self, of: type, batches: Sequence[int]) -> pyarrow.dataset.Dataset:
         files = [str(path) for path in self._files(of, batches)]

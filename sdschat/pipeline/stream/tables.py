@@ -60,18 +60,22 @@ def traffic(packets: DataFrame) -> DataFrame:
     """Packet -> Traffic."""
     sizes = ("bytes", "content_bytes", "filter_bytes", "history_bytes", "request_bytes")
     minute = F.col("ts_ms") - F.pmod("ts_ms", F.lit(_MINUTE))
-    found = packets.withColumn("minute", minute).groupBy(*KEYS[Traffic]).agg(
-        F.count("*").alias("packets"), *(F.sum(name).alias(name) for name in sizes)
-    )  # fmt: skip
+    found = (
+        packets.withColumn("minute", minute)
+        .groupBy(*KEYS[Traffic])
+        .agg(F.count("*").alias("packets"), *(F.sum(name).alias(name) for name in sizes))
+    )
     return table(found, Traffic)
 
 
 def activity(journal: DataFrame) -> DataFrame:
     """Journal -> Activity."""
     found = journal.groupBy(*KEYS[Activity]).agg(
-        F.count("*").alias("rows"), F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
-        F.min("ts_ms").alias("first_ms"), F.max("ts_ms").alias("last_ms"),
-    )  # fmt: skip
+        F.count("*").alias("rows"),
+        F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
+        F.min("ts_ms").alias("first_ms"),
+        F.max("ts_ms").alias("last_ms"),
+    )
     return table(found, Activity)
 
 

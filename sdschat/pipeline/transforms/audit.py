@@ -19,7 +19,7 @@ from sdschat.pipeline.transforms.fingerprint import divergent, in_buckets
 from sdschat.pipeline.transforms.kept import Keep
 from sdschat.pipeline.transforms.missing import ended, extras, lacking, last_held, missing, shown
 from sdschat.pipeline.transforms.signs import Signs, signs
-from sdschat.pipeline.transforms.silver import Silver
+from sdschat.pipeline.transforms.silver import SilverTables
 
 
 class Suspects(NamedTuple):
@@ -29,12 +29,12 @@ class Suspects(NamedTuple):
     log: DataFrame  # Log
 
 
-class Evidence(NamedTuple):
+class AuditEvidence(NamedTuple):
     missing: DataFrame  # AuditMissing
     findings: DataFrame  # AuditFinding
 
 
-def suspects(silver: Silver, log: DataFrame, keep: Keep, k: int = K) -> Suspects:
+def suspects(silver: SilverTables, log: DataFrame, keep: Keep, k: int = K) -> Suspects:
     """Return the rows in which nodes may differ. Asks Spark for the first and last time of the differences.
 
     Silver and the log are in the order of time, so Spark then skips most of what it would read.
@@ -48,7 +48,7 @@ def suspects(silver: Silver, log: DataFrame, keep: Keep, k: int = K) -> Suspects
     return Suspects(keep(in_buckets(alike.where(near), buckets, k)), keep(in_buckets(log.where(near), buckets, k)))
 
 
-def evidence(silver: Silver, log: DataFrame, rules: Rules, keep: Keep, k: int = K) -> Evidence:
+def evidence(silver: SilverTables, log: DataFrame, rules: Rules, keep: Keep, k: int = K) -> AuditEvidence:
     """Return all faults. Only suspicious parts are compared message by message."""
     near = suspects(silver, log, keep, k)
     seen = signs(silver.copies, log, near.copies, near.log, rules)
@@ -57,13 +57,13 @@ def evidence(silver: Silver, log: DataFrame, rules: Rules, keep: Keep, k: int = 
     lack = keep(lacking(near.log, near.copies, silver.presences, extra))
     late = keep(lack.where(ended(rules)).select(*MEMBER).distinct())
     newest = None if late.isEmpty() else last_held(silver.copies, silver.fingerprints, late, k)
-    return Evidence(
+    return AuditEvidence(
         missing(lack, newest, silver.declared, told, rules), _findings(silver, log, near, seen, extra, rules)
     )
 
 
 def _findings(
-    silver: Silver, log: DataFrame, near: Suspects, seen: Signs, extra: DataFrame | None, rules: Rules
+    silver: SilverTables, log: DataFrame, near: Suspects, seen: Signs, extra: DataFrame | None, rules: Rules
 ) -> DataFrame:
     found = [look.counts(silver.nodes), look.gaps(silver.declared, log)]
     if seen.damaged:
@@ -83,7 +83,7 @@ def _findings(
     return functools.reduce(DataFrame.unionByName, found)
 
 
-def audit_nodes(silver: Silver, lacking: DataFrame, found: DataFrame) -> DataFrame:
+def audit_nodes(silver: SilverTables, lacking: DataFrame, found: DataFrame) -> DataFrame:
     """Silver, AuditMissing, AuditFinding -> AuditNode."""
     held = silver.fingerprints.groupBy(*MEMBER).agg(F.sum("n").alias("messages"))
     reasons = lacking.groupBy(*MEMBER).agg(
@@ -95,9 +95,10 @@ def audit_nodes(silver: Silver, lacking: DataFrame, found: DataFrame) -> DataFra
     bad = found.where(F.col("kind").isin(*FAULTS))
     place = F.when(F.col("position").isNotNull(), F.struct("position", "lamport", "message_id"))
     faults = bad.groupBy(*MEMBER).agg(
-        F.count("*").alias("faults"), F.count_if(F.col("kind") == "extra").alias("extra"),
+        F.count("*").alias("faults"),
+        F.count_if(F.col("kind") == "extra").alias("extra"),
         F.min(place).alias("first_fault"),
-    )  # fmt: skip
+    )
     joined = silver.presences
     for each in (held, reasons, faults):
         joined = joined.join(each, list(MEMBER), "left")
@@ -144,7 +145,10 @@ def audit_channels(nodes: DataFrame, log: DataFrame, lacking: DataFrame, found: 
 def audit_journals(events: DataFrame) -> DataFrame:
     """Event -> AuditJournal."""
     found = events.groupBy(*BOOT).agg(
-        F.min("seq").alias("first_seq"), F.max("seq").alias("last_seq"), F.count("*").alias("rows"),
-        F.min("ts_ms").alias("first_ms"), F.max("ts_ms").alias("last_ms"),
-    )  # fmt: skip
+        F.min("seq").alias("first_seq"),
+        F.max("seq").alias("last_seq"),
+        F.count("*").alias("rows"),
+        F.min("ts_ms").alias("first_ms"),
+        F.max("ts_ms").alias("last_ms"),
+    )
     return table(found.withColumn("lost", F.col("last_seq") - F.col("first_seq") + 1 - F.col("rows")), AuditJournal)

@@ -78,9 +78,10 @@ def in_order(copies: DataFrame) -> DataFrame:
 def presences(nodes: DataFrame, events: DataFrame, copies: DataFrame, rules: Rules) -> DataFrame:
     """Node (latest), Event, Copy -> Presence."""
     moments = (
-        events.where(F.col("channel") != "").select(*MEMBER, F.col("ts_ms").alias("ms"))
+        events.where(F.col("channel") != "")
+        .select(*MEMBER, F.col("ts_ms").alias("ms"))
         .unionByName(copies.select(*MEMBER, F.col("received_ms").alias("ms")))
-    )  # fmt: skip
+    )
     seen = moments.groupBy(*MEMBER).agg(F.min("ms").alias("first_ms"), F.max("ms").alias("last_ms"))
     starts = events.groupBy("run_id", "node").agg(F.min_by(F.struct("ts_ms", "seq"), at()).alias("start"))
     logs = nodes.select(*MEMBER, "nick", F.col("horizon").alias("own_horizon"))

@@ -30,10 +30,16 @@ def agreed(copies: DataFrame) -> DataFrame:
         F.count("*").alias("n"), F.min("received_ms").alias("first"), F.max("received_ms").alias("last")
     )
     preference = F.struct("damaged", "unknown", -F.col("n"), *VERSION)
-    return versions.groupBy(*MESSAGE).agg(
-        F.min_by(F.struct(*VERSION), preference).alias("version"),
-        F.sum("n").alias("copies"), F.min("first").alias("first_ms"), F.max("last").alias("last_ms"),
-    ).select(*MESSAGE, "version.*", "copies", "first_ms", "last_ms")  # fmt: skip
+    return (
+        versions.groupBy(*MESSAGE)
+        .agg(
+            F.min_by(F.struct(*VERSION), preference).alias("version"),
+            F.sum("n").alias("copies"),
+            F.min("first").alias("first_ms"),
+            F.max("last").alias("last_ms"),
+        )
+        .select(*MESSAGE, "version.*", "copies", "first_ms", "last_ms")
+    )
 
 
 def numbered(rows: DataFrame, k: int) -> DataFrame:
@@ -44,19 +50,22 @@ def numbered(rows: DataFrame, k: int) -> DataFrame:
     """
     digest = F.sha2(F.concat_ws(":", F.col("lamport").cast("string"), "message_id"), 256)
     placed = (
-        rows.withColumn("bucket", bucket(F.col("lamport"), k)).withColumn("hash", digest)
-        .withColumn("high", _lane("hash", 1)).withColumn("low", _lane("hash", 17))
-    )  # fmt: skip
+        rows.withColumn("bucket", bucket(F.col("lamport"), k))
+        .withColumn("hash", digest)
+        .withColumn("high", _lane("hash", 1))
+        .withColumn("low", _lane("hash", 17))
+    )
     sums = placed.groupBy(*CHANNEL, "bucket").agg(
         F.count("*").alias("n"), F.bit_xor("high").alias("high"), F.bit_xor("low").alias("low")
     )
     earlier = Window.partitionBy(*CHANNEL).orderBy("bucket").rowsBetween(Window.unboundedPreceding, -1)
     before = sums.select(
-        *CHANNEL, "bucket",
+        *CHANNEL,
+        "bucket",
         F.coalesce(F.sum("n").over(earlier), F.lit(0)).alias("n_before"),
         F.coalesce(F.bit_xor("high").over(earlier), F.lit(0)).alias("high_before"),
         F.coalesce(F.bit_xor("low").over(earlier), F.lit(0)).alias("low_before"),
-    )  # fmt: skip
+    )
     inside = Window.partitionBy(*CHANNEL, "bucket").orderBy("lamport", "message_id")
     so_far = inside.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     high = F.bit_xor("high").over(so_far).bitwiseXOR(F.col("high_before"))

@@ -40,9 +40,11 @@ def trials(copies: DataFrame, messages: DataFrame) -> DataFrame:
         "next", F.explode(F.sequence(F.col("until") + 1, F.col("until") + LATER))
     )
     later = ranked.select(*MEMBER, F.col("rank").cast("long").alias("next"), F.col("message_id").alias("later"))
-    asked = nexts.join(later, [*MEMBER, "next"]).groupBy(*HELD).agg(
-        F.first("raw").alias("raw"), F.collect_list("later").alias("ids")
-    )  # fmt: skip
+    asked = (
+        nexts.join(later, [*MEMBER, "next"])
+        .groupBy(*HELD)
+        .agg(F.first("raw").alias("raw"), F.collect_list("later").alias("ids"))
+    )
     found = asked.select(*MEMBER, "raw", "ids").mapInArrow(_try, _TRIED)
     sums = found.groupBy(*MEMBER).agg(*(F.sum(name).alias(name) for name in ("filters", "checks", "hits", "expected")))
     return sums.where(F.col("filters") > 0)
@@ -85,7 +87,12 @@ def claims(events: DataFrame, copies: DataFrame, pairs: DataFrame) -> DataFrame:
         .when(late > -F.col("uncertainty_ms"), "undecided")
         .otherwise("right")
     )
-    return known.withColumn("verdict", verdict).groupBy(*MEMBER).agg(
-        F.count("*").alias("claims"), F.count_if(F.col("verdict") == "wrong").alias("wrong"),
-        F.count_if(F.col("verdict") == "undecided").alias("undecided"),
-    )  # fmt: skip
+    return (
+        known.withColumn("verdict", verdict)
+        .groupBy(*MEMBER)
+        .agg(
+            F.count("*").alias("claims"),
+            F.count_if(F.col("verdict") == "wrong").alias("wrong"),
+            F.count_if(F.col("verdict") == "undecided").alias("undecided"),
+        )
+    )

@@ -44,10 +44,13 @@ def orders(suspects: DataFrame, copies: DataFrame, log: DataFrame) -> DataFrame:
     odd = suspects.join(canonical, list(MESSAGE)).where(F.col("lamport") != F.col("at"))
     logs = copies.join(F.broadcast(odd.select(*MEMBER).distinct()), list(MEMBER), "left_semi").select(*HELD, "lamport")
     ranked = logs.join(canonical, list(MESSAGE)).select(
-        *MEMBER, "message_id", "position", "at",
+        *MEMBER,
+        "message_id",
+        "position",
+        "at",
         F.row_number().over(Window.partitionBy(*MEMBER).orderBy("lamport", "message_id")).alias("mine"),
         F.row_number().over(Window.partitionBy(*MEMBER).orderBy("at", "message_id")).alias("theirs"),
-    )  # fmt: skip
+    )
     ours = ranked.select(*MEMBER, F.col("mine").alias("rank"), "message_id")
     theirs = ranked.select(
         *MEMBER,
@@ -101,7 +104,7 @@ def causes(events: DataFrame, log: DataFrame, presences: DataFrame) -> DataFrame
         owed.join(excused, [*MEMBER, "dependency"], "left")
         .where(F.col("excused_at").isNull() | (F.col("excused_at") > F.col("at")))
         .join(closed.distinct(), [*MEMBER, "dependency"], "left_anti")
-    )  # fmt: skip
+    )
     return finding(unsaid, "causal", "shown before what it depends on", F.col("dependency"))
 
 

@@ -30,13 +30,20 @@ def divergent(prints: DataFrame, presences: DataFrame) -> DataFrame:
     told = prints.join(presences.select(*MEMBER, "origin"), list(MEMBER), "left")
     of_logs = F.when(F.col("origin") == "log", F.col("x2"))
     sums = told.groupBy(*CHANNEL, "bucket").agg(
-        F.count("*").alias("have"), F.min("n").alias("n1"), F.max("n").alias("n2"),
-        F.min("x1").alias("a1"), F.max("x1").alias("a2"), F.min(of_logs).alias("b1"), F.max(of_logs).alias("b2"),
-    )  # fmt: skip
+        F.count("*").alias("have"),
+        F.min("n").alias("n1"),
+        F.max("n").alias("n2"),
+        F.min("x1").alias("a1"),
+        F.max("x1").alias("a2"),
+        F.min(of_logs).alias("b1"),
+        F.max(of_logs).alias("b2"),
+    )
     same = (
-        (F.col("have") == F.col("members")) & (F.col("n1") == F.col("n2")) & (F.col("a1") == F.col("a2"))
+        (F.col("have") == F.col("members"))
+        & (F.col("n1") == F.col("n2"))
+        & (F.col("a1") == F.col("a2"))
         & F.coalesce(F.col("b1") == F.col("b2"), F.lit(True))
-    )  # fmt: skip
+    )
     return sums.join(there, list(CHANNEL)).where(~same).select(*CHANNEL, "bucket")
 
 

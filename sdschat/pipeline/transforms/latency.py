@@ -32,9 +32,11 @@ def passages(events: DataFrame) -> DataFrame:
     One row for each delivery for which the sender's journal has the time of sending.
     """
     named = events.where(F.col("message_id").isNotNull())
-    sent = named.where((F.col("event") == "sent") & (F.col("cause") == "message")).groupBy(*HELD).agg(
-        F.min_by("ts_ms", at()).alias("sent_ms")
-    )  # fmt: skip
+    sent = (
+        named.where((F.col("event") == "sent") & (F.col("cause") == "message"))
+        .groupBy(*HELD)
+        .agg(F.min_by("ts_ms", at()).alias("sent_ms"))
+    )
     told = F.min_by(F.struct("sender", "cause", "ts_ms"), at()).alias("told")
     delivered = named.where(F.col("event") == DELIVERED).groupBy(*HELD).agg(told)
     arrived = delivered.select(
@@ -53,13 +55,19 @@ def clocks(found: DataFrame) -> DataFrame:
     ways = found.groupBy(*CHANNEL, "sender", "node").agg(F.count("*").alias("n"), F.min("raw").alias("fastest"))
     pair = [*CHANNEL, "node", "peer"]
     out = ways.select(
-        *CHANNEL, F.col("sender").alias("node"), F.col("node").alias("peer"), F.col("n").alias("out"),
+        *CHANNEL,
+        F.col("sender").alias("node"),
+        F.col("node").alias("peer"),
+        F.col("n").alias("out"),
         F.col("fastest").alias("fastest_out"),
-    )  # fmt: skip
+    )
     back = ways.select(
-        *CHANNEL, "node", F.col("sender").alias("peer"), F.col("n").alias("back"),
+        *CHANNEL,
+        "node",
+        F.col("sender").alias("peer"),
+        F.col("n").alias("back"),
         F.col("fastest").alias("fastest_back"),
-    )  # fmt: skip
+    )
     both = out.join(back, pair, "full").na.fill(0, ["out", "back"])
     return table(
         both.withColumns(
@@ -80,9 +88,13 @@ def deliveries(found: DataFrame, pairs: DataFrame) -> DataFrame:
     )
     best = F.coalesce("right", F.col("raw").cast("double"))
     groups = timed.groupBy(*CHANNEL, "via", "hour_ms").agg(
-        F.count("*").alias("delivered"), F.count_if(F.col("raw") < 0).alias("negative"),
-        percentiles(F.col("raw")).alias("raws"), F.count("right").alias("corrected"),
-        F.count_if(F.col("right") < 0).alias("corrected_negative"), percentiles(F.col("right")).alias("rights"),
-        F.max("right").alias("longest"), F.kll_sketch_agg_double(best, SKETCHED).alias("sketch"),
-    )  # fmt: skip
+        F.count("*").alias("delivered"),
+        F.count_if(F.col("raw") < 0).alias("negative"),
+        percentiles(F.col("raw")).alias("raws"),
+        F.count("right").alias("corrected"),
+        F.count_if(F.col("right") < 0).alias("corrected_negative"),
+        percentiles(F.col("right")).alias("rights"),
+        F.max("right").alias("longest"),
+        F.kll_sketch_agg_double(best, SKETCHED).alias("sketch"),
+    )
     return table(spread(spread(groups, "raws", "raw_"), "rights", ""), MetricsDelivery)

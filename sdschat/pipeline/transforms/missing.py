@@ -25,9 +25,11 @@ def extras(log: DataFrame, copies: DataFrame, presences: DataFrame, told: DataFr
     """
     alone = log.where(F.col("copies") == 1).join(copies.select(*HELD), list(MESSAGE))
     senders = presences.select(
-        *CHANNEL, F.col("node").alias("sender"), F.greatest("horizon", "retained_from").alias("owes_from"),
+        *CHANNEL,
+        F.col("node").alias("sender"),
+        F.greatest("horizon", "retained_from").alias("owes_from"),
         F.col("last_ms").alias("seen_until"),
-    )  # fmt: skip
+    )
     here = alone.join(F.broadcast(senders), [*CHANNEL, "sender"]).where(
         (F.col("sender") != F.col("node")) & (F.col("lamport") >= F.col("owes_from")) & ~_ended_before(rules)
     )
@@ -55,9 +57,7 @@ def lacking(log: DataFrame, copies: DataFrame, presences: DataFrame, extra: Data
     One row for each message that a node lacks.
     """
     owed = log if extra is None else log.join(extra.select(*MESSAGE), list(MESSAGE), "left_anti")
-    members = presences.select(
-        *MEMBER, "origin", "horizon", "retained_from", F.col("last_ms").alias("seen_until")
-    )  # fmt: skip
+    members = presences.select(*MEMBER, "origin", "horizon", "retained_from", F.col("last_ms").alias("seen_until"))
     pairs = owed.drop("deps", "digest", "running").join(F.broadcast(members), list(CHANNEL))
     return pairs.join(copies.select(*HELD), list(HELD), "left_anti")
 
@@ -89,8 +89,9 @@ def missing(lack: DataFrame, newest: DataFrame | None, declared: DataFrame, told
         ends.join(says, list(HELD), "left")
         .join(told.withColumn("was_shown", F.lit(True)), list(HELD), "left")
         .withColumn("why", _why(rules))
-        .withColumn("reason", F.col("why.reason")).withColumn("detail", F.col("why.detail"))
-    )  # fmt: skip
+        .withColumn("reason", F.col("why.reason"))
+        .withColumn("detail", F.col("why.detail"))
+    )
     return table(known, AuditMissing)
 
 

@@ -33,12 +33,13 @@ def signs(copies: DataFrame, log: DataFrame, near_copies: DataFrame, near_log: D
     looks = [
         copies.agg(_any(F.col("damage").isNotNull()).alias("damaged"), _any(is_early(rules)).alias("early")),
         times.agg(
-            _any(is_outside()).alias("outside"), _any(F.col("n") > 1).alias("twice"),
+            _any(is_outside()).alias("outside"),
+            _any(F.col("n") > 1).alias("twice"),
             _any(F.col("deps") > 0).alias("dependencies"),
         ),
         near_log.agg(_any(F.col("copies") == 1).alias("alone")),
         beside(near_copies, near_log).agg(_any(functools.reduce(Column.__or__, unlike().values())).alias("unlike")),
-    ]  # fmt: skip
+    ]
     every = looks[0]
     for each in looks[1:]:
         every = every.unionByName(each, allowMissingColumns=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame
 
 
-class Silver(NamedTuple):
+class SilverTables(NamedTuple):
     """The silver tables Event, Copy, Presence and Fingerprint; and Node and Declared of the latest readings."""
 
     events: DataFrame

@@ -164,9 +164,16 @@ def encode_print(what: RangePrint) -> bytes:
 def encode_range(ids: list[str], low: int, high: int, error_rate: float, seed: int) -> bytes:
     shape = shape_for(max(8, len(ids)), error_rate)
     head = _RANGE_HEAD.pack(
-        RANGE, shape.hashes, shape.bits >> 16, shape.bits & 0xFFFF,
-        low >> 32, low & 0xFFFFFFFF, high >> 32, high & 0xFFFFFFFF, seed,
-    )  # fmt: skip
+        RANGE,
+        shape.hashes,
+        shape.bits >> 16,
+        shape.bits & 0xFFFF,
+        low >> 32,
+        low & 0xFFFFFFFF,
+        high >> 32,
+        high & 0xFFFFFFFF,
+        seed,
+    )
     return head + body_of(ids, shape.hashes, shape.bits, seed)
 
 

@@ -15,9 +15,21 @@ class OwnFilter:
     """Which ids we hold; `floor` promises that all that we hold and is dated no earlier is in it."""
 
     __slots__ = (
-        "_body", "_cached", "_elder_newest", "_value", "_young_body", "_young_newest", "_young_value", "capacity",
-        "elder", "floor", "generation", "layout", "shape", "young",
-    )  # fmt: skip
+        "_body",
+        "_cached",
+        "_elder_newest",
+        "_value",
+        "_young_body",
+        "_young_newest",
+        "_young_value",
+        "capacity",
+        "elder",
+        "floor",
+        "generation",
+        "layout",
+        "shape",
+        "young",
+    )
 
     def __init__(self, layout: str, capacity: int, error_rate: float, floor: int) -> None:
         self.layout = layout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sdschat.sds.events import RepairCancelled, RepairResponded, RepairScheduled
 from sdschat.sds.limits import ANSWERS_PER_SENDER
-from sdschat.sds.repair import Answer, determine_t_resp, in_response_group
+from sdschat.sds.repair import RepairRequest, determine_t_resp, in_response_group
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.copies import call_off_push
 from sdschat.sds.steps.requests import requested_by_other
@@ -44,7 +44,7 @@ def _consider(s: ChannelState, message_id: str, requested_by: str) -> None:
     if answer is None or not answer.open or answer.requested_by != requested_by:
         if not s.answers.has_room(requested_by, message_id):
             return
-        answer = answer or Answer(message_id, requested_by)
+        answer = answer or RepairRequest(message_id, requested_by)
     answer.asked += 1
     answer.at = now
     answer.requested_by = requested_by

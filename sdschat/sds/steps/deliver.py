@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from sdschat.sds.events import Delivered, DependenciesLost, GapClosed, RepairCancelled
-from sdschat.sds.incoming import Held
+from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.rows import Append, Entry, GapRow, LogRow
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import spoil_filter
@@ -51,7 +51,7 @@ def _into_log(
     s.events.append(Delivered(message, own, late, gap, via))
 
 
-def release(s: ChannelState, ready: list[Held]) -> None:
+def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
     """Deliver held messages whose dependencies are met, and go on with those that waited for them.
 
     One that turns out not to be above its parent is dropped, which may free others in turn: they join the same queue,
@@ -72,13 +72,13 @@ def release(s: ChannelState, ready: list[Held]) -> None:
             heappush(heap, (waiter.lamport, waiter.message.message_id, waiter))
 
 
-def _gap_left(s: ChannelState, held: Held) -> tuple[str, ...]:
+def _gap_left(s: ChannelState, held: BufferedMessage) -> tuple[str, ...]:
     """What is still a gap: some of it may have come while the message waited for something else."""
     named = [entry.message_id for entry in held.message.causal_history if entry.message_id in held.gap]
     return tuple(key for key in named if s.delivered(key) is None)
 
 
-def _above_parents(s: ChannelState, held: Held) -> bool:
+def _above_parents(s: ChannelState, held: BufferedMessage) -> bool:
     """Checked again on release: a parent that came later may turn out not to be older than its child."""
     for entry in held.message.causal_history:
         parent = s.delivered(entry.message_id)
@@ -94,7 +94,7 @@ def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
     release(s, _left_behind(s, message_id, sender_id))
 
 
-def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[Held]:
+def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[BufferedMessage]:
     """Those that waited for a message that was dropped, and can wait no more: there is no room to ask for it."""
     s.fresh.forget(message_id)
     hint = forget_hint(s, message_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.sds.events import DependenciesMissing
-from sdschat.sds.incoming import Held
+from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import abandon, deliver_message
 from sdschat.sds.steps.filters import spoil_filter
@@ -122,7 +122,7 @@ def buffer_message(
 ) -> None:
     """Unmet dependencies: into the incoming buffer. Where a sender names more than its share of unknown ids, this one
     message goes without the rest."""
-    held = Held(message, raw, via, received_at)
+    held = BufferedMessage(message, raw, via, received_at)
     held.generation = s.filter.generation
     held.gap = list(name_gap(message, found))
     held.unmet = dict.fromkeys(found.held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.events import MessageParked
-from sdschat.sds.incoming import Held
+from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.rows import FROM_STORE
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import abandon, deliver_message
@@ -21,7 +21,7 @@ def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) 
     if missing is not None and any(s.incoming.held[child].lamport <= lamport for child in children):
         # One of the two is forged, and who knows which: what follows it shall not wait until its date.
         note_missing(s, HistoryEntry(message.message_id, missing.hint, missing.sender_id), missing.blamed, ask=False)
-    held = Held(message, raw, via, s.now.wall)
+    held = BufferedMessage(message, raw, via, s.now.wall)
     held.release_at = lamport - s.config.max_skew
     s.incoming.put(held)
     s.incoming.parked.set(message.message_id, held.release_at)
@@ -58,7 +58,7 @@ def release_parked(s: ChannelState) -> None:
         _receive_due(s, held)
 
 
-def _receive_due(s: ChannelState, held: Held) -> None:
+def _receive_due(s: ChannelState, held: BufferedMessage) -> None:
     message = held.message
     found = verify_dependencies(s, message, held.lamport)
     if found.parent_too_new:

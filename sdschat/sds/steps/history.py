@@ -26,7 +26,7 @@ from sdschat.sds.steps.filters import filter_begins, include_received, remake_fi
 from sdschat.sds.steps.future_dated import make_parking_room, park
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.requests import received
-from sdschat.sds.values import Kind, Message, Reason
+from sdschat.sds.values import Message, MessageKind, Reason
 
 
 def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> bool:
@@ -59,7 +59,7 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> 
 def _refused(s: ChannelState, message: Message, raw: bytes) -> Reason | None:
     if message.channel_id != s.channel_id:
         return Reason.OTHER_CHANNEL
-    if message.kind is not Kind.CONTENT:
+    if message.kind is not MessageKind.CONTENT:
         return Reason.NO_KIND
     reason = out_of_bounds(message.lamport_timestamp or 0)
     return Reason.ID_CONFLICT if reason is None and conflicts(s, message, raw) else reason

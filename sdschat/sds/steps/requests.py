@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.events import RepairCancelled, RepairRequested, RepairWanted
-from sdschat.sds.repair import Missing, determine_t_req
+from sdschat.sds.repair import MissingDependency, determine_t_req
 from sdschat.sds.state import ChannelState
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import HistoryEntry, Message
@@ -15,7 +15,7 @@ def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = 
         return True
     if not s.requests.has_room(blamed):
         return False
-    missing = Missing(entry.message_id, entry.sender_id, entry.retrieval_hint, blamed, s.now.mono)
+    missing = MissingDependency(entry.message_id, entry.sender_id, entry.retrieval_hint, blamed, s.now.mono)
     missing.awaited = awaited
     missing.lost_at = s.now.mono + s.config.lost_after
     s.requests.put(missing)
@@ -24,7 +24,7 @@ def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = 
     return True
 
 
-def _new_entry(s: ChannelState, missing: Missing, detected_at: int) -> None:
+def _new_entry(s: ChannelState, missing: MissingDependency, detected_at: int) -> None:
     """T_req counts from when the dependency was found missing, and is never brought forward. Asking again is a new
     entry."""
     config = s.config
@@ -37,7 +37,7 @@ def _new_entry(s: ChannelState, missing: Missing, detected_at: int) -> None:
     s.events.append(RepairWanted(missing.message_id, to_wall(s.now, t_req)))
 
 
-def received(s: ChannelState, message_id: str, why: str = "received") -> Missing | None:
+def received(s: ChannelState, message_id: str, why: str = "received") -> MissingDependency | None:
     """SDS-R receive message: entries matching a received message leave the outgoing repair request buffer. What is
     known of where to fetch it stays known, to be passed on when we name it."""
     if message_id not in s.requests.missing:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sdschat.sds.scheduled_sends import EntryType, OwedBuffer
+from sdschat.sds.scheduled_sends import EntryType, ScheduledSends
 from sdschat.sds.state import Budget, ChannelState, Packet
 
 
 def send_due(
-    s: ChannelState, buffer: OwedBuffer[EntryType], budget: Budget, why: str
+    s: ChannelState, buffer: ScheduledSends[EntryType], budget: Budget, why: str
 ) -> Iterator[tuple[EntryType, bool]]:
     """Broadcast the original bytes of what is due; what exceeds the budget waits. Whoever is owed least comes first, so
     that a budget used up by one who asks for much is no reason to wait for one who asks for little. Tells what was

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.node.view.values import Person
+from sdschat.node.view.values import Participant
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
@@ -77,7 +77,7 @@ def _who(host: Host, argument: str) -> None:
     host.tell("\n".join(lines))
 
 
-def person_line(person: Person, now: int) -> str:
+def person_line(person: Participant, now: int) -> str:
     nick = nick_text(person.nick) or "(nothing signed yet)"
     words = heard_words(person, now).removeprefix("gone, ")
     if not person.own:
@@ -112,16 +112,42 @@ def _open_names(host: Host, argument: str) -> Iterable[str]:
 
 COMMANDS = (
     Command("join", "/join CHANNEL", "Open another channel", _join, aliases=("j",), group="channels"),
-    Command("part", "/part [CHANNEL]", "Leave a channel; its history stays", _part, aliases=("leave",),
-            group="channels", complete=_open_names),
-    Command("go", "/go CHANNEL", "Show a channel, by number or name (Alt+1 to Alt+9)", _go, group="channels",
-            complete=_open_names),
+    Command(
+        "part",
+        "/part [CHANNEL]",
+        "Leave a channel; its history stays",
+        _part,
+        aliases=("leave",),
+        group="channels",
+        complete=_open_names,
+    ),
+    Command(
+        "go",
+        "/go CHANNEL",
+        "Show a channel, by number or name (Alt+1 to Alt+9)",
+        _go,
+        group="channels",
+        complete=_open_names,
+    ),
     Command("next", "/next", "The next channel with something unread (Alt+A)", _next, group="channels"),
     Command("channels", "/channels", "List the channels that are open", _channels, group="channels"),
-    Command("who", "/who", "Who is here, and when the others were heard last", _who, aliases=("names",),
-            group="channels"),
-    Command("split", "/split [CHANNEL]", "Show two channels at once; again: one", _split, group="channels",
-            complete=_open_names),
-    Command("notify", "/notify [LEVEL]", "What counts as news here: all, mentions, none", _notify, group="channels",
-            complete=lambda host, argument: LEVELS),
-)  # fmt: skip
+    Command(
+        "who", "/who", "Who is here, and when the others were heard last", _who, aliases=("names",), group="channels"
+    ),
+    Command(
+        "split",
+        "/split [CHANNEL]",
+        "Show two channels at once; again: one",
+        _split,
+        group="channels",
+        complete=_open_names,
+    ),
+    Command(
+        "notify",
+        "/notify [LEVEL]",
+        "What counts as news here: all, mentions, none",
+        _notify,
+        group="channels",
+        complete=lambda host, argument: LEVELS,
+    ),
+)

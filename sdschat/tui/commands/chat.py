@@ -100,14 +100,23 @@ COMMANDS = (
     Command("me", "/me TEXT", "Say what you do: * ann waves", _me),
     Command("say", "/say TEXT", "Send a text that begins with a slash", _say, details="The same as writing //TEXT."),
     Command(
-        "reply", "/reply [ID] TEXT", "Answer a message", _reply, aliases=("r",), complete=_ids,
+        "reply",
+        "/reply [ID] TEXT",
+        "Answer a message",
+        _reply,
+        aliases=("r",),
+        complete=_ids,
         details="Without ID it answers the selected message. Of an id the first letters are enough. Alt+Up selects.",
     ),
     Command("nick", "/nick NICK", "Go by another name", _nick),
     Command("outbox", "/outbox", "What of yours is not acknowledged yet", _outbox),
     Command(
-        "resend", "/resend [ID]", "Send again now what of yours is not acknowledged", _resend, complete=_ids,
+        "resend",
+        "/resend [ID]",
+        "Send again now what of yours is not acknowledged",
+        _resend,
+        complete=_ids,
         details="All of it in this channel, or one message. Without this it goes out again by itself: /outbox, /why.",
     ),
     Command("reconnect", "/reconnect", "Connect now, without waiting for the next attempt", _reconnect),
-)  # fmt: skip
+)

@@ -61,10 +61,15 @@ def _load_words(host: Host, argument: str) -> Iterable[str]:
 
 COMMANDS = (
     Command(
-        "load", "/load [SINCE]", "Fetch what was said before you came; /load pause, /load resume", _load,
-        aliases=("older",), group="reading", complete=_load_words,
+        "load",
+        "/load [SINCE]",
+        "Fetch what was said before you came; /load pause, /load resume",
+        _load,
+        aliases=("older",),
+        group="reading",
+        complete=_load_words,
         details="Without SINCE all of it; SINCE is 7d, 12h, yesterday or 2025-11-01. It comes from whoever is here, a\n"
         "Store or a participant, the newest hundred first, and every message is checked like any other. What you read\n"
         "does not move meanwhile. A pause is kept over a restart. history.on_join says what is fetched unasked.",
     ),
-)  # fmt: skip
+)

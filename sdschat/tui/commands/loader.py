@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sdschat.tui.commands.registry import Command, Registry
+from sdschat.tui.commands.registry import Command, CommandRegistry
 
 
-def load(more: Iterable[Command] = ()) -> Registry:
+def load(more: Iterable[Command] = ()) -> CommandRegistry:
     """Return a registry of all commands, and of `more` that only this application has."""
-    return Registry(_all(more))
+    return CommandRegistry(_all(more))
 
 
 def _all(more: Iterable[Command]) -> Iterator[Command]:

@@ -84,9 +84,11 @@ def _start(host: Host, argument: str) -> None:
 
 def _unread(host: Host, argument: str) -> None:
     line = host.model.unread_after
-    key = None if line is None else next(
-        (shown.key for shown in host.view.messages(host.channel, after=line, limit=1)), None
-    )  # fmt: skip
+    key = (
+        None
+        if line is None
+        else next((shown.key for shown in host.view.messages(host.channel, after=line, limit=1)), None)
+    )
     if key is None:
         raise CommandError("Everything in this channel is read.")
     host.log_view.jump_to(key)
@@ -207,14 +209,30 @@ def _copy_words(host: Host, argument: str) -> Iterable[str]:
 
 COMMANDS = (
     Command(
-        "search", "/search WORDS", "Find messages in the whole history", _search, aliases=("find",), group="reading",
+        "search",
+        "/search WORDS",
+        "Find messages in the whole history",
+        _search,
+        aliases=("find",),
+        group="reading",
         details="All words must occur, in any order; the last one may be a beginning. It jumps to the newest hit.\n"
         "With the log focused (F6), n goes to the next older hit and N to the next newer one.",
     ),
-    Command("hit", "/hit [back]", "The next older hit of a search; back: the next newer", _hits, group="reading",
-            complete=lambda host, argument: ("back",)),
     Command(
-        "goto", "/goto TIME", "Jump to a time, or to a message by its id", _goto, aliases=("g",), group="reading",
+        "hit",
+        "/hit [back]",
+        "The next older hit of a search; back: the next newer",
+        _hits,
+        group="reading",
+        complete=lambda host, argument: ("back",),
+    ),
+    Command(
+        "goto",
+        "/goto TIME",
+        "Jump to a time, or to a message by its id",
+        _goto,
+        aliases=("g",),
+        group="reading",
         details="TIME is 10:02, 2025-11-20, 2025-11-20 10:02, 30m, 2h or 3d ago, today, yesterday. Instead, the first\n"
         "letters of an id may be given.",
     ),
@@ -224,9 +242,22 @@ COMMANDS = (
     Command("late", "/late", "Jump to the next message that came late", _late, group="reading"),
     Command("info", "/info [ID]", "Everything about a message", _info, group="reading"),
     Command("links", "/links", "List the links in the log", _links, aliases=("urls",), group="reading"),
-    Command("open", "/open [N]", "Open a link in the browser", _open, group="reading",
-            details="N as /links numbers them; without it, the first link of the selected message. It asks first."),
-    Command("copy", "/copy [ID]", "Copy a message; /copy id, /copy link N", _copy, aliases=("y",), group="reading",
-            complete=_copy_words),
+    Command(
+        "open",
+        "/open [N]",
+        "Open a link in the browser",
+        _open,
+        group="reading",
+        details="N as /links numbers them; without it, the first link of the selected message. It asks first.",
+    ),
+    Command(
+        "copy",
+        "/copy [ID]",
+        "Copy a message; /copy id, /copy link N",
+        _copy,
+        aliases=("y",),
+        group="reading",
+        complete=_copy_words,
+    ),
     Command("export", "/export FILE", "Write the log to a text file", _export, group="reading"),
-)  # fmt: skip
+)

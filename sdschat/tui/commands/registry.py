@@ -29,7 +29,7 @@ class Command(NamedTuple):
         return bool(words) and not words[0].startswith("[")
 
 
-class Registry:
+class CommandRegistry:
     """All commands by name and alias. The commands given are first iterated when one is looked up."""
 
     def __init__(self, commands: Iterable[Command]) -> None:

@@ -145,19 +145,45 @@ def _command_names(host: Host, argument: str) -> Iterable[str]:
 
 
 COMMANDS = (
-    Command("help", "/help [NAME]", "List the commands, or explain one (F1)", _help, aliases=("h",), group="screen",
-            complete=_command_names),
-    Command("keys", "/keys [ACTION KEY]", "List the keys, or change one", _keys, group="screen",
-            complete=lambda host, argument: [action for action, _, _ in host.key_table()]),
+    Command(
+        "help",
+        "/help [NAME]",
+        "List the commands, or explain one (F1)",
+        _help,
+        aliases=("h",),
+        group="screen",
+        complete=_command_names,
+    ),
+    Command(
+        "keys",
+        "/keys [ACTION KEY]",
+        "List the keys, or change one",
+        _keys,
+        group="screen",
+        complete=lambda host, argument: [action for action, _, _ in host.key_table()],
+    ),
     Command("legend", "/legend", "What the signs mean", _legend, group="screen"),
-    Command("theme", "/theme [NAME]", "Other colours: dark, light, contrast, plain", _theme, group="screen",
-            complete=lambda host, argument: PALETTES),
-    Command("alias", "/alias [NAME LINE]", "A name of your own for a command", _alias, group="screen",
-            details="/alias hi say hello $* makes /hi bob say: hello bob. /alias NAME takes it away."),
+    Command(
+        "theme",
+        "/theme [NAME]",
+        "Other colours: dark, light, contrast, plain",
+        _theme,
+        group="screen",
+        complete=lambda host, argument: PALETTES,
+    ),
+    Command(
+        "alias",
+        "/alias [NAME LINE]",
+        "A name of your own for a command",
+        _alias,
+        group="screen",
+        details="/alias hi say hello $* makes /hi bob say: hello bob. /alias NAME takes it away.",
+    ),
     Command("ids", "/ids", "Show or hide the ids of messages", _toggle_ids, group="screen"),
     Command("bell", "/bell", "Ring, or do not ring, when somebody speaks to you", _bell, group="screen"),
     Command("clear", "/clear", "Take the program's own lines out of the log", _clear, group="screen"),
-    Command("bare", "/bare", "The log alone, for marking text with the terminal's mouse; again: back", _bare,
-            group="screen"),
+    Command(
+        "bare", "/bare", "The log alone, for marking text with the terminal's mouse; again: back", _bare, group="screen"
+    ),
     Command("quit", "/quit", "Leave", _quit, aliases=("q", "exit"), group="screen"),
-)  # fmt: skip
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.node.view.conversations import place_of
+from sdschat.node.view.conversations import conversation_id
 from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
@@ -18,7 +18,7 @@ def _msg(host: Host, argument: str) -> None:
         _list(host)
         return
     sender_id, text = _addressed(host, argument)
-    host.show_channel(host.open_talk(place_of(host.room, sender_id)))
+    host.show_channel(host.open_talk(conversation_id(host.room, sender_id)))
     if text:
         host.send(text)
 
@@ -40,7 +40,7 @@ def _list(host: Host) -> None:
         raise CommandError("/msg needs somebody: /msg bob hello. Nothing was said to one alone here yet.")
     lines = ["conversations of two here, the last one first; /msg NICK shows one:"]
     for peer in found:
-        place = place_of(host.room, peer)
+        place = conversation_id(host.room, peer)
         lines.append(f"  {host.label(place)} {short(peer, 8)}: {count(host.view.count(place), 'message')}")
     host.tell("\n".join(lines))
 
@@ -55,10 +55,15 @@ def _people(host: Host, argument: str) -> Iterable[str]:
 
 COMMANDS = (
     Command(
-        "msg", "/msg [NICK TEXT]", "Write to one participant alone", _msg, aliases=("query", "dm"), complete=_people,
+        "msg",
+        "/msg [NICK TEXT]",
+        "Write to one participant alone",
+        _msg,
+        aliases=("query", "dm"),
+        complete=_people,
         details="Opens a conversation of its own in the list of channels; what is written there goes to them alone.\n"
         "It is sealed for their key, kept, and sent again until they have it, also if they are away now.\n"
         "/msg NICK shows it; instead of the nick, the beginning of the id will do. /part closes it and keeps what was\n"
         "said. Without NICK: the conversations that there are.",
     ),
-)  # fmt: skip
+)

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from sdschat.node.events import ConnectionChanged, Fact, HostingChanged, MessageDelivered, ev
+from sdschat.node.events import ConnectionChanged, HostingChanged, MessageDelivered, NodeEvent, ev
 from sdschat.node.node import Node
 from sdschat.node.recording.recorder import Recorder
 from sdschat.node.sync import extension
 from sdschat.node.tools.fault_injection import Injection
-from sdschat.node.tools.local_group import Company
+from sdschat.node.tools.local_group import LocalGroup
 from sdschat.node.view.values import AckState
 from sdschat.tui.demo.script import LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
 
@@ -21,14 +21,14 @@ _LOOK: Final = 0.2  # seconds between two comparisons of all logs
 MOST_PEERS: Final = len(NAMES)
 
 
-class Tally:
+class NodeTally:
     """The counts of one node's events."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.own: dict[str, AckState] = {}
 
-    def hear(self, fact: Fact) -> None:
+    def hear(self, fact: NodeEvent) -> None:
         what = fact.what
         counts = self.counts
         match what:
@@ -55,9 +55,16 @@ class Tally:
 
     def summary(self) -> dict[str, int]:
         names = (
-            "delivered", "late", "missing", "repaired", "lost", "repairs_requested", "repairs_answered", "pushed",
+            "delivered",
+            "late",
+            "missing",
+            "repaired",
+            "lost",
+            "repairs_requested",
+            "repairs_answered",
+            "pushed",
             "hosted_broker",
-        )  # fmt: skip
+        )
         states = list(self.own.values())
         return {
             "sent": len(states),
@@ -71,13 +78,17 @@ class Director:
     """One run. `tell` receives the lines for the watcher."""
 
     def __init__(
-        self, company: Company, peers: int, loss: float, tell: Callable[[str], None] = lambda _: None,
+        self,
+        company: LocalGroup,
+        peers: int,
+        loss: float,
+        tell: Callable[[str], None] = lambda _: None,
         record: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.company = company
         self.peers = NAMES[:peers]
         self.loss = loss
-        self.tallies: dict[str, Tally] = {}
+        self.tallies: dict[str, NodeTally] = {}
         self.tell = tell
         self.watching = asyncio.Event()  # the watcher's channel is connected
         self._record = record
@@ -106,12 +117,12 @@ class Director:
 
     def _present(self, node: Node) -> None:
         extension.install(node)
-        tally = self.tallies[node.nick] = Tally()
+        tally = self.tallies[node.nick] = NodeTally()
         node.listen(tally.hear)
         if node.nick == WATCHER:
             node.listen(self._begin)
 
-    def _begin(self, fact: Fact) -> None:
+    def _begin(self, fact: NodeEvent) -> None:
         if isinstance(fact.what, ConnectionChanged) and fact.what.state == "connected":
             self.watching.set()
 

@@ -8,9 +8,23 @@ from itertools import cycle
 from typing import Final, NamedTuple
 
 NAMES: Final = (
-    "ann", "bob", "carol", "dave", "eve", "frank", "grace", "heidi", "ivan", "judy", "mike", "nina", "olaf", "peggy",
-    "rupert", "sybil",
-)  # fmt: skip
+    "ann",
+    "bob",
+    "carol",
+    "dave",
+    "eve",
+    "frank",
+    "grace",
+    "heidi",
+    "ivan",
+    "judy",
+    "mike",
+    "nina",
+    "olaf",
+    "peggy",
+    "rupert",
+    "sybil",
+)
 WATCHER: Final = "you"
 
 
@@ -47,8 +61,12 @@ SCENES: Final[tuple[list[Act], ...]] = (
     [
         Act(1.0, Verb.LOSS),
         Act(0.2, Verb.TELL, text="From now on packets are lost on every connection, at random, in both directions."),
-        *_talk((1, "half of what I say is gone"), (3, "and still it comes through"), (2, "after a while"),
-               (0, "who misses something asks for it")),
+        *_talk(
+            (1, "half of what I say is gone"),
+            (3, "and still it comes through"),
+            (2, "after a while"),
+            (0, "who misses something asks for it"),
+        ),
     ],
     [
         Act(1.5, Verb.DEAF),
@@ -86,7 +104,7 @@ SCENES: Final[tuple[list[Act], ...]] = (
         *_talk((3, "quiet again"), (2, "so it is")),
         Act(6.0, Verb.TELL, text="Look at any two logs: same messages, same order. It starts over; /quit ends it."),
     ],
-)  # fmt: skip
+)
 
 
 ONCE: Final = len(OPENING) + sum(map(len, SCENES))  # number of acts until everything was played once

@@ -6,7 +6,7 @@ import asyncio
 import signal
 
 from sdschat.node.tasks import first, start
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.app import ChatApp
 from sdschat.tui.demo.director import Director
 from sdschat.tui.demo.script import WATCHER
@@ -17,10 +17,10 @@ WELCOME = "A demonstration. F2 opens the Lens, Alt+Up selects a message, /why sa
 
 def make_app(director: Director, *, ascii_only: bool = False, theme: str | None = None) -> ChatApp:
     """Make the chat with default preferences: those of the user are neither read nor changed."""
-    view = Places(director.company.nodes[WATCHER])
+    view = Conversations(director.company.nodes[WATCHER])
     return ChatApp(
         view, [director.company.channel], Preferences(), ascii_only=ascii_only, theme_now=theme, said=[WELCOME]
-    )  # fmt: skip
+    )
 
 
 async def show(director: Director, seconds: float | None, *, ascii_only: bool, theme: str | None) -> int:

@@ -10,8 +10,18 @@ from sdschat.tui.host import Host
 
 _VIEWS: Final = ("why", "repair", "packet", "graph", "matrix", "filter", "peers", "events", "faults")
 _FAULTS: Final = (
-    "loss", "duplicate", "reorder", "corrupt", "delay", "partition", "rejoin", "offline", "online", "skew", "off",
-)  # fmt: skip
+    "loss",
+    "duplicate",
+    "reorder",
+    "corrupt",
+    "delay",
+    "partition",
+    "rejoin",
+    "offline",
+    "online",
+    "skew",
+    "off",
+)
 _WAYS: Final = ("in", "out")
 _OF_A_MESSAGE: Final = ("why", "graph", "matrix", "filter")
 
@@ -63,31 +73,50 @@ def _fault_words(host: Host, argument: str) -> Iterable[str]:
 def _view(name: str, usage: str, summary: str, details: str = "", aliases: tuple[str, ...] = ()) -> Command:
     return Command(
         name, usage, summary, lambda host, argument: _show(host, name, argument), aliases, details, group="lens"
-    )  # fmt: skip
+    )
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
     Command(
-        "lens", "/lens [VIEW] [WORDS]", "Look at what the protocol does (F2)", _lens, (),
+        "lens",
+        "/lens [VIEW] [WORDS]",
+        "Look at what the protocol does (F2)",
+        _lens,
+        (),
         f"Views: {', '.join(_VIEWS)}.\nWithout a view it opens and closes. Left and right change the view when the "
-        "panel has the focus.", _lens_words, "lens",
+        "panel has the focus.",
+        _lens_words,
+        "lens",
     ),
     Command(
-        "why", "/why [ID]", "Every step of a message's acknowledgement, with its cause", _why, (),
+        "why",
+        "/why [ID]",
+        "Every step of a message's acknowledgement, with its cause",
+        _why,
+        (),
         "Of the selected message, or of the one whose id begins so. Says who acknowledged it, in which packet and on "
-        "what evidence; when it is sent again; or why nothing moves.", group="lens",
+        "what evidence; when it is sent again; or why nothing moves.",
+        group="lens",
     ),
     _view("repair", "/repair", "What is missing here and elsewhere, and when it is asked for and answered"),
-    _view("packet", "/packet [ID|N]", "A packet taken apart",
-          "Of the selected message. /packet 12 takes apart one of the last packets, which /packet lists while no "
-          "message is selected."),
+    _view(
+        "packet",
+        "/packet [ID|N]",
+        "A packet taken apart",
+        "Of the selected message. /packet 12 takes apart one of the last packets, which /packet lists while no "
+        "message is selected.",
+    ),
     _view("graph", "/graph", "Who wrote knowing of what", aliases=("dag",)),
     _view("matrix", "/matrix", "Who is known to hold which message"),
     _view("filter", "/filter", "How full the filters are, and how often one is wrong", aliases=("bloom",)),
     _view("peers", "/peers", "Clocks, timers and make of the participants"),
     _view("events", "/events [WORDS]", "Everything that happened; words narrow it down"),
     Command(
-        "fault", "/fault [WHAT]", "Lose, delay, double, reorder or spoil packets on purpose", _fault, ("faults",),
+        "fault",
+        "/fault [WHAT]",
+        "Lose, delay, double, reorder or spoil packets on purpose",
+        _fault,
+        ("faults",),
         "/fault loss 30% in       lose packets: in, out, or both ways\n"
         "/fault duplicate 10%     let some through twice\n"
         "/fault reorder 20%       hold some back, to be overtaken\n"
@@ -97,6 +126,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "/fault offline           no connection; /fault online ends it\n"
         "/fault skew +90s         set this node's clock wrong\n"
         "/fault off               end all of it\n"
-        "Faults are of this channel (the clock: of all), never saved, and shown in a banner.", _fault_words, "lens",
+        "Faults are of this channel (the clock: of all), never saved, and shown in a banner.",
+        _fault_words,
+        "lens",
     ),
-)  # fmt: skip
+)

@@ -10,8 +10,8 @@ from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLef
 from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
 from sdschat.node.view.engine_snapshot import describe
 from sdschat.tui.lens.lines import Line, heading, line, paragraph
-from sdschat.tui.lens.trace import Told, concerned
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.trace import TimedEvent, concerned
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock, count
 
@@ -35,7 +35,7 @@ _STYLES: Final[dict[type, str]] = {
 _ENGINE: Final = tuple(kind for kind in get_args(ev.Event) if kind not in (ev.Delivered, ev.EphemeralReceived))
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     wanted = sight.argument.lower().split()
     found = []
     for told in reversed(sight.trace.events):
@@ -51,7 +51,7 @@ def view(sight: Sight) -> list[Line]:
     return [heading(head), *paragraph(hint, sight.width, "note", 2), *found]
 
 
-def matches(told: Told, text: str, wanted: list[str]) -> bool:
+def matches(told: TimedEvent, text: str, wanted: list[str]) -> bool:
     """True if every word is in the line, in the name of the event or begins an id; and no word with a minus is."""
     if not wanted:
         return True
@@ -64,7 +64,7 @@ def matches(told: Told, text: str, wanted: list[str]) -> bool:
     return all(not has(word[1:]) if word.startswith("-") and len(word) > 1 else has(word) for word in wanted)
 
 
-def words(sight: Sight, what: events.What) -> str:
+def words(sight: ViewInput, what: events.What) -> str:
     """Return one line of words for any event."""
     if isinstance(what, _ENGINE):
         return clean(describe(what, lambda full: _named(sight, full), clock), limit=_LIMIT)
@@ -88,7 +88,7 @@ def words(sight: Sight, what: events.What) -> str:
     return _of_sources(sight, what) or _plain(sight, what)
 
 
-def _of_sources(sight: Sight, what: events.What) -> str:
+def _of_sources(sight: ViewInput, what: events.What) -> str:
     """Return the words for catching up, direct messages and Stores; empty for other events."""
     match what:
         case CatchingUp(state=state, done=done, total=total, source=source):
@@ -112,19 +112,19 @@ def _of_sources(sight: Sight, what: events.What) -> str:
     return ""
 
 
-def _named(sight: Sight, full: str) -> str:
+def _named(sight: ViewInput, full: str) -> str:
     """Return an id in short; for a sender id the nick."""
     if full == sight.peek.me or full in sight.trace.peers or sight.nick_of(full):
         return sight.who(full)
     return sight.packet(full)
 
 
-def _plain(sight: Sight, what: events.What) -> str:
+def _plain(sight: ViewInput, what: events.What) -> str:
     """Return the name and the values of an event that has no words of its own."""
     values = " ".join(f"{name} {_value(sight, getattr(what, name))}" for name in getattr(what, "_fields", ()))
     return clean(f"{type(what).__name__} {values}".strip(), limit=_LIMIT)
 
 
-def _value(sight: Sight, value: object) -> str:
+def _value(sight: ViewInput, value: object) -> str:
     text = str(value)
     return _named(sight, text) if len(text) >= 32 and text.isalnum() else text

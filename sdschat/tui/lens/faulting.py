@@ -11,7 +11,7 @@ from sdschat.node.tools.fault_injection import SHARES, Injection
 from sdschat.node.view.channel import NodeView
 from sdschat.tui.errors import CommandError
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, nick_text, short
 
 USES: Final = (
@@ -29,7 +29,7 @@ USES: Final = (
 )
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     active = clean(sight.faults, limit=200)
     lines = [heading("faults injected here")]
     lines.append(line((f"  {active}", "refused") if active else ("  none", "acked")))

@@ -6,14 +6,14 @@ from typing import Final
 
 from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
 from sdschat.tui.lens.lines import Line, bar, columns, heading, line, paragraph
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.words import clock, day, duration
 
 _BAR: Final = 20  # cells at most
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     own = sight.peek.filter
     half = max(1, own.capacity // 2)
     cells = min(_BAR, max(4, sight.width - 26))
@@ -25,12 +25,18 @@ def view(sight: Sight) -> list[Line]:
     ]
     lines += paragraph(
         f"An id that is not in it seems to be once in {_once(own.error_rate)}: that is why a filter only makes a "
-        "message possibly acked.", sight.width, "note", 2,
-    )  # fmt: skip
+        "message possibly acked.",
+        sight.width,
+        "note",
+        2,
+    )
     lines += paragraph(
         f"Its younger half has {own.young} of {half} ids; when it is full, the elder one is forgotten "
-        f"(so far {own.generation} times).", sight.width, "note", 2,
-    )  # fmt: skip
+        f"(so far {own.generation} times).",
+        sight.width,
+        "note",
+        2,
+    )
     if own.floor:
         since = f"{day(own.floor)} {clock(own.floor)}"
         lines += paragraph(
@@ -43,7 +49,7 @@ def _once(rate: float) -> str:
     return f"{1 / rate:,.0f}" if rate > 1e-15 else "never, so far"
 
 
-def _others(sight: Sight) -> list[Line]:
+def _others(sight: ViewInput) -> list[Line]:
     lines = [line(""), heading("filters of others")]
     found = [(sender, peer) for sender, peer in sight.trace.peers.items() if peer.filter]
     if not found:
@@ -60,7 +66,7 @@ def _others(sight: Sight) -> list[Line]:
     return lines
 
 
-def _test(sight: Sight) -> list[Line]:
+def _test(sight: ViewInput) -> list[Line]:
     """Return a line with the result of testing the selected message on the filters of others."""
     chosen = sight.selection
     if chosen is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from sdschat.tui.lens.lines import Line, Span, heading, line, paragraph
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import short
 from sdschat.tui.model.words import clock
 
@@ -13,7 +13,7 @@ _SHOWN: Final = 120
 _LANES: Final = 12  # side by side; what is further to the right is cut
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """A message of the graph; `parents` are the ids in its causal history."""
 
     message_id: str
@@ -31,10 +31,10 @@ class Row(NamedTuple):
     """One line of the drawing, and the node on it, if any."""
 
     rails: str
-    node: Node | None
+    node: GraphNode | None
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     found = nodes(sight)[:_SHOWN]
     lines = [heading("who wrote knowing of what, newest first")]
     if not found:
@@ -45,7 +45,7 @@ def view(sight: Sight) -> list[Line]:
     return lines
 
 
-def _shown(sight: Sight, rails: str, node: Node) -> Line:
+def _shown(sight: ViewInput, rails: str, node: GraphNode) -> Line:
     style = {"held": "late", "missing": "lost"}.get(node.state, "")
     head: list[Span] = [(f" {rails}  ", "gap"), (f"{short(node.message_id)} ", "id")]
     chosen = "mention" if node.message_id == sight.selection else style
@@ -54,28 +54,32 @@ def _shown(sight: Sight, rails: str, node: Node) -> Line:
     text = "waits for what it names" if node.state == "held" else sight.text_of(node.message_id)
     frontier = " <" if node.message_id in sight.peek.heads else ""
     return line(
-        *head, (f"{clock(node.lamport, seconds=False)} ", "time"),
+        *head,
+        (f"{clock(node.lamport, seconds=False)} ", "time"),
         (f"{sight.who(node.sender_id)} ", f"nick:{node.sender_id}"),
-        (text, chosen or "text"), (frontier, "acked"),
-    )  # fmt: skip
+        (text, chosen or "text"),
+        (frontier, "acked"),
+    )
 
 
-def nodes(sight: Sight) -> list[Node]:
+def nodes(sight: ViewInput) -> list[GraphNode]:
     """Return the nodes, newest first: messages of the log, messages that wait, and missing ones that they name."""
     found = {
-        entry.message_id: Node(entry.message_id, entry.sender_id, entry.lamport, entry.dependencies, "delivered")
+        entry.message_id: GraphNode(entry.message_id, entry.sender_id, entry.lamport, entry.dependencies, "delivered")
         for entry in sight.trace.log.values()
     }
     for held in sight.peek.held:
-        found[held.message_id] = Node(held.message_id, held.sender_id, held.lamport, held.dependencies, "held")
+        found[held.message_id] = GraphNode(held.message_id, held.sender_id, held.lamport, held.dependencies, "held")
     for missing in sight.peek.missing:
         named_by = [node.lamport for node in found.values() if missing.message_id in node.parents]
         before = min(named_by, default=sight.peek.lamport + 1) - 1
-        found.setdefault(missing.message_id, Node(missing.message_id, missing.sender_id or "", before, (), "missing"))
+        found.setdefault(
+            missing.message_id, GraphNode(missing.message_id, missing.sender_id or "", before, (), "missing")
+        )
     return sorted(found.values(), key=lambda node: node.key, reverse=True)
 
 
-def rows(found: list[Node]) -> list[Row]:
+def rows(found: list[GraphNode]) -> list[Row]:
     """Lay out the lines. A lane belongs to one message that a newer one names; it ends where that message stands, and
     its place is then free for another one."""
     known = {node.message_id for node in found}

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from sdschat.node.channel.session import Watcher
-from sdschat.node.events import Fact, Joined
+from sdschat.node.events import Joined, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.channel import NodeView
@@ -16,13 +16,13 @@ from sdschat.node.view.engine_snapshot import peek
 from sdschat.node.view.values import Message, Refusal, Shown
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, packet, peers, repair, why
 from sdschat.tui.lens.lines import Line
-from sdschat.tui.lens.trace import LogLine, Trace
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.trace import LensTrace, LogLine
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
 from sdschat.tui.model.words import count
 
 T = TypeVar("T")
-VIEWS: Final[Mapping[str, Callable[[Sight], list[Line]]]] = {
+VIEWS: Final[Mapping[str, Callable[[ViewInput], list[Line]]]] = {
     "why": why.view,
     "repair": repair.view,
     "packet": packet.view,
@@ -38,13 +38,13 @@ _REMEMBERED: Final = 1024
 _log = logging.getLogger("sdschat.tui")
 
 
-class Eye:
+class LensInspector:
     """Observes all channels of a node. `hear` takes every event; `close` ends the observation."""
 
     def __init__(self, node: Node, view: NodeView) -> None:
         self.node = node
         self._view = view
-        self._traces: dict[str, Trace] = {}
+        self._traces: dict[str, LensTrace] = {}
         self._watchers: dict[str, Watcher] = {}
         self._message = lru_cache(maxsize=_REMEMBERED)(self._look_up)
         for channel in node.rooms:
@@ -52,20 +52,25 @@ class Eye:
         for fact in list(node.recent):
             self.hear(fact)
 
-    def trace(self, channel: str) -> Trace:
+    def trace(self, channel: str) -> LensTrace:
         found = self._traces.get(channel)
         if found is None:
-            found = self._traces[channel] = Trace(self.node.sender_id)
+            found = self._traces[channel] = LensTrace(self.node.sender_id)
             for shown in self._view.messages(channel, limit=_EARLIER):
                 found.add(
                     LogLine(
-                        shown.lamport, shown.message_id, shown.sender_id, shown.dependencies, False, shown.via,
+                        shown.lamport,
+                        shown.message_id,
+                        shown.sender_id,
+                        shown.dependencies,
+                        False,
+                        shown.via,
                         shown.own,
                     )
-                )  # fmt: skip
+                )
         return found
 
-    def hear(self, fact: Fact) -> None:
+    def hear(self, fact: NodeEvent) -> None:
         if not fact.channel:
             return
         if isinstance(fact.what, Joined):
@@ -96,9 +101,14 @@ class Eye:
         self._watchers.clear()
 
     def lines(
-        self, view: str, channel: str, selection: str | None = None, argument: str = "", width: int = 60,
+        self,
+        view: str,
+        channel: str,
+        selection: str | None = None,
+        argument: str = "",
+        width: int = 60,
         glyphs: Glyphs = UNICODE,
-    ) -> list[Line]:  # fmt: skip
+    ) -> list[Line]:
         """Return a view of a channel. Raises ValueError for an unknown view, or a channel that is not open."""
         show = VIEWS.get(view)
         if show is None:
@@ -107,7 +117,7 @@ class Eye:
             raise ValueError(f"The channel {channel!r} is not open.")
         return show(self._sight(channel, selection, argument, max(20, width), glyphs))
 
-    def _sight(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> Sight:
+    def _sight(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> ViewInput:
         node, view = self.node, self._view
         room = node.rooms[channel]
         injection = Injection(node, channel)
@@ -119,7 +129,7 @@ class Eye:
             held = room.channel.state.incoming.held.get(message_id)
             return view.raw(channel, message_id) if held is None else held.raw
 
-        return Sight(
+        return ViewInput(
             peek(room, node.sender_id, node.clock.now(), node.settings.timing),
             self.trace(channel),
             _once(nick_of),

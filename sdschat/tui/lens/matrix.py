@@ -6,7 +6,7 @@ from typing import Final
 
 from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
 from sdschat.tui.lens.lines import Line, Span, columns, heading, line, paragraph
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import short
 
 _MESSAGES: Final = 20
@@ -14,7 +14,7 @@ _CELL: Final = 6
 _MOST_FILL: Final = 0.6  # a fuller filter is not believed
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     entries = sorted(sight.trace.log.values(), key=lambda entry: (entry.lamport, entry.message_id))[-_MESSAGES:]
     room = max(1, (sight.width - 14) // (_CELL + 1))
     peers = [peer.sender_id for peer in sight.peek.peers][:room]
@@ -39,7 +39,7 @@ def view(sight: Sight) -> list[Line]:
     return lines + _legend(sight)
 
 
-def known(sight: Sight, peer: str, message_id: str) -> str:
+def known(sight: ViewInput, peer: str, message_id: str) -> str:
     """Return the evidence that a participant holds a message: author, mention, range, filter; empty if none."""
     trace = sight.trace.peers.get(peer)
     fate = sight.fate(message_id)
@@ -53,14 +53,14 @@ def known(sight: Sight, peer: str, message_id: str) -> str:
     return ""
 
 
-def _cell(sight: Sight, peer: str, message_id: str) -> Span:
+def _cell(sight: ViewInput, peer: str, message_id: str) -> Span:
     how = known(sight, peer, message_id)
     if not how:
         return ".", "time"
     return (sight.glyphs.maybe, "maybe") if how == "filter" else (sight.glyphs.acked, "acked")
 
 
-def _legend(sight: Sight) -> list[Line]:
+def _legend(sight: ViewInput) -> list[Line]:
     """Return the holders of the selected message in words."""
     chosen = sight.selection
     if chosen is None:

@@ -9,7 +9,7 @@ from sdschat.node.view.packet_report import packet_fields, packet_report
 from sdschat.node.view.values import Message, Refusal
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
 from sdschat.tui.lens.trace import PacketSeen
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock
 
@@ -19,7 +19,7 @@ _LATEST: Final = 40
 _VALUE: Final = 200
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     """Show the packet of the selected message; with a number, that recent packet; else the list of recent packets."""
     argument = sight.argument.strip()
     if argument.isascii() and argument.isdigit() and len(argument) < 8:
@@ -39,7 +39,7 @@ def _way(seen: PacketSeen) -> str:
     return f"out, {seen.why}" if seen.out else f"in, {seen.why}"
 
 
-def _list(sight: Sight) -> list[Line]:
+def _list(sight: ViewInput) -> list[Line]:
     lines = [heading("packets lately"), line(("  /lens packet NUMBER takes one apart", "note"))]
     for seen in list(sight.trace.packets)[-_LATEST:][::-1]:
         message = seen.message
@@ -50,9 +50,15 @@ def _list(sight: Sight) -> list[Line]:
         else:
             what, style = f"ours, {seen.why}", "note"
         lines.append(
-            columns((6, 3, 8, 8), (str(seen.number), "id"), "out" if seen.out else "in", (clock(seen.at), "time"),
-                    f"{len(seen.raw)} B", (what, style))
-        )  # fmt: skip
+            columns(
+                (6, 3, 8, 8),
+                (str(seen.number), "id"),
+                "out" if seen.out else "in",
+                (clock(seen.at), "time"),
+                f"{len(seen.raw)} B",
+                (what, style),
+            )
+        )
     return lines
 
 

@@ -15,11 +15,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from sdschat.node.events import Fact
-from sdschat.node.view.conversations import Places
-from sdschat.tui.lens.inspector import VIEWS, Eye
+from sdschat.node.events import NodeEvent
+from sdschat.node.view.conversations import Conversations
+from sdschat.tui.lens.inspector import VIEWS, LensInspector
 from sdschat.tui.lens.lines import Line
-from sdschat.tui.line_style import Look
+from sdschat.tui.line_style import LineStyle
 
 _OFTEN: Final = 0.25  # seconds between two drawings, while events come
 _SELDOM: Final = 4  # so many times as long between two drawings, while none come: for countdowns
@@ -29,12 +29,12 @@ DEFAULT: Final = "repair"
 _OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
 
 
-def styled(line: Line, look: Look) -> Strip:
+def styled(line: Line, look: LineStyle) -> Strip:
     """Return a line in the colours of the theme."""
     return Strip([Segment(text, style_of(name, look)) for text, name in line if text])
 
 
-def style_of(name: str, look: Look) -> Style:
+def style_of(name: str, look: LineStyle) -> Style:
     if name.startswith("nick:"):
         return look.nick_style(name[5:])
     return _HEADING if name == "lens-heading" else look.style(name or "text")
@@ -96,7 +96,7 @@ class LensBody(ScrollView, can_focus=True):
         super().__init__()
         self._strips: list[Strip] = []
 
-    def put(self, lines: list[Line], look: Look) -> None:
+    def put(self, lines: list[Line], look: LineStyle) -> None:
         self._strips = [styled(line, look) for line in lines]
         self.virtual_size = Size(self.size.width, len(lines))
         self.refresh()
@@ -118,8 +118,8 @@ class LensPanel(Widget):
     DEFAULT_CSS = "LensPanel { layout: vertical; border-left: vkey $secondary; padding: 0 0 0 1; }"
 
     def __init__(
-        self, view: Places, look_now: Callable[[], Look], channel: str, selection: str | None, *, id: str
-    ) -> None:  # fmt: skip
+        self, view: Conversations, look_now: Callable[[], LineStyle], channel: str, selection: str | None, *, id: str
+    ) -> None:
         """Make a panel that begins with this channel. `look_now` returns the colours and signs of the moment."""
         super().__init__(id=id)
         self.shown = DEFAULT
@@ -128,7 +128,7 @@ class LensPanel(Widget):
         self.selection = selection
         self._view = view
         self._look_now = look_now
-        self._eye: Eye | None = None
+        self._eye: LensInspector | None = None
         self._tabs = LensTabs()
         self._body = LensBody()
         self._news = True
@@ -147,14 +147,14 @@ class LensPanel(Widget):
         if self._eye is not None:
             self._eye.close()
 
-    def _open_eye(self) -> Eye:
+    def _open_eye(self) -> LensInspector:
         if self._eye is None:
-            self._eye = Eye(self._view.node, self._view)
+            self._eye = LensInspector(self._view.node, self._view)
         return self._eye
 
     # Events of the application.
 
-    def hear(self, fact: Fact) -> None:
+    def hear(self, fact: NodeEvent) -> None:
         if self._eye is not None:
             self._eye.hear(fact)
             self._news = self._news or fact.channel == self.channel

@@ -7,7 +7,7 @@ from typing import Final
 from sdschat.node.view.engine_snapshot import PeerPeek
 from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import PeerTrace
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import count, duration
 
@@ -16,7 +16,7 @@ _SKEWED: Final = 5_000
 _HASTY: Final = 0.4  # sync messages come every half to one and a half of the interval
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     peers = sight.peek.peers
     lines = [heading(f"participants: {count(len(peers), 'other')}")]
     if not peers:
@@ -30,16 +30,20 @@ def view(sight: Sight) -> list[Line]:
     return lines
 
 
-def _peer(sight: Sight, peer: PeerPeek, trace: PeerTrace) -> list[Line]:
+def _peer(sight: ViewInput, peer: PeerPeek, trace: PeerTrace) -> list[Line]:
     now = sight.peek.now
     heard = f"heard {duration(now - peer.heard_at)} ago" if peer.heard_at else "not heard yet"
     here = "here" if peer.online else "gone"
     role = f", {clean(peer.role, limit=20)}" if peer.role else ""
     sign = sight.glyphs.online if peer.online else sight.glyphs.offline
     lines = [
-        line(f"{sign} ", (sight.who(peer.sender_id), f"nick:{peer.sender_id}"), (f" {short(peer.sender_id, 8)}", "id"),
-             (f" {here}{role}, {heard}", "note"))
-    ]  # fmt: skip
+        line(
+            f"{sign} ",
+            (sight.who(peer.sender_id), f"nick:{peer.sender_id}"),
+            (f" {short(peer.sender_id, 8)}", "id"),
+            (f" {here}{role}, {heard}", "note"),
+        )
+    ]
     packets = ", ".join(f"{number} {kind}" for kind, number in sorted(trace.packets.items()))
     make = trace.make if trace.packets else peer.layout or "not known yet"
     lines += paragraph(f"looks like {make}; packets: {packets or 'none since the Lens looks'}", sight.width, "note", 4)
@@ -60,7 +64,7 @@ def _clock(trace: PeerTrace) -> Line:
     return line((text + (" SKEWED" if abs(offset) > _SKEWED else ""), "refused" if abs(offset) > _SKEWED else "note"))
 
 
-def _timing(sight: Sight, trace: PeerTrace) -> list[Line]:
+def _timing(sight: ViewInput, trace: PeerTrace) -> list[Line]:
     if not trace.sync_gaps:
         return []
     mean = sum(trace.sync_gaps) / len(trace.sync_gaps)

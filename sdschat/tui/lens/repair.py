@@ -7,10 +7,10 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import ev
 from sdschat.node.view.engine_snapshot import AnswerPeek, answers_after
-from sdschat.node.view.values import Asking, Missing
+from sdschat.node.view.values import MissingMessage, RetrievalState
 from sdschat.tui.lens.lines import Line, bar, heading, line, paragraph, seconds
-from sdschat.tui.lens.trace import Told
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.trace import TimedEvent
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock, countdown, duration
 
@@ -18,18 +18,22 @@ _BAR: Final = 16
 _PAST: Final = 8  # ended repairs that are shown
 _SHOWN: Final = 30
 _OUTCOMES: Final = {
-    "received": ("arrived", "acked"), "arrived_before_due": ("arrived before we asked", "acked"),
-    "lost": ("given up", "lost"), "answered_by_other": ("stood down: another answered", "note"),
-    "resent": ("sent again before that", "note"), "pushed": ("sent again before that", "note"),
-    "requested_by_other": ("stood down: another asked", "note"), "no_body": ("not answered: not kept any more", "lost"),
-}  # fmt: skip
+    "received": ("arrived", "acked"),
+    "arrived_before_due": ("arrived before we asked", "acked"),
+    "lost": ("given up", "lost"),
+    "answered_by_other": ("stood down: another answered", "note"),
+    "resent": ("sent again before that", "note"),
+    "pushed": ("sent again before that", "note"),
+    "requested_by_other": ("stood down: another asked", "note"),
+    "no_body": ("not answered: not kept any more", "lost"),
+}
 
 
 def _outcome(why: str) -> tuple[str, str]:
     return _OUTCOMES.get(why) or (clean(why, limit=40), "note")
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     peek = sight.peek
     timers = f"T_min {seconds(peek.t_min)}, T_max {seconds(peek.t_max)}, {peek.groups} response group"
     lines = [heading("what we miss"), line((f"  {timers}{'s' if peek.groups > 1 else ''}", "note"))]
@@ -52,7 +56,7 @@ def view(sight: Sight) -> list[Line]:
     return lines + _over(sight)
 
 
-def _asking(sight: Sight, missing: Missing) -> list[Line]:
+def _asking(sight: ViewInput, missing: MissingMessage) -> list[Line]:
     peek, now = sight.peek, sight.peek.now
     author = sight.who(missing.sender_id)
     lines = [
@@ -60,15 +64,19 @@ def _asking(sight: Sight, missing: Missing) -> list[Line]:
     ]
     total = max(1, missing.due - _entered(sight, missing))
     left = missing.due - now
-    if missing.asking in (Asking.WAITING, Asking.ASKED, Asking.RELYING):
-        what = {Asking.WAITING: "asking", Asking.ASKED: "asking again", Asking.RELYING: "asking ourselves"}
+    if missing.asking in (RetrievalState.WAITING, RetrievalState.ASKED, RetrievalState.RELYING):
+        what = {
+            RetrievalState.WAITING: "asking",
+            RetrievalState.ASKED: "asking again",
+            RetrievalState.RELYING: "asking ourselves",
+        }
         clocked = f"  [{bar(1 - left / total, _BAR)}] T_req: {what[missing.asking]} in {countdown(left)}"
         lines.append(line("  ", (clocked, "gap")))
-    if missing.asking is Asking.RELYING:
+    if missing.asking is RetrievalState.RELYING:
         lines.append(line(("      relying on the request of another", "note")))
-    elif missing.asking is Asking.DUE:
+    elif missing.asking is RetrievalState.DUE:
         lines.append(line(("      T_req is over: goes with our next packet (a message or a sync message)", "maybe")))
-    elif missing.asking is Asking.OFF:
+    elif missing.asking is RetrievalState.OFF:
         lines.append(line(("      not asked for: there is no connection, or repair is off", "note")))
     if missing.attempts:
         lines.append(line((f"      asked {missing.attempts}x", "note")))
@@ -81,7 +89,7 @@ def _asking(sight: Sight, missing: Missing) -> list[Line]:
     return lines if peek.online else lines[:1] + lines[-1:]
 
 
-def _entered(sight: Sight, missing: Missing) -> int:
+def _entered(sight: ViewInput, missing: MissingMessage) -> int:
     """Return the time at which the entry now in force was made: T_req counts from then."""
     wanted = [
         told.at for told in sight.trace.steps.get(missing.message_id, ()) if isinstance(told.what, ev.RepairWanted)
@@ -89,7 +97,7 @@ def _entered(sight: Sight, missing: Missing) -> int:
     return wanted[-1] if wanted else missing.since
 
 
-def _who_answers(sight: Sight, missing: Missing) -> list[Line]:
+def _who_answers(sight: ViewInput, missing: MissingMessage) -> list[Line]:
     """Return the participants that would answer, and after how long, by the rules of SDS-R."""
     if not missing.sender_id:
         return []
@@ -104,7 +112,7 @@ def _who_answers(sight: Sight, missing: Missing) -> list[Line]:
     return paragraph(f"T_resp, who has it: {listed}", sight.width, "note", 6)
 
 
-def _steps(sight: Sight, message_id: str) -> list[Line]:
+def _steps(sight: ViewInput, message_id: str) -> list[Line]:
     lines: list[Line] = []
     for told in list(sight.trace.steps.get(message_id, ()))[-6:]:
         text = _step(sight, told)
@@ -113,7 +121,7 @@ def _steps(sight: Sight, message_id: str) -> list[Line]:
     return lines
 
 
-def _step(sight: Sight, told: Told) -> str:
+def _step(sight: ViewInput, told: TimedEvent) -> str:
     match told.what:
         case ev.DependenciesMissing(message_id=by):
             return f"{sight.packet(by)} names it"
@@ -126,7 +134,7 @@ def _step(sight: Sight, told: Told) -> str:
     return ""
 
 
-def _answering(sight: Sight, answer: AnswerPeek) -> list[Line]:
+def _answering(sight: ViewInput, answer: AnswerPeek) -> list[Line]:
     who, now = sight.who(answer.requested_by), sight.peek.now
     lines = [line((f"  {short(answer.message_id)} ", "id"), (f"asked for by {who}", "gap"))]
     if answer.due:
@@ -138,7 +146,7 @@ def _answering(sight: Sight, answer: AnswerPeek) -> list[Line]:
     return lines
 
 
-def _over(sight: Sight) -> list[Line]:
+def _over(sight: ViewInput) -> list[Line]:
     """Return the last repairs that ended, with success or without."""
     ended: list[Line] = []
     for told in reversed(sight.trace.events):
@@ -150,7 +158,7 @@ def _over(sight: Sight) -> list[Line]:
     return [line(""), heading("lately"), *ended] if ended else []
 
 
-def _ended(sight: Sight, told: Told) -> tuple[str, str] | None:
+def _ended(sight: ViewInput, told: TimedEvent) -> tuple[str, str] | None:
     match told.what:
         case events.MessageDelivered(via="repair", said=said):
             return f"{short(said.message.message_id)} repaired, by {sight.who(said.message.sender_id)}", "acked"

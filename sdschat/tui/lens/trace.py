@@ -6,10 +6,10 @@ from collections import Counter, OrderedDict, deque
 from typing import Final, NamedTuple
 
 from sdschat.node import events
-from sdschat.node.events import Fact, ev
+from sdschat.node.events import NodeEvent, ev
 from sdschat.node.view.engine_snapshot import is_compact
 from sdschat.node.view.packet_rules import message_rules
-from sdschat.node.view.values import Kind, Message, Refusal, Verdict
+from sdschat.node.view.values import Message, MessageKind, Refusal, Verdict
 
 MESSAGES: Final = 512
 STEPS: Final = 64
@@ -20,7 +20,7 @@ PROVEN: Final = 1024  # ids for each participant
 RATE_SAMPLES: Final = 32
 
 
-class Told(NamedTuple):
+class TimedEvent(NamedTuple):
     """An event with its time."""
 
     at: int
@@ -87,21 +87,21 @@ class PeerTrace:
         return "unknown"
 
 
-class Trace:
+class LensTrace:
     """The record of one channel. `hear` takes its events, `see` its packets."""
 
     def __init__(self, me: str) -> None:
         self.me = me
-        self.events: deque[Told] = deque(maxlen=EVENTS)
-        self.steps: OrderedDict[str, deque[Told]] = OrderedDict()
+        self.events: deque[TimedEvent] = deque(maxlen=EVENTS)
+        self.steps: OrderedDict[str, deque[TimedEvent]] = OrderedDict()
         self.log: OrderedDict[str, LogLine] = OrderedDict()
         self.packets: deque[PacketSeen] = deque(maxlen=PACKETS)
         self.peers: OrderedDict[str, PeerTrace] = OrderedDict()
         self.began = 0
         self._count = 0
 
-    def hear(self, fact: Fact) -> None:
-        told = Told(fact.time, fact.what)
+    def hear(self, fact: NodeEvent) -> None:
+        told = TimedEvent(fact.time, fact.what)
         self.began = self.began or fact.time
         self.events.append(told)
         for message_id in concerned(fact.what):
@@ -113,7 +113,7 @@ class Trace:
             if found.how != "filter":
                 self.peer(found.sender_id).prove(fact.what.message_id, found.how)
 
-    def _note(self, message_id: str, told: Told) -> None:
+    def _note(self, message_id: str, told: TimedEvent) -> None:
         steps = self.steps.get(message_id)
         if steps is None:
             steps = self.steps[message_id] = deque(maxlen=STEPS)
@@ -125,10 +125,15 @@ class Trace:
         message = what.said.message
         self.add(
             LogLine(
-                message.lamport_timestamp or 0, message.message_id, message.sender_id,
-                tuple(entry.message_id for entry in message.causal_history), what.late, what.via, what.said.own,
+                message.lamport_timestamp or 0,
+                message.message_id,
+                message.sender_id,
+                tuple(entry.message_id for entry in message.causal_history),
+                what.late,
+                what.via,
+                what.said.own,
             )
-        )  # fmt: skip
+        )
         if not what.said.own and what.said.opened.verdict in (Verdict.KNOWN, Verdict.NEW):
             self.peer(message.sender_id).signed = True
 
@@ -160,10 +165,10 @@ class Trace:
         peer.packets[str(kind)] += 1
         for rule in message_rules(message):
             peer.broken[rule] += 1
-        again = kind is Kind.CONTENT and message.message_id in self.log
+        again = kind is MessageKind.CONTENT and message.message_id in self.log
         if message.lamport_timestamp is not None and not again:
             peer.offsets.append(message.lamport_timestamp - at)
-        if kind is Kind.SYNC:
+        if kind is MessageKind.SYNC:
             if peer.synced_at:
                 peer.sync_gaps.append(at - peer.synced_at)
             peer.synced_at = at

@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from sdschat.node.view.engine_snapshot import Peek
 from sdschat.node.view.values import OwnFate, Shown
-from sdschat.tui.lens.trace import Trace
+from sdschat.tui.lens.trace import LensTrace
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.glyphs import UNICODE, Glyphs
 
 
-class Sight(NamedTuple):
+class ViewInput(NamedTuple):
     """The state of a channel at one moment, and the request of the user."""
 
     peek: Peek
-    trace: Trace
+    trace: LensTrace
     nick_of: Callable[[str], str]  # by sender id; empty if no key proved a nick
     message: Callable[[str], Shown | None]  # a message of the log, by id
     fate: Callable[[str], OwnFate | None]  # the state of an own message, by id

@@ -8,24 +8,31 @@ from sdschat.node import events
 from sdschat.node.events import ev
 from sdschat.node.view.values import AckState, Evidence, Shown
 from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
-from sdschat.tui.lens.trace import Told
-from sdschat.tui.lens.view_input import Sight
+from sdschat.tui.lens.trace import TimedEvent
+from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
 from sdschat.tui.model.words import clock, count, countdown, duration
 
 _STATES: Final = {AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "maybe", AckState.ACKED: "acked"}
 _WORDS: Final = {
-    AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "possibly acked", AckState.ACKED: "acked",
-}  # fmt: skip
+    AckState.UNACKED: "unacked",
+    AckState.POSSIBLY_ACKED: "possibly acked",
+    AckState.ACKED: "acked",
+}
 _QUIET: Final = 60_000
 _CAUSES: Final = {
-    "received": "it arrived", "requested_by_other": "another asked for it first", "lost": "it was given up",
-    "answered_by_other": "another answered", "resent": "we sent it again", "pushed": "we sent it again",
-    "arrived_before_due": "it arrived before we had to ask", "no_body": "its packet is not kept any more",
-}  # fmt: skip
+    "received": "it arrived",
+    "requested_by_other": "another asked for it first",
+    "lost": "it was given up",
+    "answered_by_other": "another answered",
+    "resent": "we sent it again",
+    "pushed": "we sent it again",
+    "arrived_before_due": "it arrived before we had to ask",
+    "no_body": "its packet is not kept any more",
+}
 
 
-def view(sight: Sight) -> list[Line]:
+def view(sight: ViewInput) -> list[Line]:
     chosen = sight.selection
     if chosen is None:
         return paragraph("Select a message (Alt+Up), or name one: /why a3f9.", sight.width)
@@ -38,14 +45,19 @@ def view(sight: Sight) -> list[Line]:
     return lines
 
 
-def _own(sight: Sight, message_id: str) -> list[Line]:
+def _own(sight: ViewInput, message_id: str) -> list[Line]:
     fate = sight.fate(message_id)
     if fate is None:
         return paragraph("Nothing is remembered of its acknowledgement.", sight.width)
     sign = {AckState.UNACKED: sight.glyphs.unacked, AckState.POSSIBLY_ACKED: sight.glyphs.maybe}
     sends = count(fate.sends, "time") if fate.sends else "not yet"
-    lines = [line("  ", (f"{sign.get(fate.state, sight.glyphs.acked)} {_WORDS[fate.state]}", _STATES[fate.state]),
-                  (f", sent {sends}", "note"))]  # fmt: skip
+    lines = [
+        line(
+            "  ",
+            (f"{sign.get(fate.state, sight.glyphs.acked)} {_WORDS[fate.state]}", _STATES[fate.state]),
+            (f", sent {sends}", "note"),
+        )
+    ]
     lines += _timeline(sight, message_id, fate.evidence)
     now = sight.peek.now
     if fate.state is AckState.ACKED:
@@ -56,7 +68,7 @@ def _own(sight: Sight, message_id: str) -> list[Line]:
     return lines + _what_is_needed(sight)
 
 
-def _what_is_needed(sight: Sight) -> list[Line]:
+def _what_is_needed(sight: ViewInput) -> list[Line]:
     """Explain, for a message that is not acknowledged, why no acknowledgement comes."""
     peek = sight.peek
     if not peek.online:
@@ -75,7 +87,7 @@ def _what_is_needed(sight: Sight) -> list[Line]:
     return paragraph(text, sight.width, indent=2)
 
 
-def _timeline(sight: Sight, message_id: str, evidence: tuple[Evidence, ...]) -> list[Line]:
+def _timeline(sight: ViewInput, message_id: str, evidence: tuple[Evidence, ...]) -> list[Line]:
     """Return the steps seen in this run, and the evidence saved by earlier ones, by time."""
     steps = list(sight.trace.steps.get(message_id, ()))
     seen = {
@@ -100,7 +112,7 @@ def _stamped(at: int, text: str, style: str, width: int) -> list[Line]:
     return [line((stamp, "time"), (first, style)), *rest[1:]]
 
 
-def _step(sight: Sight, told: Told) -> tuple[str, str] | None:
+def _step(sight: ViewInput, told: TimedEvent) -> tuple[str, str] | None:
     match told.what:
         case events.MessageDelivered():
             return "written: saved here, in the log", "note"
@@ -125,7 +137,7 @@ def _step(sight: Sight, told: Told) -> tuple[str, str] | None:
     return None
 
 
-def _witness(sight: Sight, state: AckState | None, evidence: Evidence) -> tuple[str, str]:
+def _witness(sight: ViewInput, state: AckState | None, evidence: Evidence) -> tuple[str, str]:
     who, packet = sight.who(evidence.sender_id), sight.packet(evidence.packet_id)
     if evidence.how == "mention":
         cause, style = f"{who} names it in the causal history of {packet}", "acked"
@@ -148,12 +160,16 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _foreign(sight: Sight, message_id: str, shown: Shown | None) -> list[Line]:
+def _foreign(sight: ViewInput, message_id: str, shown: Shown | None) -> list[Line]:
     """Explain a message of another participant, or one that is not here."""
     lines: list[Line] = []
     if shown is not None:
-        way = {"live": "as it was sent", "repair": "as the answer to a request", "sync": "by anti-entropy",
-               "store": "from a Store"}.get(shown.via, shown.via)  # fmt: skip
+        way = {
+            "live": "as it was sent",
+            "repair": "as the answer to a request",
+            "sync": "by anti-entropy",
+            "store": "from a Store",
+        }.get(shown.via, shown.via)
         lines += paragraph(f"received {way}, {clock(shown.received_at or sight.peek.now)}", sight.width, indent=2)
         if shown.dependencies:
             names = " ".join(short(each) for each in shown.dependencies)
@@ -168,7 +184,7 @@ def _foreign(sight: Sight, message_id: str, shown: Shown | None) -> list[Line]:
     return lines
 
 
-def _arrival(sight: Sight, message_id: str, told: Told) -> tuple[str, str] | None:
+def _arrival(sight: ViewInput, message_id: str, told: TimedEvent) -> tuple[str, str] | None:
     match told.what:
         case events.MessageDelivered(late=late, gap=gap):
             text = "took its place in the log" + (", before what was there already" if late else "")

@@ -10,23 +10,23 @@ from enum import Flag, auto
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import Fact, KeyMet, NickChanged, NickClaimed, ev
+from sdschat.node.events import KeyMet, NickChanged, NickClaimed, NodeEvent, ev
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.sync.events import CatchingUp
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
-from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase, Quote, Tone, first_line, tail_key
+from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
 from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import count, duration
 
 _STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
 
 
-def left_over(view: Places, channel: str, known: int, now: int) -> tuple[str, Tone]:
+def left_over(view: Conversations, channel: str, known: int, now: int) -> tuple[str, Tone]:
     """Return the text with their number, and its tone. If they are old, it also says their age, as an alert."""
     text = f"{count(known, 'message')} of yours from before not acknowledged yet"
     shown = (view.message(channel, message_id) for message_id in view.open_messages(channel))
@@ -45,7 +45,7 @@ _DETAIL: Final = 300
 _LATE_KEPT: Final = 1000
 
 
-class Stir(Flag):
+class ModelChange(Flag):
     """The parts of the screen that have to be drawn again."""
 
     NOTHING = 0
@@ -58,12 +58,12 @@ class Stir(Flag):
 class ChannelModel:
     """The model of a channel. Its size is bounded, however long the log is."""
 
-    def __init__(self, view: Places, name: str) -> None:
+    def __init__(self, view: Conversations, name: str) -> None:
         self.view = view
         self.name = name
         self.timeline = Timeline()
         self.loaded = False
-        self.stirred = Stir.NOTHING
+        self.stirred = ModelChange.NOTHING
         state = "connected" if view.connected(name) else "connecting"
         self.connection = events.ConnectionChanged(state, "")
         self.live_since = view.now().wall
@@ -108,7 +108,7 @@ class ChannelModel:
     def _loaded(self) -> None:
         self.loaded = True
         self._gaps_stale = True
-        self.stirred |= Stir.ROWS
+        self.stirred |= ModelChange.ROWS
 
     def read_before(self) -> int:
         """Read more rows above. Return the number of messages read."""
@@ -130,10 +130,10 @@ class ChannelModel:
         self._loaded()
         return len(found)
 
-    def _entries(self, found: list[Shown]) -> list[Entry]:
+    def _entries(self, found: list[Shown]) -> list[MessageItem]:
         return [self._entry(shown) for shown in found]
 
-    def _entry(self, shown: Shown) -> Entry:
+    def _entry(self, shown: Shown) -> MessageItem:
         quote = self._quote(shown.reply_to) if shown.reply_to else None
         entry = entry_of(shown, self._mentions, quote)
         changes: dict[str, object] = {}
@@ -143,7 +143,7 @@ class ChannelModel:
             changes["late"] = True
         return _changed(entry, **changes)
 
-    def entry_for(self, shown: Shown) -> Entry:
+    def entry_for(self, shown: Shown) -> MessageItem:
         """Return the row of a message, also if it is not in memory now."""
         return self.timeline.entries.get(shown.message_id) or self._entry(shown)
 
@@ -151,7 +151,7 @@ class ChannelModel:
         gap = self.timeline.gaps.get(message_id)
         return None if gap is None else gap_words(gap, self.view.now().wall)
 
-    def _fate(self, entry: Entry) -> Fate:
+    def _fate(self, entry: MessageItem) -> Fate:
         known = self._fates.get(entry.message_id)
         if known is not None:
             return known
@@ -187,7 +187,7 @@ class ChannelModel:
 
     # Events of the node.
 
-    def hear(self, fact: Fact, looking: bool) -> None:
+    def hear(self, fact: NodeEvent, looking: bool) -> None:
         """Take an event of this channel or of the whole node. `looking`: the user sees the end of this log now."""
         what = fact.what
         match what:
@@ -205,7 +205,7 @@ class ChannelModel:
             case events.ConnectionChanged():
                 self._connection(what)
             case events.PresenceChanged() | KeyMet() | NickChanged():
-                self.stirred |= Stir.PEOPLE
+                self.stirred |= ModelChange.PEOPLE
                 if isinstance(what, NickChanged):
                     self.note(f"{nick_text(what.before)} is now known as {nick_text(what.after)}", fact.time)
             case _:
@@ -214,19 +214,23 @@ class ChannelModel:
     def _hear_rarer(self, what: events.What, at: int) -> None:
         match what:
             case (
-                ev.DependenciesMissing() | ev.DependenciesLost() | ev.GapClosed() | ev.RepairWanted()
-                | ev.RepairRequested() | ev.RepairCancelled()
-            ):  # fmt: skip
+                ev.DependenciesMissing()
+                | ev.DependenciesLost()
+                | ev.GapClosed()
+                | ev.RepairWanted()
+                | ev.RepairRequested()
+                | ev.RepairCancelled()
+            ):
                 self._gaps_stale = True
-                self.stirred |= Stir.ROWS | Stir.BADGES
+                self.stirred |= ModelChange.ROWS | ModelChange.BADGES
             case CatchingUp():
                 self.history = what
                 self.catching_up = self.catching_up and what.state != "done"
                 self._gaps_stale = True
-                self.stirred |= Stir.ROWS | Stir.BADGES
+                self.stirred |= ModelChange.ROWS | ModelChange.BADGES
             case ev.SyncReceived() | ev.SyncSent():
                 self.catching_up = self.catching_up and isinstance(what, ev.SyncSent)
-                self.stirred |= Stir.BADGES | Stir.PEOPLE
+                self.stirred |= ModelChange.BADGES | ModelChange.PEOPLE
             case events.EphemeralSaid(said):
                 name = self.name_of(said.message.sender_id, nick_text(said.nick))
                 # On one line: in a note, text of others must not begin a line that has the sign of the program.
@@ -235,13 +239,16 @@ class ChannelModel:
             case NickClaimed(sender_id, nick, held_as, held_by):
                 self.note(
                     f"{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} known before "
-                    f"({short(held_by, 8)}): it is another key", at, Tone.ALERT,
-                )  # fmt: skip
+                    f"({short(held_by, 8)}): it is another key",
+                    at,
+                    Tone.ALERT,
+                )
             case events.IdentityUsedElsewhere():
                 self.note(
-                    "somebody else uses your key: a message was signed with it that was not written here", at,
+                    "somebody else uses your key: a message was signed with it that was not written here",
+                    at,
                     Tone.ALERT,
-                )  # fmt: skip
+                )
             case events.SavingFailed(detail):
                 why = clean(detail, limit=_DETAIL)
                 self.note(f"nothing can be saved, so nothing is sent or shown: {why}", at, Tone.ALERT)
@@ -272,16 +279,16 @@ class ChannelModel:
         entry = self._entry(shown) if self.loaded else entry_of(shown, self._mentions)
         if self.loaded:
             self.timeline.put(entry)
-            self.stirred |= Stir.ROWS
+            self.stirred |= ModelChange.ROWS
         if not shown.own and not looking:
             self._count_unread(entry)
-        self.stirred |= Stir.BADGES
+        self.stirred |= ModelChange.BADGES
 
-    def _count_unread(self, entry: Entry) -> None:
+    def _count_unread(self, entry: MessageItem) -> None:
         if self.unread_after is None:
             self.unread_after = max(
                 (row.key for row in self.timeline.messages() if row.key < entry.key), default=(0, "")
-            )  # fmt: skip
+            )
         self.unread += 1
         self.mentions += entry.mention
 
@@ -306,7 +313,7 @@ class ChannelModel:
             fate = fate.moved(entry.fate.phase, entry.fate.by)
             if fate != entry.fate:
                 self.timeline.put(_changed(entry, fate=fate))
-                self.stirred |= Stir.ROWS
+                self.stirred |= ModelChange.ROWS
         self._fates[message_id] = fate
         if fate.phase is Phase.ACKED:
             del self._fates[message_id]
@@ -317,7 +324,7 @@ class ChannelModel:
             self.live_since = self.view.now().wall
         self.connection = what
         self._gaps_stale = True
-        self.stirred |= Stir.CONNECTION | Stir.BADGES | Stir.ROWS
+        self.stirred |= ModelChange.CONNECTION | ModelChange.BADGES | ModelChange.ROWS
 
     # Lines of the program.
 
@@ -327,7 +334,7 @@ class ChannelModel:
         last = self.timeline.last_key() if self.timeline.at_end else None
         after = last or tail_key(at)
         self.timeline.put(NoteItem(text, tone, at, after, self._notes))
-        self.stirred |= Stir.ROWS
+        self.stirred |= ModelChange.ROWS
 
     # Keeping up.
 
@@ -345,7 +352,7 @@ class ChannelModel:
         if missing or lost or self.timeline.gaps:
             self.timeline.set_gaps(gap_items(missing, lost, list(self.timeline.messages()), self.name_of))
         if self.timeline.version != before:
-            self.stirred |= Stir.ROWS
+            self.stirred |= ModelChange.ROWS
 
     def _mark_history(self) -> None:
         """Mark missing history above the first message; in an empty log, say how to begin."""
@@ -360,7 +367,7 @@ class ChannelModel:
         """Count everything as read. The unread line stays until another channel is shown."""
         if self.unread or self.mentions:
             self.unread = self.mentions = 0
-            self.stirred |= Stir.BADGES
+            self.stirred |= ModelChange.BADGES
 
     def leave(self) -> None:
         """Forget the unread line, because another channel is shown now, unless something is unread."""
@@ -375,12 +382,12 @@ class ChannelModel:
             if mark is None or (mark.lamport, mark.message_id) != last:
                 self.view.mark_read(self.name, last)
 
-    def take_stirred(self) -> Stir:
-        found, self.stirred = self.stirred, Stir.NOTHING
+    def take_stirred(self) -> ModelChange:
+        found, self.stirred = self.stirred, ModelChange.NOTHING
         return found
 
 
-def _changed(entry: Entry, **changes: object) -> Entry:
+def _changed(entry: MessageItem, **changes: object) -> MessageItem:
     if not changes:
         return entry
     from dataclasses import replace

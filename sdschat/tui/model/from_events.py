@@ -8,11 +8,13 @@ from typing import Final
 
 from sdschat.node.view.values import AckState, ContentKind, Shown, Verdict
 from sdschat.tui.model.cleaning import clean, nick_text
-from sdschat.tui.model.items import Entry, Fate, Phase, Quote
+from sdschat.tui.model.items import Fate, MessageItem, Phase, Quote
 
 _PHASES: Final = {
-    AckState.UNACKED: Phase.UNACKED, AckState.POSSIBLY_ACKED: Phase.MAYBE, AckState.ACKED: Phase.ACKED,
-}  # fmt: skip
+    AckState.UNACKED: Phase.UNACKED,
+    AckState.POSSIBLY_ACKED: Phase.MAYBE,
+    AckState.ACKED: Phase.ACKED,
+}
 _VERDICTS: Final = {
     Verdict.NEW: "new key",
     Verdict.UNSIGNED: "unsigned",
@@ -27,14 +29,14 @@ def phase_of(state: AckState) -> Phase:
     return _PHASES[state]
 
 
-def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None = None) -> Entry:
+def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None = None) -> MessageItem:
     """Return the row of a message. `mentions` returns True for a text that contains our nick."""
     readable = shown.text is not None
     text = clean(shown.text or "", lines=True).strip("\n") if readable else "(this content is not text)"
     fate = None
     if shown.own:
         fate = Fate(Phase.ACKED if shown.state is None else phase_of(shown.state))
-    return Entry(
+    return MessageItem(
         key=shown.key,
         sender_id=shown.sender_id,
         nick=nick_text(shown.nick),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from sdschat.node.view.values import Asking, Key, Lost, Missing
-from sdschat.tui.model.items import Entry, GapItem
+from sdschat.node.view.values import Key, Lost, MissingMessage, RetrievalState
+from sdschat.tui.model.items import GapItem, MessageItem
 from sdschat.tui.model.words import clock, countdown, listed
 
 Namer = Callable[[str | None], str]
@@ -15,7 +15,7 @@ MANY: Final = 3
 
 
 def gap_items(
-    missing: Iterable[Missing], lost: Mapping[str, Lost], entries: Iterable[Entry], name: Namer
+    missing: Iterable[MissingMessage], lost: Mapping[str, Lost], entries: Iterable[MessageItem], name: Namer
 ) -> Iterator[GapItem]:
     """Yield a gap for every missing message, and for every lost one that one of `entries` names."""
     for entry in missing:
@@ -42,18 +42,18 @@ def gap_words(gap: GapItem, now: int) -> str:
     return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now)}"
 
 
-def asking_words(gap: GapItem, what: Missing, now: int) -> str:
+def asking_words(gap: GapItem, what: MissingMessage, now: int) -> str:
     """Return in words the state of the request for a missing message: asker, time, and possible answerers."""
     left = what.due - now
     others = [name for name in gap.answerers if name]
     may = f"; {listed(others)} may answer" if others else "; nobody is here to answer"
-    if what.asking is Asking.WAITING:
+    if what.asking is RetrievalState.WAITING:
         return f"we ask in {countdown(left)}{may}"
-    if what.asking is Asking.DUE:
+    if what.asking is RetrievalState.DUE:
         return f"we ask with the next packet{may}"
-    if what.asking is Asking.ASKED:
+    if what.asking is RetrievalState.ASKED:
         times = "" if what.attempts < 2 else f" {what.attempts} times"
         return f"asked{times}{may}; again in {countdown(left)}"
-    if what.asking is Asking.RELYING:
+    if what.asking is RetrievalState.RELYING:
         return f"relying on another's request{may}; we ask in {countdown(left)}"
     return "not asked for while there is no connection"

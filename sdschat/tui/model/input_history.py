@@ -7,7 +7,7 @@ from typing import Final
 KEPT: Final = 500
 
 
-class Past:
+class InputHistory:
     """Texts that were sent, newest last. Going back keeps the unsent text, and going forward returns to it."""
 
     def __init__(self, texts: list[str] | None = None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple
 
-from sdschat.node.view.values import Key, Lost, Missing
+from sdschat.node.view.values import Key, Lost, MissingMessage
 
 Place = tuple[int, str, int, str]  # Lamport time, id, rank beside that message, tie-breaker
 
@@ -51,7 +51,7 @@ class Quote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MessageItem:
     """The row of a message. All texts are safe to draw."""
 
     key: Key
@@ -91,7 +91,7 @@ class Entry:
 class GapItem:
     """The row of a missing message. It stands before the first message that names it."""
 
-    what: Missing | Lost
+    what: MissingMessage | Lost
     before: Key
     author: str  # its author in words
     waiter: str  # author of the first message that waits for it
@@ -141,7 +141,7 @@ class NoteItem:
         return (*self.after, _AFTER, f"{self.number:012d}")
 
 
-Item = Entry | GapItem | NoteItem
+Item = MessageItem | GapItem | NoteItem
 
 
 def tail_key(lamport: int) -> Key:
@@ -149,5 +149,5 @@ def tail_key(lamport: int) -> Key:
     return lamport, _LAST_ID
 
 
-def first_line(entry: Entry) -> str:
+def first_line(entry: MessageItem) -> str:
     return entry.text.partition("\n")[0]

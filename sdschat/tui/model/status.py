@@ -7,10 +7,10 @@ from typing import Final
 from sdschat.node.events import ConnectionChanged
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.direct import RECEIPT
-from sdschat.node.view.values import Evidence, OwnFate, Person, Sync
+from sdschat.node.view.values import Evidence, OwnFate, Participant, Sync
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.history import badge
-from sdschat.tui.model.items import Entry, Fate, Phase
+from sdschat.tui.model.items import Fate, MessageItem, Phase
 from sdschat.tui.model.words import clock, count, countdown, duration, listed, stamp
 
 _DETAIL: Final = 300
@@ -38,9 +38,13 @@ def offline_words(connection: ConnectionChanged, sync: Sync, now: int) -> str:
 
 
 def sync_words(
-    connection: ConnectionChanged, sync: Sync, catching_up: bool, history: CatchingUp | None = None,
-    *, alone: bool = False,
-) -> str:  # fmt: skip
+    connection: ConnectionChanged,
+    sync: Sync,
+    catching_up: bool,
+    history: CatchingUp | None = None,
+    *,
+    alone: bool = False,
+) -> str:
     """Return the badge of a channel. `alone`: nobody else is here, so there is nobody to sync with."""
     if connection.state == "disconnected":
         return "offline"
@@ -59,7 +63,7 @@ def sync_words(
     return ", ".join(found)
 
 
-def talk_words(connection: ConnectionChanged, partner: Person, waiting: int) -> str:
+def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int) -> str:
     """Return the badge of a conversation: the partner is here or not, and the number of messages on their way."""
     if connection.state != "connected":
         return "offline" if connection.state == "disconnected" else "connecting"
@@ -67,21 +71,26 @@ def talk_words(connection: ConnectionChanged, partner: Person, waiting: int) -> 
     return f"{there}, {waiting} on its way" if waiting else there
 
 
-def heard_words(person: Person, now: int) -> str:
+def heard_words(person: Participant, now: int) -> str:
     if person.own:
         return "you"
     heard = f"{duration(now - person.heard_at)} ago" if person.heard_at else "not heard"
     return heard if person.online else f"gone, {heard}"
 
 
-def last_heard(people: list[Person]) -> int:
+def last_heard(people: list[Participant]) -> int:
     """Return the time when another participant was last heard; 0: never."""
     return max((person.heard_at for person in people if not person.own), default=0)
 
 
 def fate_sentence(
-    entry: Entry, fate: Fate, own: OwnFate | None, people: list[Person], now: int, partner: Person | None = None
-) -> str:  # fmt: skip
+    entry: MessageItem,
+    fate: Fate,
+    own: OwnFate | None,
+    people: list[Participant],
+    now: int,
+    partner: Participant | None = None,
+) -> str:
     """Return everything about the state of an own message: holders with the evidence, or the next step.
 
     `partner`: the reader of a direct message; None for a message to the channel.
@@ -105,12 +114,12 @@ def fate_sentence(
     return f"unacked for {age}{with_broker} | {sent}{again}{why}"
 
 
-def _absence(partner: Person) -> str:
+def _absence(partner: Participant) -> str:
     name = nick_text(partner.nick) or f"<{short(partner.sender_id, 8)}>"
     return "" if partner.online else f" | {name} is not here: it is kept, and sent again once {name} is"
 
 
-def _silence(people: list[Person], now: int, age: int) -> str:
+def _silence(people: list[Participant], now: int, age: int) -> str:
     """Return the reason for missing acknowledgements, if one is known; else an empty text."""
     if age < _SILENT:
         return ""
@@ -133,7 +142,7 @@ def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> st
     return " | ".join(part for part in (proven, perhaps and f"perhaps {perhaps}") if part)
 
 
-def provenance(entry: Entry) -> str:
+def provenance(entry: MessageItem) -> str:
     """Return author, date, result of the signature check and origin of a message in words."""
     who = f"{entry.nick or 'nobody proven'} ({short(entry.sender_id, 8)})"
     verdict = _VERDICTS.get(entry.verdict, entry.verdict or "not read")

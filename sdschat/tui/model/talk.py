@@ -5,23 +5,27 @@ from __future__ import annotations
 from typing import Final
 
 from sdschat.node import events
-from sdschat.node.events import Fact, NickClaimed, ev
+from sdschat.node.events import NickClaimed, NodeEvent, ev
 from sdschat.node.sync.events import DirectSaid
-from sdschat.node.view.conversations import Places, channel_of
+from sdschat.node.view.conversations import Conversations, channel_of
 from sdschat.node.view.values import AckState
-from sdschat.tui.model.channel import ChannelModel, Stir
-from sdschat.tui.model.items import Entry, Phase
+from sdschat.tui.model.channel import ChannelModel, ModelChange
+from sdschat.tui.model.items import MessageItem, Phase
 
 _OF_BOTH: Final = (
-    events.ConnectionChanged, events.SavingFailed, events.SavingResumed, events.PresenceChanged, NickClaimed,
+    events.ConnectionChanged,
+    events.SavingFailed,
+    events.SavingResumed,
+    events.PresenceChanged,
+    NickClaimed,
     events.IdentityUsedElsewhere,
-)  # fmt: skip
+)
 
 
 class TalkModel(ChannelModel):
     """Takes the events of its two participants, and of the connection of the channel that it belongs to."""
 
-    def __init__(self, view: Places, name: str) -> None:
+    def __init__(self, view: Conversations, name: str) -> None:
         super().__init__(view, name)
         talk = view.talk(name)
         assert talk is not None
@@ -32,7 +36,7 @@ class TalkModel(ChannelModel):
         if self.unread and self.unread_after is None:
             self.unread_after = (0, "")
 
-    def hear(self, fact: Fact, looking: bool) -> None:
+    def hear(self, fact: NodeEvent, looking: bool) -> None:
         what = fact.what
         match what:
             case DirectSaid(message_id):
@@ -40,7 +44,7 @@ class TalkModel(ChannelModel):
                 shown = self._talk.message(message_id)
                 if shown is not None and shown.key > self._counted:
                     self._take(shown, looking)
-                self.stirred |= Stir.BADGES
+                self.stirred |= ModelChange.BADGES
             case events.HandedOver(message_id) if self.owns(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
             case ev.StateChanged(message_id, state, by) if state is AckState.ACKED and self.owns(message_id):
@@ -48,14 +52,14 @@ class TalkModel(ChannelModel):
                 self._move(message_id, Phase.ACKED, len(by))
             case _ if isinstance(what, _OF_BOTH):
                 super().hear(fact, looking)
-                self.stirred |= Stir.BADGES
+                self.stirred |= ModelChange.BADGES
 
     def owns(self, message_id: str) -> bool:
         """True if this is an own message of this conversation."""
         shown = self._talk.message(message_id)
         return shown is not None and shown.own
 
-    def _count_unread(self, entry: Entry) -> None:
+    def _count_unread(self, entry: MessageItem) -> None:
         """Count every message here as a mention: it is for us alone."""
         super()._count_unread(entry)
         self.mentions = self.unread

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Final
 
 from sdschat.node.view.values import Key
-from sdschat.tui.model.items import Entry, GapItem, Item, NoteItem, Place
+from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Place
 
 MOST: Final = 1500  # rows in memory; beyond that, those farthest from the visible ones are dropped
 _place = attrgetter("place")
@@ -19,7 +19,7 @@ class Timeline:
 
     def __init__(self) -> None:
         self.items: list[Item] = []
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, MessageItem] = {}
         self.gaps: dict[str, GapItem] = {}
         self.at_start = False
         self.at_end = False
@@ -29,10 +29,10 @@ class Timeline:
         return len(self.items)
 
     def first_key(self) -> Key | None:
-        return next((item.key for item in self.items if isinstance(item, Entry)), None)
+        return next((item.key for item in self.items if isinstance(item, MessageItem)), None)
 
     def last_key(self) -> Key | None:
-        return next((item.key for item in reversed(self.items) if isinstance(item, Entry)), None)
+        return next((item.key for item in reversed(self.items) if isinstance(item, MessageItem)), None)
 
     def index_of(self, place: Place) -> int | None:
         at = bisect_left(self.items, place, key=_place)
@@ -42,7 +42,7 @@ class Timeline:
         found: Item | None = self.entries.get(message_id) or self.gaps.get(message_id)
         return None if found is None else self.index_of(found.place)
 
-    def replace_all(self, entries: Iterable[Entry], *, at_start: bool, at_end: bool) -> None:
+    def replace_all(self, entries: Iterable[MessageItem], *, at_start: bool, at_end: bool) -> None:
         """Replace all rows by another part of the log. Lines of the program that lie within it stay."""
         found = list(entries)
         notes = [item for item in self.items if isinstance(item, NoteItem)]
@@ -62,19 +62,19 @@ class Timeline:
         before_last = self.at_end or (last is not None and place[:2] <= last)
         return after_first and before_last
 
-    def extend_before(self, entries: list[Entry], at_start: bool) -> None:
+    def extend_before(self, entries: list[MessageItem], at_start: bool) -> None:
         fresh = [entry for entry in entries if entry.message_id not in self.entries]
         self.items[:0] = fresh
         self._took(fresh)
         self.at_start = at_start
 
-    def extend_after(self, entries: list[Entry], at_end: bool) -> None:
+    def extend_after(self, entries: list[MessageItem], at_end: bool) -> None:
         fresh = [entry for entry in entries if entry.message_id not in self.entries]
         self.items.extend(fresh)
         self._took(fresh)
         self.at_end = at_end
 
-    def _took(self, fresh: list[Entry]) -> None:
+    def _took(self, fresh: list[MessageItem]) -> None:
         self.entries.update((entry.message_id, entry) for entry in fresh)
         self.version += 1
 
@@ -87,7 +87,7 @@ class Timeline:
             insort(self.items, item, key=_place)
         else:
             return False
-        if isinstance(item, Entry):
+        if isinstance(item, MessageItem):
             self.entries[item.message_id] = item
         elif isinstance(item, GapItem):
             self.gaps[item.message_id] = item
@@ -99,7 +99,7 @@ class Timeline:
         if at is None:
             return
         del self.items[at]
-        if isinstance(item, Entry):
+        if isinstance(item, MessageItem):
             self.entries.pop(item.message_id, None)
         elif isinstance(item, GapItem):
             self.gaps.pop(item.message_id, None)
@@ -137,7 +137,7 @@ class Timeline:
         gone = self.items[:above] + (self.items[len(self.items) - below :] if below else [])
         self.items = self.items[above : len(self.items) - below]
         for item in gone:
-            if isinstance(item, Entry):
+            if isinstance(item, MessageItem):
                 del self.entries[item.message_id]
             elif isinstance(item, GapItem):
                 self.gaps.pop(item.message_id, None)
@@ -149,5 +149,5 @@ class Timeline:
         self.items = [item for item in self.items if not isinstance(item, NoteItem)]
         self.version += 1
 
-    def messages(self) -> Iterator[Entry]:
-        return (item for item in self.items if isinstance(item, Entry))
+    def messages(self) -> Iterator[MessageItem]:
+        return (item for item in self.items if isinstance(item, MessageItem))

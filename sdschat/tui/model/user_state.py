@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 
-from sdschat.node.view.conversations import Places
-from sdschat.tui.model.workspace import Desktop
+from sdschat.node.view.conversations import Conversations
+from sdschat.tui.model.workspace import Workspace
 
 _PAST = "past"  # the name under which the store keeps the history of the input
 
 
-class Keeper:
+class UserStateWriter:
     """Saves changes. If saving fails, it is tried again at the next save; the node reports the failure."""
 
-    def __init__(self, view: Places, desktop: Desktop) -> None:
+    def __init__(self, view: Conversations, desktop: Workspace) -> None:
         self._view = view
         self._desktop = desktop
         self._drafts: dict[str, str] = {}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sdschat.node.events import Fact, HostingChanged, MessageDelivered
+from sdschat.node.events import HostingChanged, MessageDelivered, NodeEvent
 from sdschat.node.sync.events import DirectSaid
-from sdschat.node.view.conversations import Places, channel_of, peer_of, place_of
-from sdschat.tui.model.channel import ChannelModel, Stir
+from sdschat.node.view.conversations import Conversations, channel_of, conversation_id, peer_of
+from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.talk import TalkModel
 
-EVERYTHING = Stir.ROWS | Stir.BADGES | Stir.PEOPLE | Stir.CONNECTION
+EVERYTHING = ModelChange.ROWS | ModelChange.BADGES | ModelChange.PEOPLE | ModelChange.CONNECTION
 
 
-class Desktop:
+class Workspace:
     """The open channels. Takes events of the node, and passes each to the models that it concerns."""
 
-    def __init__(self, view: Places, level: Callable[[str], str]) -> None:
+    def __init__(self, view: Conversations, level: Callable[[str], str]) -> None:
         """`level` returns, for a channel, which messages are news: all, mentions or none."""
         self.view = view
         self.models: dict[str, ChannelModel] = {}
@@ -37,7 +37,7 @@ class Desktop:
     def add_talks(self, channel: str) -> None:
         """List the conversations of an earlier run that have unread messages or unacknowledged ones."""
         for peer in self.view.partners(channel):
-            self.add_if_new(place_of(channel, peer))
+            self.add_if_new(conversation_id(channel, peer))
 
     def add_if_new(self, name: str) -> None:
         if name not in self.models:
@@ -54,7 +54,7 @@ class Desktop:
         self.shown = name
         return self.models[name]
 
-    def hear(self, fact: Fact, looking: Callable[[str], bool]) -> bool:
+    def hear(self, fact: NodeEvent, looking: Callable[[str], bool]) -> bool:
         """Take an event. Return True if something has to be drawn."""
         if isinstance(fact.what, HostingChanged):
             self.hosting = fact.what.hosting
@@ -66,7 +66,7 @@ class Desktop:
                 self._attend(model, before.get(model.name, 0))
         return any(model.stirred for model in concerned)
 
-    def concerned(self, fact: Fact) -> list[ChannelModel]:
+    def concerned(self, fact: NodeEvent) -> list[ChannelModel]:
         """Return the models that an event concerns. A conversation that a participant begins is added to the list."""
         what = fact.what
         if not fact.channel:
@@ -74,7 +74,7 @@ class Desktop:
         if fact.channel not in self.models:
             return []
         if isinstance(what, DirectSaid):
-            name = place_of(fact.channel, what.to if what.own else what.sender_id)
+            name = conversation_id(fact.channel, what.to if what.own else what.sender_id)
             if self.view.talk(name) is None:  # a recording has no direct messages
                 return []
             self.add_if_new(name)
@@ -120,6 +120,6 @@ class Desktop:
         return found
 
 
-def _is_news(fact: Fact) -> bool:
+def _is_news(fact: NodeEvent) -> bool:
     what = fact.what
     return (isinstance(what, MessageDelivered) and not what.said.own) or (isinstance(what, DirectSaid) and not what.own)

@@ -10,15 +10,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from sdschat.node.events import ConnectionChanged, Fact, MessageDelivered, PresenceChanged, ev
+from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent, PresenceChanged, ev
 from sdschat.node.sync.events import CatchingUp, DirectSaid
 from sdschat.node.view.channel import NodeView
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Key, shown_of
 from sdschat.tui.base_host import BaseHost
 from sdschat.tui.errors import CommandError
-from sdschat.tui.input_handler import Typist
-from sdschat.tui.lens.inspector import Eye
+from sdschat.tui.input_handler import InputHandler
+from sdschat.tui.lens.inspector import LensInspector
 from sdschat.tui.lens.lines import plain
 from sdschat.tui.line_style import fate_words
 from sdschat.tui.model import history
@@ -26,7 +26,7 @@ from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.glyphs import ASCII
-from sdschat.tui.model.items import Entry, Fate, NoteItem, Phase
+from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase
 from sdschat.tui.model.status import offline_words
 from sdschat.tui.model.words import clock, count, day, day_number
 from sdschat.tui.preferences import Preferences
@@ -102,7 +102,7 @@ class PlainLens:
         self.open()
 
 
-def entry_line(entry: Entry, model: ChannelModel, label: str) -> str:
+def entry_line(entry: MessageItem, model: ChannelModel, label: str) -> str:
     """Return a message as lines of text. `label`: its channel, if that must be named; else empty."""
     who = model.name_of(entry.sender_id, entry.nick)
     marks = [mark for mark in (entry.remark, "late" if entry.late else "") if mark]
@@ -123,7 +123,7 @@ _WIDTH = 78
 
 def view_text(view: NodeView, name: str, channel: str, selection: str | None, argument: str = "") -> str:
     """Return a view as text, from the database and the engine. Raises ValueError for an unknown view."""
-    eye = Eye(view.node, view)
+    eye = LensInspector(view.node, view)
     try:
         return "\n".join(plain(line) for line in eye.lines(name, channel, selection, argument, _WIDTH, ASCII))
     finally:
@@ -138,11 +138,11 @@ class PlainHost(NoScreen, BaseHost):
 
     glyphs = ASCII
 
-    def __init__(self, view: Places, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
+    def __init__(self, view: Conversations, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
         super().__init__(view, preferences)
         self.log_view = PlainLog(self)
         self.lens = PlainLens(self)
-        self.typist = Typist(self, self.registry)
+        self.typist = InputHandler(self, self.registry)
         self.ended = asyncio.Event()
         self._out = out
         self._wanted = list(channels)
@@ -197,11 +197,11 @@ class PlainHost(NoScreen, BaseHost):
         self._out.write(line + "\n")
         self._out.flush()
 
-    def say_entries(self, entries: Sequence[Entry]) -> None:
+    def say_entries(self, entries: Sequence[MessageItem]) -> None:
         for entry in entries:
             self._say_entry(entry, "")
 
-    def _say_entry(self, entry: Entry, channel: str) -> None:
+    def _say_entry(self, entry: MessageItem, channel: str) -> None:
         if day_number(entry.at) != self._day:
             self._day = day_number(entry.at)
             self.say(f"* {day(entry.at)}")
@@ -231,7 +231,7 @@ class PlainHost(NoScreen, BaseHost):
                 self.tell(f"{self.label(name)}: FAULTS ON: {faults}")
         self.tell("/help lists the commands, /quit leaves. What you write goes to the channel named last.")
 
-    def hear(self, fact: Fact) -> None:
+    def hear(self, fact: NodeEvent) -> None:
         self.desktop.hear(fact, lambda name: name == self.desktop.shown)
         what = fact.what
         model = next(iter(self.desktop.concerned(fact)), None) if fact.channel else None

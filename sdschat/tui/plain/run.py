@@ -11,7 +11,7 @@ from typing import Final, TextIO
 from sdschat.node.node import Node
 from sdschat.node.stdin import lines
 from sdschat.node.tasks import first
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
 
@@ -23,7 +23,7 @@ async def run_plain(
 ) -> int:
     """Run until the input ends, or /quit, and return the exit code. `file`: the user's own preferences."""
     gc.enable()
-    view = Places(node)
+    view = Conversations(node)
     try:
         preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
         host = PlainHost(view, channels, preferences, out or sys.stdout)

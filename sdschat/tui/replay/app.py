@@ -10,11 +10,11 @@ from typing import ClassVar, Final
 
 from textual.binding import Binding, BindingType
 
-from sdschat.node.events import Fact, Joined
+from sdschat.node.events import Joined, NodeEvent
 from sdschat.node.recording.reader import Recording
 from sdschat.node.recording.replay import ONLY_SHOWN
 from sdschat.node.tasks import start
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui import app
 from sdschat.tui.app import ChatApp
 from sdschat.tui.commands.registry import Command
@@ -85,9 +85,13 @@ class ReplayApp(ChatApp):
     def __init__(self, player: Player, *, ascii_only: bool = False, theme: str | None = None) -> None:
         channels = player.recording.channels
         super().__init__(
-            Places(player.node), channels, Preferences(bell=False), ascii_only=ascii_only, theme_now=theme,
+            Conversations(player.node),
+            channels,
+            Preferences(bell=False),
+            ascii_only=ascii_only,
+            theme_now=theme,
             commands=commands_of(self),
-        )  # fmt: skip
+        )
         self.player = player
         self.back_to: int | None = None
 
@@ -100,7 +104,7 @@ class ReplayApp(ChatApp):
         """Stop playing, before the chat is unmounted."""
         self._playing.cancel()
 
-    def _hear(self, fact: Fact) -> None:
+    def _hear(self, fact: NodeEvent) -> None:
         if isinstance(fact.what, Joined) and fact.channel in self.desktop.models:
             self.desktop.models[fact.channel].open_at_end()  # messages from before the recording came with this event
         super()._hear(fact)
@@ -140,9 +144,7 @@ class ReplayApp(ChatApp):
         self._say_where()
 
 
-async def run_replay(
-    recording: Recording, *, speed: float, paused: bool, ascii_only: bool, theme: str | None
-) -> int:  # fmt: skip
+async def run_replay(recording: Recording, *, speed: float, paused: bool, ascii_only: bool, theme: str | None) -> int:
     """Show the recording until the user quits, and return the exit code."""
     player = Player(recording, speed=speed, playing=not paused)
     place, lens = 0, ""

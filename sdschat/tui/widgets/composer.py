@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from sdschat.tui.model.completion import Completion
-from sdschat.tui.model.input_history import Past
+from sdschat.tui.model.input_history import InputHistory
 
 _NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
 
@@ -46,11 +46,15 @@ class Composer(TextArea):
 
         text: str
 
-    def __init__(self, past: Past, complete: Callable[[str, int], Completion | None], *, id: str) -> None:
+    def __init__(self, past: InputHistory, complete: Callable[[str, int], Completion | None], *, id: str) -> None:
         super().__init__(
-            id=id, soft_wrap=True, tab_behavior="focus", show_line_numbers=False, highlight_cursor_line=False,
+            id=id,
+            soft_wrap=True,
+            tab_behavior="focus",
+            show_line_numbers=False,
+            highlight_cursor_line=False,
             compact=True,
-        )  # fmt: skip
+        )
         self.past = past
         self._complete = complete
         self._completion: Completion | None = None

@@ -8,9 +8,9 @@ from typing import Final
 from textual.strip import Strip
 
 from sdschat.node.view.values import Key
-from sdschat.tui.line_style import Look, day_line, item_lines, unread_line
+from sdschat.tui.line_style import LineStyle, day_line, item_lines, unread_line
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import Entry, GapItem, Item, Place
+from sdschat.tui.model.items import GapItem, Item, MessageItem, Place
 from sdschat.tui.model.words import day_number
 
 _SLACK: Final = 100  # drawn rows that are kept although they are no longer in memory
@@ -70,7 +70,7 @@ class Layout:
     def first_line(self, at: int) -> int:
         return self.above + self.starts[at]
 
-    def make(self, model: ChannelModel, width: int, look: Look) -> None:
+    def make(self, model: ChannelModel, width: int, look: LineStyle) -> None:
         """Lay out all rows of the model. Only new ones are drawn."""
         timeline, now = model.timeline, model.view.now().wall
         self.version = timeline.version
@@ -81,7 +81,7 @@ class Layout:
             drawn = cache.get(item.place)
             if drawn is None or drawn.item is not item:
                 drawn = cache[item.place] = Drawn(item, day_number(item.at))
-            unread = unread_above is not None and isinstance(item, Entry) and item.key > unread_above
+            unread = unread_above is not None and isinstance(item, MessageItem) and item.key > unread_above
             lead = (drawn.day != previous_day and not isinstance(item, GapItem), unread)
             if not drawn.strips or drawn.lead != lead:
                 drawn.lead = lead
@@ -112,7 +112,7 @@ class Layout:
             self.below = max(1, model.total - model.view.rank(model.name, last[1]))
 
 
-def _draw(item: Item, lead: tuple[bool, bool], width: int, look: Look, now: int) -> list[Strip]:
+def _draw(item: Item, lead: tuple[bool, bool], width: int, look: LineStyle, now: int) -> list[Strip]:
     lines = item_lines(item, width, look, now)
     if lead[1]:
         lines.insert(0, unread_line(width, look))

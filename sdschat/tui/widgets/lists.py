@@ -9,8 +9,8 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
-from sdschat.node.view.values import Person
-from sdschat.tui.line_style import Look
+from sdschat.node.view.values import Participant
+from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.status import heard_words
 from sdschat.tui.model.wrapping import fitted
@@ -48,7 +48,7 @@ class ChannelList(Static):
         super().__init__("", id=id, markup=False)
         self.lines: list[ChannelLine] = []
 
-    def set_lines(self, lines: list[ChannelLine], look: Look) -> None:
+    def set_lines(self, lines: list[ChannelLine], look: LineStyle) -> None:
         if lines == self.lines:
             return
         self.lines = lines
@@ -76,7 +76,7 @@ class MemberList(Static):
         super().__init__("", id=id, markup=False)
         self._drawn = Text()
 
-    def set_people(self, people: list[Person], look: Look, now: int, connected: bool) -> None:
+    def set_people(self, people: list[Participant], look: LineStyle, now: int, connected: bool) -> None:
         """Draw the list. Without a connection nobody is shown as here."""
         if not connected:
             people = [person._replace(online=False) for person in people]

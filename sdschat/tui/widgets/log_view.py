@@ -17,7 +17,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from sdschat.node.view.values import Key
-from sdschat.tui.line_style import Look
+from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Place
 from sdschat.tui.widgets.layout import Layout
@@ -26,7 +26,7 @@ from sdschat.tui.widgets.layout import Layout
 class LogLines(ScrollView, can_focus=True):
     """Draws the visible lines of a layout. `LogView` decides which lines are visible."""
 
-    def __init__(self, look: Look, *, id: str | None = None) -> None:
+    def __init__(self, look: LineStyle, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.look = look
         self.model: ChannelModel | None = None
@@ -121,7 +121,7 @@ class LogView(LogLines, can_focus=True):
         log: LogView
         following: bool
 
-    def __init__(self, look: Look, *, id: str | None = None) -> None:
+    def __init__(self, look: LineStyle, *, id: str | None = None) -> None:
         super().__init__(look, id=id)
         self.following = True
         self._moving = False
@@ -137,7 +137,7 @@ class LogView(LogLines, can_focus=True):
             model.open_at_end()
         self.refresh_rows()
 
-    def restyle(self, look: Look) -> None:
+    def restyle(self, look: LineStyle) -> None:
         """Draw with other colours and signs."""
         self.look = look
         self._layout_of_rows.clear()

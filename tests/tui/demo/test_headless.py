@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.node.settings import make_settings
-from sdschat.node.tools.local_group import Company
+from sdschat.node.tools.local_group import LocalGroup
 from sdschat.tui.demo.director import Director
 from sdschat.tui.demo.script import NAMES, OPENING, SCENES, Verb
 from tests.cli.processes import PATIENCE, command, environment, run
@@ -23,7 +23,7 @@ def test_all_of_the_script_is_played_and_everybody_has_all_of_it_in_the_end(tmp_
     needs_module("iotcore")
 
     async def story() -> None:
-        company = Company(tmp_path, make_settings({"sds.sync_interval": 2000}, "demo"), "demo")
+        company = LocalGroup(tmp_path, make_settings({"sds.sync_interval": 2000}, "demo"), "demo")
         director = Director(company, 2, 0.2)
         await director.open()
         try:
@@ -60,9 +60,12 @@ def test_told_to_end_it_leaves_nothing_behind(tmp_path: Path) -> None:
     kept = tmp_path / "temporary"
     kept.mkdir()
     process = subprocess.Popen(
-        command("demo", "--headless", "--seconds", "600"), cwd=tmp_path, stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE, env=environment(tmp_path, TMPDIR=str(kept)),
-    )  # fmt: skip
+        command("demo", "--headless", "--seconds", "600"),
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(tmp_path, TMPDIR=str(kept)),
+    )
     deadline = time.monotonic() + PATIENCE
     while not list(kept.glob("**/sdschat.db")) and time.monotonic() < deadline:
         time.sleep(0.05)

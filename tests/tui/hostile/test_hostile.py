@@ -14,11 +14,11 @@ from rich.console import Console
 from textual.strip import Strip
 
 from sdschat.cli.json_events import json_line
-from sdschat.node.events import Fact
-from sdschat.node.view.conversations import Places
+from sdschat.node.events import NodeEvent
+from sdschat.node.view.conversations import Conversations
 from sdschat.transport.topics import normal_channel
 from sdschat.tui.lens.inspector import VIEWS
-from sdschat.tui.line_style import Look, item_lines
+from sdschat.tui.line_style import LineStyle, item_lines
 from sdschat.tui.model.cleaning import clean, clean_name
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
@@ -39,7 +39,7 @@ def written(s: Stage) -> Iterator[str]:
         yield strip.render(console)
 
 
-async def all_logged(view: Places) -> None:
+async def all_logged(view: Conversations) -> None:
     """Wait until every text of the corpus is in the log."""
     async with asyncio.timeout(PATIENCE):
         while view.count("lobby") < len(CORPUS):
@@ -143,7 +143,7 @@ def test_the_plain_form_and_every_text_as_rows_of_the_log(tmp_path: Path) -> Non
     async def story() -> None:
         async with world(tmp_path) as w:
             node = w.start("ann").node
-            view, out = Places(node), io.StringIO()
+            view, out = Conversations(node), io.StringIO()
             try:
                 host = PlainHost(view, ["lobby"], Preferences(), out)
                 host.start([])
@@ -157,7 +157,7 @@ def test_the_plain_form_and_every_text_as_rows_of_the_log(tmp_path: Path) -> Non
                 console = Console(force_terminal=True, color_system="truecolor", file=io.StringIO())
                 shown = view.messages("lobby", limit=3000)
                 for message in shown:
-                    for row in item_lines(host.model.entry_for(message), 110, Look(), 0):
+                    for row in item_lines(host.model.entry_for(message), 110, LineStyle(), 0):
                         judge([Strip(row).render(console)], "a row of the log")
             finally:
                 view.close()
@@ -174,16 +174,20 @@ def test_the_commands_that_print_the_history(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann = w.start("ann")
             send_all(ann.node, "lobby", CORPUS)
-            view = Places(ann.node)
+            view = Conversations(ann.node)
             await all_logged(view)
             view.close()
 
     asyncio.run(story())
     for command in (("log", "lobby"), ("log", "lobby", "--format", "md"), ("inspect", "lobby"), ("channels",)):
         done = subprocess.run(
-            [sys.executable, "-m", "sdschat", *command, "--data-dir", str(tmp_path), "--name", "ann"], check=False,
-            capture_output=True, env=environment(tmp_path), cwd=tmp_path, timeout=60,
-        )  # fmt: skip
+            [sys.executable, "-m", "sdschat", *command, "--data-dir", str(tmp_path), "--name", "ann"],
+            check=False,
+            capture_output=True,
+            env=environment(tmp_path),
+            cwd=tmp_path,
+            timeout=60,
+        )
         assert done.returncode == 0, done.stderr
         assert done.stdout
         judge((done.stdout + done.stderr).decode().split("\n"), " ".join(command))
@@ -192,7 +196,7 @@ def test_the_commands_that_print_the_history(tmp_path: Path) -> None:
 def test_json_lines_are_ascii_with_everything_escaped() -> None:
     for text in CORPUS:
         for what in told(text):
-            line = json_line(Fact("lobby", 1, what))
+            line = json_line(NodeEvent("lobby", 1, what))
             if line is not None:
                 assert line.isascii()
                 assert line.isprintable()

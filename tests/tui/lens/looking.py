@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sdschat.node.settings import Value
 from sdschat.node.view.channel import NodeView
-from sdschat.tui.lens.inspector import Eye
+from sdschat.tui.lens.inspector import LensInspector
 from sdschat.tui.lens.lines import plain
 from tests.node.worlds import PATIENCE, Member, World, world
 
@@ -19,7 +19,7 @@ ROOM = "lobby"
 class Looking:
     """A Lens on ann's node; the others are bare nodes."""
 
-    def __init__(self, place: World, own: Member, peers: Mapping[str, Member], eye: Eye) -> None:
+    def __init__(self, place: World, own: Member, peers: Mapping[str, Member], eye: LensInspector) -> None:
         self.world = place
         self.own = own
         self.peers = peers
@@ -48,14 +48,12 @@ class Looking:
 
 
 @contextlib.asynccontextmanager
-async def looking(
-    folder: Path, *peers: str, changes: Mapping[str, Value] | None = None
-) -> AsyncIterator[Looking]:  # fmt: skip
+async def looking(folder: Path, *peers: str, changes: Mapping[str, Value] | None = None) -> AsyncIterator[Looking]:
     async with world(folder) as place:
         others = {name: place.start(name, changes=changes) for name in peers}
         own = place.start("ann", changes=changes)
         view = NodeView(own.node)
-        eye = Eye(own.node, view)
+        eye = LensInspector(own.node, view)
         own.node.listen(eye.hear)
         try:
             yield Looking(place, own, others, eye)

@@ -6,14 +6,15 @@ import random
 
 import pytest
 
-from sdschat.tui.lens.graph import Node, rows
+from sdschat.tui.lens.graph import GraphNode, rows
 
 Spec = tuple[tuple[str, str], ...]
 
 
-def graph(spec: Spec) -> list[Node]:
+def graph(spec: Spec) -> list[GraphNode]:
     return [
-        Node(name, "s", 1000 - place, tuple(parents.split()), "delivered") for place, (name, parents) in enumerate(spec)
+        GraphNode(name, "s", 1000 - place, tuple(parents.split()), "delivered")
+        for place, (name, parents) in enumerate(spec)
     ]
 
 
@@ -59,9 +60,9 @@ def test_what_is_named_and_not_shown_draws_no_rail() -> None:
 
 def test_states_have_signs_of_their_own() -> None:
     found = [
-        Node("c", "s", 3, ("b",), "held"),
-        Node("b", "s", 2, (), "missing"),
-        Node("a", "s", 1, (), "delivered"),
+        GraphNode("c", "s", 3, ("b",), "held"),
+        GraphNode("b", "s", 2, (), "missing"),
+        GraphNode("a", "s", 1, (), "delivered"),
     ]
     assert [row.rails for row in rows(found)] == ["o", "?", "*"]
 

@@ -6,7 +6,7 @@ import asyncio
 import io
 from pathlib import Path
 
-from sdschat.node.view.conversations import Places
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import VIEWS
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.preferences import Preferences
@@ -19,7 +19,7 @@ def test_every_view_is_told_in_lines(tmp_path: Path) -> None:
             ann = w.start("ann")
             sent = ann.node.send("lobby", "look at this")
             await ann.until_texts("look at this")
-            view, out = Places(ann.node), io.StringIO()
+            view, out = Conversations(ann.node), io.StringIO()
             try:
                 host = PlainHost(view, ["lobby"], Preferences(), out)
                 host.start([])

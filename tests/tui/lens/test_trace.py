@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sdschat.node.events import Fact
+from sdschat.node.events import NodeEvent
 from sdschat.sds import events as ev
 from sdschat.sds.bloom import compact
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.sds.values import HistoryEntry, Message, Reason, Refusal
 from sdschat.tui.lens import trace as limits
-from sdschat.tui.lens.trace import LogLine, Trace
+from sdschat.tui.lens.trace import LensTrace, LogLine
 
 ME = "a" * 32
 BOB = "b" * 32
@@ -20,14 +20,14 @@ def sync(lamport: int, sender: str = BOB, names: tuple[str, ...] = (), packed: b
 
 
 def test_a_clock_that_is_ahead_is_told_from_the_freshest_packet() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     for at, lamport in ((1000, 6000), (2000, 6500), (3000, 8000)):
         trace.see(at, "live", b"x", sync(lamport))
     assert trace.peer(BOB).offset == 5000
 
 
 def test_a_rebroadcast_tells_nothing_of_now() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     message = Message(BOB, "m1", "lobby", 5, (HistoryEntry("m0"),), b"f", (), b"text")
     trace.see(10, "live", b"x", message)
     before = (trace.peer(BOB).offset, trace.peer(BOB).filter_at)
@@ -37,16 +37,16 @@ def test_a_rebroadcast_tells_nothing_of_now() -> None:
 
 
 def test_who_names_a_message_is_proven_to_hold_it() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     trace.see(1, "live", b"x", sync(1, names=("m1",)))
     trace.add(LogLine(2, "m2", BOB, (), False, "live", False))
     found = Evidence(BOB, "range", "", 3, 0.0)
-    trace.hear(Fact("lobby", 3, ev.StateChanged("m3", AckState.ACKED, (BOB,), 0, found)))
+    trace.hear(NodeEvent("lobby", 3, ev.StateChanged("m3", AckState.ACKED, (BOB,), 0, found)))
     assert dict(trace.peer(BOB).proven) == {"m1": "mention", "m2": "author", "m3": "range"}
 
 
 def test_who_wrote_a_message_wrote_it_whatever_came_first() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     trace.see(1, "live", b"x", sync(1, names=("m1",)))
     trace.add(LogLine(2, "m1", BOB, (), False, "live", False))
     trace.see(3, "live", b"x", sync(3, names=("m1",)))
@@ -54,20 +54,20 @@ def test_who_wrote_a_message_wrote_it_whatever_came_first() -> None:
 
 
 def test_a_filter_proves_nothing() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     found = Evidence(BOB, "filter", "p", 3, 0.0001)
-    trace.hear(Fact("lobby", 3, ev.StateChanged("m3", AckState.POSSIBLY_ACKED, (BOB,), 0, found)))
+    trace.hear(NodeEvent("lobby", 3, ev.StateChanged("m3", AckState.POSSIBLY_ACKED, (BOB,), 0, found)))
     assert "m3" not in trace.peer(BOB).proven
 
 
 def test_our_own_packets_that_come_back_make_us_no_peer() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     trace.see(1, "live", b"x", sync(1, sender=ME))
     assert ME not in trace.peers
 
 
 def test_broken_rules_and_refusals_are_counted_by_who() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     trace.see(1, "live", b"x", sync(5))
     trace.see(2, "live", b"x", Refusal(Reason.CLOCK_ZERO, "zero", BOB, "m"))
     rules = {rule for rule, _ in trace.peer(BOB).broken}
@@ -76,7 +76,7 @@ def test_broken_rules_and_refusals_are_counted_by_who() -> None:
 
 
 def test_the_make_is_told_from_the_filter() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     shape = compact.shape_for(256, 0.0001)
     trace.see(1, "live", b"x", sync(10**12, packed=compact.encode_window(1, shape, shape.bits, 0)))
     trace.see(1, "live", b"x", sync(10**12, sender="js", packed=bytes(18_752)))
@@ -85,11 +85,11 @@ def test_the_make_is_told_from_the_filter() -> None:
 
 
 def test_nothing_grows_without_end() -> None:
-    trace = Trace(ME)
+    trace = LensTrace(ME)
     for number in range(3 * limits.EVENTS):
         sender = f"peer{number % (2 * limits.PEERS)}"
-        trace.hear(Fact("lobby", number, ev.DependenciesMissing(f"m{number}", (f"d{number}",))))
-        trace.hear(Fact("lobby", number, ev.DuplicateReceived("same", sender)))
+        trace.hear(NodeEvent("lobby", number, ev.DependenciesMissing(f"m{number}", (f"d{number}",))))
+        trace.hear(NodeEvent("lobby", number, ev.DuplicateReceived("same", sender)))
         trace.see(number, "live", b"x", sync(number + 1, sender, (f"n{number}",)))
         trace.add(LogLine(number, f"m{number}", sender, (), False, "live", False))
     assert len(trace.events) == limits.EVENTS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.events import Fact, MessageDelivered, PresenceChanged, What
+from sdschat.node.events import MessageDelivered, NodeEvent, PresenceChanged, What
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.sync.events import CatchingUp, DirectRefused
@@ -324,16 +324,17 @@ def test_what_passes_between_two_has_words_and_no_names_of_the_program(tmp_path:
         CatchingUp("waiting", 0, 0, "", "", 0): "catching up: waiting",
         DirectRefused(store, "it cannot be read"): "a direct message of <55555555> is refused: it cannot be read",
         StoreAsked(store, "missing", ("a" * 64,)): "the Store <55555555> is asked for missing, 1 id",
-        StoreAnswered(store, "missing", ("a" * 64,), ("a" * 64,), 0):
-            "the Store <55555555> answered for missing: 0 messages, and has not 1 of them",
+        StoreAnswered(
+            store, "missing", ("a" * 64,), ("a" * 64,), 0
+        ): "the Store <55555555> answered for missing: 0 messages, and has not 1 of them",
         StoreSilent(store, "page", (), "busy"): "the Store <55555555> gave no answer for page: busy",
         StoreLeft(store, "box", "it lied"): "the Store <55555555> is not asked any more: it lied",
-    }  # fmt: skip
+    }
 
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
             for what in told:
-                look.eye.hear(Fact(ROOM, 0, what))
+                look.eye.hear(NodeEvent(ROOM, 0, what))
             shown = look.text("events", width=200)
             assert [words for words in told.values() if words not in shown] == []
 

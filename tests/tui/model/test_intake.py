@@ -44,10 +44,15 @@ def test_own_messages_mention_nobody() -> None:
 @pytest.mark.parametrize(
     ("verdict", "expected"),
     [
-        ("known", ""), ("new", "new key"), ("unsigned", "unsigned"), ("bad_signature", "BAD SIGNATURE"),
-        ("mismatched", "NOT THE SENDER'S"), ("", ""), ("of the future", ""),
+        ("known", ""),
+        ("new", "new key"),
+        ("unsigned", "unsigned"),
+        ("bad_signature", "BAD SIGNATURE"),
+        ("mismatched", "NOT THE SENDER'S"),
+        ("", ""),
+        ("of the future", ""),
     ],
-)  # fmt: skip
+)
 def test_what_a_signature_is_worth_is_said(verdict: str, expected: str) -> None:
     assert entry(1, verdict=verdict).remark == expected
 

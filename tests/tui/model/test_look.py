@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from sdschat.node.view.values import Lost
-from sdschat.tui.line_style import Look, day_line, item_lines, unread_line
+from sdschat.tui.line_style import LineStyle, day_line, item_lines, unread_line
 from sdschat.tui.model.glyphs import ASCII, UNICODE
 from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
 from sdschat.tui.themes import PALETTES
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
 
-def lines(item: Item, width: int = 80, look: Look | None = None) -> list[str]:
-    return ["".join(segment.text for segment in line) for line in item_lines(item, width, look or Look(), NOON)]
+def lines(item: Item, width: int = 80, look: LineStyle | None = None) -> list[str]:
+    return ["".join(segment.text for segment in line) for line in item_lines(item, width, look or LineStyle(), NOON)]
 
 
 def gap() -> GapItem:
@@ -57,7 +57,7 @@ def test_no_message_writes_into_the_gutter(text: str, width: int) -> None:
 
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
 def test_every_line_of_the_program_has_its_sign_in_the_gutter(glyphs: object) -> None:
-    look = Look(glyphs=glyphs)  # type: ignore[arg-type]
+    look = LineStyle(glyphs=glyphs)  # type: ignore[arg-type]
     for item in ITEMS[4:]:
         assert all(line[0] != " " for line in lines(item, 40, look))
 
@@ -74,7 +74,7 @@ def test_what_does_not_fit_into_a_line_of_a_table_goes_on_below_its_text() -> No
 
 def test_with_ascii_nothing_of_ours_is_beyond_it() -> None:
     for item in ITEMS:
-        assert "".join(lines(item, 60, Look(glyphs=ASCII))).isascii()
+        assert "".join(lines(item, 60, LineStyle(glyphs=ASCII))).isascii()
 
 
 def test_state_and_id_stand_at_the_right_of_the_last_line() -> None:
@@ -106,9 +106,11 @@ def test_a_quote_that_is_not_here_says_so() -> None:
 
 def test_a_link_is_a_link_of_the_terminal_only_if_wanted() -> None:
     item = entry(1, "see https://a.example/x now")
-    links = [segment.style.link for line in item_lines(item, 80, Look(), NOON) for segment in line if segment.style]
+    links = [
+        segment.style.link for line in item_lines(item, 80, LineStyle(), NOON) for segment in line if segment.style
+    ]
     assert "https://a.example/x" in links
-    plain = item_lines(item, 80, Look(links=False), NOON)
+    plain = item_lines(item, 80, LineStyle(links=False), NOON)
     assert not any(segment.style.link for line in plain for segment in line if segment.style)
 
 
@@ -116,7 +118,7 @@ def test_a_wrapped_link_stays_whole_in_every_part() -> None:
     item = entry(1, "https://a.example/" + "x" * 100)
     found = [
         segment
-        for line in item_lines(item, 60, Look(), NOON)
+        for line in item_lines(item, 60, LineStyle(), NOON)
         for segment in line
         if segment.style and segment.style.link
     ]
@@ -126,15 +128,16 @@ def test_a_wrapped_link_stays_whole_in_every_part() -> None:
 
 def test_a_link_that_begins_like_another_is_one_of_its_own() -> None:
     item = entry(1, "https://a.example/b https://a.example/b/c")
-    (line,) = item_lines(item, 120, Look(), NOON)
+    (line,) = item_lines(item, 120, LineStyle(), NOON)
     links = [segment for segment in line if segment.style and segment.style.link]
     assert [(segment.text, segment.style.link) for segment in links if segment.style] == [
-        ("https://a.example/b", "https://a.example/b"), ("https://a.example/b/c", "https://a.example/b/c"),
-    ]  # fmt: skip
+        ("https://a.example/b", "https://a.example/b"),
+        ("https://a.example/b/c", "https://a.example/b/c"),
+    ]
 
 
 def test_a_nick_has_one_colour_everywhere() -> None:
-    look = Look()
+    look = LineStyle()
     assert look.nick_style(BOB) == look.nick_style(BOB)
     assert len({str(look.nick_style(f"sender {number}")) for number in range(200)}) > 8
 
@@ -150,5 +153,5 @@ def test_the_plain_theme_names_no_colour() -> None:
 
 def test_rules_are_as_wide_as_the_log() -> None:
     for width in (20, 51, 100):
-        assert sum(len(segment.text) for segment in unread_line(width, Look())) == width
-        assert sum(len(segment.text) for segment in day_line(NOON, width, Look())) >= width
+        assert sum(len(segment.text) for segment in unread_line(width, LineStyle())) == width
+        assert sum(len(segment.text) for segment in day_line(NOON, width, LineStyle())) >= width

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sdschat.node.events import ConnectionChanged
-from sdschat.node.view.values import Asking, Lost, OwnFate, Person, Sync
+from sdschat.node.view.values import Lost, OwnFate, Participant, RetrievalState, Sync
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Fate, GapItem, Phase
@@ -61,8 +61,8 @@ def test_nobody_is_caught_up_with_where_nobody_is(catching_up: bool, sync: Sync,
     assert sync_words(ON, sync, catching_up, alone=True) == expected
 
 
-def people(heard_at: int) -> list[Person]:
-    return [Person("me", "ann", True, 0, True), Person(BOB, "bob", True, heard_at, False)]
+def people(heard_at: int) -> list[Participant]:
+    return [Participant("me", "ann", True, 0, True), Participant(BOB, "bob", True, heard_at, False)]
 
 
 def sentence(fate: Fate, known: OwnFate | None, heard_at: int = NOON, now: int = NOON + 41_000) -> str:
@@ -99,14 +99,14 @@ def test_refused_says_why() -> None:
 @pytest.mark.parametrize(
     ("asking", "expected"),
     [
-        (Asking.WAITING, "we ask in 00:12; bob may answer"),
-        (Asking.DUE, "we ask with the next packet; bob may answer"),
-        (Asking.ASKED, "asked 2 times; bob may answer; again in 00:12"),
-        (Asking.RELYING, "relying on another's request; bob may answer; we ask in 00:12"),
-        (Asking.OFF, "not asked for while there is no connection"),
+        (RetrievalState.WAITING, "we ask in 00:12; bob may answer"),
+        (RetrievalState.DUE, "we ask with the next packet; bob may answer"),
+        (RetrievalState.ASKED, "asked 2 times; bob may answer; again in 00:12"),
+        (RetrievalState.RELYING, "relying on another's request; bob may answer; we ask in 00:12"),
+        (RetrievalState.OFF, "not asked for while there is no connection"),
     ],
 )
-def test_what_becomes_of_a_gap(asking: Asking, expected: str) -> None:
+def test_what_becomes_of_a_gap(asking: RetrievalState, expected: str) -> None:
     gap = GapItem(missing(1, asking, attempts=2), (NOON, ""), "carol", "", ("bob",))
     assert gap_words(gap, NOON) == f"1 message by carol missing: {expected}"
 
@@ -119,13 +119,13 @@ def test_a_lost_message_says_so() -> None:
 @pytest.mark.parametrize(
     ("person", "expected"),
     [
-        (Person("me", "ann", True, 0, True), "you"),
-        (Person(BOB, "bob", True, NOON - 4000, False), "4s ago"),
-        (Person(BOB, "bob", True, 0, False), "not heard"),
-        (Person(BOB, "bob", False, NOON - 7200_000, False), "gone, 2h ago"),
+        (Participant("me", "ann", True, 0, True), "you"),
+        (Participant(BOB, "bob", True, NOON - 4000, False), "4s ago"),
+        (Participant(BOB, "bob", True, 0, False), "not heard"),
+        (Participant(BOB, "bob", False, NOON - 7200_000, False), "gone, 2h ago"),
     ],
 )
-def test_when_somebody_was_heard(person: Person, expected: str) -> None:
+def test_when_somebody_was_heard(person: Participant, expected: str) -> None:
     assert heard_words(person, NOON) == expected
 
 

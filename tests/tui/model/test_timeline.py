@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.tui.model.gaps import gap_items
-from sdschat.tui.model.items import Entry, NoteItem, Tone
+from sdschat.tui.model.items import MessageItem, NoteItem, Tone
 from sdschat.tui.model.timeline import MOST, Timeline
 from tests.tui.model.samples import NOON, entry, missing
 
@@ -20,7 +20,7 @@ def timeline(*numbers: int, at_start: bool = True, at_end: bool = True) -> Timel
 
 
 def numbers(found: Timeline) -> list[int]:
-    return [int(item.message_id[:4], 16) for item in found.items if isinstance(item, Entry)]
+    return [int(item.message_id[:4], 16) for item in found.items if isinstance(item, MessageItem)]
 
 
 @given(st.permutations(range(12)))
@@ -81,7 +81,13 @@ def test_a_line_of_the_program_stays_below_what_was_newest_when_it_was_said() ->
     found.put(NoteItem("said now", Tone.INFO, NOON, last, 1))
     found.put(entry(3))
     found.put(entry(7))
-    assert [type(item).__name__ for item in found.items] == ["Entry", "Entry", "Entry", "NoteItem", "Entry"]
+    assert [type(item).__name__ for item in found.items] == [
+        "MessageItem",
+        "MessageItem",
+        "MessageItem",
+        "NoteItem",
+        "MessageItem",
+    ]
 
 
 def test_every_change_is_seen_by_its_version() -> None:

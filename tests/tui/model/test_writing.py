@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sdschat.tui.model.completion import matching, nick_completion
-from sdschat.tui.model.input_history import KEPT, Past
+from sdschat.tui.model.input_history import KEPT, InputHistory
 
 
 def test_going_back_and_forth_keeps_what_was_being_written() -> None:
-    past = Past(["one", "two"])
+    past = InputHistory(["one", "two"])
     assert past.older("three, unfinished") == "two"
     assert past.older("two") == "one"
     assert past.older("one") is None
@@ -19,21 +19,21 @@ def test_going_back_and_forth_keeps_what_was_being_written() -> None:
 
 
 def test_the_same_twice_in_a_row_is_kept_once() -> None:
-    past = Past()
+    past = InputHistory()
     for text in ("a", "a", "b", "a", "  "):
         past.add(text)
     assert past.texts == ["a", "b", "a"]
 
 
 def test_the_past_is_bounded() -> None:
-    past = Past()
+    past = InputHistory()
     for number in range(KEPT + 10):
         past.add(str(number))
     assert len(past.texts) == KEPT
 
 
 def test_search_finds_the_newest_then_the_next_ones() -> None:
-    past = Past(["release 1", "lunch", "Release 2"])
+    past = InputHistory(["release 1", "lunch", "Release 2"])
     assert past.search("release") == "Release 2"
     assert past.search("release", further=True) == "release 1"
     assert past.search("release", further=True) is None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from sdschat.node.events import Fact, MessageDelivered, PresenceChanged
+from sdschat.node.events import MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.recording.reader import Recording, read_recording
 from sdschat.node.recording.recorder import Recorder
 from sdschat.tui.replay.app import ReplayApp
@@ -58,7 +58,7 @@ def play(recording: Recording, story: Callable[[Player, list[str]], Awaitable[No
     asyncio.run(run())
 
 
-def texts_of(fact: Fact) -> list[str]:
+def texts_of(fact: NodeEvent) -> list[str]:
     return [fact.what.said.opened.text or ""] if isinstance(fact.what, MessageDelivered) else []
 
 
@@ -155,9 +155,7 @@ async def shown(recording: Recording) -> AsyncIterator[tuple[ReplayApp, Pilot[An
 
 
 def screen(app: ReplayApp) -> str:
-    return "\n".join(
-        "".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()
-    )  # fmt: skip
+    return "\n".join("".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips())
 
 
 def test_the_chat_shows_a_recording_that_is_stepped_through_played_and_gone_back_in(recording: Recording) -> None:

@@ -37,8 +37,11 @@ def file() -> Case:
 
 
 _CELLS: list[tuple[list[str], int, int]] = [
-    ([], 1, 6), (DIGESTS[:1], 1, 3), (TEXTS, SALTS[2], 12), (DIGESTS, SALTS[3], 96),
-]  # fmt: skip
+    ([], 1, 6),
+    (DIGESTS[:1], 1, 3),
+    (TEXTS, SALTS[2], 12),
+    (DIGESTS, SALTS[3], 96),
+]
 
 
 def _cells(ids: list[str], salt: int, count: int) -> Case:
@@ -59,25 +62,55 @@ def _part(high: object, messages: int, fingerprint: str) -> Case:
 
 
 _FRAMES: list[Case] = [
-    {"session": 1, "number": 0, "what": "ask", "messages": 20_000,
-     "questions": [_question("parts", LOW, HIGH, 64, "0102030405060708")]},
-    {"session": 2**64 - 1, "number": 300, "what": "ask", "messages": 0,
-     "questions": [_question("parts", LOW, MIDDLE, 16), _question("cells", MIDDLE, [START + 9, ""], 48),
-                   _question("keys", [START, ""], [START, "b"], 2)]},
+    {
+        "session": 1,
+        "number": 0,
+        "what": "ask",
+        "messages": 20_000,
+        "questions": [_question("parts", LOW, HIGH, 64, "0102030405060708")],
+    },
+    {
+        "session": 2**64 - 1,
+        "number": 300,
+        "what": "ask",
+        "messages": 0,
+        "questions": [
+            _question("parts", LOW, MIDDLE, 16),
+            _question("cells", MIDDLE, [START + 9, ""], 48),
+            _question("keys", [START, ""], [START, "b"], 2),
+        ],
+    },
     {"session": 7, "number": 1, "what": "answer", "replies": [{"equal": True}]},
-    {"session": 7, "number": 2, "what": "answer", "replies": [
-        {"parts": [_part(MIDDLE, 300, "ff" * 8), _part(HIGH, 0, "00" * 8)]},
-        {"cells": "0123456789abcdef" * 6}, {"cells": "fedcba9876543210", "listed": True},
-        {"keys": [[START, DIGESTS[0]], [START, DIGESTS[1]], [START + 5, "🙂"]]}, {}]},
-    {"session": 7, "number": 3, "what": "want", "limit": 500, "newest_first": True, "stretches": [
-        _stretch(LOW, MIDDLE, []), _stretch(MIDDLE, HIGH, ["0123456789abcdef", "00" * 8]),
-        _stretch([START, "a"], [START, "b"], ["ff" * 8], True)]},
+    {
+        "session": 7,
+        "number": 2,
+        "what": "answer",
+        "replies": [
+            {"parts": [_part(MIDDLE, 300, "ff" * 8), _part(HIGH, 0, "00" * 8)]},
+            {"cells": "0123456789abcdef" * 6},
+            {"cells": "fedcba9876543210", "listed": True},
+            {"keys": [[START, DIGESTS[0]], [START, DIGESTS[1]], [START + 5, "🙂"]]},
+            {},
+        ],
+    },
+    {
+        "session": 7,
+        "number": 3,
+        "what": "want",
+        "limit": 500,
+        "newest_first": True,
+        "stretches": [
+            _stretch(LOW, MIDDLE, []),
+            _stretch(MIDDLE, HIGH, ["0123456789abcdef", "00" * 8]),
+            _stretch([START, "a"], [START, "b"], ["ff" * 8], True),
+        ],
+    },
     {"session": 7, "number": 4, "what": "want", "limit": 0, "newest_first": False, "stretches": []},
     {"session": 7, "number": 5, "what": "declined", "why": "busy"},
     {"session": 7, "number": 6, "what": "declined", "why": ""},
     {"session": 2**32, "number": 0, "what": "nudge", "lacking": 12_345},
     {"session": 2**32, "number": 0, "what": "nudge", "lacking": 0},
-]  # fmt: skip
+]
 _PAGES: list[Case] = [
     {"session": 7, "want": 3, "number": 0, "last": False, "packets": ["00ff", "0a0161"]},
     {"session": 2**64 - 1, "want": 2**32 - 1, "number": 128, "last": True, "packets": []},

@@ -36,8 +36,11 @@ def _fields(text: str, **more: object) -> Case:
 
 def _contents() -> list[Case]:
     plain = [_fields(text) for text in TEXTS]
-    return [*plain, _fields("waves", kind=1, nick="Ännchen", channel="größe", seed=SEEDS[1], reply_to=DIGESTS[0]),
-            _fields("from 1970", sent_time=0, seed=SEEDS[2])]  # fmt: skip
+    return [
+        *plain,
+        _fields("waves", kind=1, nick="Ännchen", channel="größe", seed=SEEDS[1], reply_to=DIGESTS[0]),
+        _fields("from 1970", sent_time=0, seed=SEEDS[2]),
+    ]
 
 
 def _content(case: Case) -> Case:

@@ -27,9 +27,14 @@ def _hash_cases() -> list[Case]:
 def _window_cases() -> list[Case]:
     found = []
     for ids, hashes, bits, floor in (
-        ([], 13, 616, 0), (TEXTS, 13, 616, START), (DIGESTS[:1], 1, 64, 1), (DIGESTS[:32], 13, 616, START),
-        (DIGESTS, 13, 1232, 2**48 - 1), (DIGESTS, 20, 2**18, START + 1), (DIGESTS[:9], 17, 2**13 + 8, START),
-    ):  # fmt: skip
+        ([], 13, 616, 0),
+        (TEXTS, 13, 616, START),
+        (DIGESTS[:1], 1, 64, 1),
+        (DIGESTS[:32], 13, 616, START),
+        (DIGESTS, 13, 1232, 2**48 - 1),
+        (DIGESTS, 20, 2**18, START + 1),
+        (DIGESTS[:9], 17, 2**13 + 8, START),
+    ):
         packed = filters.window(ids, hashes, bits, floor)
         found.append({"ids": ids, "hashes": hashes, "bits": bits, "floor": floor, **_hex_or_digest(packed)})
     return found
@@ -38,8 +43,11 @@ def _window_cases() -> list[Case]:
 def _print_cases() -> list[Case]:
     found = []
     for ids, low, high in (
-        ([], 0, 0), (TEXTS, START, START + 1), (DIGESTS, START, 2**48 - 1), (DIGESTS[:2] * 2, 1, 2**32)
-    ):  # fmt: skip
+        ([], 0, 0),
+        (TEXTS, START, START + 1),
+        (DIGESTS, START, 2**48 - 1),
+        (DIGESTS[:2] * 2, 1, 2**32),
+    ):
         sum_of = f"{filters.fingerprint(ids):016x}"
         packed = filters.print_of(ids, low, high).hex()
         found.append({"ids": ids, "low": low, "high": high, "fingerprint": sum_of, "hex": packed})
@@ -49,9 +57,11 @@ def _print_cases() -> list[Case]:
 def _range_cases() -> list[Case]:
     found = []
     for ids, hashes, bits, low, high, seed in (
-        ([], 13, 192, START, START, 0), (TEXTS, 13, 192, START, START + 5, 1),
-        (DIGESTS, 13, 768, START, 2**48 - 1, 2**32 - 1), (DIGESTS[:3], 7, 64, 0, START, 2**31),
-    ):  # fmt: skip
+        ([], 13, 192, START, START, 0),
+        (TEXTS, 13, 192, START, START + 5, 1),
+        (DIGESTS, 13, 768, START, 2**48 - 1, 2**32 - 1),
+        (DIGESTS[:3], 7, 64, 0, START, 2**31),
+    ):
         packed = filters.range_of(ids, hashes, bits, low, high, seed).hex()
         case = {"ids": ids, "hashes": hashes, "bits": bits, "low": low, "high": high, "seed": seed, "hex": packed}
         found.append(case)

@@ -18,10 +18,8 @@ def file() -> Case:
             {**case, "spec": plain.payload(case, 5001, 6001).hex(), "go": plain.payload(case, 1, 1).hex()}
             for case in _PAYLOADS
         ],
-        "message_ids": [
-            {**one, "id": plain.message_id(one)} for case in _PAYLOADS for one in case["messages"]
-        ],
-    }  # fmt: skip
+        "message_ids": [{**one, "id": plain.message_id(one)} for case in _PAYLOADS for one in case["messages"]],
+    }
 
 
 def _message(timestamp: int, body: bytes, metadata: Case | None = None) -> Case:
@@ -30,8 +28,15 @@ def _message(timestamp: int, body: bytes, metadata: Case | None = None) -> Case:
 
 _PAYLOADS: list[Case] = [
     {"acks": [A, B], "offers": [C], "requests": [B, A], "messages": []},
-    {"acks": [], "offers": [], "requests": [], "messages": [
-        _message(START // 1000, b"hello"), _message(-1, b""),
-        _message(0, bytes(200), {"parents": [], "ephemeral": False}),
-        _message(1, b"x", {"parents": [A, B], "ephemeral": True})]},
-]  # fmt: skip
+    {
+        "acks": [],
+        "offers": [],
+        "requests": [],
+        "messages": [
+            _message(START // 1000, b"hello"),
+            _message(-1, b""),
+            _message(0, bytes(200), {"parents": [], "ephemeral": False}),
+            _message(1, b"x", {"parents": [A, B], "ephemeral": True}),
+        ],
+    },
+]

@@ -22,9 +22,10 @@ def file() -> Case:
         "queries": queries,
         "answers": answers,
         "letters": [
-            _letter("sdschat/store-query/v1", queries[0]["hex"]), _letter("sdschat/store-answer/v1", answers[0]["hex"]),
+            _letter("sdschat/store-query/v1", queries[0]["hex"]),
+            _letter("sdschat/store-answer/v1", answers[0]["hex"]),
         ],
-    }  # fmt: skip
+    }
 
 
 def _query(**more: object) -> Case:
