@@ -219,9 +219,8 @@ def test_what_was_written_while_nobody_was_there_is_acknowledged_once_the_logs_a
     async def story() -> None:
         async with world(tmp_path) as w:
             await wrote(w, "ann", *TEXTS)
-            seldom: dict[str, Any] = {
-                "sds__sync_interval": 600_000
-            }  # so that no sync message acknowledges anything before
+            # No sync message acknowledges anything before the comparison does.
+            seldom: dict[str, Any] = {"sds__sync_interval": 600_000}
             ann, bob = start(w, "ann", **seldom), start(w, "bob", alone=True, **seldom)
             await caught_up(bob)
             await ann.until(
