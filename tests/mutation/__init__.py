@@ -1,1 +1,2 @@
-"""Small mistakes put into the code one at a time: which of them does no test notice? `python -m tests.mutation`."""
+"""Mutation testing: small mistakes put into the code one at a time, to find those that no test notices: `python -m
+tests.mutation`."""

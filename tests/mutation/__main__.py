@@ -21,9 +21,10 @@ GOAL: Final = 90  # percent
 
 
 def main(arguments: Sequence[str], root: Path = ROOT, suites: Sequence[Suite] = SUITES) -> int:
-    """0: the goal is reached; 1: it is not, or the tests fail without a mutation; 2: used wrongly; 130: stopped."""
+    """Run the command. 0: the goal is reached; 1: it is not, or the tests fail without a mutation; 2: used wrongly;
+    130: stopped."""
     chosen = _parser(suites).parse_args(arguments)
-    for ending in (signal.SIGINT, signal.SIGTERM):  # the former may be ignored where a script began us
+    for ending in (signal.SIGINT, signal.SIGTERM):  # SIGINT may be ignored if a script started this process
         signal.signal(ending, signal.default_int_handler)
     packages = [suite.package for suite in suites if not chosen.only or suite.package.endswith(f"/{chosen.only}")]
     drawn = draw(root, packages, chosen.seed, chosen.count)

@@ -1,4 +1,4 @@
-"""Draws mutations: which place of which file, and what it becomes."""
+"""Random choice of mutations: file, place and replacement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPING: Final = ("cast", "TypeVar", "NewType")
 
 
 class Mutation(NamedTuple):
-    """`start` and `end` in bytes of the file, whose path is from the root of the tree."""
+    """One mutation. `start` and `end` in bytes of the file; its path is relative to the root of the tree."""
 
     path: str
     line: int
@@ -28,12 +28,12 @@ class Mutation(NamedTuple):
     after: str
 
     def of(self, source: bytes) -> bytes:
-        """The file with it."""
+        """The text of the file with the mutation."""
         return source[: self.start] + self.text.encode() + source[self.end :]
 
 
 def draw(root: Path, packages: Iterable[str], seed: int, count: int) -> list[Mutation]:
-    """So many, each kind as likely as any other, no place twice; the same for the same seed and code."""
+    """Draw `count` mutations, all kinds with equal probability, no place twice; the same for the same seed and code."""
     kinds: dict[str, dict[tuple[str, int], list[Mutation]]] = {}
     for package in packages:
         for path in sorted((root / package).rglob("*.py")):
@@ -52,7 +52,7 @@ def draw(root: Path, packages: Iterable[str], seed: int, count: int) -> list[Mut
 
 
 def mutations(path: str, source: bytes) -> Iterator[Mutation]:
-    """All of one file."""
+    """All mutations of one file."""
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))

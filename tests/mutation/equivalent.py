@@ -1,7 +1,7 @@
-"""Mutations that change nothing that can be told: declared with a reason, so that they are not counted.
+"""Mutations without an observable effect, declared with a reason, so that they are not counted.
 
-A line of the file is `path: the line → the line with the mutation  ## reason`; other lines without an arrow are notes.
-It is known by the text of the line, so that it stays known when the line moves.
+A line of the file is `path: the line → the line with the mutation ## reason`; other lines without an arrow are notes. A
+mutation is known by the text of its line, so that it stays known when the line moves.
 """
 
 from __future__ import annotations

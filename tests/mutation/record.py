@@ -11,7 +11,7 @@ from tests.mutation.trial import Outcome
 
 
 class Record:
-    """The outcomes of one run. Raises OSError where the file cannot be read or written."""
+    """The outcomes of one run. Raises OSError if the file cannot be read or written."""
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

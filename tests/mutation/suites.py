@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 
 class Suite(NamedTuple):
-    """The tests of a package: folders, then files that are run after them."""
+    """The tests of a package: folders, then files that run after them."""
 
     package: str
     tests: tuple[str, ...]
@@ -41,7 +41,8 @@ def files(root: Path, suite: Suite) -> list[str]:
 
 
 def ordered(paths: Sequence[str], seconds: Mapping[str, float], suite: Suite, mutated: str) -> list[str]:
-    """Those that are named like the module first, then the quick ones; those that are to be last stay so."""
+    """Files in the order of running: first those named like the module, then quick ones; those declared as last stay
+    last."""
     words = _words(mutated)
 
     def rank(path: str) -> tuple[bool, bool, float, str]:

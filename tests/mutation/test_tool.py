@@ -1,4 +1,4 @@
-"""The tool finds what tests do not notice, and leaves nothing behind."""
+"""The tool finds mutations that tests do not notice, and leaves no files behind."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_each_mutation_is_judged(toy: Path, tmp_path: Path, after: str, result: 
 
 
 def test_the_second_mutation_of_a_file_is_not_taken_for_the_first(toy: Path, tmp_path: Path) -> None:
-    """Python tells code by size and date."""
+    """Python recognises changed code by size and date."""
     copy = Copy(toy, tmp_path / "copy")
     by_text = {one.after: one for one in every(toy)}
     found = [

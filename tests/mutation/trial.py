@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
 
 
 class Copy:
-    """A copy of the tree for one worker. `stop` from another thread ends what runs."""
+    """A copy of the tree for one worker. `stop` from another thread ends the running tests."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root = folder / "tree"
@@ -124,7 +124,7 @@ class Copy:
         return running.returncode, text
 
     def _clean(self) -> None:
-        """Forget what tests remember: it would make the next ones others."""
+        """Delete the files that tests leave between runs, because they would change the next run."""
         for folder in (self.root / ".hypothesis", self._temporary):
             shutil.rmtree(folder, ignore_errors=True)
         self._temporary.mkdir()

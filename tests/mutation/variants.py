@@ -1,4 +1,4 @@
-"""The small mistakes that one place of the code allows."""
+"""Mutations of one node of the syntax tree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Variant(NamedTuple):
 
 
 def variants(node: ast.AST, returns: str) -> Iterator[Variant]:
-    """All of one node. `returns`: what the function around it is said to return."""
+    """All mutations of one node. `returns`: the declared return type of the function around it."""
     make = _MAKERS.get(type(node))
     if make is not None:
         yield from make(node, returns)

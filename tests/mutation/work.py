@@ -23,7 +23,7 @@ class Unsound(Exception):
 def run(
     root: Path, chosen: Sequence[Suite], untried: Sequence[Mutation], jobs: int, told: Told, say: Callable[[str], None]
 ) -> None:
-    """Try each mutation, and tell its outcome. Nothing is left behind, whatever ends it."""
+    """Try each mutation, and report its outcome. Nothing is left behind, also if it is interrupted."""
     with tempfile.TemporaryDirectory(prefix="sdschat-mutation-") as folder:
         Path(folder).chmod(0o755)  # some tests look at files as another user
         copies = [Copy(root, Path(folder) / str(number)) for number in range(max(1, min(jobs, len(untried))))]
@@ -75,7 +75,7 @@ def _try_all(
 
 
 def _sound(copy: Copy, suite: Suite) -> dict[str, float]:
-    """The time that each file of tests takes. Raises Unsound where one fails as the code is."""
+    """The time that each file of tests takes. Raises Unsound if one fails without a mutation."""
     report = copy.root / "report.xml"
     outcome = copy.run_tests([*suites.files(copy.root, suite), f"--junitxml={report}"], 4 * LIMIT)
     if outcome.result != "survived":

@@ -1,11 +1,11 @@
-"""Interactive and batch mode side by side: `python -m tests.mvds.compare`.
+"""Comparison of interactive and batch mode: `python -m tests.mvds.compare`.
 
-Each node writes a message every so often to all the others, and is offline for a given part of the time, in spells of
-random length. The same engine as in the real program runs on a simulated network; nobody is told of presence, so that
-what is measured is the protocol: retransmission alone. `--presence` tells it.
+Each node writes a message at intervals to all the others, and is offline for a given part of the time, in spells of
+random length. The engine of the real program runs on a simulated network. Without presence only the protocol is
+measured, that is retransmission; `--presence` reports it.
 
-Latency is from sending to delivery, over all pairs; bytes are those of all packets given to the network, divided by
-the bytes of the bodies that had to reach somebody. A node that is offline knows it, and sends nothing.
+Latency is from sending to delivery, over all pairs; bytes are those of all packets given to the network, divided by the
+bytes of the bodies that had to arrive. A node knows when it is offline, and sends nothing then.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 def spells(case: Case, end: int) -> list[tuple[int, str, bool]]:
-    """When each node goes and comes: (time, name, away)."""
+    """Times at which nodes leave and return: (time, name, away)."""
     random = Random(f"{case.seed}/{case.peers}/{case.offline}")
     found: list[tuple[int, str, bool]] = []
     for number in range(case.peers if case.offline else 0):
@@ -58,7 +58,7 @@ def spells(case: Case, end: int) -> list[tuple[int, str, bool]]:
 
 
 def simulate(case: Case) -> Outcome:
-    """Let them write, and then wait until all has come, or until it takes too long."""
+    """Let the nodes write, and then wait until all messages have arrived, or until it takes too long."""
     bound = case.backoff_max
     low = min(8, bound)
     config = Config(
@@ -87,7 +87,8 @@ def simulate(case: Case) -> Outcome:
 
 
 def _change(world: World, case: Case, name: str, *, away: bool) -> None:
-    """A node goes or comes. If presence is told, the others that are there learn it, and it learns who is there."""
+    """Take a node offline or online. With presence, the online nodes learn of it, and a returning node learns who is
+    online."""
     (world.away.add if away else world.away.discard)(name)
     there = [other for other in world.names if case.presence and other != name and other not in world.away]
     for other in there:

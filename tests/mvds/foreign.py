@@ -1,8 +1,9 @@
-"""A peer of another make beside a node of ours, both as bytes: what it has it offers all at once, or sends unasked.
+"""A peer with another implementation beside a node of ours, connected by bytes: it offers all its messages at once, or
+sends them unrequested.
 
-It behaves as the published Go implementations do where those differ from ours: no bound on anything, back-off that
-grows by two epochs with each sending, offers that go on until the message is acknowledged, and no acknowledgement of
-an offer of what it holds.
+It behaves as the published Go implementations do where they differ from ours: no limits, back-off that grows by two
+epochs with each sending, offers that go on until the message is acknowledged, and no acknowledgement for offers of
+messages that it holds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ EPOCH = 1000
 
 
 def chain(length: int, body: int = 200, stamp: int | None = None) -> list[Message]:
-    """Messages of which each names the one before; dated one after the other, or all alike."""
+    """A chain of messages, each with the one before as its parent; dated one after the other, or all alike."""
     made: list[Message] = []
     for number in range(length):
         parents = id_of(*made[-1:])
@@ -35,7 +36,7 @@ class _Sending(NamedTuple):
 
 
 class Foreign:
-    """`step` gives the payload of an epoch, `hear` takes one."""
+    """The other peer: `step` returns the payloads of an epoch, `hear` processes one."""
 
     def __init__(self, mode: Mode, held: Iterable[Message] = (), largest: int = 2**20) -> None:
         self.held = {message_id(one): one for one in held}
@@ -88,7 +89,7 @@ class Foreign:
 
 
 class Link:
-    """The two of them, epoch by epoch, with a network between that may lose and double packets."""
+    """Both peers, epoch by epoch, with a network between them that may lose and double packets."""
 
     def __init__(self, node: Node, foreign: Foreign, loss: float = 0.0, dialect: Dialect = Dialect.SPEC) -> None:
         self.node, self.foreign = node, foreign
@@ -99,7 +100,7 @@ class Link:
         self._codec = MvdsCodec(dialect)
 
     def run(self, epochs: int, until: int | None = None) -> None:
-        """So many epochs, or fewer: until so many messages have been handed over."""
+        """Run `epochs` epochs, or fewer: until `until` messages are delivered."""
         for _ in range(epochs):
             ms = self.epoch * EPOCH
             for packet in self.node.step(ms):
@@ -124,7 +125,7 @@ class Link:
 
 
 def least_bytes(messages: Iterable[Message]) -> int:
-    """Of an offer, a request, the message and an acknowledgement of each, sent once."""
+    """Bytes of an offer, a request, the message and an acknowledgement for each message, sent once."""
     packer = Packer(2**20)
     for one in messages:
         packer.add_message(one, message_cost(one) + 3 * 36)

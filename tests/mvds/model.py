@@ -1,14 +1,14 @@
 """The rules of 2/MVDS as a model, searched exhaustively: `python -m tests.mvds.model`.
 
 Every interleaving of sending (interactive and batch), transmission and retransmission, delivery, duplication, loss and
-restart is looked at, breadth first. The network is a set of packets: delivery leaves a packet there, so that it can
-be delivered again and out of order, and loss takes it away. Checked are
+restart is searched, breadth first. The network is a set of packets: delivery leaves a packet there, so that it can be
+delivered again and out of order, and loss removes it. The search checks
 
-* in every state: what is acknowledged is held, and what is refused is not asked for while the reason lasts
+* in every state: an acknowledged message is held, and a refused message is not requested while the reason lasts
   (`unsafe`), and
-* from every state: deliveries and retransmissions alone lead to one in which all that was given to a peer is held by
-  it and acknowledged, and nothing is asked for (`stuck` counts the states from which they do not). A run that is
-  fair to these steps gets there, for a finite graph and fairness in each of its states.
+* from every state: deliveries and retransmissions alone lead to a state in which every message given to a peer is held
+  by it and acknowledged, and no request is open (`stuck` counts the states from which they do not). A run that is fair
+  to these steps gets there, because the graph is finite and each of its states has such a path.
 
 A state is one integer, a rule a table from the bits that it reads to the bits that it sets, so that a million states
 take half a minute.
@@ -32,22 +32,23 @@ Rule = Callable[[View], View | None]
 
 
 class Talk(NamedTuple):
-    """One message: who has it at first, and who may give it to whom, once it has it."""
+    """One message: the nodes that have it at first, and the pairs (from, to) in which a node may give it once it has
+    it."""
 
     holders: tuple[int, ...]
     gives: tuple[tuple[int, int], ...]
 
 
 class Rules(NamedTuple):
-    """What can differ between two models."""
+    """Variants of the rules, correct and wrong ones."""
 
     restarts: bool = True  # a node can lose its queue of acknowledgements
     ack_before_save: bool = False  # wrong: for a test of the test
     ack_held_offers: bool = True  # False: the Go implementation's rule (V-07)
     retransmit: bool = True
-    refuses: bool = False  # who does not have a message at first has no room for it, until some time
+    refuses: bool = False  # nodes without the message at first have no room for it for a while
     ack_refused: bool = False  # wrong
-    ask_for_refused: bool = False  # wrong: what an offer of it leads to
+    ask_for_refused: bool = False  # wrong: an offer of a refused message leads to a request
 
 
 REPAIRED = Rules()
@@ -72,7 +73,7 @@ class Result(NamedTuple):
 
 
 class Layout:
-    """Which bits of a state stand for what."""
+    """The bits of a state: a shift and a width for each cell."""
 
     def __init__(self, nodes: int, messages: tuple[Talk, ...], rules: Rules) -> None:
         self.nodes, self.messages = nodes, messages
@@ -108,7 +109,7 @@ class Layout:
         return range(self._place[cell][1] + 1)
 
     def compile(self, name: str, reads: tuple[Cell, ...], rule: Rule, *, fair: bool) -> Action:
-        """Try a rule on every value of what it reads."""
+        """Make the table of a rule by trying it on every value of the cells that it reads."""
         table: dict[int, tuple[int, int]] = {}
         for values in product(*(self.values(cell) for cell in reads)):
             view = dict(zip(reads, values, strict=True))
@@ -140,7 +141,7 @@ def build(layout: Layout, rules: Rules) -> list[Action]:
 
 
 def _sending(layout: Layout, rules: Rules, n: int, p: int, m: int, *, gives: bool) -> Iterator[Action]:
-    """What node `n` does about message `m` and peer `p` by itself."""
+    """Actions of node `n` for message `m` and peer `p` without a packet."""
     record, given, queued = ("record", n, p, m), ("given", n, p, m), ("queued", n, p, m)
     held = ("holds", n, -1, m)
     if gives:
@@ -164,7 +165,7 @@ def _sending(layout: Layout, rules: Rules, n: int, p: int, m: int, *, gives: boo
 
 
 def _receiving(layout: Layout, rules: Rules, s: int, n: int, m: int) -> Iterator[Action]:
-    """What node `n` does with packets from `s` about message `m`."""
+    """Actions of node `n` on packets from `s` about message `m`."""
     record, held, queued = ("record", n, s, m), ("holds", n, -1, m), ("queued", n, s, m)
     others = [p for one, p in layout.linked(m) if one == n and p != s]
     declined, full = ("declined", n, s, m), ("full", n, -1, m)
@@ -207,7 +208,7 @@ def _receiving(layout: Layout, rules: Rules, s: int, n: int, m: int) -> Iterator
 
 
 def _having_room(layout: Layout, n: int, s: int, m: int) -> Iterator[Action]:
-    """Node `n` has room for message `m` from now on, and asks `s` for it if it refused it."""
+    """Actions by which node `n` gets room for message `m`, and requests it from `s` if it refused it before."""
     record, held = ("record", n, s, m), ("holds", n, -1, m)
     declined, full = ("declined", n, s, m), ("full", n, -1, m)
 
@@ -221,7 +222,7 @@ def _having_room(layout: Layout, n: int, s: int, m: int) -> Iterator[Action]:
 
 
 class Search:
-    """Breadth first over all states, or the first `limit` of them."""
+    """Breadth-first search of all states, or of the first `limit` of them."""
 
     def __init__(self, nodes: int, rules: Rules, *, messages: tuple[Talk, ...] = (THERE,), limit: int = 0) -> None:
         self.layout = Layout(nodes, messages, rules)
@@ -231,20 +232,21 @@ class Search:
         self._directed = [(pair, m) for m in range(len(messages)) for pair in self.layout.linked(m)]
 
     def unsafe(self, state: int) -> str | None:
-        """What is acknowledged and not held (an ACK on its way, waiting, or believed), or asked for and refused."""
+        """The violation of safety in a state, or None: a message acknowledged (on its way, queued or received) and not
+        held, or requested and refused."""
         get = self.layout.get
         for (n, p), m in self._directed:
             claims = get(state, ("queued", n, p, m)) or get(state, ("ack", n, p, m))
             believed = get(state, ("given", p, n, m)) and get(state, ("record", p, n, m)) in (NONE, REQUEST)
             if (claims or believed) and not get(state, ("holds", n, -1, m)):
-                return f"{n} does not hold {m}, and {p} is told or believes it does: {state:x}"
+                return f"{n} does not hold {m}, and {p} is told so or believes it: {state:x}"
             refused = self.rules.refuses and get(state, ("declined", n, p, m)) and get(state, ("full", n, -1, m))
             if refused and get(state, ("record", n, p, m)) == REQUEST:
                 return f"{n} asks {p} for {m}, which it refuses: {state:x}"
         return None
 
     def done(self, state: int) -> bool:
-        """All that was given to a peer is held and acknowledged, and nothing is asked for."""
+        """True if every message given to a peer is held and acknowledged, and no request is open."""
         get = self.layout.get
         return all(
             get(state, ("record", n, p, m)) == NONE
@@ -280,7 +282,8 @@ class Search:
         return Result(at, steps, complete, fault, stuck, perf_counter() - begun)
 
     def _stuck(self, states: array[int], edges: array[int], ends: array[int]) -> int:
-        """How many states have no way to a finished one by fair steps: marked backwards until nothing changes."""
+        """Number of states without a path of fair steps to a finished state, found by marking backwards until nothing
+        changes."""
         good = bytearray(self.done(state) for state in states)
         changed = True
         while changed:

@@ -1,7 +1,7 @@
 """The TLA+ model published with 2/MVDS (vacp2p/formalities, MVDS/MVDS.tla), rule for rule, and its wrong index.
 
-`ReceiveAck(n, s)` there says `state' = [state EXCEPT ![s][n] = "delivered"]`, though the offer that is being
-acknowledged stands in `state[n][s]`. So the node that received the message is marked as having delivered one.
+`ReceiveAck(n, s)` there is `state' = [state EXCEPT ![s][n] = "delivered"]`, though the acknowledged offer stands in
+`state[n][s]`. So the node that received the message is marked as having delivered one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Queue = tuple[tuple[str, int], ...]
 
 
 class State(NamedTuple):
-    """`state` and `network` of the model, and what really happened, which the model does not record."""
+    """`state` and `network` of the model, and the real offers and arrivals, which the model does not record."""
 
     state: Grid
     network: tuple[tuple[Queue, ...], ...]
@@ -58,7 +58,7 @@ def offer(state: State, n: int, r: int) -> State:
 
 
 def receive(state: State, n: int, s: int, model: str) -> tuple[str, State]:
-    """Node `n` takes the first message of the queue from `s`: ReceiveOffer, -Request, -Message or -Ack."""
+    """Let node `n` take the first message of the queue from `s`: ReceiveOffer, -Request, -Message or -Ack."""
     (kind, _), *rest = state.network[s][n]
     taken = _queue(state, s, n, tuple(rest))
     if kind == "offer":
@@ -72,7 +72,7 @@ def receive(state: State, n: int, s: int, model: str) -> tuple[str, State]:
 
 
 def following(state: State, model: str) -> Iterator[tuple[str, State]]:
-    """`Next`."""
+    """The steps of `Next` from a state."""
     nodes = range(len(state.state))
     for n, s in ((n, s) for n in nodes for s in nodes if n != s):
         if state.state[n][s] == "-":
@@ -83,14 +83,14 @@ def following(state: State, model: str) -> Iterator[tuple[str, State]]:
 
 
 def holds(state: State) -> bool:
-    """What counts as delivered was offered, and did arrive."""
+    """True if every pair marked as delivered was offered, and its message did arrive."""
     nodes = range(len(state.state))
     delivered = {(n, s) for n in nodes for s in nodes if state.state[n][s] == "delivered"}
     return delivered <= state.offered & state.received
 
 
 def violation(nodes: int, model: str) -> Violation | None:
-    """The shortest way to a state in which something counts as delivered that is not; None if there is none."""
+    """The shortest path to a state in which a pair is marked as delivered that is not, or None."""
     start = initial(nodes)
     seen = {start}
     queue: deque[tuple[State, tuple[str, ...]]] = deque([(start, ())])
@@ -106,7 +106,7 @@ def violation(nodes: int, model: str) -> Violation | None:
 
 
 def size(nodes: int, model: str) -> int:
-    """How many states the model has, as published: without what we added to see what happened."""
+    """Number of states of the model as published, without the fields that we added for the check."""
     seen = {initial(nodes)}
     queue = deque(seen)
     while queue:

@@ -1,4 +1,4 @@
-"""A long conversation from a peer of another make that offers all of it at once (4/MVDS-META, parents).
+"""A long conversation that a peer with another implementation offers all at once (4/MVDS-META, parents).
 
 Rules: M-013, MM-03.
 """
@@ -36,25 +36,25 @@ def _ordered(made: list[Message], how: str) -> list[Message]:
 
 def _assert_whole(link: Link, made: list[Message]) -> None:
     assert link.node.delivered() == list(id_of(*made)), "all of them, parents first"
-    assert not any(event.gap for event in link.node.told(Delivered))
+    assert not any(event.gap for event in link.node.reported(Delivered))
     assert link.node.engine.snapshot().waiting == ()
 
 
 @pytest.mark.parametrize("how", ["forwards", "backwards", "shuffled"])
 @pytest.mark.parametrize("stamp", [None, 1_760_000_000])
 def test_a_chain_offered_all_at_once_comes_in_causal_order(how: str, stamp: int | None) -> None:
-    """Also where all have the same timestamp, as those of one second have in the Go implementation."""
+    """The result is the same if all timestamps are equal, as those of one second are in the Go implementation."""
     made = chain(BACKLOG, stamp=stamp)
     link = _meet(made, _ordered(made, how))
     _assert_whole(link, made)
-    assert link.node.told(Rejected) == []
+    assert link.node.reported(Rejected) == []
     assert max(Counter(link.foreign.bodies).values()) == 1
     assert link.bytes <= 1.2 * least_bytes(made)
 
 
 @pytest.mark.parametrize("how", ["forwards", "shuffled"])
 def test_a_chain_that_does_not_fit_into_the_buffer_comes_in_causal_order(how: str) -> None:
-    """Four times as many bytes as may wait."""
+    """The chain has four times as many bytes as may wait."""
     made = chain(4_000, body=8_000)
     link = _meet(made, _ordered(made, how), epochs=600)
     _assert_whole(link, made)
@@ -65,13 +65,13 @@ def test_a_chain_that_is_sent_unasked_comes_in_causal_order() -> None:
     made = chain(BACKLOG)
     link = _meet(made, _ordered(made, "shuffled"), Mode.BATCH)
     _assert_whole(link, made)
-    assert link.node.told(Rejected) == []
+    assert link.node.reported(Rejected) == []
     assert max(Counter(link.foreign.bodies).values()) == 1
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_what_waits_for_a_message_that_waits_is_given_up_no_sooner_than_that(seed: int) -> None:
-    """All dated alike, so that they are looked at in the order of their ids, which may be any."""
+    """All messages have the same date, so that they are requested in the order of their ids, which is arbitrary."""
     node = Node("alice", ["bob"], Config(lost_after=60_000))
     first = message(b"%d first" % seed, b"lost".rjust(32))
     second = message(b"%d second" % seed, *id_of(first))
@@ -82,7 +82,7 @@ def test_what_waits_for_a_message_that_waits_is_given_up_no_sooner_than_that(see
         node.step(late * 1000)
     assert node.delivered() == []
     node.step(90_000)
-    assert [(event.message_id, bool(event.gap)) for event in node.told(Delivered)] == [
+    assert [(event.message_id, bool(event.gap)) for event in node.reported(Delivered)] == [
         (*id_of(first), True),
         (*id_of(second), False),
         (*id_of(third), False),
@@ -93,13 +93,13 @@ def test_what_waits_for_a_message_that_waits_is_given_up_no_sooner_than_that(see
 @pytest.mark.parametrize("own", [*Mode])
 @pytest.mark.parametrize("dialect", [*Dialect])
 def test_all_pairs_of_modes_with_losses_and_copies(mode: Mode, own: Mode, dialect: Dialect) -> None:
-    """30 % of the packets are lost, and as many come twice."""
+    """The network loses 30 % of the packets and doubles as many."""
     made = chain(60)
     node = Node("alice", ["bob"], Config(mode=own))
     sent = [node.engine.send(GROUP, b"own %d" % number, at(0)) for number in range(60)]
     link = Link(node, Foreign(mode, _ordered(made, "shuffled")), loss=0.3, dialect=dialect)
     link.run(200)
     assert [mid for mid in node.delivered() if mid not in sent] == list(id_of(*made))
-    assert not any(event.gap for event in node.told(Delivered))
+    assert not any(event.gap for event in node.reported(Delivered))
     assert set(sent) <= set(link.foreign.held)
     assert node.engine.snapshot().records == ()

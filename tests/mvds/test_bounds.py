@@ -1,4 +1,4 @@
-"""Settings at their bounds, and lists of which only a part is new."""
+"""Settings at their bounds, and lists of which a part is known already."""
 
 from __future__ import annotations
 
@@ -152,4 +152,4 @@ def test_all_that_expire_in_one_epoch_do_and_hold_up_nothing() -> None:
     late = node.engine.send(GROUP, b"late", at(1000), mode=Mode.BATCH)
     (packet,) = node.step(2000)
     assert id_of(*packet.payload.messages) == (late,)
-    assert {event.message_id for event in node.told(Expired)} == mids
+    assert {event.message_id for event in node.reported(Expired)} == mids

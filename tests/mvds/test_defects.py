@@ -74,12 +74,12 @@ def test_v_03_presence_brings_records_forward() -> None:
     for ms in range(start, start + 35_000, 500):
         node.engine.peer_online("bob", at(ms)) if ms < start + 3_000 else None
         node.step(ms)
-    batches = [event.records for event in node.told(BroughtForward)]
+    batches = [event.records for event in node.reported(BroughtForward)]
     assert sum(batches[:3]) == 12, "five at a time, each once"
     assert all(count <= 5 for count in batches)
     assert len(batches) <= 4, "and ten seconds apart"
     assert all(times_sent(node, "bob", mid) > count for mid, count in zip(ids, before, strict=True))
-    assert node.told(BroughtForward)[0].peer == "bob"
+    assert node.reported(BroughtForward)[0].peer == "bob"
 
 
 def test_v_03_presence_while_not_allowed_is_not_forgotten() -> None:
@@ -99,7 +99,7 @@ def test_v_03_presence_while_not_allowed_is_not_forgotten() -> None:
     assert times_sent(node, "bob", mid) == count + 1
 
 
-def test_v_04_expiry_is_told_and_ends_on_contact() -> None:
+def test_v_04_expiry_is_reported_and_ends_on_contact() -> None:
     """Defect: after 14 sendings a record was silently never sent again.
 
     Here: an `Expired` event; taken up again on contact."""
@@ -107,12 +107,12 @@ def test_v_04_expiry_is_told_and_ends_on_contact() -> None:
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     run(node, 0, 12_000_000)
     assert times_sent(node, "bob", mid) == 14
-    assert Expired(mid, "bob", RecordType.MESSAGE, 14) in node.told(Expired)
+    assert Expired(mid, "bob", RecordType.MESSAGE, 14) in node.reported(Expired)
     assert node.records("bob")[mid].expired
     node.restart(12_000_000)
     node.receive("bob", Payload(), 12_000_000)
     assert times_sent(node, "bob", mid) == 15
-    assert node.told(BroughtForward)[-1].resumed == 1
+    assert node.reported(BroughtForward)[-1].resumed == 1
     assert node.records("carol")[mid].expired, "only for the peer that showed itself"
 
 
@@ -135,7 +135,7 @@ def test_v_03_a_peer_that_comes_and_goes_does_not_cause_a_storm() -> None:
         node.engine.peer_offline("bob", at(second * 1000))
         node.engine.peer_online("bob", at(second * 1000))
         node.step(second * 1000)
-    assert 5 <= len(node.told(BroughtForward)) <= 10
+    assert 5 <= len(node.reported(BroughtForward)) <= 10
 
 
 def test_v_05_requests_are_retransmitted() -> None:
@@ -210,7 +210,7 @@ def test_v_08_unknown_ids_do_not_end_a_list() -> None:
     assert id_of(*packet.payload.messages) == (mids[0],)
     node.receive("bob", Payload(acks=(unknown, mids[0], unknown, mids[1])), 1000)
     assert list(node.records("bob")) == [mids[2]]
-    assert [(event.reason, event.times) for event in node.told(Rejected)] == [(Reason.UNKNOWN_MESSAGE, 1)]
+    assert [(event.reason, event.times) for event in node.reported(Rejected)] == [(Reason.UNKNOWN_MESSAGE, 1)]
 
 
 def test_v_09_ephemeral_messages_are_sent_once() -> None:

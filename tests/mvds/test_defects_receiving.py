@@ -1,4 +1,4 @@
-"""Defects of other implementations, continued: what comes in, groups, the graph and the models (V-11 to V-18)."""
+"""Defects of other implementations, continued: receiving, groups, the graph and the models (V-11 to V-20)."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_v_11_duplicates_are_acknowledged_again_and_not_delivered_again() -> Non
             node.restart(ms)
         packets = node.receive("bob", Payload(messages=(one, one)), ms)
         assert [packet.payload.acks for packet in packets if packet.peer == "bob"] == [id_of(one)]
-    assert len(node.told(Delivered)) == 1
-    assert len(node.told(DuplicateReceived)) == 5
+    assert len(node.reported(Delivered)) == 1
+    assert len(node.reported(DuplicateReceived)) == 5
     assert len([row for row in node.engine.snapshot().records if row.peer == "carol"]) == 1
 
 
@@ -58,7 +58,7 @@ def test_v_12_group_membership_is_checked() -> None:
     assert node.receive("bob", Payload(requests=id_of(secret)), 3000) == []
     assert node.receive("bob", Payload(messages=(message(b"x", group=bytes(32)),)), 4000) == []
     assert node.receive("mallory", Payload(offers=(bytes(32),)), 5000) == []
-    reasons = [event.reason for event in node.told(Rejected)]
+    reasons = [event.reason for event in node.reported(Rejected)]
     assert reasons == [Reason.NOT_IN_GROUP] * 4 + [Reason.NO_SHARED_GROUP]
     assert len(node.store.messages) == 1
 
@@ -137,7 +137,7 @@ def test_v_16_concatenation_is_unambiguous_because_groups_have_one_length() -> N
     node = alice()
     node.receive("bob", Payload(messages=(shifted,)), 0)
     assert node.store.messages == {}
-    assert node.told(Rejected)[0].reason is Reason.NOT_IN_GROUP
+    assert node.reported(Rejected)[0].reason is Reason.NOT_IN_GROUP
 
 
 def test_v_17_published_model_breaks_in_five_steps_and_the_corrected_one_does_not() -> None:
@@ -176,7 +176,7 @@ def test_v_19_an_offer_flood_ends_at_the_quota_of_its_maker() -> None:
         offers = tuple((batch * 1000 + number).to_bytes(32, "big") for number in range(1000))
         node.receive("bob", Payload(offers=offers), batch)
     assert 0 < len(node.records("bob")) <= REQUESTS_PER_PEER
-    assert node.told(Rejected)[-1].reason is Reason.REQUEST_QUOTA
+    assert node.reported(Rejected)[-1].reason is Reason.REQUEST_QUOTA
     node.receive("carol", Payload(offers=(b"c" * 32,)), 100)
     assert len(node.records("carol")) == 1
 
@@ -189,7 +189,7 @@ def test_v_19_requests_for_everything_end_at_a_quota() -> None:
     node.engine.receive("bob", Payload(requests=tuple(ids)), at(0))
     node.take()
     assert len(node.records("bob")) == SERVED_PER_PEER
-    assert node.told(Rejected)[-1] == Rejected("bob", Reason.SERVE_QUOTA, 10, "")
+    assert node.reported(Rejected)[-1] == Rejected("bob", Reason.SERVE_QUOTA, 10, "")
     node.step(0)
     offered = [packet.payload.offers for packet in node.sent if packet.peer == "carol"]
     assert len(offered[0]) == OFFER_WINDOW
@@ -211,5 +211,5 @@ def test_v_20_acks_follow_the_write_and_speak_for_one_peer() -> None:
     node.store.apply(ready.writes)
     mid = node.engine.send(GROUP, b"y", at(0))
     node.receive("bob", Payload(acks=(mid,)), 0)
-    assert node.told(Acknowledged) == [Acknowledged(mid, "bob")]
+    assert node.reported(Acknowledged) == [Acknowledged(mid, "bob")]
     assert mid in node.records("carol")

@@ -1,4 +1,4 @@
-"""What the rules leave to us: several peers with one message, changes of groups, clocks that jump, and bounds."""
+"""Cases that the rules leave open: several peers with one message, changes of groups, clocks that jump, and bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_ack_does_not_end_a_request() -> None:
     node.receive("bob", Payload(offers=(bytes(32),)), 0)
     node.receive("bob", Payload(acks=(bytes(32),)), 1000)
     assert node.types("bob") == [RecordType.REQUEST]
-    assert node.told(Acknowledged) == []
+    assert node.reported(Acknowledged) == []
 
 
 def test_what_a_peer_gives_us_need_not_be_given_to_it() -> None:
@@ -45,7 +45,7 @@ def test_what_a_peer_gives_us_need_not_be_given_to_it() -> None:
     assert node.types("carol") == [RecordType.OFFER]
     node.receive("carol", Payload(offers=id_of(one)), 1000)
     assert node.types("carol") == []
-    assert node.told(Acknowledged) == [Acknowledged(id_of(one)[0], "carol")]
+    assert node.reported(Acknowledged) == [Acknowledged(id_of(one)[0], "carol")]
 
 
 def test_who_leaves_a_group_gets_nothing_more_of_it() -> None:
@@ -58,7 +58,7 @@ def test_who_leaves_a_group_gets_nothing_more_of_it() -> None:
     node.engine.join(GROUP, ["carol"])
     (packet,) = [packet for packet in node.step(0) if packet.peer == "bob"]
     assert packet.payload == Payload(offers=(stays,), requests=(bytes(32),))
-    assert node.told(RecordDropped) == [RecordDropped(gone, "bob", "left_group")]
+    assert node.reported(RecordDropped) == [RecordDropped(gone, "bob", "left_group")]
     node.engine.leave(OTHER_GROUP)
     node.engine.leave(OTHER_GROUP)
     assert node.step(1000) == []
@@ -100,7 +100,7 @@ def test_body_that_is_gone_or_too_large_ends_the_record() -> None:
     node.restart(0)
     del node.store.messages[gone]
     assert node.step(0) == []
-    assert {(event.message_id, event.why) for event in node.told(RecordDropped)} == {
+    assert {(event.message_id, event.why) for event in node.reported(RecordDropped)} == {
         (gone, "no_body"),
         (large, "too_large"),
     }
@@ -123,14 +123,14 @@ def test_no_more_offers_than_can_be_taken_up() -> None:
 
 
 def test_three_thousand_messages_take_a_few_epochs() -> None:
-    """Offers do not run into the quota of requests, and nothing comes so early that it waits for long."""
+    """Offers stay below the quota of requests, and no message arrives so early that it waits for long."""
     world = World(["alice", "bob"])
     for number in range(3_000):
         world.nodes["alice"].engine.send(GROUP, b"%d" % number, at(0), mode=Mode.INTERACTIVE)
     world.nodes["alice"].take()
     world.run(12_000)
     assert len(world.nodes["bob"].delivered()) == 3_000
-    assert world.nodes["bob"].told(Rejected) == []
+    assert world.nodes["bob"].reported(Rejected) == []
 
 
 def test_what_waits_for_a_payload_is_bounded() -> None:

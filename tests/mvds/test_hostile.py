@@ -1,4 +1,4 @@
-"""Whatever members of a group send, alone or together: no exception, and no more state than the limits allow."""
+"""Arbitrary input from members of a group, alone or together: no exception, and no more state than the limits allow."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Node:
         self.take()
 
     def hear(self, peer: str, payload: Payload) -> None:
-        """As bytes, as from a network, but for what no decoder lets through."""
+        """Feed a payload as bytes, as from a network, except payloads that no decoder accepts."""
         self.mono += 7
         decoded = CODEC.decode(CODEC.encode(payload))
         self.engine.receive(peer, decoded, Now(10**12 + self.mono, self.mono))

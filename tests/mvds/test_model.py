@@ -1,4 +1,4 @@
-"""The model of the rules, in slices of a few seconds; the whole of it is `python -m tests.mvds.model`.
+"""The model of the rules, in slices of a few seconds; the full search is `python -m tests.mvds.model`.
 
 Rules: V-17, V-18.
 """
@@ -72,7 +72,7 @@ def test_search_finds_an_acknowledgement_before_the_write() -> None:
 
 
 def test_search_finds_offers_that_nobody_answers() -> None:
-    """Both have it and offer it to each other (V-07)."""
+    """Both nodes have the message and offer it to each other (V-07)."""
     both = (Talk((0, 1), ((0, 1), (1, 0))),)
     assert Search(2, REPAIRED, messages=both).run().stuck == 0
     assert Search(2, Rules(ack_held_offers=False), messages=both).run().stuck > 0

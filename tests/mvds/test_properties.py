@@ -1,4 +1,4 @@
-"""Whatever happens on the way: nodes converge once it stops, a restart changes nothing, and no input raises."""
+"""Properties over random runs: nodes converge once faults stop, a restart changes nothing, and no input raises."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ steps = st.lists(
 
 
 def play(world: World, actions: list[tuple[Any, ...]]) -> set[bytes]:
-    """Do the steps; gives back the ids of what was sent to be kept."""
+    """Do the steps; return the ids of the sent messages that must be saved."""
     kept = set()
     for number, (what, *rest) in enumerate(actions):
         if what == "wait":
@@ -117,7 +117,8 @@ for place in range(1, 10):
 
 
 class Script:
-    """Feeds one engine, and after each step lets it send all it has: nothing that may be forgotten is left in it."""
+    """Feed one engine, and after each step let it send all it has, so that nothing is left in it that a restart may
+    lose."""
 
     def __init__(self, config: Config) -> None:
         self.node = Node("alice", ["bob", "carol"], config)
@@ -126,7 +127,7 @@ class Script:
         self.log: list[object] = []
 
     def ids(self, value: int) -> tuple[bytes, ...]:
-        """The newest own message, or one of the peer's."""
+        """The newest message of our own, or one of the peer's."""
         return tuple(self.own[-1:]) if value == 0 else (message_id(CHAIN[value]),)
 
     def do(self, what: str, value: Any) -> None:
@@ -248,7 +249,7 @@ def test_engine_is_total(arrivals: list[tuple[str, Payload]]) -> None:
 
 
 def story() -> str:
-    """All that three nodes write, send and tell in a run with faults, as one digest."""
+    """One digest of all that three nodes write, send and report in a run with faults."""
     world = World(NAMES, Config(forward=True), seed=5)
     world.faults = Faults(0.3, 0.3, 1, 3_000)
     digest = sha256()
@@ -264,7 +265,7 @@ def story() -> str:
 
 def test_order_does_not_depend_on_hash_seeds() -> None:
     program = "from tests.mvds.test_properties import story; print(story())"
-    told = {
+    reported = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])},
@@ -274,7 +275,7 @@ def test_order_does_not_depend_on_hash_seeds() -> None:
         ).stdout.strip()
         for seed in ("1", "2", "3")
     }
-    assert told == {story()}
+    assert reported == {story()}
 
 
 def test_decoder_bounds() -> None:

@@ -1,4 +1,4 @@
-"""What is refused, or on its way, is not asked for or sent again at once (2/MVDS, Interactive Mode).
+"""Refused messages, and messages on their way, are not requested or sent again at once (2/MVDS, Interactive Mode).
 
 Rules: M-015.
 """
@@ -35,7 +35,7 @@ def offer_every_epoch(node: Node, mid: bytes, start: int, end: int) -> None:
 
 
 def give_and_offer(node: Node, one: Message) -> None:
-    """As an interactive peer does that is asked, and whose message is refused: it offers it in every epoch."""
+    """Act as an interactive peer with a refused message: offer it, send it, and offer it again in every epoch."""
     (mid,) = id_of(one)
     node.receive("bob", Payload(offers=(mid,)), 0)
     node.receive("bob", Payload(messages=(one,)), 1000)
@@ -65,7 +65,7 @@ MANY = [message(b"%d" % number + bytes(MIB), *id_of(PARENT)) for number in range
 
 
 def full() -> Node:
-    """A node that asked for the last of MANY while there was room, and has none when it comes."""
+    """A node that requested the last of MANY messages while there was room, and has no room when it comes."""
     node = alice(lost_after=0)
     node.receive("bob", Payload(offers=id_of(MANY[-1])), 0)
     node.receive("bob", Payload(messages=tuple(MANY)), 500)
@@ -74,7 +74,7 @@ def full() -> Node:
 
 def test_a_message_without_room_is_asked_for_once() -> None:
     node, (mid,) = full(), id_of(MANY[-1])
-    assert node.told(Rejected) == [Rejected("bob", Reason.BUFFER_QUOTA, 1, "")]
+    assert node.reported(Rejected) == [Rejected("bob", Reason.BUFFER_QUOTA, 1, "")]
     assert mid not in node.records("bob")
     offer_every_epoch(node, mid, 1, 400)
     assert requests(node, "bob", mid) == 1
@@ -87,11 +87,11 @@ def test_a_message_without_room_is_asked_for_again_once_its_parents_are_here() -
     assert requests(node, "bob", mid) == 2
     node.receive("bob", Payload(messages=(MANY[-1],)), 402_000)
     assert node.delivered()[-1] == mid
-    assert not any(event.gap for event in node.told(Delivered))
+    assert not any(event.gap for event in node.reported(Delivered))
 
 
 def test_a_message_without_room_has_its_parents_asked_for_all_the_same() -> None:
-    """One after the other, for there may be one among them that sets the others free."""
+    """The requests go one after the other, because one of the messages may release the others."""
     node, lacking = full(), message(b"more" + bytes(MIB), b"p" * 32)
     for second in range(1, 50):
         node.receive("bob", Payload(messages=(lacking,)), second * 1000)
@@ -107,7 +107,7 @@ def test_who_left_is_not_asked_for_what_was_refused() -> None:
 
 
 def test_a_message_refused_after_its_offer_is_not_asked_for_when_there_is_room_again() -> None:
-    """Not before its parent is here."""
+    """No request before the parent is delivered."""
     node, (mid,) = full(), id_of(lacking := message(b"more" + bytes(MIB), b"p" * 32))
     node.receive("bob", Payload(offers=(b"another".rjust(32), mid)), 1000)
     node.receive("bob", Payload(messages=(lacking,)), 2000)
@@ -120,7 +120,7 @@ def test_a_message_refused_after_its_offer_is_not_asked_for_when_there_is_room_a
 
 
 def half_full() -> Node:
-    """More than half of bob's share is used up by what waits for a parent that he does not give."""
+    """More than half of bob's share is used up by messages that wait for a parent which he does not send."""
     node = alice(lost_after=0)
     node.receive("bob", Payload(messages=tuple(MANY[:-2])), 0)
     for second in range(1, 60):
@@ -129,7 +129,7 @@ def half_full() -> Node:
 
 
 def test_an_offer_is_taken_up_one_at_a_time_while_others_wait() -> None:
-    """It may be free to go, though what waits is not."""
+    """The offered message may be ready for delivery, though the waiting ones are not."""
     node, roots = half_full(), [message(b"root %d" % number) for number in range(3)]
     for ms in range(60_000, 75_000, 5_000):
         (packet,) = node.receive("bob", Payload(offers=id_of(*roots)), ms)
@@ -150,7 +150,7 @@ def test_an_offer_that_waits_is_acknowledged_when_another_gave_the_message() -> 
 
 @pytest.mark.parametrize("every", [1, 2, 5])
 def test_a_request_repeated_is_not_answered_while_the_answer_may_be_on_its_way(every: int) -> None:
-    """Two thousand messages became 25 times as many when the peer repeated itself until all had come.
+    """Before, two thousand messages were sent 25 times when the peer repeated its requests until all had come.
 
     Rules: M-014.
     """
@@ -198,10 +198,10 @@ def test_a_request_repeated_resumes_what_had_expired() -> None:
 
 
 def test_thousands_of_acks_in_one_packet_are_taken() -> None:
-    """A peer of another make acknowledges in one payload whatever came in the epoch before."""
+    """A peer with another implementation acknowledges in one payload all messages of the epoch before."""
     node = alice()
     ids = tuple(node.engine.send(GROUP, b"%d" % number, at(0), mode=Mode.BATCH, to=["bob"]) for number in range(5000))
     decoded = MvdsCodec().decode(MvdsCodec().encode(Payload(acks=ids)))
     node.receive("bob", decoded, 0)
-    assert len(node.told(Acknowledged)) == 5000
+    assert len(node.reported(Acknowledged)) == 5000
     assert RecordType.MESSAGE not in node.types("bob")

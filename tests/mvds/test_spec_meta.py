@@ -72,8 +72,8 @@ def test_mm_03_causal_mode_waits_for_parents_and_eventual_mode_does_not() -> Non
     for node in (causal, eventual):
         node.receive("bob", Payload(messages=(child,)), 0)
     assert causal.delivered() == []
-    assert causal.told(ParentsMissing) == [ParentsMissing(id_of(child)[0], id_of(parent))]
-    assert eventual.told(Delivered)[0].gap == id_of(parent)
+    assert causal.reported(ParentsMissing) == [ParentsMissing(id_of(child)[0], id_of(parent))]
+    assert eventual.reported(Delivered)[0].gap == id_of(parent)
     for node in (causal, eventual):
         node.receive("bob", Payload(messages=(parent,)), 1000)
     assert causal.delivered() == [*id_of(parent), *id_of(child)]
@@ -150,11 +150,11 @@ def test_mm_03_parents_that_nobody_has_are_given_up() -> None:
     node.step(89_000)
     assert node.delivered() == []
     node.step(90_000)
-    assert [(event.message_id, event.gap) for event in node.told(Delivered)] == [
+    assert [(event.message_id, event.gap) for event in node.reported(Delivered)] == [
         (*id_of(child), (lost,)),
         (*id_of(grandchild), ()),
     ]
-    assert node.told(ParentsLost) == [ParentsLost((lost,))]
+    assert node.reported(ParentsLost) == [ParentsLost((lost,))]
     assert node.records("bob") == {}, "what is lost is not asked for any more"
 
 
@@ -168,7 +168,7 @@ def test_mm_03_messages_that_name_each_other_are_let_go() -> None:
     node = alice(lost_after=10_000)
     node.receive("bob", Payload(messages=(two, one)), 0)
     node.step(10_000)
-    assert [(event.message_id, event.gap) for event in node.told(Delivered)] == [
+    assert [(event.message_id, event.gap) for event in node.reported(Delivered)] == [
         (*id_of(one), id_of(two)),
         (*id_of(two), ()),
     ]
@@ -183,7 +183,7 @@ def test_mm_03_a_message_that_names_itself_as_its_parent_waits_for_nothing() -> 
     node = alice()
     packets = node.receive("bob", Payload(messages=(own,)), 0)
     assert [packet.payload for packet in packets] == [Payload(acks=id_of(own))]
-    assert node.told(Delivered) == [Delivered(id_of(own)[0], own, "bob", ())]
+    assert node.reported(Delivered) == [Delivered(id_of(own)[0], own, "bob", ())]
 
 
 def heavy(count: int, of: str) -> tuple[Message, ...]:
@@ -200,7 +200,7 @@ def test_mm_03_waiting_messages_are_bounded_for_each_peer() -> None:
     packets = node.receive("bob", Payload(messages=heavy(fit + 3, "bob")), 0)
     acked = [mid for packet in packets for mid in packet.payload.acks]
     assert len(node.engine.snapshot().waiting) == len(acked) == fit
-    assert node.told(Rejected)[0] == Rejected("bob", Reason.BUFFER_QUOTA, 3, "")
+    assert node.reported(Rejected)[0] == Rejected("bob", Reason.BUFFER_QUOTA, 3, "")
     (packet,) = node.receive("carol", Payload(messages=(message(b"of carol", bytes(32)),)), 0)
     assert packet.payload.acks, "the other peer is not hurt"
 
@@ -216,7 +216,7 @@ def test_mm_03_waiting_messages_are_bounded_for_all_peers_together() -> None:
         node.receive(peer, Payload(messages=heavy(fit, peer)), 0)
     held = sum(len(row.message.body) for row in node.engine.snapshot().waiting)
     assert WAITING_BYTES_TOTAL - MIB - MIB // 8 < held < WAITING_BYTES_TOTAL
-    assert {event.peer for event in node.told(Rejected)} == set(peers[-1:]), "whoever comes when all is used up"
+    assert {event.peer for event in node.reported(Rejected)} == set(peers[-1:]), "whoever comes when all is used up"
 
 
 def test_mm_04_parents_are_the_messages_without_children() -> None:
@@ -283,8 +283,8 @@ def test_mm_06_ephemeral_messages_are_not_acknowledged() -> None:
     node = alice()
     passing = message(b"typing", ephemeral=True)
     assert node.receive("bob", Payload(messages=(passing, passing)), 0) == []
-    assert [event.message for event in node.told(EphemeralReceived)] == [passing]
-    assert len(node.told(DuplicateReceived)) == 1
+    assert [event.message for event in node.reported(EphemeralReceived)] == [passing]
+    assert len(node.reported(DuplicateReceived)) == 1
 
 
 def test_mm_07_ephemeral_messages_are_not_kept() -> None:
@@ -310,7 +310,7 @@ def test_mm_08_ephemeral_messages_are_never_shared() -> None:
     ids = (*id_of(passing), mine)
     assert node.engine.share("carol", ids, at(1000)) == 0
     assert node.receive("carol", Payload(requests=ids), 1000) == []
-    assert {event.reason for event in node.told(Rejected)} == {Reason.UNKNOWN_MESSAGE}
+    assert {event.reason for event in node.reported(Rejected)} == {Reason.UNKNOWN_MESSAGE}
 
 
 def test_mm_09_ephemeral_messages_go_in_batch_mode_once() -> None:
@@ -339,7 +339,7 @@ def test_forwarding_offers_on_what_came_and_shares_history() -> None:
 
 
 def test_chains_stay_chains_under_load() -> None:
-    """Own messages follow each other, so that the graph does not grow wide by itself."""
+    """Own messages follow each other, so that the graph does not grow wide without concurrency."""
     node = alice()
     ids = [node.engine.send(GROUP, b"%d" % number, at(number)) for number in range(50)]
     node.take()

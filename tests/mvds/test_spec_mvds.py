@@ -55,7 +55,7 @@ def test_m_002_each_list_can_be_empty_and_means_what_it_says() -> None:
     """
     node = alice()
     assert node.receive("bob", Payload(), 0) == []
-    assert not node.told(Rejected)
+    assert not node.reported(Rejected)
     assert MvdsCodec().decode(b"") == Payload()
     for payload in (Payload(acks=(HELLO_ID,)), Payload(messages=(HELLO,)), Payload((), (HELLO_ID,), (HELLO_ID,), ())):
         assert MvdsCodec().decode(MvdsCodec().encode(payload)) == payload
@@ -93,7 +93,7 @@ def test_m_005_groups_are_independent() -> None:
     assert node.records("carol")[mine].group_id == OTHER_GROUP
     node.receive("bob", Payload(requests=(mine,), messages=(message(b"x", group=OTHER_GROUP),)), 1000)
     assert mine not in node.records("bob")
-    assert {event.reason for event in node.told(Rejected)} == {Reason.NOT_IN_GROUP}
+    assert {event.reason for event in node.reported(Rejected)} == {Reason.NOT_IN_GROUP}
     node.engine.leave(OTHER_GROUP)
     assert node.types("carol") == []
 
@@ -154,7 +154,7 @@ def test_m_009_at_most_one_payload_a_peer_and_epoch() -> None:
             node.engine.send(GROUP, b"%d" % ms, at(ms), mode=Mode.BATCH)
         node.receive("bob", Payload(messages=(message(b"%d" % ms),)), ms)
     for peer in ("bob", "carol"):
-        epochs = [event.epoch for event in node.told(PayloadSent) if event.peer == peer]
+        epochs = [event.epoch for event in node.reported(PayloadSent) if event.peer == peer]
         assert len(epochs) == len(set(epochs)) <= 11
     node.restart(9_999)
     node.engine.send(GROUP, b"again", at(9_999), mode=Mode.BATCH)
@@ -185,7 +185,7 @@ def test_m_010_payload_is_split_at_the_packet_limit() -> None:
     sizes = [len(MvdsCodec().encode(payload)) for payload in packets]
     assert max(sizes) <= 2048
     assert sum(sizes) <= 8192
-    assert sum(sizes) == next(event.bytes for event in node.told(PayloadSent) if event.peer == "bob")
+    assert sum(sizes) == next(event.bytes for event in node.reported(PayloadSent) if event.peer == "bob")
     for second in range(1, 12):
         node.step(second * 1000)
     assert all(row.send_count for row in node.records("bob").values()), "what was too much goes in later epochs"
@@ -265,7 +265,7 @@ def test_m_016_ack_removes_the_message() -> None:
     node.receive("bob", Payload(requests=(mid,)), 0)
     node.receive("bob", Payload(acks=(mid,)), 1000)
     assert node.types("bob") == []
-    assert node.told(Acknowledged) == [Acknowledged(mid, "bob")]
+    assert node.reported(Acknowledged) == [Acknowledged(mid, "bob")]
     assert node.types("carol") == [RecordType.OFFER]
 
 
@@ -302,4 +302,4 @@ def test_expired_event_names_type_and_count() -> None:
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
     for ms in range(0, 20_000, 1000):
         node.step(ms)
-    assert Expired(mid, "bob", RecordType.MESSAGE, 2) in node.told(Expired)
+    assert Expired(mid, "bob", RecordType.MESSAGE, 2) in node.reported(Expired)

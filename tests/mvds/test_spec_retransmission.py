@@ -136,8 +136,8 @@ def test_m_025_ack_on_every_message_and_never_by_itself() -> None:
             Payload(acks=(HELLO_ID,)),
         ]
         assert node.step(ms + 999) == []
-    assert len(node.told(Delivered)) == 1
-    assert len(node.told(DuplicateReceived)) == 2
+    assert len(node.reported(Delivered)) == 1
+    assert len(node.reported(DuplicateReceived)) == 2
 
 
 def test_m_026_names_are_as_the_transport_vouches_for_them() -> None:
@@ -152,7 +152,7 @@ def test_m_026_names_are_as_the_transport_vouches_for_them() -> None:
     node.receive("carol", Payload(acks=(mid,)), 0)
     assert node.types("bob") == [RecordType.MESSAGE]
     node.receive("mallory", Payload(acks=(mid,), messages=(HELLO,)), 0)
-    assert [event.reason for event in node.told(Rejected)] == [Reason.NO_SHARED_GROUP]
+    assert [event.reason for event in node.reported(Rejected)] == [Reason.NO_SHARED_GROUP]
     assert not node.store.holds(HELLO_ID)
 
 

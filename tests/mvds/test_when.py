@@ -1,4 +1,4 @@
-"""When a payload goes, and what goes first in it (2/MVDS, Flow and Retransmission)."""
+"""The time of a payload, and the order of the records in it (2/MVDS, Flow and Retransmission)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def alice(**settings: object) -> Node:
 
 
 def payload_to(node: Node, peer: str, ms: int) -> Payload:
-    """The one packet that goes to a peer at a time; empty if none does."""
+    """The one packet sent to a peer at a time; empty if there is none."""
     found = [packet.payload for packet in node.step(ms) if packet.peer == peer]
     assert len(found) <= 1
     return found[0] if found else Payload()
@@ -29,22 +29,22 @@ def test_a_peer_that_shows_itself_gets_no_second_payload_in_the_epoch() -> None:
     node.engine.peer_online("bob", at(6_100))
     node.engine.send(GROUP, b"third", at(6_100), mode=Mode.BATCH, to=["bob"])
     assert payload_to(node, "bob", 6_200) == Payload()
-    assert node.told(BroughtForward) == [BroughtForward("bob", 1, 0)], "the first: it waits for the next epoch"
+    assert node.reported(BroughtForward) == [BroughtForward("bob", 1, 0)], "the first: it waits for the next epoch"
     again = payload_to(node, "bob", 7_000)
     assert first in id_of(*again.messages)
     assert len(again.messages) == 2
-    epochs = [event.epoch for event in node.told(PayloadSent)]
+    epochs = [event.epoch for event in node.reported(PayloadSent)]
     assert len(epochs) == len(set(epochs))
 
 
 def test_what_was_sent_just_now_is_not_brought_forward() -> None:
-    """Due in two epochs at most: an answer may be on its way."""
+    """A record due within two epochs is not brought forward: an answer may be on its way."""
     node = alice(presence_interval=0)
     mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH, to=["bob"])
     node.step(0)
     node.engine.peer_online("bob", at(0))
     node.step(500)
-    assert node.told(BroughtForward) == []
+    assert node.reported(BroughtForward) == []
     assert payload_to(node, "bob", 1_000) == Payload()
     assert node.records("bob")[mid].send_count == 1
 
@@ -55,7 +55,7 @@ def test_what_is_due_in_three_epochs_is_brought_forward() -> None:
     node.step(0)
     node.engine.peer_online("bob", at(0))
     node.step(500)
-    assert node.told(BroughtForward) == [BroughtForward("bob", 1, 0)]
+    assert node.reported(BroughtForward) == [BroughtForward("bob", 1, 0)]
     assert id_of(*payload_to(node, "bob", 1_000).messages) == (mid,)
 
 
@@ -95,8 +95,8 @@ def test_what_came_in_a_payload_is_acknowledged_and_not_asked_for() -> None:
 
 
 def test_an_answer_goes_in_the_next_payload() -> None:
-    """M-014 to the epoch: what was asked for in one goes in the next, if something went in this one already. The peer
-    was seen before, so that nothing is brought forward because it shows itself.
+    """A message requested in one epoch is sent in the next, if a payload was sent in this one already. The peer was
+    seen before, so that nothing is brought forward because of contact.
 
     Rules: M-014.
     """

@@ -1,4 +1,4 @@
-"""A few nodes with the real engine, a store in memory and a network that loses, doubles and delays, on one clock."""
+"""Nodes with the real engine, a store in memory and a network that loses, doubles and delays, on one clock."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def id_of(*messages: Message) -> tuple[bytes, ...]:
 
 
 class Node:
-    """An engine with its store, driven as a node drives it. `ms` is the time since the start."""
+    """An engine with its store, driven as by a real node. `ms` is the time since the start."""
 
     def __init__(self, name: str, others: Iterable[str], config: Config | None = None) -> None:
         self.name = name
@@ -54,7 +54,7 @@ class Node:
         return ready
 
     def step(self, ms: int) -> list[Packet]:
-        """Advance to a time and give back what went out."""
+        """Advance to a time and return the packets sent."""
         self.engine.advance(at(ms))
         return list(self.take().packets)
 
@@ -63,7 +63,7 @@ class Node:
         return self.step(ms)
 
     def restart(self, ms: int) -> None:
-        """Stop without warning and start again from what is on disk."""
+        """Stop without warning and start again from the rows on disk."""
         self.engine = Engine(self.config, self.name.encode(), self.store, at(ms), self.store.snapshot())
 
     def records(self, peer: str) -> dict[bytes, RecordRow]:
@@ -75,12 +75,12 @@ class Node:
     def delivered(self) -> list[bytes]:
         return [event.message_id for event in self.events if isinstance(event, Delivered)]
 
-    def told(self, kind: type[E]) -> list[E]:
+    def reported(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
 
 
 class Faults(NamedTuple):
-    """What the network does to a packet."""
+    """Faults of the network."""
 
     loss: float = 0.0
     duplicate: float = 0.0
@@ -89,7 +89,7 @@ class Faults(NamedTuple):
 
 
 class World:
-    """Nodes that are all in one group. Nothing happens at a time at which no node or packet asked for it."""
+    """Nodes that are all in one group. Time advances from one scheduled event to the next."""
 
     def __init__(self, names: Iterable[str], config: Config | None = None, seed: int = 0) -> None:
         self.names = tuple(names)
@@ -102,10 +102,10 @@ class World:
         self._queue: list[tuple[int, int, str, str, Payload]] = []
         self.packets = 0
         self.bytes = 0
-        self.latest: list[tuple[int, bytes]] = []  # when a message of a peer was handed over somewhere
+        self.latest: list[tuple[int, bytes]] = []  # (time, id) of each delivery of a peer's message
 
     def post(self, source: str, packets: Iterable[Packet]) -> None:
-        """Put packets on the network. What is sent to a node that is away when it comes there is lost."""
+        """Put packets on the network. A packet for a node that is away on its arrival is lost."""
         for packet in packets:
             self.packets += 1
             self.bytes += len(packet.payload.acks + packet.payload.offers + packet.payload.requests) * ID_COST
@@ -124,7 +124,7 @@ class World:
         return mid
 
     def _step(self, name: str) -> None:
-        """Have a node do what is due. One that is away knows it and waits: what is due stays due."""
+        """Let a node do the work that is due. A node that is away knows it and waits: its work stays due."""
         node = self.nodes[name]
         if name in self.away:
             node.take()
@@ -154,13 +154,13 @@ class World:
         return 2**62 if wake is None else wake - START.mono
 
     def _next(self) -> int:
-        """When something happens next; never in the past."""
+        """Time of the next event; never in the past."""
         wakes = [self._wake(node) for node in self.nodes.values()]
         arrivals = [self._queue[0][0]] if self._queue else []
         return max(self.now, min(*wakes, *arrivals, 2**62))
 
     def settled(self) -> bool:
-        """Whether everybody holds everything and has nothing left to say about it."""
+        """True if all nodes hold all messages and have no records left."""
         held = [set(node.store.messages) for node in self.nodes.values()]
         quiet = not any(node.engine.snapshot().records for node in self.nodes.values())
         return quiet and all(one == held[0] for one in held)

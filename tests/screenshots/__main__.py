@@ -1,4 +1,4 @@
-"""Writes all pictures anew into screenshots/, or into the folder that is named."""
+"""Write all pictures anew into screenshots/, or into the given folder."""
 
 from __future__ import annotations
 

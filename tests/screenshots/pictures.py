@@ -1,4 +1,4 @@
-"""An application as SVG, and that as PNG. Only fonts that are there: a picture fetches nothing."""
+"""An application as SVG, and as PNG. Installed fonts only: a picture fetches nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is on the pictures. The conversation, the keys of the participants and the faults are the same every time."""
+"""The scenes of the pictures. The conversation, the keys of the participants and the faults are the same every time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ENTRIES: Final = ("left the harbour on time", "fog, half speed", "moored at gat
 
 
 class Scene(NamedTuple):
-    """One picture, and what must stand on it."""
+    """One picture, and the texts that must be on it."""
 
     name: str
     title: str
@@ -83,7 +83,7 @@ Shot = Callable[[str, ChatApp], None]
 
 
 class Camera:
-    """An application that is driven, and photographed."""
+    """An application that is driven and photographed."""
 
     def __init__(self, app: ChatApp, pilot: Pilot[Any], shoot: Shot) -> None:
         self.app = app
@@ -132,7 +132,7 @@ async def camera(node: Node, shoot: Shot, name: str, theme: str | None = None) -
 
 
 def settings(more: Mapping[str, Value] | None = None) -> Settings:
-    """Acknowledgements come soon, and a repair takes its time: it is to be seen while it is under way."""
+    """Timers with quick acknowledgements and a slow repair, so that the picture shows the repair under way."""
     timers: dict[str, Value] = {"sds.sync_interval": 1500, "repair.t_min": 60_000, "repair.t_max": 120_000}
     return make_settings(
         {**timers, "sds.lost_after": 600_000, "push.enabled": False, "fault.seed": 1, **(more or {})}, "demo"
@@ -140,7 +140,7 @@ def settings(more: Mapping[str, Value] | None = None) -> Settings:
 
 
 def prepare_key(folder: Path, nick: str) -> None:
-    """The same participant every time, and so the same colour."""
+    """A participant with the same key, and so the same colour, every time."""
     profile = database_path(folder, nick).parent
     profile.mkdir(parents=True, mode=0o700)
     load_or_create(profile, lambda size: hashlib.sha256(f"picture of {nick}".encode()).digest()[:size])
@@ -183,21 +183,22 @@ async def _talk(company: LocalGroup, shown: Camera) -> None:
 
 
 async def _heard_by_all(company: LocalGroup) -> None:
-    """So that each message names the one before it, and the graph is the same every time."""
+    """Wait until all logs are equal, so that each message names the one before it, and the graph is the same every
+    time."""
     async with asyncio.timeout(PATIENCE):
         while not company.equal_logs():
             await asyncio.sleep(0.02)
 
 
 async def _heard_by_carol(company: LocalGroup, messages: int) -> None:
-    """That many."""
+    """Wait until carol's log has so many messages."""
     async with asyncio.timeout(PATIENCE):
         while company.log_state("carol").messages < messages:
             await asyncio.sleep(0.02)
 
 
 async def _repair(company: LocalGroup, shown: Camera) -> None:
-    """Bob says something that ann does not hear, and carol something that names it."""
+    """Bob sends a message that ann does not receive, and carol one that names it."""
     await shown.enter("/fault partition bob")
     company.nodes["bob"].send(CHANNEL, "the ferry is here, gate 3")
     await _heard_by_carol(company, len(TALK) + 1)

@@ -1,4 +1,4 @@
-"""The pictures can be made, and say what they are to show. Nobody compares their pixels."""
+"""The pictures can be made and show their texts. Pixels are not compared."""
 
 from __future__ import annotations
 

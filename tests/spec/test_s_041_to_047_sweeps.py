@@ -13,7 +13,7 @@ PATIENT = replace(QUIET, resend_unacked=30_000, resend_possibly_acked=120_000, r
 
 
 def resends(group: Group) -> list[int]:
-    """When the first message of a was sent again, in whole seconds since the start."""
+    """Times at which the first message of a was sent again, in whole seconds since the start."""
     times = []
     before = 0
     for second in range(1, 1500):

@@ -1,7 +1,7 @@
-"""Figures of the store: `python -m tests.store.bench [--messages 1000000] [--in DIR]`.
+"""Benchmark of the store: `python -m tests.store.bench [--messages 1000000] [--in DIR]`.
 
-What is measured, and beside what it must reach: see `main`. Every figure that is about a long history is taken on
-one, and where growth is what matters, on a short one as well.
+The measurements and their goals are in `main`. A figure about a long history is taken on one, and if growth matters, on
+a short one too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ print(time.perf_counter() - before, resource.getrusage(resource.RUSAGE_SELF).ru_
 
 
 def _timed(work: Callable[[], int]) -> float:
-    """How many of what `work` counts, a second."""
+    """Items that `work` processes in a second."""
     before = time.perf_counter()
     count = work()
     return count / (time.perf_counter() - before)
@@ -61,7 +61,7 @@ def _save(store: Store, steps: list[tuple[list[Write], list[JournalRow], list[In
 
 
 def fill(store: Store, count: int) -> float:
-    """A long history, made as cheaply as it can be: only what opening and looking up depend on."""
+    """A long history, made with as little work as possible: only the rows that opening and look-ups depend on."""
 
     def work() -> int:
         deps: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ def _misses(store: Store, count: int = 20_000) -> float:
 
 
 def _opening(path: Path) -> tuple[float, float]:
-    """Seconds and MiB in a fresh process, with all that an engine asks for when it starts."""
+    """Seconds and MiB of a fresh process that reads all that an engine needs to start."""
     done = subprocess.run([sys.executable, "-c", _OPEN, str(path)], capture_output=True, text=True, check=True)
     seconds, memory, newest = done.stdout.split()
     assert int(newest) == RECENT_WINDOW
@@ -103,7 +103,7 @@ def _tell(what: str, figure: float, unit: str, target: str = "") -> None:
 
 
 def _journal_cost(directory: Path) -> float:
-    """Microseconds of one row, the best of three rounds each with and without."""
+    """Microseconds of one row, the best of three rounds with journal and without."""
     best = {True: float("inf"), False: float("inf")}
     for round_number in range(3):
         for journaled in best:

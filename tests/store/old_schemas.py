@@ -1,7 +1,7 @@
-"""Databases as each schema of the past left them: `python -m tests.store.old_schemas` keeps one of the newest schema.
+"""Databases of each earlier schema: `python -m tests.store.old_schemas` saves one of the newest schema.
 
-To be run once with every new migration, by the program that wrote that schema. What is kept is never written again:
-if the program cannot read it any more, people's histories cannot be read.
+Run it once for every new migration, with the program that wrote that schema. A saved database is never written again:
+if the program cannot read it any more, it cannot read the histories of its users.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def unpack(number: int, target: Path) -> Path:
 
 
 def write(path: Path) -> None:
-    """Rows in as many tables as a conversation fills."""
+    """Write rows into as many tables as a conversation fills."""
     lobby, attic = Talk(), Talk("attic", 2)
     with Store.open(path, CODEC) as store:
         for _ in range(_MESSAGES):

@@ -1,7 +1,7 @@
-"""A disk that remembers the order of what it was told, and what may be on it after the power went.
+"""A disk that remembers the order of its operations, and its possible contents after a power cut.
 
-What was written and not synced may be there or not, in pieces of a sector each, in any combination. What was synced
-is there. A file that is cut or removed may still be as long, or there, until the next sync.
+Data that was written and not synced may be there or not, in pieces of a sector each, in any combination. Synced data is
+there. A file that was cut or removed may still have its length, or exist, until the next sync.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ VFS_NAME = "sdschat-recorder"
 
 
 class Operation(NamedTuple):
-    """One thing that the disk was told: `what` is write, truncate, sync, delete, directory (sync of it), or said
-    (the caller was told that so many steps are saved)."""
+    """One operation of the disk: `what` is write, truncate, sync, delete, directory (sync of it), or said (the caller
+    was told that so many steps are saved)."""
 
     what: str
     file: str
@@ -50,7 +50,7 @@ class RecordingFile(apsw.VFSFile):
 
 
 class Recorder(apsw.VFS):
-    """A VFS that does what it is told and keeps a list of it."""
+    """A VFS that carries out every operation and keeps a list of them."""
 
     def __init__(self) -> None:
         self.record: list[Operation] = []
@@ -67,7 +67,7 @@ class Recorder(apsw.VFS):
 
 
 class RecordedConnection:
-    """As much of `sqlite3.Connection` as the store's writing side uses, over the recorder."""
+    """The methods of `sqlite3.Connection` that the writing side of the store uses, over the recorder."""
 
     def __init__(self, path: Path, synchronous: str) -> None:
         self.recorder = Recorder()
@@ -98,7 +98,7 @@ class RecordedConnection:
 
 
 class _File:
-    """What is on the disk for good, and what is on its way there."""
+    """The synced content of the disk, and the operations that are not synced yet."""
 
     def __init__(self) -> None:
         self.safe = bytearray()
@@ -112,7 +112,7 @@ class _File:
         self.pending.clear()
 
     def after(self, random: Random, how: str) -> bytes | None:
-        """The file after the power went: `none`, `all` or some of what was on its way."""
+        """The file after a power cut: with none, all or some of the operations that were not synced."""
         image = bytearray(self.safe)
         for operation in self.pending:
             for piece in _sectors(operation):
@@ -135,7 +135,7 @@ class _File:
 
 
 def _sectors(operation: Operation) -> Iterator[Operation]:
-    """A write, cut at the borders of sectors."""
+    """A write, cut into pieces at the borders of sectors."""
     if operation.what != "write":
         yield operation
         return
@@ -147,7 +147,7 @@ def _sectors(operation: Operation) -> Iterator[Operation]:
 
 
 class State(NamedTuple):
-    """What may be found after a power cut, and how many steps were said to be saved by then."""
+    """A possible content of the disk after a power cut, and the number of steps reported as saved by then."""
 
     files: dict[str, bytes]
     said: int
@@ -155,7 +155,7 @@ class State(NamedTuple):
 
 
 def states(record: list[Operation], random: Random, each: int) -> Iterator[State]:
-    """After every operation: the disk with nothing, everything and `each - 2` times something of what was not
+    """States of the disk after every operation: with none, all, and `each - 2` times some of the operations not
     synced."""
     disk: dict[str, _File] = {}
     said = 0

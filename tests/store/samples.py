@@ -79,7 +79,7 @@ def log_row(message: Message, own: bool = False, generation: int = 0, raw: bytes
 
 
 def row_of(kind: type[RowType], **given: object) -> RowType:
-    """A row with these values, and some for all others, so that rows may grow without this."""
+    """A row with these values, and default values for all others, so that rows may grow without a change here."""
     values: list[object] = []
     for number, (name, hint) in enumerate(get_type_hints(kind).items()):
         plain: dict[object, object] = {int: START + number, bytes: name.encode()}
@@ -95,7 +95,7 @@ _KEPT = 20  # messages that have rows in buffers
 
 
 class Talk:
-    """A channel as it grows: message after message, each with the writes, rows and text that a node saves with it."""
+    """A channel that grows: message after message, each with the writes, rows and text that a node saves with it."""
 
     def __init__(self, channel: str = "lobby", seed: int = 1, me: str = "me") -> None:
         self.channel = channel
@@ -109,7 +109,7 @@ class Talk:
         return " ".join(self._random.choices(WORDS, k=6)) + f" {len(self.messages)}"
 
     def step(self, with_buffers: bool = True) -> tuple[list[Write], list[JournalRow], list[IndexedText]]:
-        """What one message leads to."""
+        """The writes that one message leads to."""
         random = self._random
         self._lamport += random.randint(1, 900)
         sender = random.choice((self.me, "anna", "bert", "carl"))
@@ -152,7 +152,7 @@ class Talk:
         return OutgoingRow(message.message_id, self._lamport, state, 1, self._lamport + 30_000, evidence)
 
     def _buffers(self, message: Message) -> list[Write]:
-        """Rows come, change and go; there are never many of them."""
+        """Add, change and drop rows; there are never many of them."""
         sender = message.sender_id
         peer = row_of(PeerRow, sender_id=sender, last_lamport=self._lamport, behind=b"\x01\x02", layout="compact")
         waiting = packet_of(self.channel, sender, self._lamport + 1, "waits " + self.text(), ("f" * 64,))

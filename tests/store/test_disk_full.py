@@ -1,4 +1,4 @@
-"""A disk that fills up at any statement: told in words, nothing half done, and on with it once there is space."""
+"""A disk that fills up at any statement: a clear error, nothing half done, and success once there is space."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _ids(store: Store) -> list[str]:
 
 
 def _try(store: Store, step: Step) -> str | None:
-    """What is said of a full disk, if it is."""
+    """The text of the error of a full disk, or None."""
     try:
         store.commit([("lobby", step[0])], step[1], step[2])
     except DiskFull as error:
@@ -43,7 +43,7 @@ def _try(store: Store, step: Step) -> str | None:
 
 
 def _save_page_by_page(store: Store, step: Step, failed_at: set[str]) -> int:
-    """The same commit with one page more each time, until it fits. Says how often it did not."""
+    """Try the same commit with one page more each time, until it fits. Return the number of failures."""
     statements: list[str] = []
     store.connection.set_trace_callback(statements.append)
     before = _ids(store)
@@ -63,7 +63,7 @@ def _save_page_by_page(store: Store, step: Step, failed_at: set[str]) -> int:
 
 
 def test_the_disk_may_be_full_at_every_statement(tmp_path: Path) -> None:
-    """Page by page: each new page is asked for by some statement, and is refused once."""
+    """Each new page is requested by some statement, and is refused once."""
     talk = Talk()
     failed_at: set[str] = set()
     refused = 0
@@ -95,7 +95,7 @@ def test_a_full_disk_frees_the_reserve(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_while_the_tables_are_made(tmp_path: Path) -> None:
-    """Whatever the page: of each migration no tables, or all of them."""
+    """For a failure at any page: all tables of a migration exist, or none of them."""
     path = tmp_path / "sdschat.db"
     refused = 0
     for pages in range(1, 200):

@@ -1,4 +1,4 @@
-"""Who may read the files, who may open the profile, and what is said when neither goes."""
+"""Permissions of the files, access to the profile, and the errors if access fails."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def test_the_lock_dies_with_its_process(path: Path) -> None:
 
 @pytest.fixture
 def ordinary_user() -> Iterator[None]:
-    """Permissions do not bind the superuser, which tests may run as."""
+    """Run the test as an ordinary user, because permissions do not bind the superuser, and tests may run as
+    superuser."""
     superuser = os.geteuid() == 0
     if superuser:
         os.seteuid(65534)
@@ -113,7 +114,7 @@ def ordinary_user() -> Iterator[None]:
 
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
-    """A directory that another user can reach, which pytest's own are not."""
+    """A directory that another user can reach, as those of pytest are not."""
     with tempfile.TemporaryDirectory() as place:
         yield Path(place)
 

@@ -1,4 +1,4 @@
-"""History on disk answers as history in memory does, and nothing it answers costs more when it is long."""
+"""History on disk answers as history in memory does, and no answer costs more for a long log."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 @SLOW
 @given(steps=st.lists(WRITES, max_size=4))
 def test_snapshots_equal_those_of_a_store_in_memory(store: Store, steps: list[list[Write]]) -> None:
-    """Also the order of rows: replaced in place, dropped and put again at the end."""
+    """The order of rows is the same too: replaced in place; dropped and put again, at the end."""
     memory = MemoryStore()
     name = f"room {next(FRESH)}"
     for writes in steps:
@@ -151,7 +151,7 @@ def test_no_question_on_the_way_of_a_message_looks_through_a_table(tmp_path: Pat
 
 
 def test_a_failed_step_leaves_no_trace_and_may_be_tried_again(tmp_path: Path) -> None:
-    """Places and counts in memory move only when the disk has."""
+    """Places and counts in memory change only after the disk."""
     message = packet_of("lobby", "anna", START, "hello")
     with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
         with pytest.raises(LookupError), store.transaction() as transaction:  # noqa: PT012

@@ -1,4 +1,4 @@
-"""The journal: every event has its row, numbers have no gap, checkpoints prove the log, old rows go."""
+"""The journal: every event has its row, numbers have no gap, checkpoints prove the log, old rows are deleted."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_no_event_of_the_engine_is_forgotten_here() -> None:
 
 
 class Journaling(Group):
-    """A group of which one node keeps a journal, as the driver of an engine does."""
+    """A group in which one node writes a journal, as the driver of an engine does."""
 
     def __init__(self, store: Store) -> None:
         self.told: list[JournalRow] = []
@@ -132,7 +132,7 @@ def test_what_an_engine_did_can_be_read_from_its_journal(tmp_path: Path) -> None
         for step in range(40):
             group.send("abc"[step % 3], f"message {step}")
             group.tick(500)
-        group.passes = lambda flight: False  # nobody hears anybody, so that the last one is sent again
+        group.passes = lambda flight: False  # no packet arrives, so that the last message is sent again
         group.send("a", "unheard")
         group.tick(20_000)
         group.passes = lambda flight: next(lost)

@@ -23,7 +23,7 @@ def test_what_was_said_to_be_saved_survives_a_kill_anywhere(tmp_path: Path) -> N
     assert len(outcomes) >= 40
     assert all(outcome["died"] for outcome in outcomes)
     for outcome in outcomes:
-        # The one commit that was under way may have made it, or not.
+        # The commit under way may be saved or not.
         assert outcome["said_saved"] <= outcome["found"] <= outcome["said_saved"] + 1, outcome
     named = " ".join(outcome["point"] for outcome in outcomes)
     for name in ("CREATE", "BEGIN", "COMMIT", "INSERT INTO log", "INSERT INTO journal"):

@@ -1,4 +1,4 @@
-"""What becomes of each kind of row when a disk has altered it."""
+"""The repair of each kind of row after the disk altered it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _said(message: Message) -> IndexedText:
 
 
 def _alter(path: Path, sql: str, *values: object) -> None:
-    """Behind the store's back, which leaves the checksum as it was."""
+    """Change a row without the store, which leaves the checksum as it was."""
     connection = sqlite3.connect(path)
     changed = connection.execute(sql, values).rowcount
     connection.commit()
@@ -110,7 +110,7 @@ def test_a_text_that_was_altered_is_never_shown(path: Path) -> None:
 
 
 def test_an_own_message_whose_fate_was_altered_is_sent_again(path: Path) -> None:
-    """To call it acknowledged could lose it for good."""
+    """If it were called acknowledged, it could be lost for good."""
     _alter(path, "UPDATE outgoing SET state = 2")
     with Store.open_read_only(path, CODEC) as reader:
         assert list(reader.messages("lobby"))[1].damaged == "what is known of its acknowledgement was altered on disk"

@@ -1,4 +1,4 @@
-"""From every schema to the newest, in one step or cut short, and never backwards."""
+"""Migration from every schema to the newest, in one step or interrupted, and never backwards."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _half(database: Database) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A database of the newest schema with something in it."""
+    """A database of the newest schema with some rows."""
     file = tmp_path / "profiles" / "p" / "sdschat.db"
     talk = Talk()
     with Store.open(file, CODEC) as store:
@@ -62,7 +62,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _next(step: object = _mood) -> tuple[Migration, ...]:
-    """The real migrations and an artificial one, with the digest that it leads to."""
+    """The real migrations and an artificial one, with the digest after it."""
     number = MIGRATIONS[-1].number + 1
     digest = _digest_after([*(migration.apply for migration in MIGRATIONS), _mood])
     return (*MIGRATIONS, Migration(number, "moods", step, digest))  # type: ignore[arg-type]
@@ -192,7 +192,7 @@ def test_tables_that_no_migration_made_are_refused(path: Path, trick: str) -> No
 
 
 def test_every_column_of_the_engine_s_rows_has_its_column_here(path: Path) -> None:
-    """When the engine's rows grow, so must the tables: by a migration, once there was a release."""
+    """New fields of the engine's rows need new columns: by a migration, once the schema was released."""
     kinds: dict[str, type] = {
         "channel_state": ChannelRow,
         "outgoing": OutgoingRow,

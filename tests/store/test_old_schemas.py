@@ -1,4 +1,4 @@
-"""Databases that earlier programs left behind: they are what they were, and today's program reads all of them."""
+"""Databases of earlier programs: they are unchanged, and the present program reads all of them."""
 
 from __future__ import annotations
 

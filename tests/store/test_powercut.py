@@ -1,7 +1,7 @@
-"""Power cuts at every operation of the disk: what was said to be saved is there, and nothing is torn.
+"""Power cuts at every operation of the disk: steps reported as saved are there, and nothing is torn.
 
-The control is SQLite with `synchronous=NORMAL`, which must be caught losing what it said was saved: a simulation
-that finds nothing there would find nothing anywhere. SDSCHAT_TEST_POWER_CUTS sets how many states are looked at.
+The control is SQLite with `synchronous=NORMAL`, which must be seen to lose steps that it reported as saved: a
+simulation that finds no loss there would find none anywhere. SDSCHAT_TEST_POWER_CUTS sets the number of states.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STEPS = 40
 
 
 def _record(path: Path, synchronous: str) -> list[Operation]:
-    """What the disk is told while a node makes its database and saves a talk."""
+    """The operations of the disk while a node makes its database and saves a conversation."""
     prepare_directory(path)
     recorded = RecordedConnection(path, synchronous)
     connection = cast(sqlite3.Connection, recorded)
@@ -49,7 +49,7 @@ def _record(path: Path, synchronous: str) -> list[Operation]:
 
 
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """sqlite-utils works on connections of the standard library only, so the tables come from one."""
+    """Make the tables with a connection of the standard library, because sqlite-utils works with no other."""
     scratch = sqlite3.connect(":memory:", isolation_level=None)
     migrate(scratch, path)
     connection.execute("BEGIN")
@@ -63,15 +63,15 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 
 class Lost(AssertionError):
-    """Something that was said to be saved is not there."""
+    """A step reported as saved is not there."""
 
 
 class Torn(AssertionError):
-    """There is something that no moment of the node's life looked like."""
+    """The content of the database is that of no moment of the node's life."""
 
 
 def _judge(place: Path, state: State, talk: Talk) -> None:
-    """Start from what is on the disk."""
+    """Open the database from the content of the disk."""
     for file in place.iterdir():
         file.unlink()
     for name, image in state.files.items():
@@ -111,7 +111,7 @@ def _talk() -> Talk:
 
 
 def _look(path: Path, synchronous: str, wanted: int, with_directory: bool = True) -> tuple[int, int]:
-    """How many states were looked at, and how many had lost something. A torn state fails at once."""
+    """Number of states examined, and number of those that had lost a step. A torn state fails at once."""
     record = _record(path / "life" / "sdschat.db", synchronous)
     if not with_directory:
         record = [operation for operation in record if operation != SYNC_DIRECTORY]
@@ -147,7 +147,8 @@ def test_the_simulation_catches_a_database_that_says_saved_too_early(tmp_path: P
 
 
 def test_the_simulation_catches_a_directory_that_was_not_synced(tmp_path: Path) -> None:
-    """The journal of the first transaction, removed but still there after the power cut, undoes everything."""
+    """The rollback journal of the first transaction, if it is removed but there again after the power cut, undoes
+    everything."""
     looked, lost = _look(tmp_path, "FULL", 400, with_directory=False)
     assert looked >= 400
     assert lost > 0

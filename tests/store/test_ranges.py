@@ -1,4 +1,4 @@
-"""The index over stretches of a log says what the log says, whatever was put in, in whatever order."""
+"""The index over ranges of a log agrees with the log, for any messages inserted in any order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def _holds(store: Store, keys: Keys, channel: str = "lobby") -> None:
-    """Every sum is that of the keys themselves, and so are the parts."""
+    """Compare every sum, and every division into parts, with those of the keys themselves."""
     log = store.log(channel)
     keys = sorted(keys)
     bounds = [LOWEST, *(LogKey(*key) for key in Random(3).sample(keys, 12)), HIGHEST]

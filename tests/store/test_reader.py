@@ -1,4 +1,4 @@
-"""Looking: windows, searches, one message with its ancestors, channels at a glance, what is this person's alone."""
+"""Reading: windows, searches, one message with its ancestors, lists of channels, state of the user."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_scripts_without_spaces_and_accents_are_found(tmp_path: Path) -> None:
 
 
 def test_a_text_may_be_read_again(tmp_path: Path) -> None:
-    """With a key that is known by now, or after it was altered on disk."""
+    """A text may be written again: with a key that is known by now, or after it was altered on disk."""
     message = packet_of("lobby", "anna", START, "hello")
     with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
         store.commit([("lobby", [Append(log_row(message))])])

@@ -1,4 +1,4 @@
-"""Engines on a real database, opened anew between steps, do what engines in memory do that are never stopped."""
+"""Engines on a real database, opened anew between steps, act as engines in memory that are never stopped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIVELY = Config(
 
 
 class Reopening:
-    """The channel of a profile whose file is closed and opened again whenever an engine asks for its history."""
+    """The channel of a profile with a file that is closed and opened again at every access to the engine's history."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -63,7 +63,7 @@ class Reopening:
 
 
 def _play(group: Group, seed: int, restarts: bool) -> list[tuple[str, str, bytes]]:
-    """The same traffic, the same losses. What went on air, in order."""
+    """Run the same traffic with the same losses; return the packets sent, in order."""
     random = Random(seed)
     group.passes = lambda flight: random.random() > 0.3
     air: list[tuple[str, str, bytes]] = []
@@ -89,7 +89,7 @@ def _group(names: str) -> Group:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_reopened_engines_say_what_engines_in_memory_say(tmp_path: Path, seed: int) -> None:
-    """The ones in memory are never stopped, those on disk after every step: the same packets, logs and rows."""
+    """Engines in memory are never stopped, those on disk after every step: the same packets, logs and rows."""
     memory = _group("abc")
     expected = _play(memory, seed, restarts=False)
 
@@ -109,20 +109,20 @@ def test_reopened_engines_say_what_engines_in_memory_say(tmp_path: Path, seed: i
 
 
 def _add(group: Group, name: str, disk: Reopening) -> Node:
-    """`Group.add`, on a disk of our own."""
+    """`Group.add`, with a store on disk."""
     node = group.nodes[name] = Node(name, group.config, group.now, store=_as_store(disk))
     group.collect(name)
     return node
 
 
 def _as_store(disk: Reopening) -> MemoryStore:
-    """The group's nodes use three methods of their store, which a channel on disk has as well."""
+    """The channel on disk as the store of a node: it has the three methods that the nodes of a group use."""
     store: object = disk
     return store  # type: ignore[return-value]
 
 
 def test_one_database_carries_several_channels_of_running_engines(tmp_path: Path) -> None:
-    """Every channel gets back its own, whatever the others wrote in the same transactions."""
+    """Every channel gets its own state back, with any writes of others in the same transactions."""
     groups = [Group("a", "b", config=LIVELY) for _ in range(3)]
     with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
         for step in range(30):
@@ -147,7 +147,7 @@ def _unsaved(node: Node) -> list[Write]:
 
 
 def test_flights_are_lost_alike() -> None:
-    """What the comparison above rests on: the same seed loses the same packets."""
+    """The comparison above needs this: the same seed loses the same packets."""
     seen: list[list[Flight]] = []
     for _ in range(2):
         group = _group("ab")

@@ -1,4 +1,4 @@
-"""One byte of the file is another: mended, or refused in words; never another error, and never wrong text."""
+"""One byte of the file is altered: repaired, or refused with a clear error. Never another error, never wrong text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFUSALS = {"StoreDamaged", "StoreUnavailable", "SchemaNewer", "SchemaOlder"}
 
 
 class Truth(NamedTuple):
-    """What was saved."""
+    """The saved messages, rows and texts."""
 
     image: bytes
     messages: dict[str, list[DisplayMessage]]
@@ -63,7 +63,8 @@ def _flipped(truth: Truth, path: Path, random: Random) -> None:
 
 
 def _check_shown(truth: Truth, room: str, found: list[DisplayMessage]) -> bool:
-    """Whether all is there. What is there is right, and in order, or says that it is not."""
+    """Compare with the saved data: everything shown is right and in order, or marked as damaged. True if nothing is
+    absent."""
     known = {message.message_id: message for message in truth.messages[room]}
     assert [message.key for message in found] == sorted(message.key for message in found)
     whole = len(found) == len(known)
@@ -86,7 +87,7 @@ def _check_shown(truth: Truth, room: str, found: list[DisplayMessage]) -> bool:
 
 
 def _check_snapshot(expected: Snapshot, found: Snapshot | None) -> bool:
-    """Rows that are there are as they were; an outgoing row may start again from nothing."""
+    """Every row is unchanged; an outgoing row may also start again from nothing."""
     assert found is not None
     assert found.channel == expected.channel
     whole = True
@@ -99,14 +100,14 @@ def _check_snapshot(expected: Snapshot, found: Snapshot | None) -> bool:
 
 
 def _in_words(error: StoreError) -> str:
-    """Every refusal names the file and says what is the matter."""
+    """Every error names the file and the problem."""
     assert "sdschat.db" in str(error)
     assert str(error).endswith((" --salvage NEW", ")", "up to date", "program"))
     return type(error).__name__
 
 
 def _read_all(truth: Truth, path: Path, thorough: bool) -> str:
-    """Open it as a node does, and look at everything: `whole`, `mended` or the name of what was raised."""
+    """Open the database as a node does, and read everything: "whole", "mended" or the name of the error."""
     try:
         with Store.open(path, CODEC, thorough=thorough) as store:
             snapshots = {room: store.channel(room).snapshot() for room in ROOMS}
@@ -136,7 +137,7 @@ def _read_all(truth: Truth, path: Path, thorough: bool) -> str:
 
 @pytest.mark.parametrize("thorough", [True, False], ids=["small", "large"])
 def test_a_flipped_byte_is_mended_or_refused(truth: Truth, tmp_path: Path, thorough: bool) -> None:
-    """`large` is what happens to a database that is too large to be checked as a whole with every opening."""
+    """Alter bytes of the file. `large`: as for a database too large to be checked as a whole at every opening."""
     random = Random(f"rot {thorough}")
     seen: Counter[str] = Counter()
     for _ in range(FLIPS):

@@ -1,4 +1,4 @@
-"""Reading what is left of a damaged database."""
+"""Reading of a damaged database."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Nodes that are killed with -9 at a point of their work, and what is left of it: `python -m tests.store.victim DIR`.
+"""Nodes that are killed with -9 at a point of their work, and the state of their database: `python -m
+tests.store.victim DIR`.
 
-One process forks a node for each point. The node saves step after step of a fixed talk, says on a pipe which ones it
-was told are saved, and kills itself where the point says. Then the database is opened and held against that.
-Prints one JSON line a point.
+One process forks a node for each point. The node saves step after step of a fixed conversation, reports on a pipe which
+steps are saved, and kills itself at the point. Then the database is opened and compared with the report. Prints one
+JSON line for each point.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _STATEMENTS_TRIED = 400  # more than the work has
 
 
 class Point(NamedTuple):
-    """Where to die: before the n-th statement that SQLite begins, while tables are made or while a talk is saved."""
+    """The point of death: before the n-th statement of SQLite, while making tables or saving a conversation."""
 
     phase: str
     statement: int
 
 
 class Outcome(NamedTuple):
-    """What one death led to."""
+    """The result of one death."""
 
     point: str
     died: bool
@@ -53,7 +54,7 @@ def _dies_at(statement: int, names: list[str]) -> Callable[[str], None]:
 
 
 def _work(path: Path, point: Point, said: int) -> list[str]:
-    """The node's life. Returns the statements that it went through, if it survives."""
+    """Run the node. Return the number of statements that it executed, if it survives."""
     names: list[str] = []
     if point.phase == "tables":
         prepare_directory(path)
@@ -75,7 +76,7 @@ def _work(path: Path, point: Point, said: int) -> list[str]:
 
 
 def _run(path: Path, point: Point) -> tuple[bool, int]:
-    """Whether the node was killed, and how many steps it was told are saved."""
+    """True if the node was killed, and the number of steps reported as saved."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -89,7 +90,7 @@ def _run(path: Path, point: Point) -> tuple[bool, int]:
 
 
 def _live_and_leave(path: Path, point: Point, said: int) -> NoReturn:
-    """A forked process never returns into the parent's code."""
+    """Run the node in the forked process, which never returns into the code of its parent."""
     try:
         _work(path, point, said)
     finally:
@@ -97,7 +98,8 @@ def _live_and_leave(path: Path, point: Point, said: int) -> NoReturn:
 
 
 def _found(path: Path) -> int:
-    """How many steps are there. Everything must be as it was after that many, and going on from there must work."""
+    """Number of steps in the database. The content must be that after so many steps, and the work must go on from
+    there."""
     talk = Talk()
     expected = [talk.step() for _ in range(STEPS + 1)]
     with Store.open(path, CODEC, journal=JournalSettings("me", "again")) as store:
@@ -123,7 +125,7 @@ def _found(path: Path) -> int:
 
 
 def _points(directory: Path) -> list[tuple[Point, str]]:
-    """Every statement of both phases, by name; those of the talk thinned out evenly."""
+    """Every statement of both phases, by name; those of the conversation thinned out evenly."""
     found: list[tuple[Point, str]] = []
     for phase, every in (("tables", 5), ("talk", 7)):
         names = _work(directory / f"all {phase}" / "p" / "sdschat.db", Point(phase, _STATEMENTS_TRIED * 10), _null())

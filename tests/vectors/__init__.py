@@ -1,5 +1,5 @@
-"""Bytes of every format of our own, and of two other implementations, that a change must not change by accident.
+"""Bytes of every format of our own, and of two other implementations, so that no change alters them by accident.
 
-Files of our own formats are written by `python -m tests.vectors.make` from the short code in `plain`, which uses
-neither sdschat nor any package: it says the format a second time. The tests hold both against the files.
+Files of our own formats are written by `python -m tests.vectors.make` from the short code in `plain`, a second
+implementation that uses neither sdschat nor any package. The tests compare both with the files.
 """

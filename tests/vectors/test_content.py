@@ -89,7 +89,7 @@ def test_a_direct_message_is_opened(case: Case) -> None:
 
 @pytest.mark.parametrize("case", FILE["direct"], ids=lambda case: str(len(case["text"])))
 def test_what_is_in_the_box_of_a_direct_message(case: Case) -> None:
-    """The box has a key that is drawn, so only what is in it is the same each time."""
+    """The box has a random key, so only its content is the same each time."""
     author, reader = identity(case["seed"]), identity(case["reader_seed"])
     inside = seal_as(
         author,

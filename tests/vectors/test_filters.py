@@ -1,4 +1,4 @@
-"""The compact filter, bit for bit, whatever version of mmh3 is installed."""
+"""The compact filter, bit for bit, with any installed version of mmh3."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read(packed: bytes) -> CompactFilter:
 
 @pytest.mark.parametrize("case", FILE["murmur"], ids=lambda case: f"{case['item'][:8]}-{case['seed']:x}")
 def test_murmur(case: Case) -> None:
-    """If this alone fails, it is the library that has changed."""
+    """Failure of this test alone means that the library has changed."""
     found = mmh3.hash64(key=case["item"], seed=case["seed"], x64arch=True, signed=False)
     assert [f"{number:016x}" for number in found] == [case["one"], case["two"]]
 

@@ -1,1 +1,1 @@
-"""The formats said a second time, in plain Python: slow, short, and without any code of sdschat or of a package."""
+"""A second implementation of the formats in plain Python: slow, short, and without code of sdschat or of a package."""

@@ -13,7 +13,7 @@ _ROWS = ((0, 1, 2, 3), (5, 6, 7, 4), (10, 11, 8, 9), (15, 12, 13, 14))
 
 
 def sealed_box(message: bytes, reader: bytes, once: bytes) -> bytes:
-    """`reader`: the X25519 key of who may read it; `once`: the secret that is drawn for this message alone."""
+    """Seal a text. `reader`: the X25519 key of its reader; `once`: the secret that is drawn for this message alone."""
     shown = x25519(once, _BASE)
     nonce = blake2b(shown + reader, digest_size=24).digest()
     key = _hsalsa(_hsalsa(x25519(once, reader), bytes(16)), nonce[:16])

@@ -8,7 +8,7 @@ WINDOW, PRINT, RANGE = 0xC4, 0xC5, 0xC6
 
 
 def bits_of(item: str, hashes: int, bits: int, seed: int = 0) -> list[int]:
-    """The formula of sdschat/sds/README.md, bit by bit, with unsigned numbers."""
+    """The bits of an id by the formula of sdschat/sds/README.md, one by one, with unsigned numbers."""
     one, two = murmur(item.encode(), seed)
     a, c = one % 2**32, one // 2**32
     b, d = two % 2**32, two // 2**32

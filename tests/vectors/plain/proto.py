@@ -8,7 +8,7 @@ _VARINT, _SIZED = 0, 2
 
 
 def varint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first. Numbers below zero as 64 bits."""
+    """A varint: seven bits a byte, the lowest first; negative numbers as 64 bits."""
     value %= 2**64
     found = b""
     while value >= 128:
@@ -27,12 +27,12 @@ def number(field: int, value: int) -> bytes:
 
 
 def sized(field: int, value: bytes | str) -> bytes:
-    """Bytes or a text; nothing where it is empty."""
+    """A field of bytes or text; nothing if it is empty."""
     return part(field, value.encode() if isinstance(value, str) else value) if value else b""
 
 
 def part(field: int, value: bytes) -> bytes:
-    """A message in a message, or one of many: there even where it is empty."""
+    """A message inside a message, or one of many: written also if it is empty."""
     return varint(field * 8 + _SIZED) + varint(len(value)) + value
 
 

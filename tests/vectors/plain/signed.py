@@ -1,4 +1,4 @@
-"""The bytes that are signed, and what bears a signature: content, presence, direct messages, Store letters."""
+"""The bytes that are signed, and the messages with a signature: content, presence, direct messages, Store letters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def sender_id(key: bytes) -> str:
 
 
 def signed_bytes(tag: str, *values: bytes | str | int) -> bytes:
-    """The tag and a zero byte, then each value behind its length of four bytes; numbers as eight bytes."""
+    """The signed bytes: the tag and a zero byte, then each value after its length of four bytes; numbers as eight
+    bytes."""
     found = tag.encode() + b"\0"
     for value in values:
         raw = value.encode() if isinstance(value, str) else value
@@ -36,7 +37,7 @@ def chat(case: Case, tag: str, channel: str) -> bytes:
 
 
 def direct(case: Case) -> bytes:
-    """A chat content for one reader, in a sealed box of his key."""
+    """A chat content for one reader, in a sealed box of the reader's key."""
     reader = curve.public_key(bytes.fromhex(case["reader_seed"]))
     content = chat(case, "sdschat/direct/v1", f"{case['channel']}\n{sender_id(reader)}")
     return box.sealed_box(content, curve.curve_public(reader), bytes.fromhex(case["box_secret"]))
