@@ -22,8 +22,7 @@ from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
     from sdschat.node.channel.commit import TurnBatch
-    from sdschat.node.channel.extension import ChannelExtension
-    from sdschat.node.channel.session import ChannelSession
+    from sdschat.node.channel.session import ChannelExtension, ChannelSession
     from sdschat.node.network import TransportFactory
 
 RECENT: Final = 300

@@ -7,7 +7,7 @@ where a buffer is exactly full.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sdschat.sds import limits
 from sdschat.sds.bloom import compact
@@ -37,9 +37,6 @@ from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import CERTAIN
 from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Reason
-
-if TYPE_CHECKING:
-    from sdschat.sim.oracle import NodeRecord
 
 _BOUNDS: Final = (
     "messages waiting",
@@ -133,7 +130,7 @@ class Reach:
         self._generations: dict[int, int] = {}
         self._wanted: dict[int, bool] = {}
 
-    def step(self, seen: NodeRecord, s: ChannelState, ready: Ready) -> None:
+    def step(self, node: int, s: ChannelState, ready: Ready) -> None:
         resent = 0
         for event in ready.events:
             kind = type(event)
@@ -142,7 +139,7 @@ class Reach:
             elif kind is MessageResent:
                 resent += 1
             elif isinstance(event, FilterRolled):
-                self._rolled(seen, event)
+                self._rolled(node, event)
             elif isinstance(event, Rejected):
                 self._refused(s, event)
             else:
@@ -155,7 +152,7 @@ class Reach:
             self.met["budget used up: answers"] += 1
         if s.push_budget.spent and _put_off(s, s.pushes.timers, ready):
             self.met["budget used up: pushes"] += 1
-        self._range_filter(seen, s, ready)
+        self._range_filter(node, s, ready)
 
     def _usual(self, event: Event) -> None:
         if isinstance(event, Delivered):
@@ -168,9 +165,9 @@ class Reach:
             if how in CERTAIN or not event.by:
                 self.met[f"acknowledged by {_PROOFS.get(how, 'filters alone')}"] += 1
 
-    def _rolled(self, seen: NodeRecord, event: FilterRolled) -> None:
-        before = self._generations.get(seen.index, 0)
-        self._generations[seen.index] = event.generation
+    def _rolled(self, node: int, event: FilterRolled) -> None:
+        before = self._generations.get(node, 0)
+        self._generations[node] = event.generation
         self.met["filter rolled over" if event.generation == before + 1 else "filter remade"] += 1
 
     def _refused(self, s: ChannelState, event: Rejected) -> None:
@@ -192,16 +189,16 @@ class Reach:
         full = sum(len(one.raw) for one in own) + longest > bound
         self.met[f"full by bytes: messages {'of one sender ' if full else ''}{what}"] += 1
 
-    def _range_filter(self, seen: NodeRecord, s: ChannelState, ready: Ready) -> None:
+    def _range_filter(self, node: int, s: ChannelState, ready: Ready) -> None:
         """A range filter was owed, and the sync message came without it."""
-        if self._wanted.get(seen.index):
+        if self._wanted.get(node):
             for packet in ready.packets:
                 message = s.codec.decode(packet.raw) if packet.why == "sync" else None
                 packed = getattr(message, "bloom_filter", None)
-                found = compact.decode(packed) if packed and packed[:1] == b"\xc1" else ""
+                found = compact.decode(packed) if packed and packed[0] == compact.WINDOW else ""
                 if not isinstance(found, str) and found.range_filter is None:
                     self.met["range filter too coarse to be sent"] += 1
-        self._wanted[seen.index] = s.ranges.wanted is not None
+        self._wanted[node] = s.ranges.wanted is not None
 
 
 def _put_off(s: ChannelState, timers: Deadlines, ready: Ready) -> bool:

@@ -136,7 +136,7 @@ class World:
         seen.settle()
         if ready.events:
             check_events(ledger, seen, ready.events)
-        ledger.reach.step(seen, channel.state, ready)
+        ledger.reach.step(node.index, channel.state, ready)
         self.trace.step(self.time, node.index, ready)
         self._steps += 1
         check_sizes(seen)

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from sdschat.catchup.values import LogKey
-from sdschat.node.channel.extension import ChannelExtension, Handler, OutgoingPacket
+from sdschat.node.channel.extension import Handler, OutgoingPacket
+from sdschat.node.channel.session import ChannelExtension
 from sdschat.node.store_client.client import StoreClient
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.store_client.reputation import StoreReputation

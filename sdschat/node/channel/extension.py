@@ -7,15 +7,13 @@ packets and events. The duty order is that of the engine: saved in the transacti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
 from sdschat.store.transaction import Transaction
 from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import ChannelSession
     from sdschat.node.events import What
 
 # From whom (empty where the topic does not say), the bytes, and when.
@@ -39,27 +37,6 @@ class ExtensionOutput(NamedTuple):
     save: Callable[[Transaction], None] | None = None
     posts: Sequence[OutgoingPacket] = ()
     told: Sequence[What] = ()
-
-
-class ChannelExtension(Protocol):
-    """All verbs are called on the loop's thread. Input of others never raises out of them."""
-
-    def attach(self, room: ChannelSession) -> None:
-        """Called once, before the channel connects: the place for `room.handle`."""
-
-    def connected(self, now: Now) -> None: ...
-
-    def disconnected(self, now: Now) -> None: ...
-
-    def next_wake(self) -> int | None:
-        """When `advance` is to be called, on the monotonic clock in milliseconds; None: not by itself."""
-
-    def advance(self, now: Now) -> None:
-        """Some deadline may be over."""
-
-    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
-        """Once in every turn in which something of this channel stirred. `ready` is the engine's of this turn, and
-        about to be saved: a new message's bytes stand in its `Append` write, and nowhere else yet."""
 
 
 def heard_at(topics: Topics, what: str, me: str) -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from sdschat.identity.content import misnamed
 from sdschat.node.channel.content import ContentGate
-from sdschat.node.channel.extension import ChannelExtension, Handler, OutgoingPacket, heard_at, sent_to
+from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, heard_at, sent_to
 from sdschat.node.channel.presence import DOUBT, ChannelPresence
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, HandedOver, NotPublished, TroubleMet, What
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
-from sdschat.sds.state import Packet
-from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
+from sdschat.sds.state import Packet, Ready
+from sdschat.sds.values import Codec, Message, MessageKind, Now, Reason, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
@@ -26,6 +26,27 @@ _OWN: Final = frozenset({"message", "resend", "ephemeral"})
 Tell = Callable[[str, What], None]
 # What came ("live", "store", "sync") or goes out (`Packet.why`), its bytes, and what they are: None for ours.
 Watcher = Callable[[str, bytes, Message | Refusal | None], None]
+
+
+class ChannelExtension(Protocol):
+    """All verbs are called on the loop's thread. Input of others never raises out of them."""
+
+    def attach(self, room: ChannelSession) -> None:
+        """Called once, before the channel connects: the place for `room.handle`."""
+
+    def connected(self, now: Now) -> None: ...
+
+    def disconnected(self, now: Now) -> None: ...
+
+    def next_wake(self) -> int | None:
+        """When `advance` is to be called, on the monotonic clock in milliseconds; None: not by itself."""
+
+    def advance(self, now: Now) -> None:
+        """Some deadline may be over."""
+
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+        """Once in every turn in which something of this channel stirred. `ready` is the engine's of this turn, and
+        about to be saved: a new message's bytes stand in its `Append` write, and nowhere else yet."""
 
 
 class ChannelSession:
