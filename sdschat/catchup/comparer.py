@@ -74,7 +74,7 @@ class RangeComparer:
 
     @property
     def lacks(self) -> int:
-        """How many messages are needed, as far as it is known."""
+        """Number of messages that we need, as far as it is known."""
         return sum(need.messages for need in self.needs)
 
     def ask(self) -> Ask | None:
@@ -127,7 +127,7 @@ class RangeComparer:
         return following[::-1]
 
     def _part(self, low: LogKey, part: RangePart, whole: bool, tries: int) -> _OpenQuestion | None:
-        """What to ask next about a part; nothing where that is settled."""
+        """Return the next question about a part, or None if the part is settled."""
         high, theirs = part.high, part.messages
         ours = self._log.summary(low, high)
         if ours.messages == theirs and ours.fingerprint(self._salt) == part.fingerprint:
@@ -157,7 +157,7 @@ class RangeComparer:
         return _OpenQuestion(Question(QuestionKind.PARTS, low, high, parts), theirs)
 
     def _sole(self, low: LogKey, part: RangePart, ours: RangeSummary) -> bool:
-        """Whether a single message is the difference, as far as the fingerprints tell."""
+        """True if a single message is the difference, as far as the fingerprints tell. The message is then recorded."""
         if max(ours.messages, part.messages) > values.LEAF:
             return False  # to find it takes reading all of the part
         own = ours.fingerprint(self._salt)
@@ -193,7 +193,7 @@ class RangeComparer:
         return [_OpenQuestion(Question(QuestionKind.CELLS, low, high, more), one.theirs, one.tries + 1)]
 
     def _note(self, differing: int) -> None:
-        """How many differ in a stretch is a good guess for the next one."""
+        """Adjust the usual number of differing messages in a stretch: a good guess for the next stretch."""
         self._usual += (differing - self._usual) / 8
 
     def _listed(self, low: LogKey, high: LogKey, ours: list[int], theirs: tuple[int, ...]) -> None:
@@ -220,7 +220,7 @@ class RangeComparer:
                 self.needs.append(Need(key, behind(key), 1))
 
     def _cells_for(self, ours: int, theirs: int) -> int:
-        """How many cells; as many as messages is a list of them."""
+        """Number of cells to ask for. With as many cells as messages, the reply is a list of short ids."""
         apart = max(abs(ours - theirs), self._usual)
         if apart * _LISTED >= theirs:
             return 2 * values.LEAF

@@ -22,8 +22,8 @@ class EqualRanges(NamedTuple):
 def held(
     stretches: Sequence[EqualRanges], own: Sequence[tuple[int, str]], log: ComparedLog
 ) -> Iterator[tuple[EqualRanges, list[str]]]:
-    """Which of our own messages (in order) are in which stretch. Only what the log has was compared: what is not saved
-    yet is not among them."""
+    """Yield each stretch that contains own messages, with their ids. `own` is in order. Only messages in the log were
+    compared, so a message that is not saved yet is not among them."""
     for stretch in stretches:
         keys = own[bisect_left(own, stretch.low) : bisect_left(own, stretch.high)]
         ids = [key[1] for key in keys if log.keys(LogKey(*key), behind(LogKey(*key)), 1)]

@@ -62,8 +62,9 @@ class Carrier(Protocol):
 
 
 class TakenIn(NamedTuple):
-    """What became of packets: the keys of those that are here now, how many of them are new, and whether something
-    was among them that nobody asked for. `absent`: dependencies of theirs that are neither here nor among them."""
+    """Result of taking in packets: the keys of the messages that are here now, the number of new ones, and whether a
+    packet was among them that nobody asked for. `absent`: dependencies of theirs that are neither here nor among
+    them."""
 
     keys: Sequence[LogKey]
     new: int
@@ -153,7 +154,8 @@ class Exchange:
         self.posts.clear()
 
     def proven(self, own: Callable[[], Sequence[tuple[int, str]]]) -> list[tuple[EqualRanges, list[str]]]:
-        """Who has turned out, since this was asked last, to have which messages of `own`, which are in order."""
+        """Return the stretches found equal with a peer since the last call, each with the ids of the messages of `own`
+        that the peer has there. `own` returns keys in order."""
         stretches = [*self._equal, *self.seeker.equal]
         self._equal.clear()
         self.seeker.equal.clear()

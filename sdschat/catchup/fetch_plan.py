@@ -1,4 +1,4 @@
-"""What is still lacking, and what of it to ask for next. Pure bookkeeping."""
+"""Plan of the messages still lacking, and choice of the next request. Pure bookkeeping."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FetchPlan:
         return bool(self._left)
 
     def replace(self, needs: Sequence[Need]) -> None:
-        """What a comparison found."""
+        """Replace the plan by the needs that a comparison found."""
         self._left = []
         for need in sorted(needs, key=lambda need: need.low, reverse=True):
             last = self._left[-1] if self._left else None
@@ -56,7 +56,7 @@ class FetchPlan:
         return Want(stretches, limit, self.partly)
 
     def covers(self, key: LogKey) -> bool:
-        """Whether a message is of what was asked for."""
+        """True if a message belongs to the current request."""
         at = bisect_right(self._ascending, key, key=lambda need: need.low) - 1
         return at >= 0 and key < self._ascending[at].high
 
@@ -66,7 +66,8 @@ class FetchPlan:
         self._left = [need._replace(low=max(need.low, floor)) for need in kept]
 
     def settle(self, lowest: LogKey | None) -> None:
-        """What was asked for came, down to a lowest key."""
+        """Close the current request: its messages came, down to the key `lowest`. Keep the rest of a request that was
+        cut at its limit."""
         asked, self._asked, self._ascending = self._asked, [], []
         highs = {need.high for need in asked}
         self._left = [need for need in self._left if need.high not in highs]

@@ -53,7 +53,7 @@ class RangeIndex:
     # Changing.
 
     def draft(self, added: Keys, removed: Keys, read: Read) -> Draft:
-        """What becomes of the buckets when these keys are put in and taken out. Changes nothing yet."""
+        """Return the changes to the buckets when these keys are put in and taken out. Changes nothing yet."""
         touched: dict[int, RangeSummary] = {}
         for key in added:
             at = self._at(key)
@@ -74,7 +74,7 @@ class RangeIndex:
         return draft
 
     def apply(self, draft: Draft) -> None:
-        """What was drafted is saved."""
+        """Apply a draft to the index once the draft is saved."""
         for start in draft.gone:
             at = bisect_left(self.starts, start)
             del self.starts[at], self.summaries[at]
@@ -107,7 +107,7 @@ class RangeIndex:
         return found.plus(self._within(last, self.starts[last], high, read))
 
     def _within(self, at: int, low: LogKey, high: LogKey, read: Read) -> RangeSummary:
-        """Of a stretch within one bucket."""
+        """Return the sum of a stretch within one bucket."""
         start, end = self.starts[at], self._end(at)
         if low <= start and high >= end:
             return self.summaries[at]
@@ -116,7 +116,8 @@ class RangeIndex:
         )
 
     def cut(self, low: LogKey, high: LogKey, parts: int, read: Read) -> list[LogKey]:
-        """Where buckets begin, if there are enough of them: these sums are had for nothing. Else between messages."""
+        """Return bounds at the starts of buckets, if there are enough of them: their sums cost no reading. Otherwise
+        return bounds between messages."""
         first, last = self._at(low), self._at(high)
         between = range(first + 1, last + (1 if self.starts[last] < high else 0))
         if len(between) >= parts:
@@ -145,7 +146,7 @@ def split(start: LogKey, keys: Keys) -> list[IndexBucket]:
 
 
 def _cut(keys: Keys, middle: int) -> tuple[int, LogKey]:
-    """Where to cut, not far from there, and the bound."""
+    """Choose a place to cut near `middle`. Return the position and the bound."""
     places = range(middle - _SHIFT, min(middle + _SHIFT, len(keys)))
     at = max(places, key=lambda at: (_roundness(keys[at - 1][0], keys[at][0]), -abs(at - middle)))
     before, key = keys[at - 1], keys[at]
@@ -156,5 +157,5 @@ def _cut(keys: Keys, middle: int) -> tuple[int, LogKey]:
 
 
 def _roundness(before: int, lamport: int) -> int:
-    """How many zeros the roundest number ends in, in binary, that is above the one and not above the other."""
+    """Number of trailing binary zeros of the roundest number that is above `before` and not above `lamport`."""
     return (before ^ lamport).bit_length() - 1 if before < lamport else -1

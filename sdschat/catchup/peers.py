@@ -1,4 +1,4 @@
-"""Who can be asked, whose turn it is, and who is left alone for a while. Pure."""
+"""Sources that can be asked, their order, and the sources left alone for a while. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ ALONE: Final = 1_000  # so long we must have been here before it
 
 
 class HistorySource(NamedTuple):
-    """Who may be asked. `store`: it gives pages of the log in its own way (see `Seeker.ranges`)."""
+    """A peer that may be asked for history. `store`: it gives pages of the log in its own way (see
+    `CatchUpSession.ranges`)."""
 
     name: str
     store: bool = False

@@ -69,12 +69,13 @@ class _Serving:
 
     @property
     def done(self) -> bool:
-        """Whether the last page is out."""
+        """True if the last page is out."""
         return self.left <= 0
 
 
 class HistoryProvider:
-    """Who wants what of us. `want`, `arrived` and `gave_up` are told; `ship` gives the pages that may go out now."""
+    """The peers that want messages of us, and the state of each want. Report events with `want`, `arrived` and
+    `gave_up`; `ship` gives the pages that may go out now."""
 
     def __init__(self, library: HistoryLibrary) -> None:
         self._library = library

@@ -8,7 +8,7 @@ from sdschat.catchup.values import AnswerFrame, Ask, ComparedLog, LogKey, Questi
 
 
 class ReadingBudget:
-    """How much reading a peer may cause: a bucket of messages read, which empties with time."""
+    """A limit on the reading that a peer may cause: a budget of messages read, which refills with time."""
 
     __slots__ = ("_at", "_rate", "_room", "left")
 

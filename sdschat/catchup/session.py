@@ -72,7 +72,7 @@ class CatchUpSession:
 
     @property
     def source(self) -> str:
-        """Who is asked now."""
+        """Name of the source that is asked now, or an empty string."""
         return "" if self._source is None else self._source.name
 
     @property
@@ -112,7 +112,8 @@ class CatchUpSession:
             self._next_source(mono)
 
     def sources(self, present: Sequence[HistorySource], mono: int) -> None:
-        """Who can be asked now, the best first."""
+        """Replace the list of sources that can be asked now, the best first. Drop the current source if it is
+        gone. Begin with the next source if we wait for one."""
         self._sources.replace(present, mono)
         if self._source is not None and self._source.name not in self._sources:
             self._drop_source()
@@ -190,7 +191,7 @@ class CatchUpSession:
         return self._pages.take()
 
     def wanted(self, key: LogKey) -> bool:
-        """Whether a message was asked for: nothing else is taken from a source."""
+        """True if a message was asked for: nothing else is taken from a source."""
         return self._needs.covers(key)
 
     def took(self, keys: Sequence[LogKey], new: int, last: bool, mono: int) -> None:

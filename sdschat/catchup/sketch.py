@@ -44,7 +44,7 @@ def _check(value: int) -> int:
 
 
 def is_one(cell: int) -> bool:
-    """Whether a difference of cells is the short id of a single message: wrong once in 65,536 times."""
+    """True if a difference of cells is the short id of a single message: wrong once in 65,536 times."""
     return _check(cell >> _CHECK_BITS) == cell & _CHECK_MASK
 
 

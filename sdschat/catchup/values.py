@@ -31,7 +31,7 @@ BUCKET_PART: Final = 256
 
 
 class State(StrEnum):
-    """Where catching up stands."""
+    """State of catching up."""
 
     WAITING = "waiting"  # for somebody to ask
     COMPARING = "comparing"
@@ -55,7 +55,7 @@ _SHOWN: Final = 8 * (_SUM_BYTES - FINGERPRINT_BYTES)  # bits of a sum that are n
 
 
 class LogKey(NamedTuple):
-    """Where a message stands in the log. Also a bound between two messages, with a part of an id or none."""
+    """Position of a message in the log. Also a bound between two messages, with a part of an id or none."""
 
     lamport: int
     message_id: str
@@ -84,9 +84,10 @@ class RangeSummary(NamedTuple):
         return RangeSummary(self.messages + other.messages, (self.total + other.total) % _SUM_MODULUS)
 
     def fingerprint(self, salt: int) -> bytes:
-        """What is shown to others in place of the sum. Short, because nobody knows the salt before the comparison: the
-        highest bits of the sum times a number drawn from it, of which any two sums have the same once in 2^62. It adds
-        up as sums do, so where one log has a message more, the difference tells which (see `makes_up`)."""
+        """Return the fingerprint shown to others in place of the sum. It is short, because nobody knows the salt before
+        the comparison: the highest bits of the sum times a number drawn from the salt. Any two sums have the same
+        fingerprint once in 2^62. Fingerprints add up as sums do, so if one log has a message more, the difference
+        identifies that message (see `makes_up`)."""
         return (self.total * _factor(salt) % _SUM_MODULUS >> _SHOWN).to_bytes(FINGERPRINT_BYTES, "big")
 
 
@@ -96,19 +97,19 @@ def _factor(salt: int) -> int:
 
 
 def difference(one: bytes, other: bytes) -> int:
-    """Of two fingerprints with the same salt."""
+    """Return the difference of two fingerprints with the same salt."""
     return (int.from_bytes(one, "big") - int.from_bytes(other, "big")) % (1 << 8 * FINGERPRINT_BYTES)
 
 
 def makes_up(keys: Sequence[tuple[int, str]], differing: int, salt: int) -> list[tuple[int, str]]:
-    """Which of these messages, alone, is the difference of two fingerprints. Of the bits below those that are shown
-    one may have been carried."""
+    """Return the keys of those messages that, each alone, explain the difference of two fingerprints. A fingerprint
+    shows only the highest bits; the bits below may have caused a carry of one, so that is allowed for."""
     factor, either = _factor(salt), {differing, (differing - 1) % (1 << 8 * FINGERPRINT_BYTES)}
     return [key for key in keys if digest(key) * factor % _SUM_MODULUS >> _SHOWN in either]
 
 
 def digest(key: tuple[int, str]) -> int:
-    """Of one message: BLAKE2b-256 over the Lamport time in 8 bytes, big-endian, and the id."""
+    """Return the digest of one message: BLAKE2b-256 over the Lamport time in 8 bytes, big-endian, and the id."""
     lamport, message_id = key
     place = lamport.to_bytes(8, "big") + message_id.encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(place, digest_size=_SUM_BYTES).digest(), "big")
@@ -132,7 +133,7 @@ def bound_between(before: tuple[int, str], key: tuple[int, str]) -> LogKey:
 
 
 class ComparedLog(Protocol):
-    """What a comparison asks of a log. Each is a search in an index, and as much reading as the answer is long."""
+    """Queries of a comparison to a log. Each is a search in an index, and as much reading as the answer is long."""
 
     def summary(self, low: LogKey, high: LogKey) -> RangeSummary: ...
 
@@ -144,7 +145,7 @@ class ComparedLog(Protocol):
 
 
 class QuestionKind(IntEnum):
-    """What is asked about a stretch."""
+    """Kind of a question about a stretch."""
 
     PARTS = 1  # its parts with their fingerprints, or nothing where its own is the one given
     CELLS = 2  # sums of short ids (see `sketch`)
@@ -190,8 +191,8 @@ class AnswerFrame(NamedTuple):
 
 
 class Need(NamedTuple):
-    """What is lacking: all of a stretch, or of a stretch what these short ids are of. `sole`: the message that makes up
-    the difference of the fingerprints, which stands in the place of a short id."""
+    """Lacking messages: all of a stretch, or the messages of a stretch that have these short ids. `sole`: a single
+    message makes up the difference of the fingerprints, and that difference stands in the place of a short id."""
 
     low: LogKey
     high: LogKey
@@ -208,7 +209,7 @@ class BadAnswer(ValueError):
 
 
 class Stretch(NamedTuple):
-    """What is wanted of a stretch, as in a `Need`."""
+    """Wanted messages of a stretch, as in a `Need`."""
 
     low: LogKey
     high: LogKey

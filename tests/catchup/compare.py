@@ -38,7 +38,7 @@ class Found(NamedTuple):
 
 
 def fetched(needs: Iterable[Need], theirs: MemoryLog) -> list[tuple[int, str]]:
-    """What the other side would send."""
+    """Return the keys of the messages that the other side would send."""
     found: list[tuple[int, str]] = []
     for need in needs:
         keys = theirs.keys(need.low, need.high)

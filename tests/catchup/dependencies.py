@@ -1,4 +1,4 @@
-"""What it costs to ask for every dependency: the questions that a node asks of a Store for what it misses, when nothing
+"""Cost of asking for every dependency: the questions that a node asks of a Store for missing messages, when nothing
 else helps it to catch up. Real engines, questions and answers; time is simulated."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the measurements of catching up share: profiles made beforehand, real `pipe`s, and a count of every byte."""
+"""Common base of the measurements of catching up: profiles made beforehand, real `pipe`s, and a count of every byte."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Tap:
 
 
 def _kind(packet: bytes) -> str:
-    """Of a packet on sync."""
+    """Return the kind of a packet on sync."""
     found = SYNC.decode(packet)
     if isinstance(found, Frame):
         return type(found.what).__name__.lower()
@@ -120,7 +120,7 @@ def stop(*processes: subprocess.Popen[bytes]) -> None:
 
 
 def standing(home: Path, name: str) -> tuple[int, str]:
-    """How many messages the log has, and the fingerprint of them."""
+    """Return the number of messages in the log, and their fingerprint."""
     with Reader.open(profile_path(home, name), CODEC) as reader:
         for channel in reader.channels():
             if channel.channel == CHANNEL:
@@ -140,6 +140,6 @@ async def until_equal(home: Path, one: str, other: str, messages: int, patience:
 
 
 def packet_bytes(home: Path, name: str, since: int = 0) -> int:
-    """Of all packets in the log that are dated from then on."""
+    """Return the total bytes of all packets in the log that are dated from `since` on."""
     with Reader.open(profile_path(home, name), CODEC) as reader:
         return sum(len(one.raw or b"") for one in reader.messages(CHANNEL, since=since, with_raw=True))

@@ -1,4 +1,4 @@
-"""What a comparison proves: whoever has the same as we from here to there has our messages there."""
+"""Proof by comparison: a peer whose log equals ours in a stretch has our messages there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked for next of all that is lacking."""
+"""Choice of the next request among all that is lacking."""
 
 from __future__ import annotations
 

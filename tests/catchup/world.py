@@ -97,7 +97,7 @@ class World:
         return Now(self.mono + 10**12, self.mono)
 
     def present(self, *names: str) -> None:
-        """Who is there, seen by everybody."""
+        """Set the peers that are present, as everybody sees them."""
         for peer in self.peers.values():
             others = [HistorySource(name) for name in names if name != peer.name]
             peer.exchange.seeker.sources(others, self.mono)

@@ -1,4 +1,4 @@
-"""What the parts of a channel that deal with Stores see of a node, in a simulation: no transport, no database."""
+"""A node as the parts of a channel that deal with Stores see it, in a simulation: no transport, no database."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Booth:
                 part.advance(now)
 
     def take(self, ready: Ready, now: Now, settle: Callable[[], None]) -> list[OutgoingPacket]:
-        """What the parts send. `settle`: sees to what came of it, which may stir them again."""
+        """Return the packets that the parts send. `settle` handles their results, which may stir the parts again."""
         for _ in range(_TURNS):
             self._stirred = False
             for part in self.parts:

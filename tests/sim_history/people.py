@@ -1,4 +1,4 @@
-"""Who is who in a simulation with Stores: keys that follow from the seed, and ids that follow from the keys."""
+"""Participants of a simulation with Stores: keys that follow from the seed, and ids that follow from the keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Store sent, held against what it was asked."""
+"""A Store's answer, checked against its question."""
 
 from __future__ import annotations
 

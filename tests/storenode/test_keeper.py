@@ -1,4 +1,4 @@
-"""What a Store answers, and whom."""
+"""Answers of a Store, and the askers that get them."""
 
 from __future__ import annotations
 

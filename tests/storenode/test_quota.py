@@ -1,4 +1,4 @@
-"""How much a Store does for whom."""
+"""Limits of a Store's work for each asker."""
 
 from __future__ import annotations
 

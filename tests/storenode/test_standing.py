@@ -1,4 +1,4 @@
-"""Which Store is asked: all get their share, the silent rest, liars are left."""
+"""Choice of the Store to ask: all get their share, silent Stores rest, liars are left."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What each Store said to have, so that it is noticed when it leaves something out of a page.
+"""Record of the messages that each Store said to have, so that it is noticed when it leaves one out of a page.
 
-A Store that has not got a message is no liar: it may have missed it. One that has handed it out or confirmed it before,
-and then leaves it out of a page whose ends lie on both sides of it, is.
+A Store that has not got a message is no liar: it may have missed it. A Store lies if it has handed out or confirmed a
+message before, and then leaves it out of a page whose ends lie on both sides of it.
 """
 
 from __future__ import annotations
@@ -50,5 +50,5 @@ class StoreClaims:
 
 
 def _behind(key: StoreKey) -> tuple[int, str]:
-    """What comes right after a key."""
+    """Return the smallest position after a key."""
     return (key.lamport, key.message_id + "\0")

@@ -35,7 +35,7 @@ HINTS_TRIES: Final = 5  # for the same messages, each time after twice as long: 
 
 
 class FetchedPackets(NamedTuple):
-    """What a Store sent, checked: each packet is of this channel and is what its id says, in the order asked for."""
+    """Packets of a Store, checked: each packet is of this channel and matches its id, in the order asked for."""
 
     packets: tuple[bytes, ...]
     more: bool
@@ -233,7 +233,8 @@ class StoreClient:
         return came
 
     def _authentic(self, checked: Checked) -> bool:
-        """What bears another's name than its author signed is left to repair: there several are asked, not one."""
+        """True unless the message names an author who did not sign it, or carries another sender's or message's id.
+        Such a message is left to repair, which asks several participants, not one."""
         message = checked.message
         opened = open_content(
             message.content or b"", message.channel_id, message.sender_id, message.message_id, self._keys
@@ -243,7 +244,7 @@ class StoreClient:
     # Retrieval hints.
 
     def _ask_for_hints(self, now: Now) -> None:
-        """What our next message would name: does a Store have it, and where?"""
+        """Ask Stores about the messages that our next message would name: does a Store have them, and where?"""
         state = self._room.channel.state
         heads = state.window.causal_history(state.config.causal_history)
         wanted = [WantedMessage(entry.message_id) for entry in heads if entry.message_id not in state.hints]

@@ -1,4 +1,4 @@
-"""What is told of Stores: who was asked for what, what came of it, and who lied."""
+"""Events about Stores: questions asked, their results, and Stores that lied."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ StoreFact = StoreAsked | StoreAnswered | StoreSilent | StoreLeft
 
 
 def journal_rows(told: Sequence[StoreFact], channel: str, now: Now) -> list[JournalRow]:
-    """What the journal keeps: for every message that was missing, whether a Store helped or it was left to repair."""
+    """Return rows for the journal: for every message that was missing, whether a Store helped or it was left to repair.
+    A Store left for a lie has a row too."""
     rows: list[JournalRow] = []
     for fact in told:
         at = JournalRow("", channel, now.wall, now.mono * 1000, peer=fact.store_id)

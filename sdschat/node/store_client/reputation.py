@@ -1,4 +1,4 @@
-"""Which Stores are here, and which of them is to be asked: the load is shared, the silent rest, liars are left."""
+"""Choice of the Store to ask among those that are here: the load is shared, silent Stores rest, liars are left."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST: Final = 2048  # anybody can make up Stores: the oldest of so many is forg
 
 
 class StoreReputation:
-    """What this node thinks of the Stores it met, in whichever channel: one for all of them."""
+    """Reputation of the Stores that this node met. One object serves all channels."""
 
     __slots__ = ("left", "rests")
 

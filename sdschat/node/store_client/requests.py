@@ -36,7 +36,7 @@ _THIN_PAGES: Final = 3  # pages far smaller than they could be, from one Store i
 
 
 class StoreReply(NamedTuple):
-    """What came of a question. `store` is empty where nobody gave an answer that could be used."""
+    """Result of a question. `store` is empty if no Store gave a usable answer."""
 
     store: str = ""
     fetched: Sequence[Checked] = ()
@@ -110,7 +110,7 @@ class StoreRequests:
         self._thin: dict[str, int] = {}
 
     def stores(self) -> list[str]:
-        """Who says to be a Store, is here, and was not left."""
+        """Return the participants that say to be a Store, are here, and were not left for a lie."""
         return self.standing.trusted(self._presence.roles)
 
     def ask(
@@ -237,7 +237,7 @@ class StoreRequests:
                 self._give_up(question, question.query.store, "silent", now)
 
     def disconnected(self, now: Now) -> None:
-        """What was asked is not answered any more. Nobody is blamed for that."""
+        """End all questions without an answer, since none comes any more. No Store is blamed for that."""
         questions = [*self._open.values(), *self._queue]
         self._open, self._queue = {}, []
         for question in questions:

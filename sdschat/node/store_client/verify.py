@@ -1,7 +1,8 @@
-"""What a Store sent, held against what it was asked. Nothing of it counts before it has passed here.
+"""Checks of a Store's answer against its question. Nothing in an answer counts before it has passed here.
 
-Two kinds of wrong are kept apart. What only the Store can have done is a lie, and it is left for it. What it may have
-archived in good faith, such as a message under an id that nobody can check, is merely not taken from it.
+Two kinds of wrong are kept apart. A fault that only the Store can have made is a lie, and the Store is left for it.
+Data that the Store may have archived in good faith, such as a message under an id that nobody can check, is merely not
+taken from it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class VerifiedAnswer(NamedTuple):
 
 
 def judge(query: StoreQuery, answer: StoreAnswer, channel: str, codec: Codec) -> VerifiedAnswer | Lie:
-    """What of an answer may be used."""
+    """Return the part of an answer that may be used, or the lie found in it."""
     if answer.refused:
         return VerifiedAnswer(())
     if answer.floor > query.sent_time + _LATEST_FLOOR:
@@ -119,7 +120,7 @@ def _judge_page(asked: Range, answer: StoreAnswer, channel: str, codec: Codec) -
 
 
 def _goes_on(asked: Range, last: tuple[int, str] | None, beyond: tuple[int, str]) -> bool:
-    """Whether the next page begins within the range, behind everything of this one, and further than this one did."""
+    """True if the next page begins within the range, behind everything of this one, and further than this one did."""
     if not asked.low <= beyond[0] <= asked.high or beyond == asked.after:
         return False
     return last is None or (beyond <= last if asked.newest_first else beyond >= last)

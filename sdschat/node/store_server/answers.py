@@ -1,4 +1,4 @@
-"""What a Store answers: by id, by hint, and by page, out of what it has committed."""
+"""Answers of a Store: by id, by hint, and by page, out of the messages that it has committed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ITEM_BYTES: Final = 256  # what an item takes beside its packet, at most
 
 
 class ArchiveReader(Protocol):
-    """What answering needs of the archive; `store.archive.Archive` is the real one."""
+    """Interface to the archive, as answering needs it; `store.archive.LogArchive` is the real one."""
 
     def by_id(self, channel: str, message_id: str) -> ArchivedMessage | None: ...
 
@@ -44,7 +44,7 @@ class Answerer:
         return self._messages(query, floor)
 
     def hint(self, message_id: str) -> bytes | None:
-        """How we can be asked for a message; nothing where we do not have it in full."""
+        """Return a hint by which others can ask us for a message; None if we do not have it in full."""
         place = self._shelf.place_of(self._channel, message_id)
         return None if place is None else hint_of(self._me, place)
 

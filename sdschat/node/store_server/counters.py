@@ -1,4 +1,4 @@
-"""What a Store counts while it runs."""
+"""Counters of a Store while it runs."""
 
 from __future__ import annotations
 

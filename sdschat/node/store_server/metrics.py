@@ -1,4 +1,4 @@
-"""What a Store counts, in the text format of Prometheus, and the small server that hands it out."""
+"""Counters of a Store in the text format of Prometheus, and the small server that hands them out."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _PACKET_BYTES: Final = 1500  # with its row and its text, about
 
 
 class ServedChannel(NamedTuple):
-    """How long and how much is kept. 0: for ever, without a bound."""
+    """Limits of the age and the size of the data that is kept. 0: for ever, without a bound."""
 
     age: int = 0  # milliseconds
     size: int = 0  # bytes of the database in use
@@ -88,7 +88,8 @@ class StoreNode:
         return found
 
     def _hear(self, fact: NodeEvent) -> None:
-        """What comes in below the floor is archived, since the log has it, and dropped with the next look."""
+        """Note a message that comes in below the floor. It is archived, since the log has it, and dropped with the next
+        look."""
         if isinstance(fact.what, MessageDelivered):
             message = fact.what.said.message
             if (message.lamport_timestamp or 0) < self.floor(fact.channel).lamport:
@@ -97,7 +98,7 @@ class StoreNode:
                     late.append(message.message_id)
 
     def snapshot(self) -> MetricsSnapshot:
-        """What it has and did, at this moment."""
+        """Return the contents and the activity of this Store at this moment."""
         connected = {name: room.transport.connected for name, room in self.node.rooms.items()}
         channels, room = archived(self._store), database_space(self._store)
         return MetricsSnapshot(

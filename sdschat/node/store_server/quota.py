@@ -1,4 +1,5 @@
-"""How much a Store does for whom: one that asks without end gets its share and no more, and nobody else gets less."""
+"""Limits of a Store's work for each asker: one that asks without end gets its share and no more, and nobody else gets
+less."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class QuotaBucket:
         self._at = now
 
     def room(self, now: int) -> bool:
-        """Whether something may be spent. The last that is may exceed what is left, which the next one then lacks."""
+        """True if something may be spent. The last amount spent may exceed the rest; the next one then lacks the
+        excess."""
         self._spent = max(0.0, self._spent - (now - self._at) * self._limit / _MINUTE)
         self._at = now
         return self._spent < self._limit
@@ -49,7 +51,8 @@ class Quota:
         self._askers: OrderedDict[str, tuple[QuotaBucket, QuotaBucket]] = OrderedDict()
 
     def may_ask(self, asker: str, now: int) -> bool:
-        """Whether this question is worth being looked at. `asker` is what the topic says, and not proven yet."""
+        """True if this question is worth being looked at; it is then counted. `asker` is the name in the topic, not
+        proven yet."""
         queries = self._of(asker, now)[0]
         if not queries.room(now) or not self._all_queries.room(now):
             return False

@@ -36,7 +36,7 @@ Soon = Callable[[Callable[[], None]], object]
 
 
 class Shared:
-    """What all channels of one Store have in common."""
+    """Objects that all channels of one Store have in common."""
 
     def __init__(
         self,

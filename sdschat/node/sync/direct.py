@@ -74,7 +74,7 @@ class DirectOutput(NamedTuple):
 
 
 class DirectMessaging:
-    """Of one channel. Not a part of its own: `mvds.SyncPart` hears the topic for it."""
+    """Direct messages of one channel. Not an extension of its own: `SyncExtension` hears the topic for it."""
 
     def __init__(self, room: ChannelSession, profile: Profile, desk: ContentGate, clock: Clock) -> None:
         self._room = room
@@ -124,7 +124,8 @@ class DirectMessaging:
         return found
 
     def sending(self, message_id: str, to: str) -> tuple[int, int] | None:
-        """How often a message went out so far, and when it does next, in epoch milliseconds; None: `to` has it."""
+        """Return the number of times a message went out so far, and the time of the next one, in epoch milliseconds.
+        None: `to` has it."""
         found, now = self._engine.sending(to, bytes.fromhex(message_id)), self._clock.now()
         return None if found is None else (found[0], to_wall(now, found[1]))
 
@@ -159,7 +160,8 @@ class DirectMessaging:
         return self._engine.next_wake() if self._room.transport.connected else None
 
     def take(self, now: Now) -> DirectOutput:
-        """What is ready. Without a connection nothing goes out: it is sent again when its time comes."""
+        """Take the output that is ready. Without a connection nothing goes out: it is sent again when its time
+        comes."""
         ready = self._engine.take()
         for event in ready.events:
             match event:

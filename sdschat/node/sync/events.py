@@ -1,4 +1,4 @@
-"""What is told of catching up and of direct messages."""
+"""Events of catching up and of direct messages."""
 
 from __future__ import annotations
 

@@ -115,7 +115,8 @@ def install(node: Node, *, asks: bool = True) -> None:
 
 
 def sync_part(node: Node, channel: str) -> SyncExtension:
-    """Of a channel that is joined. Raises KeyError for one that is not, and LookupError without `install`."""
+    """Return the sync extension of a joined channel. Raises KeyError if the channel is not joined, and LookupError
+    without `install`."""
     found = next((part for part in node.rooms[channel].parts if isinstance(part, SyncExtension)), None)
     if found is None:
         raise LookupError("this node does not catch up")

@@ -51,7 +51,8 @@ AHEAD: Final = 5_000  # milliseconds by which a burst of messages, one a millise
 
 
 class SyncProgress(NamedTuple):
-    """What is remembered over restarts. `since`: how far back the person wants it; `complete`: how far back it is."""
+    """Progress remembered over restarts. `since`: start of the history that the person wants; `complete`: start of the
+    history that is complete."""
 
     since: int
     complete: int = -1  # not yet
@@ -129,7 +130,7 @@ class HistorySync:
 
     @property
     def since(self) -> int:
-        """How far back the history is wanted."""
+        """Start of the history that is wanted."""
         return self._kept.since
 
     # What the channel tells.
@@ -177,7 +178,7 @@ class HistorySync:
         return min(due, default=None)
 
     def take(self, now: Now) -> tuple[list[OutgoingFrame], list[CatchingUp], SyncProgress | None]:
-        """What is to be sent, told and saved."""
+        """Take the frames to send, the events to tell, and the progress to save (None if unchanged)."""
         self._compare_backlog(now)
         posts, self.exchange.posts = self.exchange.posts, []
         kept = self._kept if self._kept != self._saved else None
@@ -218,7 +219,8 @@ class HistorySync:
         self._look(now)
 
     def _after(self, now: Now) -> None:
-        """What follows from a step: pages to be asked of a Store, nudges, and whether it is done."""
+        """Carry out the results of a step: ask a Store for pages, report stretches proven equal, react to nudges, and
+        note if catching up is done."""
         if self.seeker.ranges is not None and self._pages is not None:
             (store, want), self.seeker.ranges = self.seeker.ranges, None
             self._pages.fetch(store, want)

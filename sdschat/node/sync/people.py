@@ -1,4 +1,5 @@
-"""Who is meant by a name. A direct message goes to a key, so a name must lead to one, and to one only."""
+"""Lookup of the participant meant by a name. A direct message goes to a key, so a name must lead to one, and to one
+only."""
 
 from __future__ import annotations
 

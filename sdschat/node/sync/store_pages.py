@@ -36,7 +36,7 @@ class StorePage(Protocol):
 
 
 class Client(Protocol):
-    """What is used of `store_client.StoreClient`."""
+    """The methods of `store_client.StoreClient` used here."""
 
     def stores(self) -> list[str]: ...
 
