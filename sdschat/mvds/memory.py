@@ -24,7 +24,7 @@ from sdschat.mvds.values import Message
 
 
 class MemoryStore:
-    """Rows and messages once all writes so far are applied; an `Archive`."""
+    """Rows and messages once all writes so far are applied; a `MessageArchive`."""
 
     def __init__(self) -> None:
         self.messages: dict[bytes, MessageRow] = {}

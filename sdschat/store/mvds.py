@@ -44,7 +44,7 @@ _LOAD: Final = f"SELECT {_COLUMNS}, sum FROM mvds_message WHERE channel = ? AND 
 
 
 class MvdsStore:
-    """The engine of one channel: its `Archive` and its `Snapshot`."""
+    """The engine of one channel: its `MessageArchive` and its `Snapshot`."""
 
     def __init__(self, store: Store, channel: str) -> None:
         self._store = store
