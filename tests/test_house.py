@@ -1,0 +1,41 @@
+"""The layout and the words of the code base, as `python -m tests.house` measures them."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.house import Measure, Tree, measures, relative_docstrings
+
+KEPT = (
+    "docstrings that begin with a relative word",
+    "lines laid out by hand (fmt: skip)",
+    "lines of the README",
+    "longest function, lines",
+)
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Measure]:
+    return {row.name: row for row in measures(Tree())}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_measure_stays_within_its_bound(name: str, rows: dict[str, Measure]) -> None:
+    row = rows[name]
+    assert row.good, f"{row.figure:g}, at most {row.bound}: {row.places[:10]}"
+
+
+def test_a_docstring_that_begins_with_a_relative_word_is_found() -> None:
+    modules = {"one": ast.parse('"""What it is."""\ndef two() -> None:\n    """Return it."""\n')}
+    assert relative_docstrings(modules) == (["one:1: What it is."], 2)
+
+
+def test_a_cycle_by_an_import_for_types_alone_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "p"
+    package.mkdir()
+    (package / "a.py").write_text("from p import b\n")
+    (package / "b.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import p.a\n")
+    assert Tree(tmp_path, "p").cycles() == [["p.a", "p.b"]]
