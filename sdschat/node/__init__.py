@@ -1,1 +1,1 @@
-"""Where protocol, store, transport, keys and clock meet: one event loop, and facts for whoever shows them."""
+"""The node: connects protocol, store, transport, keys and clock on one event loop, and emits events for interfaces."""

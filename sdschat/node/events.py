@@ -1,4 +1,4 @@
-"""What a node tells: facts in the past tense, typed, for the JSON lines, the terminal application and tests.
+"""The events of a node: typed, named in the past tense, for the JSON lines, the terminal application and tests.
 
 A fact about the protocol is the engine's own event. Only what the engine cannot know has a type of its own here:
 messages with their text read and judged, people, and the connection.
@@ -109,7 +109,7 @@ class TroubleMet(NamedTuple):
 
 
 class HostingChanged(NamedTuple):
-    """Whether the embedded broker is a process of ours."""
+    """A change of host: `hosting` is true if the embedded broker is now a process of ours."""
 
     hosting: bool
 

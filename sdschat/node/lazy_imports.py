@@ -1,4 +1,4 @@
-"""What is imported only when a channel is joined, in pieces: importing all of it at once would hold up whoever types.
+"""Modules imported only when a channel is joined, one by one: importing all at once would delay a user who types.
 
 An interface that is already on the screen goes through these one by one, with a look at the keys in between.
 """

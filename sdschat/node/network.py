@@ -28,7 +28,7 @@ class TransportFactory(Protocol):
     def transport(self, presence_topic: str) -> Transport: ...
 
     def listen(self, hosts: Hosts) -> None:
-        """Who is told when we begin or cease to host the broker."""
+        """Register the callback that is called when we begin or stop hosting the broker."""
 
     async def close(self) -> None: ...
 
@@ -72,7 +72,7 @@ class MqttNetwork:
 
     @property
     def hosting(self) -> bool:
-        """Whether the embedded broker is a process of ours."""
+        """True if the embedded broker is a process of ours."""
         return self._hosting is not None and self._hosting.hosting
 
     async def stop_hosting(self) -> None:

@@ -79,7 +79,7 @@ class Node:
         return self._clock
 
     def listen(self, consumer: Consumer) -> None:
-        """Who is told every fact, in order. An exception of a consumer is reported, and is its own affair."""
+        """Send every event to this consumer, in order. An exception of a consumer is reported; nothing else fails."""
         self._consumers.append(consumer)
 
     def extend(self, make: PartMaker) -> None:

@@ -1,4 +1,4 @@
-"""Where the files of a profile are, and opening them."""
+"""The paths of the files of a profile, and functions that open them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def database_path(data_dir: Path, profile: str) -> Path:
 
 
 def profile_name(path: Path) -> str:
-    """Whose database that is: what `database_path` was given."""
+    """Return the name of the profile that a database belongs to, as it was given to `database_path`."""
     return unquote(path.parent.name)
 
 

@@ -148,7 +148,7 @@ class Settings:
     explicit: frozenset[str] = field(default_factory=frozenset)  # names that somebody set
 
     def value(self, name: str) -> Value:
-        """What is in force under this name; durations in milliseconds."""
+        """Return the value in force for the setting of this name; durations in milliseconds."""
         setting = SETTINGS[name]
         if setting.group == "config":
             found: Value = getattr(self.config, setting.target)

@@ -1,4 +1,4 @@
-"""How many messages a second go from one `sdschat pipe` to another: saved on both sides, signatures verified.
+"""Measure messages per second from one `sdschat pipe` to another: saved on both sides, signatures verified.
 
     python -m tests.node.bench [--messages 10000] [--broker mqtt://…]
 
@@ -127,7 +127,7 @@ class Counter:
 
 
 async def broker_rate(messages: int, size: int, url: str, embedded: bool) -> float:
-    """What the broker passes on from one client to another, with nothing behind it."""
+    """Return the messages per second that the broker alone passes from one bare client to another."""
     options = MqttOptions(parse_url(url)[0])
     hosting = EmbeddedHosting(BrokerConfig(options.address.host, options.address.port)) if embedded else None
     if hosting is not None:

@@ -1,4 +1,4 @@
-"""What a node does on a network in memory, with a real store and real keys."""
+"""Tests of a node on a network in memory, with a real store and real keys."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class Told(NamedTuple):
 
 
 def told_after(folder: Path, false: Callable[[bytes, Message], Message]) -> Told:
-    """What ann has in the end, if somebody sends `false` first, made of a content of mallory's."""
+    """Return ann's final state if somebody first sends a false message, made by `false` from mallory's content."""
 
     async def story() -> Told:
         async with world(folder) as w:

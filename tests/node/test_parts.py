@@ -1,4 +1,4 @@
-"""What a channel does beside the engine: parts hear their topics, and share the transaction of the turn."""
+"""Tests of channel extensions: they hear their topics, and share the transaction of the turn."""
 
 from __future__ import annotations
 

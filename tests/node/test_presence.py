@@ -1,4 +1,4 @@
-"""Who is here, and what for."""
+"""Tests of presence: the participants online, and their roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a profile's files are."""
+"""Tests of the paths of a profile's files."""
 
 from __future__ import annotations
 

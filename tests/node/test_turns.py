@@ -1,4 +1,4 @@
-"""How much a turn of the node takes, and how long the loop is free in between: for whoever types meanwhile."""
+"""Tests of the turns of a node: input taken per turn, and free time of the loop in between, for a user who types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW = 16  # packets that the network hands over before the loop may do something
 
 
 async def packets_of_bob(w: World, count: int) -> list[bytes]:
-    """What bob sends while nobody listens."""
+    """Return the packets that bob sends while nobody listens."""
     sent: list[bytes] = []
     bob = w.start("bob")
     bob.node.rooms["lobby"].watchers.append(lambda _via, packet, message: sent.append(packet))

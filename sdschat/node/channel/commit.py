@@ -24,7 +24,7 @@ from sdschat.store.transaction import IndexedText
 
 
 class TurnBatch(NamedTuple):
-    """What one room has ready, with everything that is to be saved along with it."""
+    """The output that one channel has ready, with everything that must be saved together with it."""
 
     room: ChannelSession
     writes: list[Write]

@@ -65,7 +65,7 @@ class ContentGate:
         return "" if row is None else row.nick
 
     def meet(self, said: Said, wall: int) -> tuple[tuple[KeyRow | NickRow, ...], tuple[KeyFact, ...]]:
-        """Who wrote this, as far as it is proven: rows to save, facts to tell."""
+        """Record the author of a message, as far as proven. Return the rows to save and the events to emit."""
         return self.book.meet(said.opened, wall)
 
     def note_claim(self, message: Message) -> None:
@@ -74,12 +74,12 @@ class ContentGate:
             self._claims[message.message_id] = message
 
     def proven_claim(self, message_id: str) -> bool:
-        """Whether a refused message under our sender id was signed with our key. Nothing weaker raises the alarm."""
+        """True if a refused message under our sender id was signed with our key. Nothing weaker raises the alarm."""
         message = self._claims.get(message_id)
         return message is not None and self.proves_ours(message)
 
     def proves_ours(self, message: Message) -> bool:
-        """Whether our key has signed this."""
+        """True if our key signed this message."""
         return claims_identity(self.read(message, own=False).opened, self.identity)
 
     def forget_claims(self) -> None:
@@ -87,7 +87,7 @@ class ContentGate:
 
 
 def indexed(said: Said) -> IndexedText:
-    """What the store keeps of a text, for showing and searching."""
+    """Return the row that the store keeps of a text, for display and search."""
     opened, message = said.opened, said.message
     return IndexedText(
         message.channel_id, message.message_id, said.nick, opened.text or "", str(opened.verdict), opened.sent_time

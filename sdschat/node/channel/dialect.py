@@ -1,4 +1,4 @@
-"""Which bytes a channel speaks: those of the specification, or those of nim-sds."""
+"""The wire format of a channel: that of the specification, or that of nim-sds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def choose_dialect(store: Store, channel: str, settings: Settings) -> str:
 
 
 def keep_dialect(store: Store, channel: str, dialect: str) -> None:
-    """What differs from the specification is remembered."""
+    """Save the wire format of a channel if it is not that of the specification and none is saved yet."""
     if dialect != "spec" and store.value(_key(channel)) is None:
         with store.transaction() as transaction:
             transaction.set_value(_key(channel), dialect.encode())

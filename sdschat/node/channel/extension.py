@@ -32,7 +32,7 @@ class OutgoingPacket(NamedTuple):
 
 
 class ExtensionOutput(NamedTuple):
-    """What a part has ready, in duty order."""
+    """The output that an extension has ready, in duty order."""
 
     save: Callable[[Transaction], None] | None = None
     posts: Sequence[OutgoingPacket] = ()

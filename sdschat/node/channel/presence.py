@@ -1,4 +1,4 @@
-"""Who is here: what the retained presence topics say, judged."""
+"""The participants online in a channel: the retained presence messages, after verification."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ChannelPresence:
         self._doubted: set[str] = set()
 
     def payload(self, nick: str, wall: int) -> bytes:
-        """What we say of ourselves."""
+        """Return our own presence message, signed with our key."""
         nonce = secrets.token_bytes(16)
         return seal_presence(self._identity, self._channel, nick=nick, sent_time=wall, nonce=nonce, role=self.role)
 

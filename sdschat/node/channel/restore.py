@@ -71,7 +71,7 @@ class Restoring:
         )
 
     def _right(self, message: Message) -> bool:
-        """Whether it says what the entry says, and its content is what its id stands for."""
+        """True if the message agrees with its log entry and its content matches its message id."""
         entry = self._room.channel.state.delivered(message.message_id)
         return (
             entry is not None

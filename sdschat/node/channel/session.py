@@ -124,7 +124,7 @@ class ChannelSession:
         transport.listen(self._heard)
 
     def say_presence(self) -> None:
-        """Who we are, for everybody who looks."""
+        """Publish our presence, for everybody who looks."""
         self.transport.set_presence(self.presence.payload(self._desk.nick, self._clock.now().wall))
 
     # What the transport tells. An exception in here is caught by the transport and comes back as HandlerFailed.
@@ -172,8 +172,9 @@ class ChannelSession:
             self._stir(self)
 
     def read(self, packet: bytes) -> Message | Refusal:
-        """What a packet is. Whoever can write to the channel can be the first to send something under the id of a
-        message that we lack: what is not what it says is refused before the engine keeps it in that one's place."""
+        """Decode a packet into a message, or return a refusal. Anybody who can write to the channel can be the first to
+        send something under the id of a message that we lack, so a message whose content does not match its ids is
+        refused before the engine keeps it in place of the true message."""
         message = self._codec.decode(packet)
         if isinstance(message, Message) and message.kind is MessageKind.CONTENT:
             problem = misnamed(message.content or b"", message.sender_id, message.message_id)
@@ -253,14 +254,14 @@ class ChannelSession:
             self.transport.publish(topic, raw, qos=self._qos, tag=message_id if why in _OWN else None)
 
     def post(self, posts: Sequence[OutgoingPacket]) -> None:
-        """What the parts send: whatever these claim is on disk by now, too."""
+        """Send the packets of the extensions. Everything that these packets claim is on disk by now, too."""
         me = self._desk.identity.sender_id
         for what, to, payload, sent in posts:
             topic = sent_to(self._topics, what, to, me)
             self.transport.publish(topic, payload, qos=self._qos, tag=sent)
 
     def stolen(self, event: Rejected) -> bool:
-        """Whether a refusal means that somebody else uses our key."""
+        """True if a refusal means that somebody else uses our key."""
         return event.reason is Reason.OWN_ID_UNKNOWN and self._desk.proven_claim(event.message_id)
 
 

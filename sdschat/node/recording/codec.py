@@ -42,7 +42,7 @@ _CLASSES: Final[dict[str, type]] = {
 
 
 class Unrecorded(ValueError):
-    """What a recording says that this version does not know."""
+    """A value in a recording that this version does not know."""
 
 
 def to_json(value: Any) -> Any:

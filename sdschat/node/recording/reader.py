@@ -27,7 +27,7 @@ class RecordedLine(NamedTuple):
 
     @property
     def told(self) -> bool:
-        """Whether somebody who watches was told something."""
+        """True if the line holds an event that an observer was told."""
         return "f" in self.what
 
 

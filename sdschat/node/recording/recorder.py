@@ -78,7 +78,7 @@ class Recorder:
         self._write(c=fact.channel, f=to_json(fact.what))
 
     def _begin(self, channel: str) -> None:
-        """What was there before."""
+        """Record the state and the log that the channel had before it was joined."""
         store = self._node._store
         snapshot = store.channel(channel).snapshot()
         if snapshot is None:

@@ -20,7 +20,7 @@ MOST_SKEW: Final = 24 * 3600 * 1000  # milliseconds
 
 
 class FaultCounts(NamedTuple):
-    """What the faults of a channel have done so far, in one direction."""
+    """The counts of packets affected so far by the faults of a channel, in one direction."""
 
     lost: int
     duplicated: int
@@ -103,7 +103,7 @@ class Injection:
 
     @property
     def cut(self) -> Mapping[str, str]:
-        """Who is not heard: sender ids, and what they were called."""
+        """The participants whose messages are dropped: display names by sender id."""
         transport = self._room.transport
         sieve = transport.sieve if isinstance(transport, FaultyTransport) else None
         return sieve.cut if isinstance(sieve, _Partition) else {}

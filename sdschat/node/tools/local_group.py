@@ -21,7 +21,7 @@ _PATIENCE: Final = 20.0  # seconds for all to be connected
 
 
 class LogState(NamedTuple):
-    """What a log is, in short: equal logs have equal values."""
+    """The summary of a log: equal logs have equal values."""
 
     messages: int
     fingerprint: str
@@ -72,7 +72,7 @@ class LocalGroup:
         return connected
 
     def log_state(self, nick: str) -> LogState:
-        """Of what this node has in its log."""
+        """Return the summary of the log of this node."""
         node = self.nodes[nick]
         store = node._store
         with store.open_read_only(store.path, node._profile.codec) as reader:
@@ -84,7 +84,7 @@ class LocalGroup:
 
     @property
     def host(self) -> str:
-        """Whose process the broker is; empty while it is nobody's."""
+        """The nick of the node that hosts the broker; empty while no node hosts it."""
         return next((nick for nick, network in self._networks.items() if network.hosting), "")
 
     async def end_broker(self) -> None:

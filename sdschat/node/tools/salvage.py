@@ -70,7 +70,7 @@ class _Rescue:
         self.counts: dict[str, int] = {}
 
     def people(self) -> None:
-        """Whose key goes by which name; and whatever else the node remembers, such as the dialect of a channel."""
+        """Copy the keys with their nicks, and all other values of the node, such as the dialect of a channel."""
         with self._profile.store.transaction() as transaction:
             for key in self._wreck.people():
                 transaction.put_key(*key)
@@ -119,7 +119,8 @@ class _Rescue:
                 note_lost(transaction, channel, max(newest, Clock().now().wall))
 
     def _missing(self, channel: str) -> Iterator[Write]:
-        """What was lost and is named by what was not is asked for: nobody else would think that an author lacks it."""
+        """Yield rows that request the lost messages named by salvaged ones. Nobody else would expect an author to
+        lack its own message."""
         config, now = self._settings.config, Clock().now().wall
         gone = [entry for key, entry in self._named[channel].items() if key not in self._seen[channel]]
         for message_id, hint, sender_id in gone[-MISSING_PER_SENDER:]:

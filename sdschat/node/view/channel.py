@@ -1,4 +1,4 @@
-"""What an interface reads of a node, and the little it writes: where somebody stopped reading, and their drafts.
+"""The view of a node for an interface: everything it reads, and the little it writes (read position and drafts).
 
 Reads see everything that was told, since nothing is told before it is on disk. A window of the history costs the
 same however long the history is.
@@ -163,7 +163,7 @@ class NodeView:
         return "" if room is None else room.presence.online.get(sender_id, "")
 
     def faults(self, channel: str) -> str:
-        """What is injected on this channel's connection, in words; empty: nothing."""
+        """Return the faults injected on this channel's connection, in words; empty if there are none."""
         room = self.room(channel)
         faults = None if room is None else getattr(room.transport, "faults", None)
         return str(faults) if faults is not None and faults.active else ""
@@ -174,7 +174,7 @@ class NodeView:
         return [] if room is None else list(room.channel.state.outgoing.open)
 
     def resend(self, channel: str, ids: Iterable[str]) -> int:
-        """How many of these own messages are sent again now."""
+        """Send these own messages again now. Return the number of messages sent again."""
         room, now = self.room(channel), self.now()
         if room is None:
             return 0

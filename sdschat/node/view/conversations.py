@@ -1,4 +1,4 @@
-"""What an interface reads of a node, with the conversations of two beside the channels that they are held in.
+"""The view of a node for an interface: channels, and the conversations of two participants held in them.
 
 A conversation goes by a name of its own (`conversation_id`) where an interface names a channel: reading, searching,
 drafts, where reading stopped. What is asked of the channel behind it, the connection or the people, is the channel's.
@@ -43,7 +43,8 @@ def peer_of(place: str) -> str:
 
 
 def sync_part(node: Node, channel: str) -> SyncExtension:
-    """Of a channel that is joined. Raises LookupError for every other one, without importing anything for it."""
+    """Return the sync extension of a joined channel. Raises LookupError for every other channel, without importing
+    anything for it."""
     if channel not in node.rooms:
         raise LookupError(channel)
     from sdschat.node.sync import extension
@@ -74,7 +75,7 @@ class Conversations(NodeView):
         return found
 
     def _part(self, place: str) -> SyncExtension | None:
-        """What catches up in this channel and carries direct messages, where something does."""
+        """Return the extension that catches up in this channel and carries direct messages, or None."""
         try:
             return sync_part(self.node, channel_of(place))
         except LookupError:
@@ -110,7 +111,8 @@ class Conversations(NodeView):
         return talk is not None and bool(talk.waiting())
 
     def title(self, place: str) -> str:
-        """What to call a place: the channel's name, or who it is with. As it came: clean it before showing."""
+        """Return the title of a channel or conversation: the channel's name, or the name of the other participant.
+        Not sanitized: clean it before showing."""
         peer = peer_of(place)
         return place if not peer else f"@{self._name(place, peer)}"
 
@@ -118,7 +120,7 @@ class Conversations(NodeView):
         return self.presence_nick(place, peer) or self.nick_of(peer) or f"<{peer[:_SHORT]}>"
 
     def partner(self, place: str) -> Participant | None:
-        """Who a conversation is with; none for a channel."""
+        """Return the other participant of a conversation; None for a channel."""
         peer = peer_of(place)
         if not peer:
             return None
@@ -138,7 +140,7 @@ class Conversations(NodeView):
     # Catching up on what was said before.
 
     def catchup(self, channel: str) -> HistorySync | None:
-        """Of the channel; none where that is not to be had."""
+        """Return the history sync of the channel; None if the channel has none."""
         part = self._part(channel)
         return None if part is None else part.catchup
 

@@ -85,7 +85,7 @@ class DirectConversation:
         )
 
     def refresh(self) -> None:
-        """What was said since."""
+        """Read the messages that arrived since the last read, and append them."""
         count = _NEWS
         while True:
             found = self._direct.messages.newest(self.peer, count)
@@ -148,7 +148,7 @@ class DirectConversation:
         return [message_id for message_id in self._keys if message_id.startswith(prefix)][:limit]
 
     def count(self) -> int:
-        """Of those at hand, and one more where there are more."""
+        """Return the number of messages loaded, plus one if there are older messages not loaded."""
         return len(self._rows) + (not self._complete)
 
     def rank(self, message_id: str) -> int:
@@ -181,7 +181,7 @@ class DirectConversation:
         return OwnFate(AckState.UNACKED, sends, due, ())
 
     def unread(self, read: str) -> int:
-        """How many came since this message; all of them where there is none."""
+        """Return the number of messages of the other participant after this one; all of them if it is not known."""
         key = self._keys.get(read)
         since = 0 if key is None else bisect_right(self._rows, key, key=lambda shown: shown.key)
         return sum(1 for shown in self._rows[since:] if not shown.own)

@@ -1,4 +1,4 @@
-"""What the engine of a channel is up to, as values for who looks closely. All of it is bounded, as its buffers are."""
+"""A snapshot of the engine of a channel, as values for close inspection. Its size is bounded, as the buffers are."""
 
 from __future__ import annotations
 
@@ -244,6 +244,6 @@ def filter_seen(packed: bytes) -> FilterSeen:
 
 
 def filter_holds(packed: bytes, message_id: str) -> bool:
-    """Whether an id seems to be in a filter of a peer."""
+    """True if an id seems to be in a peer's filter."""
     read = read_filter(packed)
     return not isinstance(read, str) and read.holds(message_id)

@@ -1,5 +1,5 @@
-"""What the engine of a channel knows, as values for an interface. Everything here is as large as the engine's
-buffers, which are bounded; nothing looks at the history."""
+"""The current knowledge of the engine of a channel, as values for an interface. Everything here is as large as the
+engine's buffers, which are bounded; nothing looks at the history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _GIVEN_UP = "lost"
 
 
 def fate(room: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
-    """Of an own message that the engine remembers: all that are open, and the last that were acknowledged."""
+    """Return the delivery state of an own message, or None if the engine does not remember the message. It remembers
+    all open messages and the last acknowledged ones."""
     outgoing = room.channel.state.outgoing
     known = outgoing.open.get(message_id) or outgoing.settled.get(message_id)
     if known is None:
@@ -75,7 +76,8 @@ def _asking(possible: bool, entry: MissingEntry, now: Now) -> RetrievalState:
 
 
 def lost(room: ChannelSession) -> dict[str, Lost]:
-    """What was given up, by id. Without what is older than our joining: nobody promised that."""
+    """Return the messages that were given up, by id. Messages older than our joining are left out: nobody promised
+    them."""
     return {
         gap.message_id: Lost(gap.message_id, gap.sender_id, gap.at)
         for gap in room.channel.state.gaps.values()

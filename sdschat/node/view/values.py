@@ -1,4 +1,4 @@
-"""What an interface gets to see, as plain values. Texts and nicks are as they came: clean them before showing."""
+"""Plain values for an interface. Texts and nicks are not sanitized: clean them before showing."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def shown_of(said: Said, received_at: int, via: str) -> Shown:
 
 
 class OwnFate(NamedTuple):
-    """What is known of an own message."""
+    """The known delivery state of an own message."""
 
     state: AckState
     sends: int
@@ -93,7 +93,7 @@ class WaitingMessage(NamedTuple):
 
 
 class RetrievalState(StrEnum):
-    """What becomes of a missing message at the moment."""
+    """The current state of the retrieval of a missing message."""
 
     WAITING = "waiting"  # for T_req
     DUE = "due"  # T_req is over: the request goes with the next packet
@@ -135,7 +135,7 @@ class Participant(NamedTuple):
 
 
 class Sync(NamedTuple):
-    """How complete a channel is."""
+    """The completeness of a channel, as counts of messages."""
 
     missing: int
     lost: int
