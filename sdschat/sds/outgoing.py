@@ -2,7 +2,7 @@
 
 A message leaves the buffer when it is acknowledged. The newest that did are still remembered, because evidence goes
 on coming in and people ask who has a message. Where too many are possibly acknowledged, the oldest of these leave too
-(see left.py).
+(see retired.py).
 """
 
 from __future__ import annotations

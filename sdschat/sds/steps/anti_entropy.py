@@ -1,4 +1,4 @@
-"""Anti-entropy: sending again what a peer's filter lacks (see ../push.py for why)."""
+"""Anti-entropy: sending again what a peer's filter lacks (see ../push_buffer.py for why)."""
 
 from __future__ import annotations
 
