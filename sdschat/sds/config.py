@@ -48,7 +48,7 @@ class Config:
             raise ValueError(problem)
 
     def problems(self) -> list[str]:
-        """What is wrong with these values, in words that name the setting, the value and what would do."""
+        """Return the errors in these values, in words that name the setting, the value and what would do."""
         found: list[str] = []
 
         def within(name: str, value: float, low: float, high: float) -> None:

@@ -36,7 +36,7 @@ def short(full: str) -> str:
 
 
 class _View(NamedTuple):
-    """How the reader wants to see ids and times."""
+    """The reader's choice of how to show ids and times."""
 
     name: Namer
     moment: Moment

@@ -166,8 +166,8 @@ class LayoutChanged(NamedTuple):
 
 
 class ClockAhead(NamedTuple):
-    """What we send is dated further ahead of our wall clock than others may bear: that clock was set back, or is slow.
-    Others keep such messages waiting until they are due."""
+    """Our messages are dated further ahead of our wall clock than others may bear: that clock was set back, or is
+    slow. Others keep such messages waiting until they are due."""
 
     lamport: int
     ahead: int

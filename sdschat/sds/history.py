@@ -16,7 +16,7 @@ _CHUNK = 512
 
 
 class History(Protocol):
-    """What the engine asks of the log. Answers need not show what the last `Ready` has not yet made true."""
+    """Questions of the engine to the log. Answers need not show what the last `Ready` has not yet made true."""
 
     def entry(self, message_id: str) -> Entry | None:
         """The entry of a delivered message; known long after its body is gone."""

@@ -33,7 +33,7 @@ def message_id_for(rule: IdRule, channel_id: str, sender_id: str, lamport: int, 
 
 
 def recipe_of(message: Message) -> str:
-    """How the id of a message was made: content, text, or foreign."""
+    """Return the way the id of a message was made: content, text, or foreign."""
     content = message.content or b""
     if message.message_id == content_id(content):
         return "content"

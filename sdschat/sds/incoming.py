@@ -50,7 +50,7 @@ class BufferedMessage:
 
 
 class _Use:
-    """What one sender has in the buffer."""
+    """Share of one sender in the buffer."""
 
     __slots__ = ("buffered", "bytes", "parked", "parked_bytes")
 
@@ -79,7 +79,7 @@ class IncomingBuffer:
         self._total = _Use()
 
     def may_park(self, message: Message, size: int, without: BufferedMessage | None = None) -> bool:
-        """Whether this sender may have one more message waiting here for its date, once `without` is gone."""
+        """True if this sender may have one more message waiting here for its date, once `without` is gone."""
         every = self._total
         gone, gone_size = (0, 0) if without is None else (1, len(without.raw))
         if (
@@ -93,8 +93,9 @@ class IncomingBuffer:
         return own.parked - gone < PARKED_PER_SENDER and own.parked_bytes - gone_size + size <= PARKED_BYTES_PER_SENDER
 
     def farthest_parked(self, message: Message, size: int) -> str | None:
-        """What to give up to park this message: where its sender has its share, its farthest, if that is due after
-        this one; where the channel is full, the farthest of who has most, if that is more than this sender has."""
+        """Return the message to give up to park this one, or None. If its sender has used up its share: the sender's
+        farthest, if that is due after this one. If the channel is full: the farthest of the sender that has most, if
+        that is more than this sender has."""
         use = self._use
         own = use.get(message.sender_id, _NOTHING)
         heavy = message.sender_id
@@ -114,7 +115,7 @@ class IncomingBuffer:
         return farthest[1] if farthest > at_least else None
 
     def has_room(self, message: Message, size: int, without: BufferedMessage | None = None) -> bool:
-        """Whether this sender may have one more message waiting here, once `without` is gone."""
+        """True if this sender may have one more message waiting here, once `without` is gone."""
         own = self._use.get(message.sender_id, _NOTHING)
         every = self._total
         gone, gone_size = (0, 0) if without is None else (1, len(without.raw))

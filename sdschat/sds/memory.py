@@ -31,7 +31,7 @@ RowType = TypeVar("RowType", bound=Row)
 
 
 class MemoryStore:
-    """What a `Store` does on disk, in memory: one channel, all writes of one step at once."""
+    """A `Store` in memory instead of on disk: one channel, all writes of one step at once."""
 
     __slots__ = ("history", "tables")
 
@@ -53,7 +53,7 @@ class MemoryStore:
                 self.tables[write.table].pop(write.key, None)
 
     def snapshot(self) -> Snapshot | None:
-        """What is on disk, or nothing where the channel was never opened here."""
+        """Return the rows on disk, or None if the channel was never opened here."""
         channel = self.tables[Table.CHANNEL].get("")
         if channel is None:
             return None
@@ -74,13 +74,13 @@ class MemoryStore:
 
 
 def possibly_acked_wanted() -> int:
-    """How many of the newest rows of possibly acknowledged messages an engine wants back: those that it resends, those
-    that left the buffer and are remembered, and one more, which says up to where they are forgotten."""
+    """Return the number of newest rows of possibly acknowledged messages an engine wants back: those that it resends,
+    those that left the buffer and are remembered, and one more, which says up to where they are forgotten."""
     return POSSIBLY_ACKED_KEPT + LEFT_KEPT + 1
 
 
 def keep_outgoing(rows: Iterable[OutgoingRow]) -> tuple[OutgoingRow, ...]:
-    """What of the outgoing table an engine wants back: all that is unacknowledged, and the newest of the rest."""
+    """Return the outgoing rows an engine wants back: all that is unacknowledged, and the newest of the rest."""
     every = sorted(rows, key=lambda row: (row.lamport, row.message_id))
     settled = [row for row in every if row.state is AckState.ACKED][-SETTLED_KEPT:]
     possibly = [row for row in every if row.state is AckState.POSSIBLY_ACKED][-possibly_acked_wanted() :]

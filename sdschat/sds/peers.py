@@ -66,7 +66,7 @@ class Peers:
         return peer
 
     def active(self, mono: int, within: int) -> int:
-        """How many were heard lately, ourselves not counted."""
+        """Count the peers heard lately, ourselves not counted."""
         return sum(1 for peer in self.known.values() if mono - peer.heard_at <= within)
 
     def row(self, peer: Peer, now: Now) -> PeerRow:

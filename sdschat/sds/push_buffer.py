@@ -71,7 +71,7 @@ class PushBuffer(ScheduledSends[Push]):
             self.forget(push.message_id)
 
     def wanted_by(self, sender_id: str) -> list[Push]:
-        """What is due for this peer, oldest first: in the same order after a restart."""
+        """Return the pushes due for this peer, oldest first: in the same order after a restart."""
         if not len(self.timers):
             return []
         theirs = [push for push in self.entries.values() if push.due is not None and sender_id in push.wanted_by]

@@ -179,7 +179,8 @@ class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
     __slots__ = ()
 
     def has_room(self, requested_by: str, message_id: str) -> bool:
-        """Whether this participant may be owed one more answer. What was answered does not count against anyone."""
+        """True if this participant may be owed one more answer. Messages already answered do not count against
+        anyone."""
         return self.make_room(requested_by, message_id, ANSWERS_PER_SENDER, ANSWERS_PER_CHANNEL)
 
     def settle(self, answer: RepairRequest, at: int) -> None:

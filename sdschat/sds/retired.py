@@ -47,7 +47,7 @@ class RetiredBuffer(Generic[MessageType]):
         return self._kept.get(message_id)
 
     def is_newer(self, age: Age) -> bool:
-        """Whether something newer has left already."""
+        """True if something newer has left already."""
         return age < (self._ages[-1] if self._ages else self._forgotten)
 
     def add(self, message: MessageType) -> MessageType | None:

@@ -1,4 +1,4 @@
-"""What one channel keeps across a restart, as rows, and the writes that change them.
+"""Rows that one channel keeps across a restart, and the writes that change them.
 
 The engine never touches a disk. It says what must be true there (`Write`), in order, and whoever drives it makes
 all of one `Ready` true in one transaction before any packet of that `Ready` leaves. All times in rows are epoch
@@ -117,7 +117,7 @@ class OutgoingRow(NamedTuple):
 
     @property
     def resent(self) -> bool:
-        """Whether it is in the buffer, and so sent again of our own accord."""
+        """True if the message is in the buffer, and so sent again of our own accord."""
         return self.state is AckState.UNACKED or (self.state is AckState.POSSIBLY_ACKED and self.due > 0)
 
 
@@ -168,7 +168,7 @@ class PushRow(NamedTuple):
 
 
 class PeerRow(NamedTuple):
-    """What we know of another participant."""
+    """Our knowledge of another participant."""
 
     sender_id: str
     first_lamport: int
@@ -183,7 +183,7 @@ class PeerRow(NamedTuple):
 
 
 class HintRow(NamedTuple):
-    """How a message can be fetched from a Store, to be passed on in causal histories."""
+    """Advice for fetching a message from a Store, to be passed on in causal histories."""
 
     message_id: str
     hint: bytes

@@ -1,4 +1,4 @@
-"""What we mean to send for the sake of others: answers to repair requests, and pushes.
+"""Messages we mean to send for the sake of others: answers to repair requests, and pushes.
 
 Each entry is one message. While it is owed it has a time when it is due, and counts against whoever it is owed to;
 afterwards it is remembered for a while, so that nobody can make us send the same message again at will.
@@ -12,7 +12,7 @@ from sdschat.sds.timers import Deadlines
 
 
 def may_take(own: int, taken: int, per_sender: int, per_channel: int) -> bool:
-    """Whether somebody who has `own` of what is `taken` may have one more: never more than would be left for others.
+    """True if somebody who has `own` of what is `taken` may have one more: never more than would be left for others.
 
     So a few who take all they can leave room for whoever comes, and what was promised to one is not taken back for the
     sake of another.
@@ -50,11 +50,11 @@ class ScheduledSends(Generic[EntryType]):
         return self._shares.get(owner, 0)
 
     def share_of_payer(self, message_id: str) -> int:
-        """How much is owed to whoever this one is owed to."""
+        """Return how much is owed to the participant that this message is owed to."""
         return self.share(self._charged.get(message_id, ""))
 
     def make_room(self, owner: str, message_id: str, per_sender: int, per_channel: int) -> bool:
-        """Whether `owner` may be owed one more. Where the buffer is full, the oldest memory goes for it."""
+        """True if `owner` may be owed one more. If the buffer is full, forget the oldest memory for it."""
         if not may_take(self.share(owner), len(self._charged), per_sender, per_channel):
             return False
         if message_id in self.entries or len(self.entries) < per_channel:

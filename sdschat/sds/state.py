@@ -34,7 +34,7 @@ class Packet(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """What is to be done, in duty order: make all writes true, then send the packets, then tell the events."""
+    """Work to be done, in duty order: make all writes true, then send the packets, then tell the events."""
 
     writes: list[Write]
     packets: list[Packet]
@@ -75,7 +75,7 @@ class SyncTimer:
 
 
 class RangeState:
-    """Where the comparison of the whole history by ranges stands (see steps/ranges.py)."""
+    """Progress of the comparison of the whole history by ranges (see steps/ranges.py)."""
 
     __slots__ = ("answered_at", "asked", "cursor", "wanted")
 
@@ -191,7 +191,7 @@ class ChannelState:
         )
 
     def knows(self, message_id: str) -> bool:
-        """Whether a message that is not in the log is here or waited for."""
+        """True if a message that is not in the log is here or waited for."""
         return message_id in self.requests.missing or message_id in self.incoming.held
 
     def packet_of(self, message_id: str) -> tuple[bytes, str] | None:
@@ -242,8 +242,8 @@ class ChannelState:
         self.fresh.trim(self.now.mono - self.config.push_grace)
 
     def learn_hint(self, message_id: str, hint: bytes, confirmed: bool = False) -> None:
-        """How a message of the recent log can be fetched. What others say is only advice, of which the first is passed
-        on; what a Store confirmed stands above it."""
+        """Learn how a message of the recent log can be fetched. Hints of others are only advice, of which the first is
+        passed on; a hint that a Store confirmed stands above it."""
         if message_id not in self.window.entries or self.hints.get(message_id) == hint:
             return
         if confirmed or message_id not in self.hints:

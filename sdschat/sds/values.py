@@ -30,7 +30,7 @@ class HistoryEntry(NamedTuple):
 
 
 class MessageKind(StrEnum):
-    """What a message is follows from which of its fields are set."""
+    """Kind of a message; it follows from which of its fields are set."""
 
     CONTENT = "content"
     SYNC = "sync"

@@ -43,11 +43,11 @@ class RecentWindow:
         return late
 
     def covers(self, entry: Entry) -> bool:
-        """Whether an entry belongs to the part of the log that is kept here."""
+        """True if an entry belongs to the part of the log that is kept here."""
         return len(self.order) < RECENT_WINDOW or self.order[0] < entry
 
     def awaits(self, message_id: str) -> bool:
-        """Whether something here went without this message."""
+        """True if something here went without this message."""
         return message_id in self._named and message_id not in self.entries
 
     def trim(self) -> list[Entry]:

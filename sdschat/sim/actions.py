@@ -1,4 +1,4 @@
-"""What the actions of a scenario do."""
+"""The actions of a scenario."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _partition(world: World, action: Action) -> None:
 
 
 def _oneway(world: World, action: Action) -> None:
-    """What the first of the two says does not reach the second."""
+    """Block what the first of the two says from reaching the second."""
     world.network.blocked |= {(one, other) for one in action.groups[0] for other in action.groups[1]}
 
 

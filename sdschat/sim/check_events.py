@@ -96,7 +96,8 @@ def _delivered(ledger: Oracle, seen: NodeRecord, event: Delivered) -> None:
 
 
 def _mentioned(seen: NodeRecord, message_id: str, sender_id: str) -> None:
-    """Who names an own message has it. What left the buffer long ago is no longer looked up."""
+    """Check that a sender who names an own message counts as having it. Messages that left the buffer long ago are no
+    longer looked up."""
     own = seen.outgoing.get(message_id)
     if own is None or own.state is AckState.ACKED or own.due == FORGOTTEN or sender_id == seen.participant:
         return

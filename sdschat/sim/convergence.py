@@ -1,4 +1,4 @@
-"""How far the nodes are from all having the same messages, kept up to date message by message."""
+"""Distance of the nodes from all having the same messages, kept up to date message by message."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Disk(MemoryStore):
 
 
 class Companion:
-    """What a node has beside its engine; gone with the process."""
+    """The history side of a node, beside its engine; gone with the process."""
 
     def __init__(self, world: HistoryWorld, node: SimNode, now: Now) -> None:
         self.world = world
@@ -115,7 +115,7 @@ class Companion:
         self.exchange.offline()
 
     def sources(self, others: Sequence[SimNode], now: Now) -> list[HistorySource]:
-        """Who of those that are here can be asked, the best first."""
+        """Return those present that can be asked, the best first."""
         return [HistorySource(other.plan.name) for other in others]
 
     def hear(self, parcel: Parcel, now: Now) -> None:
@@ -132,7 +132,7 @@ class Companion:
         self.exchange.records(frm, found.payload, now)
 
     def _witness(self, now: Now) -> None:
-        """Who turned out to have what we have."""
+        """Tell the engine who turned out to have what we have."""
         channel = self.node.channel
         if channel is not None:
             for stretch, ids in self.exchange.proven(lambda: channel.unacknowledged):
@@ -155,7 +155,7 @@ class Companion:
         self._witness(now)
 
     def take(self, ready: Ready, now: Now) -> list[Parcel]:
-        """What is to be sent once everything of this step is saved."""
+        """Return the parcels to be sent once everything of this step is saved."""
         posts, self.exchange.posts = self.exchange.posts, []
         return [Parcel(self.name, post.peer, "sync", post.payload) for post in posts]
 
@@ -289,7 +289,7 @@ class HistoryWorld(World):
             self._set_wake(node, node.channel)
 
     def people_changed(self) -> None:
-        """Who is here: a broker tells, as soon as somebody comes or goes."""
+        """Tell each companion who is here: a broker tells, as soon as somebody comes or goes."""
         here = [node for node in self.nodes if node.channel is not None and node.online and not node.gone]
         for node in self.nodes:
             companion = self.companions.get(node.index)
@@ -337,8 +337,8 @@ class HistoryWorld(World):
         check_sizes(seen)
 
     def _told(self, seen: NodeRecord, companion: Companion, events: list[Event]) -> None:
-        """What came as history is told at once, with the parents that are not here yet as its gap: for that moment it
-        counts as older than joining."""
+        """Check events. A message that came as history is told at once, with the parents that are not here yet as its
+        gap: for that moment it counts as older than joining."""
         put_off, seen.put_off = seen.put_off, {}  # to be looked at when all events are
         for event in events:
             history = isinstance(event, Delivered) and event.message.message_id in companion.came

@@ -68,7 +68,7 @@ def bound(world: World) -> int:
 
 
 def _owed_for(s: ChannelState) -> int:
-    """How long the budgets of bytes take for what is owed now."""
+    """Return how long the budgets of bytes take for what is owed now."""
     size = _LONG_MESSAGE + s.filter.size
     pushes, answers = len(s.pushes.timers) * size, len(s.answers.timers) * size
     return (pushes * 60_000 // limits.PUSH_BYTES_PER_MINUTE) + (answers * 60_000 // limits.ANSWER_BYTES_PER_MINUTE)
@@ -136,7 +136,7 @@ def _noise(world: World, turns: int) -> str:
 
 
 def _restless(world: World) -> Iterator[str]:
-    """What anybody still has to do, in words."""
+    """Yield the work that anybody still has to do, in words."""
     if world.ledger.convergence.outstanding:
         yield "somebody lacks something again"
     for seen in world.ledger.seen:

@@ -1,4 +1,4 @@
-"""What becomes of each packet on its way to each receiver."""
+"""Fate of each packet on its way to each receiver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the world knows and no participant does: who made what, what is on whose disk, who was told what."""
+"""Knowledge of the world that no participant has: who made what, what is on whose disk, who was told what."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Origin:
 
 
 class Masks:
-    """Which bits a filter may have set (all that is or was held), and which it must (all from its floor on)."""
+    """Bits that a filter may have set (all that is or was held), and bits that it must (all from its floor on)."""
 
     __slots__ = ("_floor", "_known", "_may", "_must", "_waku", "shape")
 
@@ -53,7 +53,7 @@ class Masks:
         self._floor = -1
 
     def judge(self, packed: bytes, fresh: bool) -> str:
-        """What is wrong with a filter of our own; `fresh` where it was made just now."""
+        """Return the error in a filter of our own, or an empty string; `fresh` if it was made just now."""
         if len(packed) == waku.BYTES:
             return self._judge_waku(packed)
         found = compact.decode(packed)
@@ -174,7 +174,7 @@ class NodeRecord:
             self.masks.add(message_id, lamport)
 
     def copied(self) -> Copied:
-        """What a copy of the disk holds now."""
+        """Return the contents that a copy of the disk holds now."""
         self.settle()
         return Copied(
             self.horizon, dict(self.log), dict(self.held), dict(self.parked), dict(self.outgoing), self.last_own

@@ -18,7 +18,7 @@ from sdschat.sim.world import ACTION, World
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run came to. `rule` is empty where every invariant held."""
+    """Result of a run. `rule` is empty if every invariant held."""
 
     seed: int
     rule: str = ""
@@ -42,8 +42,9 @@ class Outcome:
 
 
 def patience(scenario: Scenario, lacking: int = 0) -> int:
-    """How long after healing everybody must have everything: five minutes with the spec's timers, in proportion with
-    others, and after what is gone for good was given up. `lacking` is the most that one of them lacks then."""
+    """Return the time after healing within which everybody must have everything: five minutes with the spec's timers,
+    in proportion with others, and after what is gone for good was given up. `lacking` is the most that one of them
+    lacks then."""
     turn, lost_after = scenario.turn, scenario.lost_after
     # Small windows and buffers take more rounds: through a buffer of six, four at a time, about one in each.
     bound = (30 + lacking if scenario.limits else 10) * turn

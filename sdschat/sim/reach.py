@@ -123,7 +123,7 @@ SITUATIONS: Final = (
 
 
 class Reach:
-    """What one run met."""
+    """Rare situations that one run met."""
 
     def __init__(self) -> None:
         self.met: Counter[str] = Counter()

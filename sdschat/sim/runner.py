@@ -51,7 +51,7 @@ _SHOWN = 3
 
 @dataclass(slots=True)
 class RunSummary:
-    """What a range of seeds came to."""
+    """Result of a range of seeds."""
 
     seeds: int = 0
     delivered: int = 0

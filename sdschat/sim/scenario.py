@@ -33,7 +33,7 @@ class Action(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How bad the network is while faults are on."""
+    """Fault rates of the network while faults are on."""
 
     loss: float = 0.0
     duplicate: float = 0.0
@@ -114,24 +114,24 @@ class Scenario:
 
     @property
     def hostile(self) -> bool:
-        """Whether somebody sends what no honest peer sends."""
+        """True if somebody sends what no honest peer sends."""
         return any(action.verb == "flood" for action in self.actions)
 
     @property
     def skew(self) -> int:
-        """How far honest clocks are ever off."""
+        """Return the most that honest clocks are ever off."""
         jumps = [abs(action.number) for action in self.actions if action.verb == "jump"]
         honest = [abs(plan.skew) for plan in self.plans if abs(plan.skew) <= self.config.max_skew]
         return max(0, *jumps, *honest)
 
     @property
     def wrong_clock(self) -> int:
-        """How far a clock is off beyond what others bear; 0 where none is."""
+        """Return how far a clock is off beyond what others bear; 0 if none is."""
         return max(0, *(abs(plan.skew) - self.config.max_skew for plan in self.plans))
 
     @property
     def crowded(self) -> bool:
-        """Whether buffers may overflow."""
+        """True if buffers may overflow."""
         sends = sum(1 for action in self.actions if action.verb == "send")
         return self.hostile or bool(self.limits) or sends > 60
 
@@ -144,7 +144,7 @@ class Scenario:
 
     @property
     def losing(self) -> bool:
-        """Whether messages can be gone for good, so that waiting for them has to end first."""
+        """True if messages can be gone for good, so that waiting for them has to end first."""
         return any(action.verb in ("leave", "flood", "rollback") for action in self.actions) or bool(self.torn)
 
 

@@ -1,4 +1,4 @@
-"""How fast the engine is in a group: chat traffic among many, no faults, no checks, one core.
+"""Speed of the engine in a group: chat traffic among many, no faults, no checks, one core.
 
 Time goes in ticks, in which every peer takes what came for it since the last one and then makes one step true, as a
 node that drains its socket does. Decoding is shared, since it is pure and everybody hears the same bytes.

@@ -1,4 +1,4 @@
-"""What happened, as a number: two runs of one seed must give the same one, in every process."""
+"""Trace of a run as a number: two runs of one seed must give the same one, in every process."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _own_settings(draw: Random, scenario: Scenario) -> Scenario:
 
 
 def _settings(draw: Random, config: Config) -> Settings:
-    """What one participant may have set otherwise than the others."""
+    """Draw the settings that one participant may have set otherwise than the others."""
     changes: dict[str, object] = {}
 
     def sometimes(chance: float, name: str, *values: object) -> None:

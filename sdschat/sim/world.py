@@ -146,7 +146,7 @@ class World:
         self._set_wake(node, channel)
 
     def _dies(self, node: SimNode, ready: Ready) -> bool:
-        """Whether this is the step, and then what of it still happens."""
+        """True if the node dies at this step; if so, do first the part of the step that still happens."""
         armed = node.armed
         seen = self.ledger.seen[node.index]
         if node.armed == "before-writes":

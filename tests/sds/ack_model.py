@@ -29,7 +29,7 @@ DAY = 10  # dates of one place in a script; whose date it is makes it unlike all
 
 
 class Rules(NamedTuple):
-    """What can differ between two models."""
+    """Differences that two models can have."""
 
     equal_below: bool = True  # an equal fingerprint counts below the own horizon too
     questions: bool = True
@@ -153,7 +153,7 @@ class World:
                 yield self.dates[m], self.end_of_open(state.holds[node], self.dates[m], found)
 
     def end_of_open(self, held: int, low: int, still_open: list[int]) -> int:
-        """Where the open messages that follow one another from `low` on end."""
+        """Return the end of the open messages that follow one another from `low` on."""
         high = low
         for date, m in sorted((self.dates[m], m) for m in range(len(self.dates)) if held >> m & 1):
             if date >= low and m not in still_open:
@@ -187,7 +187,7 @@ class World:
         return state._replace(acked=state.acked | own, asked=tuple(asked))
 
     def moves(self, state: State) -> Iterator[tuple[Action, State, bool]]:
-        """What can happen, what comes of it, and whether a fair run does not leave it out for ever."""
+        """Yield each possible action, the state after it, and True if a fair run does not leave it out for ever."""
         if state.step < len(self.script.steps):
             yield self._script(state)
         here = self.here[state.step]
@@ -321,7 +321,7 @@ def explore(every: Iterator[Script], rules: Rules, delays: bool = False) -> Foun
 
 
 def told(found: Found) -> str:
-    """What was found, in words."""
+    """Return the findings in words."""
     if found.world is None or found.result is None:
         return f"{found.worlds} worlds, {found.states} states: none unsafe, none stuck"
     world, result = found.world, found.result

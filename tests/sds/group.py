@@ -95,7 +95,7 @@ class Node:
         return [event.reason for event in self.of(Rejected)]
 
     def messages(self, why: str = "") -> list[Message]:
-        """What this node sent, decoded."""
+        """Return the messages that this node sent, decoded."""
         decoded = [CODEC.decode(packet.raw) for packet in self.sent if why in ("", packet.why)]
         return [message for message in decoded if isinstance(message, Message)]
 

@@ -68,7 +68,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(name=names)
     def crash_before_saving(self, name: int) -> None:
-        """What was said but not saved is gone, and nobody has heard of it."""
+        """Crash before saving: a message said but not saved is gone, and nobody has heard of it."""
         node = self.node(name)
         node.channel.send(node.shifted(self.group.now), b"never saved")
         self.group.crash(node.name)
@@ -145,7 +145,7 @@ class GroupMachine(RuleBasedStateMachine):
 
 
 def done(node: Node, now: Now, span: int, place: int, raw: bytes | None) -> list[Any]:
-    """What comes of some time, a packet and a message of our own."""
+    """Return the outcomes of some time, a packet and a message of our own."""
     then = Now(now.wall + span, now.mono + span)
     seen: list[Any] = []
     while (wake := node.channel.next_wake()) is not None and wake <= then.mono and len(seen) < 50:

@@ -49,14 +49,14 @@ def test_all_is_acknowledged_in_the_end_though_packets_are_late() -> None:
 
 
 def test_an_equal_range_below_the_horizon_is_not_enough_by_itself() -> None:
-    """What a wrote before b came makes all the ranges that a goes through differ."""
+    """Messages that a wrote before b came make all the ranges that a goes through differ."""
     script = Script(("a", "+c", "-c", "+b", "b"))
     assert search(World(script, Rules(questions=False))).stuck is not None
     assert search(World(script, NOW)).stuck is None
 
 
 def test_questions_for_everything_at_once_are_not_enough() -> None:
-    """What b wrote before it went is resent by nobody, and c never has it."""
+    """A message that b wrote before it went is resent by nobody, and c never has it."""
     script = Script(("+b", "a", "b", "-b", "+c"))
     assert search(World(script, Rules(narrow=False))).stuck is not None
     assert search(World(script, NOW)).stuck is None

@@ -1,4 +1,4 @@
-"""What came lately: the bits of it are kept as sums, which must be what adding them up would give."""
+"""Recent arrivals: their bits are kept as sums, which must be what adding them up would give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine does not take from others on trust, and what it does not forget to do."""
+"""Claims that the engine does not take from others on trust, and duties that it does not forget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who lacks something says so soon, again and again: any one packet may be lost."""
+"""A node that lacks something says so soon, again and again: any one packet may be lost."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tests.spec.test_s_026_to_040_receive import filter_of
 
 
 def around(limit: int) -> list[tuple[int, int]]:
-    """How many come, and how many are taken."""
+    """Return pairs: how many come, and how many are taken."""
     return [(limit - 1, limit - 1), (limit, limit), (limit + 1, limit)]
 
 

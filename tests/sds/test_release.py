@@ -1,4 +1,4 @@
-"""What waited and is released, where much of it turns out to be forged."""
+"""Release of waiting messages, where many of them turn out to be forged."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_a_crash_in_the_middle_of_everything_loses_no_message() -> None:
 
 
 def asked_again_after(pause: int) -> int:
-    """How often a message is sent, asked for once, and a second time so long after the answer."""
+    """Count how often a message is sent, asked for once, and a second time so long after the answer."""
     group = Group("a", settle=2000)
     message = group.send("a", "one")
     for place in range(2):
@@ -158,7 +158,7 @@ def test_heads_are_the_same_after_a_restart_where_a_child_came_before_its_parent
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["going on", "restarted"])
 def test_who_is_charged_for_what_was_dropped_is_the_same_after_a_restart(restarted: bool) -> None:
-    """Of those that wait for it, whose message is the first in the log; not whose came first, which no disk tells."""
+    """Charge the sender whose waiting message is first in the log; not whose came first, which no disk tells."""
     group = Group("a", settle=2000)
     now = group.now.wall
     group.give("a", forge("f", "from the future", now + QUIET.max_skew + 5000, "dropped"))
@@ -183,7 +183,7 @@ def test_what_came_just_now_is_known_after_a_restart_even_where_it_is_more_than_
 
 
 def test_of_what_came_just_now_a_restart_remembers_no_more_than_was_known() -> None:
-    """What waits is on the disk beside the log, and was counted in addition to what is kept of that."""
+    """Waiting messages are on the disk beside the log, and were counted in addition to what is kept of that."""
     group = Group("a", settle=2000)
     with limits((("FRESH_KEPT", 4),)):
         for number in range(6):

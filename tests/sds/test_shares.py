@@ -1,4 +1,4 @@
-"""What a few take of the room that all share leaves some for whoever comes."""
+"""A few that take much of the room that all share leave some for whoever comes."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Shape(NamedTuple):
 
 
 class RangePrint(NamedTuple):
-    """Which ids somebody has in his log from `low` to `high`, both included, as a count and a sum."""
+    """Count and sum of the ids in somebody's log from `low` to `high`, both included."""
 
     low: int
     high: int
@@ -71,7 +71,7 @@ class RangeFilter(NamedTuple):
         return _holds(self.body, item, self.hashes, self.bits, self.seed)
 
     def made_of(self, ids: list[str]) -> bytes:
-        """What this filter would be if these were its ids."""
+        """Return the body that this filter would have if these were its ids."""
         return body_of(ids, self.hashes, self.bits, self.seed)
 
 
@@ -101,7 +101,7 @@ def _numbers(item: str, seed: int) -> tuple[int, int]:
 
 
 def _places(item: str, hashes: int, bits: int, seed: int) -> Iterator[int]:
-    """Which bits an id sets. Each number is made of the one before by three additions."""
+    """Yield the bits that an id sets. Each number is made of the one before by three additions."""
     one, two = _numbers(item, seed)
     number, first, second, third = one & 0xFFFFFFFF, two & 0xFFFFFFFF, one >> 32, two >> 32
     for _ in range(hashes):
@@ -112,7 +112,7 @@ def _places(item: str, hashes: int, bits: int, seed: int) -> Iterator[int]:
 
 
 def _holds(body: bytes, item: str, hashes: int, bits: int, seed: int = 0) -> bool:
-    """Whether all bits of an id are set. Most often the first or second one says no."""
+    """True if all bits of an id are set. Most often the first or second one says no."""
     return all(body[at >> 3] >> (at & 7) & 1 for at in _places(item, hashes, bits, seed))
 
 

@@ -12,7 +12,7 @@ from sdschat.sds.bloom import compact, waku
 
 
 class OwnFilter:
-    """Which ids we hold; `floor` promises that all that we hold and is dated no earlier is in it."""
+    """Filter of the ids we hold; `floor` promises that all that we hold and is dated no earlier is in it."""
 
     __slots__ = (
         "_body",
@@ -106,7 +106,7 @@ class OwnFilter:
         self._cached = None
 
     def to_bytes(self) -> bytes:
-        """What goes into `bloom_filter`."""
+        """Return the bytes for the field `bloom_filter`."""
         if self._cached is None:
             if self.layout == "waku":
                 self._cached = bytes(self._body)
@@ -124,7 +124,7 @@ class OwnFilter:
         return ours & ~theirs.value, theirs.value & ~ours
 
     def beyond(self, theirs: waku.WakuFilter, explained: Iterable[str]) -> bool:
-        """Whether this filter, of the waku layout, has bits that theirs lacks, but for those of the `explained` ids."""
+        """True if this filter, of the waku layout, has bits that theirs lacks, but for those of the `explained` ids."""
         ours_only = int.from_bytes(self._body, "big") & ~int.from_bytes(theirs.body, "big")
         if ours_only:
             known = bytearray(waku.BYTES)

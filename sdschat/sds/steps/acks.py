@@ -105,8 +105,8 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
 
 
 def _make_room(known: Outgoing, evidence: Evidence) -> bool:
-    """What is certain takes the place of the filter that is likeliest to be wrong: names are free, and however many
-    filters hold a message, whoever names it acknowledges it."""
+    """Make room for certain evidence in place of the filter that is likeliest to be wrong: names are free, and however
+    many filters hold a message, whoever names it acknowledges it."""
     weakest = max(known.evidence.values(), key=lambda other: (not other.proven, other.error_rate))
     if not evidence.proven or weakest.proven:
         return False

@@ -23,7 +23,7 @@ CROWD = 16  # this many peers about stretch the delay by as much again, so that 
 
 
 def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport: int) -> None:
-    """What this filter lacks of what we hold, within the time it covers, is to be pushed."""
+    """Schedule pushes of the messages that we hold and this filter lacks, within the time it covers."""
     _call_off(s, peer, received)
     s.trim_fresh()
     floor = received.floor
@@ -87,8 +87,9 @@ def _met_since(s: ChannelState, peer: Peer) -> int:
 
 
 def _slice(s: ChannelState, peer: Peer, received: ReceivedFilter, floor: int) -> list[Entry]:
-    """What of our log to hold against a filter: all that is at hand from its floor on. Below that, a compact filter
-    covers nothing, and ranges take over; a foreign one may cover thousands, which are gone through slice by slice."""
+    """Return the part of our log to hold against a filter: all that is at hand from its floor on. Below that, a
+    compact filter covers nothing, and ranges take over; a foreign one may cover thousands, which are gone through
+    slice by slice."""
     near = s.window.dated(floor, _FOREVER)[-RANGE_LIMIT:]
     if isinstance(received, CompactFilter):
         return near
@@ -101,8 +102,9 @@ def _slice(s: ChannelState, peer: Peer, received: ReceivedFilter, floor: int) ->
 
 
 def _came_live(s: ChannelState, peer: Peer, floor: int) -> list[Entry]:
-    """What is dated before our own filter's floor and yet in it: it came while we were here, from those whose clocks
-    are behind ours. As long as we had to forget nothing, a peer that got it with us has not forgotten it either."""
+    """Return the entries dated before our own filter's floor and yet in it: they came while we were here, from those
+    whose clocks are behind ours. As long as we had to forget nothing, a peer that got them with us has not forgotten
+    them either."""
     if s.filter.layout != "waku" or s.filter.floor > s.horizon:
         return []
     oldest = _met_since(s, peer)

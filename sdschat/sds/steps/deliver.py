@@ -73,7 +73,7 @@ def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
 
 
 def _gap_left(s: ChannelState, held: BufferedMessage) -> tuple[str, ...]:
-    """What is still a gap: some of it may have come while the message waited for something else."""
+    """Return the ids that are still a gap: some may have come while the message waited for something else."""
     named = [entry.message_id for entry in held.message.causal_history if entry.message_id in held.gap]
     return tuple(key for key in named if s.delivered(key) is None)
 

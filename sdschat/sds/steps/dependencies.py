@@ -1,4 +1,4 @@
-"""Which causal dependencies of a message are met (spec: Receive Message), and the buffer for those whose are not."""
+"""Check of a message's causal dependencies (spec: Receive Message), and the buffer for messages with unmet ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sdschat.sds.values import HistoryEntry, Message, Reason
 
 
 class Dependencies:
-    """What the causal history of a message comes to here."""
+    """State here of the messages in a causal history."""
 
     __slots__ = ("gap", "held", "parent_too_new", "unknown")
 
@@ -64,7 +64,7 @@ def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Depe
 
 
 def learn_hints(s: ChannelState, message: Message) -> None:
-    """Where a Store has what this message names. Only once the message is accepted: a refused one changes nothing."""
+    """Learn the Store hints of this message. Only once the message is accepted: a refused one changes nothing."""
     for entry in message.causal_history:
         if entry.retrieval_hint is not None:
             s.learn_hint(entry.message_id, entry.retrieval_hint)
@@ -111,7 +111,7 @@ def make_room(s: ChannelState, message: Message, size: int) -> bool:
 
 
 def name_gap(message: Message, found: Dependencies) -> tuple[str, ...]:
-    """What the message goes without, in the order in which it names them."""
+    """Return the ids that the message goes without, in the order in which it names them."""
     if not found.gap:
         return ()
     return tuple(entry.message_id for entry in message.causal_history if entry.message_id in found.gap)

@@ -1,4 +1,4 @@
-"""What a packet's causal history and filter tell: who has what of ours, and who lacks what we have."""
+"""Evidence in a packet's causal history and filter: who has what of ours, and who lacks what we have."""
 
 from __future__ import annotations
 

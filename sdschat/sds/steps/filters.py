@@ -31,7 +31,7 @@ def include_received(s: ChannelState, message_id: str, lamport: int) -> None:
 
 
 def filter_bytes(s: ChannelState) -> bytes:
-    """What goes into `bloom_filter`: the current state, without what was dropped since it was made."""
+    """Return the bytes for `bloom_filter`: the current state, without what was dropped since it was made."""
     if s.filter_stale:
         remake_filter(s)
     return s.filter.to_bytes()
@@ -128,7 +128,8 @@ def restore_filter(s: ChannelState, layout: str, generation: int, floor: int) ->
 
 
 def _generations(s: ChannelState, floor: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """What the elder and the younger generation hold: all from `floor` on, and whatever came while they were made."""
+    """Return the ids of the elder and the younger generation: all from `floor` on, and whatever came while they were
+    made."""
     own = s.filter
     floor = filter_begins(s, floor)
     found = {entry.message_id: entry for entry in s.between(floor, _FOREVER, 2 * own.capacity)}

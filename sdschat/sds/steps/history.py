@@ -30,7 +30,7 @@ from sdschat.sds.values import Message, MessageKind, Reason
 
 
 def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> bool:
-    """Whether the message is here now; where it is not, a `Rejected` event says why."""
+    """True if the message is here now; if it is not, a `Rejected` event says why."""
     if (reason := _refused(s, message, raw)) is not None:
         s.reject(reason, message.sender_id, message.message_id)
         return False

@@ -27,8 +27,8 @@ PATIENCE: Final = 4  # sends of a message after which its author asks in other w
 
 
 def turn(s: ChannelState) -> tuple[str, ...]:
-    """What the section of the next sync message may be. Each turn comes once in four packets, and not always the same
-    one after the same number of packets, since not all packets have a section."""
+    """Return the choices for the section of the next sync message. Each turn comes once in four packets, and not
+    always the same one after the same number of packets, since not all packets have a section."""
     count = s.sync.count
     return TURNS[(count + s.chance.below(len(TURNS), "turn", count // len(TURNS))) % len(TURNS)]
 

@@ -64,7 +64,8 @@ def _print(low: int, high: int, entries: list[Entry]) -> bytes:
 
 
 def _filter_over(s: ChannelState, low: int, high: int, lamport: int, room: int) -> bytes:
-    """Where there is little room, a coarser filter: what it hides by chance, the next one, of another seed, shows."""
+    """Return a filter over a range, coarser if there is little room: what it hides by chance, the next one, of another
+    seed, shows."""
     ids = _held_ids(s, low, high)
     rate = s.config.bloom_error_rate
     while compact.shape_for(max(8, len(ids)), rate).bits // 8 + _AROUND_BODY > room:
@@ -93,7 +94,7 @@ def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
 
 
 def _most(low: int, high: int) -> int:
-    """How many ids of a range are looked at. One date cannot be cut into smaller ranges."""
+    """Return the largest number of ids of a range that are looked at. One date cannot be cut into smaller ranges."""
     return ONE_DATE_LIMIT if low == high else RANGE_LIMIT
 
 

@@ -75,7 +75,7 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
 
 
 def _review_content(s: ChannelState, message: Message, lamport: int, via: str) -> str:
-    """What else a message with content tells, and by which way it came."""
+    """Review the rest of a message with content, and return the way by which it came."""
     heard_copy(s, message.message_id)
     repaired = False
     if s.requests.missing:
@@ -109,7 +109,7 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
 
 
 def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
-    """Whether a duplicate has other content than the message we hold under its id. The first one stands.
+    """True if a duplicate has other content than the message we hold under its id. The first one stands.
 
     A body that is gone cannot be compared; others rebroadcast with other bytes but the same content.
     """
@@ -156,7 +156,7 @@ def _receive_sync(s: ChannelState, message: Message, lamport: int) -> None:
 
 
 def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> None:
-    """What a packet tells of its sender: acknowledgements, requests, and what it lacks."""
+    """Review a packet for news of its sender: acknowledgements, requests, and what it lacks."""
     latest = s.now.wall + s.config.max_skew  # a forged date must not make all later packets look old
     dated = lamport if lamport < latest else latest
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)

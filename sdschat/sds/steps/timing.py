@@ -57,7 +57,7 @@ def _jittered(s: ChannelState) -> int:
 
 
 def calm(s: ChannelState) -> None:
-    """What we were in a hurry to say has been said by another: back to a full turn since we last spoke."""
+    """Go back to a full turn since we last spoke: another has said what we were in a hurry to say."""
     sync, mono = s.sync, s.now.mono
     sync.latest = max(mono, sync.spoke_at + s.config.sync_interval + _jittered(s))
     sync.due = min(mono + _jittered(s), sync.latest)
