@@ -1,4 +1,4 @@
-"""What a test needs and a machine may lack: skipped with the reason, or a failure where everything must run."""
+"""Tools that a test may need: the test is skipped with the reason, or fails where everything must run."""
 
 from __future__ import annotations
 
