@@ -181,7 +181,7 @@ class World:
                 ours >> m & 1 and self.dates[m] == low and self.authors[m] == sender for m in range(len(self.dates))
             )
             if is_question:
-                asked[node] = asked[node] or (low, high)
+                asked[node] = min(asked[node] or (low, high), (low, high))
             elif asked[node] == (low, high):
                 asked[node] = None
         return state._replace(acked=state.acked | own, asked=tuple(asked))

@@ -210,3 +210,15 @@ def test_what_a_gone_participant_said_in_between_stands_in_nobodys_way() -> None
     group.tick(200 * INTERVAL)
     assert {"z-0", "z-1", "z-2"}.isdisjoint(group["b"].log)
     assert open_own(group, "a") == 0
+
+
+def test_a_question_for_more_takes_the_place_of_one_for_less() -> None:
+    """The walk of a peer may begin with a message of its own by chance, and looks like a question then."""
+    group = Group("a", config=CONFIG, settle=10_000)
+    for number in range(3):
+        group.give("a", forge("b", f"m{number}", START + number))
+    group.tick(CONFIG.push_grace)
+    for number, low in enumerate((START + 2, START, START + 1)):
+        tell(group, "b", [f"m{at}" for at in range(low - START, 3)], low, START + 9, number)
+        group.tick(CONFIG.push_grace)
+    assert group["a"].channel.state.ranges.asked == (START, START + 9)

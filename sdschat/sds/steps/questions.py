@@ -60,11 +60,12 @@ def _open_from(s: ChannelState, first: Outgoing, top: int) -> tuple[int, int]:
 
 
 def note_question(s: ChannelState, peer: Peer, theirs: RangePrint, entries: list[Entry]) -> None:
-    """A peer has just the same as we in this range: if it asks, it is to be told so."""
+    """A peer has just the same as we in this range: if it asks, it is to be told so. Its walk may begin with a message
+    of its own by chance; a question begins with one of its oldest, and comes first."""
     ranges, ends = s.ranges, (theirs.low, theirs.high)
     first = [entry.sender_id for entry in entries if entry.lamport == theirs.low]
     if peer.sender_id in first:
-        if ranges.wanted is None and ranges.asked is None:
+        if ranges.wanted is None and (ranges.asked is None or ends < ranges.asked):
             ranges.asked = ends
     elif ranges.asked == ends:
         ranges.asked = None  # another has told it
