@@ -16,7 +16,7 @@ from sdschat.sds.rows import FROM_STORE, ChannelRow, Drop, HeldRow, HintRow, Log
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
 from sdschat.sds.steps.filters import choose_layout, restore_filter
-from sdschat.sds.steps.requests import forget_hint, note_missing
+from sdschat.sds.steps.requests import ask_for_the_rest, forget_hint, note_missing
 from sdschat.sds.timers import past_mono, to_mono
 from sdschat.sds.values import Now
 from sdschat.sds.window import RecentWindow
@@ -77,6 +77,7 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     restore_filter(s, row.layout, row.generation, row.floor)
     for buffer in (s.requests, s.outgoing, s.answers, s.pushes, s.incoming):
         buffer.changed.clear()
+    ask_for_the_rest(s)
     release(s, [held for held in s.incoming.in_order() if not held.unmet and not held.release_at])
     _forgive_downtime(s, row, snapshot.peers)
 

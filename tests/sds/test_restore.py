@@ -193,3 +193,18 @@ def test_of_what_came_just_now_a_restart_remembers_no_more_than_was_known() -> N
         before = list(group["a"].channel.state.fresh)
         group.crash("a")
         assert list(group["a"].channel.state.fresh) == before == ["n2", "n3", "n4", "n5"]
+
+
+def test_what_was_missing_while_repair_was_off_is_asked_for_once_it_is_on() -> None:
+    group = Group("a", config=replace(QUIET, repair_enabled=False), settle=2000)
+    group.give("a", forge("b", "child", group.now.wall, "parent"))
+    group["a"].config = QUIET
+    dues = []
+    for _ in range(2):
+        group.crash("a")
+        group.collect("a")
+        dues.append(group["a"].channel.state.requests.requests.get("parent"))
+        group.tick(1000)
+    assert dues[0] is not None
+    assert dues[0] <= group.now.mono + QUIET.t_max
+    assert dues[0] == dues[1]

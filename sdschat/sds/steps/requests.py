@@ -24,6 +24,13 @@ def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = 
     return True
 
 
+def ask_for_the_rest(s: ChannelState) -> None:
+    """Ask from now on for the dependencies that were found missing while an earlier run had repair off."""
+    for missing in s.requests.missing.values():
+        if missing.t_req is None and missing.message_id not in s.incoming.held:
+            _new_entry(s, missing, s.now.mono)
+
+
 def _new_entry(s: ChannelState, missing: MissingDependency, detected_at: int) -> None:
     """T_req counts from when the dependency was found missing, and is never brought forward. Asking again is a new
     entry."""
