@@ -21,13 +21,15 @@ place wrote. Its log differs for ever, so it is no witness and has none. What it
 `lost_after`, to learn later of the next such message; and of two places with one key each calls off what the other is
 sent. A peer that is the specification without a filter learns only from causal histories what it misses, and asks for
 one message a packet, back to the beginning. For the sake of these, one message may be sent again, though never more
-than twice in a sync interval or in `t_max`.
+than twice in a sync interval or in `t_max`. While somebody torn is there, comparing what differs for ever takes turns
+with comparing what is to be acknowledged, and all takes `TORN` times as long.
 
 The time is counted in sync intervals from when everybody has everything. Everybody speaks at least every 2.5 intervals
 and compares one range of `RANGE_IDS` messages with each sync message; one turn in four asks for what is older than a
 joiner, and one in four answers. That makes `FIRST_RANGE` intervals for a log of one range and `EACH_RANGE` for every
 other one. Where somebody misses something when the time begins, it is given up first, which takes `lost_after`; and
-what is owed then waits for the budgets of bytes.
+what is owed then waits for the budgets of bytes, and what nobody else has yet, being from before the others joined, to
+be sent again by its author (`resend_max`).
 Strangers that write what no honest participant writes make the promise void: they never answer (`Scenario.hostile`).
 """
 
@@ -48,6 +50,7 @@ from sdschat.sim.world import World
 
 FIRST_RANGE = 20  # sync intervals
 EACH_RANGE = 10
+TORN = 4  # times as long
 SHORT_QUIET = 3  # sync intervals over which a group is listened to
 LONG_QUIET = 6  # where it was not quiet at first: longer than any back-off of pushes
 _LONG_MESSAGE = 3_000  # bytes, without its filter
@@ -64,7 +67,19 @@ def bound(world: World) -> int:
     others = longest // limits.RANGE_IDS
     wait = max((seen.node.config.lost_after for seen in world.ledger.seen if _waits(seen)), default=0)
     wait += max((_owed_for(seen.node.channel.state) for seen in world.ledger.seen if seen.node.channel), default=0)
-    return (FIRST_RANGE + EACH_RANGE * others) * turn_of(world) + wait
+    if any(_not_sent_yet(world, seen) for seen in world.ledger.seen):
+        wait += max(2 * node.config.resend_max for node in world.nodes)
+    intervals = (FIRST_RANGE + EACH_RANGE * others) * (TORN if world.scenario.torn else 1)
+    return intervals * turn_of(world) + wait
+
+
+def _not_sent_yet(world: World, seen: NodeRecord) -> bool:
+    """True for an author of something that no other has: it is from before the others joined, and owed to nobody."""
+    channel = seen.node.channel
+    if channel is None or seen.node.gone:
+        return False
+    others = [other for other in world.ledger.seen if other is not seen and not other.node.gone]
+    return any(not any(key in other.log for other in others) for key in channel.state.outgoing.open)
 
 
 def _owed_for(s: ChannelState) -> int:

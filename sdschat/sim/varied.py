@@ -209,9 +209,15 @@ def _malformed(draw: Random, scenario: Scenario) -> Scenario:
     return scenario
 
 
+def _speaks_waku(scenario: Scenario) -> bool:
+    """True if a packet is larger than buffers made small in bytes, since its filter is."""
+    layouts = {config.bloom_layout for config in scenario.configs}
+    return "waku" in layouts or any(plan.literal == "waku" for plan in scenario.plans)
+
+
 def _tight_bytes(draw: Random, scenario: Scenario) -> Scenario:
     """Buffers small in bytes, and long messages."""
-    if scenario.limits:
+    if scenario.limits or _speaks_waku(scenario):
         return scenario
     actions = tuple(
         action._replace(point="long") if action.verb == "send" and action.number % 3 else action
@@ -234,6 +240,8 @@ def _tight_memory(draw: Random, scenario: Scenario) -> Scenario:
 def _strangers(draw: Random, scenario: Scenario) -> Scenario:
     """Strangers ask, lack, write orphans and future dates, and send filters that nobody can believe."""
     limits = scenario.limits or draw.choice((TIGHT, _TIGHTER, _TIGHTER, _BYTES, _BYTES, ()))
+    if limits is _BYTES and _speaks_waku(scenario):
+        limits = _TIGHTER
     for _ in range(draw.randint(2, 5)):
         kind = draw.choice((*CROWDS, *CROWDS, *FILTERS))
         if "future" in kind and (scenario.skew or any(plan.skew for plan in scenario.plans)):
