@@ -134,5 +134,5 @@ class SlowDisk:
             self.savings += 1
             self.now += seconds
 
-        monkeypatch.setattr(commit, "save", slowly)
+        monkeypatch.setattr(commit, "commit", slowly)
         monkeypatch.setattr(loop, "time", lambda: self.now)
