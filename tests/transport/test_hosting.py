@@ -22,10 +22,10 @@ LOCAL = "mqtt://127.0.0.1"
 HOST = """
 import asyncio, sys
 from sdschat.transport.broker import BrokerConfig
-from sdschat.transport.embedded import Hosting
+from sdschat.transport.embedded import EmbeddedHosting
 
 async def main():
-    hosting = Hosting(BrokerConfig(port=int(sys.argv[1])))
+    hosting = EmbeddedHosting(BrokerConfig(port=int(sys.argv[1])))
     await hosting.ensure()
     print(hosting.hosting, flush=True)
     await asyncio.Event().wait()

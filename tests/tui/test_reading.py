@@ -47,7 +47,7 @@ async def test_a_gap_stands_where_the_missing_message_belongs(s: Stage) -> None:
     assert gap.message_id == message_id
     await s.enter("mine")
     kinds = [type(item).__name__ for item in s.app.model.timeline.items]
-    assert kinds == ["Entry", "GapItem", "Entry"]
+    assert kinds == ["MessageItem", "GapItem", "MessageItem"]
     shown = " ".join(s.text().split())
     assert "1 message by bob missing, and carol's waits for it" in shown
     assert "we ask in" in shown
@@ -90,7 +90,7 @@ async def test_what_is_given_up_is_lost_in_its_place(s: Stage) -> None:
     await s.until_text("1 message by bob is lost")
     await s.until_text("synced, 1 lost")
     kinds = [type(item).__name__ for item in s.app.model.timeline.items]
-    assert kinds == ["GapItem", "Entry"]
+    assert kinds == ["GapItem", "MessageItem"]
 
 
 @staged(peers=("bob", "carol"), changes=SOON, size=(100, 20))

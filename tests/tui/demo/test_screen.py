@@ -16,12 +16,12 @@ sys.exit(run(["demo", *sys.argv[1:]]))
 """
 # Channels are joined in a step of the loop that comes seconds after the first frame, as on a busy machine.
 LATE = """
-from sdschat.tui.startup import Opening
-begin = Opening.begin
+from sdschat.tui.startup import Startup
+begin = Startup.begin
 def late(self):
-    Opening.begin = begin
+    Startup.begin = begin
     self._soon(2.0, self._go_on)
-Opening.begin = late
+Startup.begin = late
 """
 BROKEN = """
 from sdschat.tui.demo import director
