@@ -13,6 +13,7 @@ from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE
 from sdschat.cli.options import say
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, only
 from sdschat.cli.spark.common import milliseconds, settle_option
+from sdschat.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
     from sdschat.pipeline.compare import Comparison
@@ -92,7 +93,8 @@ def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> boo
 
     text = made(report_data(found, silver, rules, time.time_ns() // 1_000_000))
     try:
-        page.write_text(text, encoding="utf-8")
+        with whole_file(page) as output:
+            output.write(text)
     except OSError as error:
         say(f"sdschat: {page} cannot be written: {error.strerror}. Choose another --report.")
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TextIO
@@ -15,6 +14,7 @@ from sdschat.cli.log import FORMATS, Wanted, print_history, which_options
 from sdschat.cli.options import local_options, say
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.whole_file import whole_file
 
 _SUFFIXES: Final = {
     ".txt": "text",
@@ -50,22 +50,19 @@ def command(chosen: Chosen, wanted: Wanted, file: Path, form: str | None, force:
         raise CommandProblem(f"{file} ends with none of {known}. Say --format {', '.join(FORMATS)}.", WRONG_USE)
     if file.exists() and not force:
         raise CommandProblem(f"{file} is there already. Choose another name, or replace it with --force.", WRONG_USE)
-    with open_reader(chosen) as reader, _whole(file) as output, contextlib.redirect_stdout(output):
+    with open_reader(chosen) as reader, _writable(file) as output, contextlib.redirect_stdout(output):
         print_history(chosen, reader, wanted, chosen_form)
     say(f"{file} is written")
 
 
 @contextlib.contextmanager
-def _whole(file: Path) -> Iterator[TextIO]:
-    """Open a temporary file beside `path`, readable by its owner only; rename it to `path` at the end."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise CommandProblem(f"{file} cannot be written: {error.strerror}. Choose another name.", WRONG_USE) from error
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as output:
-            yield output
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
+def _writable(file: Path) -> Iterator[TextIO]:
+    """Open the file to be written whole, readable by its owner only."""
+    with contextlib.ExitStack() as stack:
+        try:
+            output = stack.enter_context(whole_file(file, 0o600))
+        except OSError as error:
+            raise CommandProblem(
+                f"{file} cannot be written: {error.strerror}. Choose another name.", WRONG_USE
+            ) from error
+        yield output

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from sdschat.cli.json_events import described, state_name
 from sdschat.cli.text import moment, safe
@@ -12,6 +13,8 @@ from sdschat.sds.rows import AckState
 from sdschat.sds.values import Codec, Message
 from sdschat.store.display_rows import DisplayMessage
 
+_MARKDOWN_SIGNS: Final = re.compile(r"[\\`*_{}\[\]<>#|!&~]")
+_MARKDOWN_LINES: Final = re.compile(r"(?m)^(\s*)([-+=])")  # signs at the beginning of a line only
 DIRECT = "direct"  # the `via` of a direct message, which is not in the log
 
 
@@ -36,11 +39,14 @@ def _fate(state: AckState, sends: int) -> str:
 
 
 def as_markdown(message: DisplayMessage) -> str:
-    text = safe(message.text or "", lines=True)
-    for sign in "\\`*_{}[]<>#|":
-        text = text.replace(sign, f"\\{sign}")
-    quoted = text.replace("\n", "  \n")
-    return f"**{who(message).strip('<>')}** ({moment(message.lamport)}): {quoted}\n"
+    name = _literal(safe(message.nick or message.sender_id[:8]))
+    quoted = _literal(safe(message.text or "", lines=True)).replace("\n", "  \n")
+    return f"**{name}** ({moment(message.lamport)}): {quoted}\n"
+
+
+def _literal(text: str) -> str:
+    """Return the text with every sign of Markdown escaped, so that no list, heading or link comes of it."""
+    return _MARKDOWN_LINES.sub(r"\1\\\2", _MARKDOWN_SIGNS.sub(r"\\\g<0>", text))
 
 
 def as_json(codec: Codec) -> Callable[[DisplayMessage], str]:

@@ -104,6 +104,16 @@ def test_a_report_that_cannot_be_written_leaves_the_verdict_told(field: Path, tm
     assert run(["audit", str(field), "--report", gone]) == 1
 
 
+def test_a_report_replaces_a_link_and_leaves_what_it_points_to_alone(field: Path, tmp_path: Path) -> None:
+    precious, page = tmp_path / "precious", tmp_path / "page.html"
+    precious.write_text("mine")
+    page.symlink_to(precious)
+    assert run(["audit", str(field), "--report", str(page)]) == 0
+    assert (precious.read_text(), page.is_symlink()) == ("mine", False)
+    assert page.read_text().startswith("<!doctype html>")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
 @pytest.mark.parametrize(("lacks", "code"), [(False, 5), (True, 1)])
 def test_an_audit_names_what_is_in_quarantine(
     spark: SparkSession, field: Path, tmp_path: Path, capsys: Said, lacks: bool, code: int

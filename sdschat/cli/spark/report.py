@@ -13,6 +13,7 @@ from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option, open_lake, step
 from sdschat.cli.spark_target import where_options
+from sdschat.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
     from sdschat.pipeline.lake import Lake
@@ -66,7 +67,8 @@ def write_report(lake: Lake, output: Path) -> None:
     with step("report"):
         made = page(report_data(lake, time.time_ns() // 1_000_000))
     try:
-        output.write_text(made, encoding="utf-8")
+        with whole_file(output) as file:
+            file.write(made)
     except OSError as error:
         raise CommandProblem(
             f"{output} cannot be written: {error.strerror}. Choose another --output.", WRONG_USE

@@ -1,0 +1,46 @@
+"""The formats of `log`: nothing that others chose is more than text in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sdschat.cli.log_formats import as_markdown
+from sdschat.store.display_rows import DisplayMessage
+
+
+def said(nick: str | None, text: str) -> DisplayMessage:
+    return DisplayMessage(
+        channel="lobby",
+        message_id="m" * 64,
+        lamport=0,
+        sender_id="5" * 32,
+        dependencies=(),
+        own=False,
+        via="live",
+        received_at=0,
+        nick=nick,
+        text=text,
+        verdict="known",
+        sent_at=0,
+        state=None,
+        sends=0,
+        raw=None,
+        damaged="",
+    )
+
+
+@pytest.mark.parametrize(
+    ("nick", "name"),
+    [("ann", "ann"), ("<b>", r"\<b\>"), ("[a](http://x)", r"\[a\](http://x)"), ("a** (now): no", r"a\*\* (now): no")],
+)
+def test_a_nick_is_only_a_name_in_markdown(nick: str, name: str) -> None:
+    assert as_markdown(said(nick, "hi")).startswith(f"**{name}** (1970-01-01 ")
+
+
+def test_who_has_no_nick_goes_by_the_id_in_markdown() -> None:
+    assert as_markdown(said(None, "hi")).startswith("**55555555** (")
+
+
+def test_a_text_makes_no_heading_and_no_list_in_markdown() -> None:
+    shown = as_markdown(said("ann", "title\n=====\n- one\n+ two\nthree - four"))
+    assert shown.endswith("title  \n\\=====  \n\\- one  \n\\+ two  \nthree - four\n")
