@@ -36,6 +36,7 @@ _NETWORK: Final = (
     click.option("--key-file", metavar="FILE", help="The key of our certificate."),
     click.option("--allow-clear-password", is_flag=True, default=None, help="Send it even where others can read it."),
 )
+_SETTING_OF: Final = {"wire": "sds.wire", "max_size": "store.max_size"}  # options that set a setting
 
 
 def local_options(command: F) -> F:
@@ -64,8 +65,9 @@ def _choose(given: dict[str, Any]) -> Chosen:
     from sdschat.cli.setting_sources import CONFIG_VARIABLE, GENERAL, PROJECT_FILE, resolve
 
     sets, verbose = given.pop("sets"), given.pop("verbose")
-    if wire := given.pop("wire", None):
-        sets = (*sets, f"sds.wire={wire}")
+    sets += tuple(
+        f"{name}={value}" for each, name in _SETTING_OF.items() if (value := given.pop(each, None)) is not None
+    )
     named = given.pop("config") or os.environ.get(CONFIG_VARIABLE)
     options = {name: given.pop(name) for name in GENERAL if name in given}
     chosen = resolve(

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.identity.suggest import did_you_mean
-from sdschat.node.settings import SETTINGS, SettingError, Settings, Value, make_settings, parse
+from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
 from sdschat.transport.credentials import PASSWORD_VARIABLE
 
 PROJECT_FILE: Final = "sdschat.toml"
@@ -36,6 +36,7 @@ _READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, CONFIG_VARIABLE := f"{_PR
 _OF_TESTS: Final = re.compile(rf"{_PREFIX}(TEST_\w+|\w+_SEEDS)")
 _NAMED: Final = re.compile("|".join(re.escape(name) for name in sorted(SETTINGS, key=len, reverse=True)))
 _DURATIONS: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "duration")
+_SIZES: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "size")
 
 
 class FoundSettings(NamedTuple):
@@ -247,4 +248,7 @@ def written(name: str, value: Value | None) -> str:
             if value and value % size == 0:
                 return f"{value // size}{unit}"
         return f"{value}ms"
+    if name in _SIZES and isinstance(value, int):
+        fitting = [unit for unit, size in SIZES.items() if value % size == 0]
+        return f"{value // SIZES[fitting[-1]]}{fitting[-1]}" if value else "none"
     return "" if value is None else str(value)

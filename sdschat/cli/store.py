@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -13,7 +12,7 @@ import click
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
-from sdschat.cli.setting_sources import WORKED_OUT, Chosen, FoundSettings
+from sdschat.cli.setting_sources import WORKED_OUT, Chosen, FoundSettings, written
 from sdschat.cli.text import counted, safe
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
@@ -25,22 +24,19 @@ from sdschat.transport.address import Address
 from sdschat.transport.base import Why
 
 ALL: Final = "#"
+_LIMIT: Final = "store.max_size"
 _JOURNAL_KEEP: Final = 24 * 3600 * 1000  # ms; a Store's journal of a month would be larger than its archive
-_UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _FULL: Final = f"{MOST} channels are archived; others are passed over. Start another Store that names them."
-_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 
 
 @click.command("store")
 @click.argument("channels", nargs=-1, required=True, metavar="CHANNEL... | # | status | compact")
 @click.option("--keep", metavar="TIME", help="Drop packets older than this, such as 90d. Default: keep them for ever.")
-@click.option("--max-size", metavar="SIZE", help="Drop the oldest packets beyond this, such as 20G.")
+@click.option("--max-size", metavar="SIZE", help="Drop the oldest packets beyond this; the setting store.max_size.")
 @click.option("--metrics", metavar="IP:PORT", help="Serve metrics for Prometheus here, such as 127.0.0.1:9464.")
 @click.option("--json", "as_json", is_flag=True, help="With status: as JSON.")
 @channel_options
-def command(
-    chosen: Chosen, channels: Sequence[str], keep: str | None, max_size: str | None, metrics: str | None, as_json: bool
-) -> int:
+def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: str | None, as_json: bool) -> int:
     """Archive channels, and answer for participants who were away.
 
     \b
@@ -62,7 +58,7 @@ def command(
     if as_json:
         raise CommandProblem("--json goes with `sdschat store status` only.", WRONG_USE)
     names = [name if name == ALL else channel_name(name) for name in dict.fromkeys(channels)]
-    keeping = ServedChannel(_time("--keep", keep), _size("--max-size", max_size))
+    keeping = ServedChannel(_time("--keep", keep), chosen.settings.max_size)
     place = None if metrics is None else _place(metrics)
     return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run())
 
@@ -93,13 +89,6 @@ def _time(name: str, text: str | None) -> int:
     return found
 
 
-def _size(name: str, text: str | None) -> int:
-    found = None if text is None else _SIZE.fullmatch(text.strip())
-    if text is not None and (found is None or float(found[1]) == 0):
-        raise CommandProblem(f"{name} is {text!r}, and must be a size such as 500M or 20G.", WRONG_USE)
-    return 0 if found is None else round(float(found[1]) * _UNITS[found[2].lower()])
-
-
 def _place(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65536:
@@ -117,6 +106,7 @@ class _Run:
         self.names = names
         self.metrics = metrics
         self.embedded = chosen.text("broker") is None
+        self.limit = written(_LIMIT, keeping.size) if _LIMIT not in chosen.settings.explicit else None
         self.store = StoreNode(node, node.profile.store, keeping, warn=lambda text: say(f"warning: {text}"))
         self._server = MetricsServer(lambda: prometheus(self.store.snapshot()))
 
@@ -124,6 +114,8 @@ class _Run:
         discovery: Discovery | None = None
         try:
             await self._serve_metrics()
+            if self.limit is not None:
+                say(f"keeps the newest {self.limit}; --max-size changes that")
             for name in self.names:
                 if name != ALL:
                     await first_connection(self.node, name, embedded=self.embedded)

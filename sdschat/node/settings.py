@@ -23,6 +23,8 @@ TIMINGS: Final[Mapping[str, Config]] = {"spec": SPEC, "demo": _DEMO}
 _UNITS: Final = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LONGEST: Final = 36525 * _UNITS["d"]  # durations are added to times that a database holds in 64 bits
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)")
+SIZES: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SIZE: Final = re.compile(r"(\d{1,18}(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?")
 
 
 class SettingError(ValueError):
@@ -38,6 +40,16 @@ def duration(text: Value) -> int:
     if length > _LONGEST:
         raise ValueError("must not be longer than a hundred years")
     return round(length)
+
+
+def size(text: Value) -> int:
+    """Bytes: bare, or with K, M, G or T behind the number. 0 for `none`, which is no limit."""
+    word = str(text).strip().upper()
+    found = _SIZE.fullmatch(word)
+    length = round(float(found[1]) * SIZES[found[2]]) if found else 0
+    if isinstance(text, bool) or (not length and word != "NONE"):
+        raise ValueError("must be a size such as 500M or 20G, or none")
+    return length
 
 
 def _integer(text: Value) -> int:
@@ -119,6 +131,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "content.format": Setting(_one_of("chat", "text"), "node", "content_format"),
     "history.on_join": Setting(_one_of("all", "24h", "none"), "node", "history_on_join"),
     "journal.keep": Setting(duration, "node", "journal_keep"),
+    "store.max_size": Setting(size, "node", "max_size"),
     "embedded.port": Setting(_integer, "node", "embedded_port"),
     "fault.loss": Setting(_number, "faults", "loss"),
     "fault.duplicate": Setting(_number, "faults", "duplicate"),
@@ -143,12 +156,13 @@ class Settings:
     wire: str = "spec"  # of channels that were not used before
     history_on_join: str = "all"  # how far back the history is fetched when a channel is joined for the first time
     journal_keep: int = 30 * 24 * 3600 * 1000
+    max_size: int = 2 * 2**30  # bytes of the database in use; 0: no limit
     embedded_port: int = 1883
     fault_seed: int = 0
     explicit: frozenset[str] = field(default_factory=frozenset)  # names that somebody set
 
     def value(self, name: str) -> Value:
-        """Return the value in force for the setting of this name; durations in milliseconds."""
+        """Return the value in force for the setting of this name; durations in milliseconds, sizes in bytes."""
         setting = SETTINGS[name]
         if setting.group == "config":
             found: Value = getattr(self.config, setting.target)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.setting_sources import Chosen, resolve, written
-from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse
+from sdschat.node.settings import SETTINGS, SettingError, duration, make_settings, parse, size
 from sdschat.sds.config import DEMO, SPEC
 from tests.cli.processes import run
 
@@ -209,6 +209,22 @@ def test_no_value_makes_parsing_fail_otherwise_than_said(value: str | int | floa
 def test_a_duration_is_written_in_the_largest_unit_that_fits() -> None:
     times = {"30d": 30 * 86_400_000, "36h": 36 * 3_600_000, "10m": 600_000, "1500ms": 1500, "0ms": 0}
     assert {written("journal.keep", value): value for value in times.values()} == times
+
+
+def test_the_size_of_a_store_is_a_setting(tmp_path: Path) -> None:
+    sizes = {"2G": 2 * 2**30, "1536M": 1536 * 2**20, "1500": 1500, "none": 0}
+    assert {written("store.max_size", size(text)): size(text) for text in sizes} == sizes
+    assert [size(text) for text in ("1.5 kib", "20gb", 512, "1.5t")] == [1536, 20 * 2**30, 512, 3 * 2**39]
+    assert chosen(tmp_path).settings.max_size == 2 * 2**30
+    (tmp_path / "user.toml").write_text('[store]\nmax_size = "3G"\n')
+    assert chosen(tmp_path).settings.max_size == 3 * 2**30
+    assert chosen(tmp_path, "store.max_size=1G").settings.max_size == 2**30
+
+
+@pytest.mark.parametrize("text", ["0", "0G", "-1", "2X", "", "G", "9" * 400, "0.1", True])
+def test_what_is_no_size_is_refused_with_an_example(text: str | bool) -> None:
+    with pytest.raises(SettingError, match=r"store\.max_size is .*, and must be a size such as 500M or 20G, or none\."):
+        parse("store.max_size", text)
 
 
 def test_what_config_prints_can_be_set_again() -> None:

@@ -75,7 +75,8 @@ class StoreProcess:
     [
         (("store", "lobby", "--keep", "soon"), "--keep is 'soon'"),
         (("store", "lobby", "--keep", "5s"), "90d for 90 days"),
-        (("store", "lobby", "--max-size", "0"), "such as 500M or 20G"),
+        (("store", "lobby", "--max-size", "0"), "store.max_size is '0', and must be a size such as 500M or 20G"),
+        (("store", "lobby", "--max-size", ""), "such as 500M or 20G"),
         (("store", "lobby", "--metrics", "9464"), "127.0.0.1:9464"),
         (("store", "lobby", "--json"), "status"),
         (("store",), "CHANNEL"),
@@ -100,7 +101,8 @@ def test_wrong_use_is_told_with_what_would_do(
 def test_a_store_archives_answers_and_tells_of_it(tmp_path: Path, broker: str) -> None:
     home = tmp_path / "home"
     at = ("--broker", broker, *QUIET)
-    store = StoreProcess(home, "#", *at, "--metrics", "127.0.0.1:0")
+    limits = ("--max-size", "1G", "--set", "store.max_size=3G")
+    store = StoreProcess(home, "#", *at, *limits, "--metrics", "127.0.0.1:0")
     place = store.until("metrics at").split()[-1]
     store.until("listening")
     ann = Pipe(home, "lobby", "--name", "ann", *at)
@@ -110,7 +112,8 @@ def test_a_store_archives_answers_and_tells_of_it(tmp_path: Path, broker: str) -
     ann.until(lambda lines: any(line.get("state") == "done" and line["nick"] == "store" for line in lines), "no answer")
     assert ann.end() == 0
     with urllib.request.urlopen(place, timeout=PATIENCE) as answer:
-        assert b'sdschat_store_messages{channel="lobby"} 3' in answer.read()
+        figures = answer.read().splitlines()
+    assert {b'sdschat_store_messages{channel="lobby"} 3', b"sdschat_store_max_bytes %d" % 2**30} <= set(figures)
     status = json.loads(run(home, "store", "status", "--json").stdout)
     assert [(one["channel"], one["messages"]) for one in status["channels"]] == [("lobby", 3)]
     taken = run(home, "store", "lobby", *at)
@@ -147,6 +150,7 @@ def test_catching_up_goes_on_from_a_peer_when_the_store_is_killed(tmp_path: Path
     home, at = tmp_path / "home", ("--broker", broker, "--set", "push.enabled=false")
     store = StoreProcess(home, "hall", *at, "--metrics", "127.0.0.1:0")
     place = store.until("metrics at").split()[-1]
+    store.until("keeps the newest 2G; --max-size changes that")
     store.until("hall: archiving")
     ann = Pipe(home, "hall", "--name", "ann", *at)
     texts = [f"number {number} {'long ' * 100}" for number in range(count)]
