@@ -10,13 +10,12 @@ from typing import Final
 
 from sdschat.transport import base
 from sdschat.transport.address import AddressError, clear_text_problem
-from sdschat.transport.base import Why
+from sdschat.transport.base import Failure, Why
 from sdschat.transport.event_queue import EventQueue
 from sdschat.transport.mqtt import PahoLink
 from sdschat.transport.options import MqttOptions
-from sdschat.transport.outbox import QueuedPacket
-from sdschat.transport.sender import HUNG_UP, QUIET, Sender
-from sdschat.transport.session import BrokerSession, End, LinkOptions, MakeLink, Session
+from sdschat.transport.outbox import Outbox, QueuedPacket, SizeLimits
+from sdschat.transport.session import BrokerSession, End, Link, LinkOptions, MakeLink, Session, Traffic
 from sdschat.transport.tasks import start
 from sdschat.transport.tls import client_context
 from sdschat.transport.topics import echo_topic
@@ -57,6 +56,14 @@ _OLD, _NEW = 3, 5
 _NAMES: Final = {_OLD: "MQTT 3.1.1", _NEW: "MQTT 5"}
 _SUSPICIOUS: Final = 3  # short connections in a row, each ended by the broker
 _GOODBYE: Final = 0.5  # seconds for the broker to receive our disconnect
+_HUNG_UP: Final = (Why.CONNECTION_LOST, Why.BROKER_CLOSED)
+
+
+class _Untracked:
+    """The tag of packets whose result is not reported."""
+
+
+_UNTRACKED: Final = _Untracked()
 
 
 class MqttTransport:
@@ -72,11 +79,15 @@ class MqttTransport:
         self._make_link = make_link
         self._backoff = ReconnectBackoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
         self._notifier = EventQueue()
-        self._sender = Sender(options, self._notifier.tell)
+        self._traffic = Traffic(self._notifier.tell, self._answered)
+        self._outbox = Outbox(options.queue_packets, options.queue_bytes, options.window)
+        self._limits = SizeLimits(options.max_payload)
+        self._link: Link | None = None  # for packets that we send: from `_ready` until `_forget`
+        self._sent_all = asyncio.Event()
         self._filters: dict[str, None] = {}
         self._presence = b""
         self._version = _NEW
-        self._paused = self._closing = False
+        self._paused = self._closing = self._closed = False
         self._session: Session | None = None
         self._task: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
@@ -117,7 +128,7 @@ class MqttTransport:
         problem = base.publish_problem(topic, qos)
         if problem is not None:
             raise ValueError(problem)
-        self._sender.send(QueuedPacket(topic, payload, qos, retain, tag))
+        self._send(QueuedPacket(topic, payload, qos, retain, tag))
 
     def set_presence(self, payload: bytes) -> None:
         if self._options.presence_topic is None:
@@ -128,7 +139,7 @@ class MqttTransport:
 
     def _announce(self, payload: bytes) -> None:
         if self._options.presence_topic is not None:
-            self._sender.send(QueuedPacket(self._options.presence_topic, payload, 1, True, QUIET))
+            self._send(QueuedPacket(self._options.presence_topic, payload, 1, True, _UNTRACKED))
 
     def pause(self) -> None:
         self._paused = True
@@ -149,7 +160,7 @@ class MqttTransport:
 
     @property
     def waiting(self) -> int:
-        return len(self._sender)
+        return len(self._outbox)
 
     @property
     def failures(self) -> int:
@@ -167,7 +178,10 @@ class MqttTransport:
             await self._leave(grace)
             self._task.cancel()
             await asyncio.wait([self._task])
-        self._sender.close()
+        self._closed = True
+        self._link = None
+        for packet in self._outbox.drain():
+            self._failed(packet, Failure.CLOSED, "The program left the broker before this was taken over.")
         self._notifier.tell(base.Disconnected(Why.CLOSED, "The program left the broker.", None))
         self._notifier.finish()
 
@@ -175,15 +189,70 @@ class MqttTransport:
         session = self._session
         if session is None:
             return
-        done = session.ready and await self._sender.idle(grace)
+        done = session.ready and await self._all_sent(grace)
         if done and session.ready and self._presence:
             self._announce(b"")
-            done = await self._sender.idle(_GOODBYE)
+            done = await self._all_sent(_GOODBYE)
         if done and session.ready:
             await session.leave(_GOODBYE)
         else:
             # Without a DISCONNECT packet the broker publishes our last will, which clears our presence.
             session.abort(Why.CLOSED, "")
+
+    # Sending.
+
+    def _send(self, packet: QueuedPacket) -> None:
+        refusal = self._refusal(packet)
+        if refusal is None:
+            self._pump()
+        else:
+            self._failed(packet, *refusal)
+
+    def _refusal(self, packet: QueuedPacket) -> tuple[Failure, str] | None:
+        """Add the packet to the outbox and return None; if that is not possible, return the reason."""
+        if self._closed:
+            return Failure.CLOSED, "The program has left the broker."
+        size, (limit, whose) = len(packet.payload), self._limits.largest(packet.topic)
+        if size > limit:
+            return Failure.TOO_LARGE, f"The packet has {size} bytes, and {limit} are {whose}. Send less at once."
+        if packet.qos == 0 and self._link is None:
+            return Failure.NOT_CONNECTED, "There is no connection, and this was only worth sending now."
+        full = self._outbox.add(packet)
+        if full is not None:
+            return full, f"{self.waiting} packets wait for the broker already. Wait for it, or send more slowly."
+        return None
+
+    def _pump(self) -> None:
+        """Send the packets that may be under way now; the others wait for an answer, or for a connection."""
+        link = self._link
+        while link is not None and (packet := self._outbox.next()) is not None:
+            self._outbox.sent(packet, link.publish(packet.topic, packet.payload, packet.qos, packet.retain))
+
+    def _answered(self, packet_id: int, refusal: str | None) -> None:
+        packet = self._outbox.taken(packet_id)
+        if packet is None:
+            return
+        if refusal is not None:
+            self._failed(packet, Failure.REFUSED, f"The broker refused to pass this on: {refusal}.")
+        elif packet.tag is not _UNTRACKED:
+            self._notifier.tell(base.Published(packet.tag))
+        if not len(self._outbox):
+            self._sent_all.set()
+        self._pump()
+
+    def _failed(self, packet: QueuedPacket, failure: Failure, detail: str) -> None:
+        if packet.tag is not _UNTRACKED:
+            self._notifier.tell(base.PublishFailed(packet.tag, failure, detail))
+
+    async def _all_sent(self, patience: float) -> bool:
+        """Wait up to `patience` seconds. Return True if the broker has accepted everything by then."""
+        self._sent_all.clear()
+        if len(self._outbox):
+            try:
+                await asyncio.wait_for(self._sent_all.wait(), patience)
+            except TimeoutError:
+                return False
+        return True
 
     # Connecting.
 
@@ -205,7 +274,7 @@ class MqttTransport:
             if self._options.before_connect is not None:
                 await self._options.before_connect()
             self._session = Session(
-                self._options, self._link_options(), self._echo, self._filters, self, self._make_link
+                self._options, self._link_options(), self._filters, self._traffic, self._ready, self._make_link
             )
             if self._paused:
                 self._session.pause()
@@ -251,19 +320,27 @@ class MqttTransport:
         if self._loop.time() - session.ready_at >= self._options.stable_after:
             self._backoff.reset()
             self._short_lived = 0
-        elif end.why in HUNG_UP:
+        elif end.why in _HUNG_UP:
             self._short_lived += 1
         # Many brokers close a connection without saying that another client came with our id. Two clients with one id
         # would disconnect each other for ever.
         if end.why is Why.TAKEN_OVER or self._short_lived >= _SUSPICIOUS:
             self._rename()
-        self._sender.disconnected(end.why)
+        self._link = None
+        for packet, failure in self._outbox.connection_lost(hung_up=end.why in _HUNG_UP):
+            if failure is Failure.REFUSED:
+                self._limits.learn(packet)
+                detail = f"The broker hung up each time these {packet.size} bytes came. Send less."
+            else:
+                detail = "The connection was lost while this was on its way."
+            self._failed(packet, failure, detail)
 
-    # Events of the session.
-
-    def session_ready(self, opened: BrokerSession) -> None:
-        assert self._session is not None
-        limit = self._sender.connected(opened, self._session.publish)
+    def _ready(self, opened: BrokerSession, link: Link) -> None:
+        """Begin to send: first the packets that waited for the connection."""
+        self._link = link
+        self._limits.broker = opened.max_packet
+        self._outbox.window = max(1, min(self._options.window, opened.window))
+        limit, _ = self._limits.largest("")
         self._notifier.tell(
             base.Connected(
                 self.describe(), _NAMES[self._version], limit, self._options.address.encrypted, opened.resumed
@@ -271,16 +348,4 @@ class MqttTransport:
         )
         if self._presence:
             self._announce(self._presence)
-        self._sender.flush()
-
-    def session_received(self, topic: str, payload: bytes, retained: bool, receipt: base.Receipt | None) -> None:
-        self._notifier.tell(base.Received(topic, payload, retained, receipt))
-
-    def session_answered(self, packet_id: int, refusal: str | None) -> None:
-        self._sender.answered(packet_id, refusal)
-
-    def session_refused(self, topic_filter: str, detail: str) -> None:
-        self._notifier.tell(base.SubscribeRefused(topic_filter, detail))
-
-    def session_unprobed(self, topic: str) -> None:
-        self._notifier.tell(base.ProbeUnanswered(topic))
+        self._pump()

@@ -22,7 +22,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from sdschat.transport.base import Receipt, Why
+from sdschat.transport.base import Receipt, Received, Why
 from sdschat.transport.buffered_socket import BufferedSocket
 from sdschat.transport.mqtt_reasons import (
     WebsocketRefusedError,
@@ -31,7 +31,7 @@ from sdschat.transport.mqtt_reasons import (
     explain_loss,
     explain_refusal,
 )
-from sdschat.transport.session import BrokerSession, LinkEvents, LinkOptions
+from sdschat.transport.session import BrokerSession, LinkEvents, LinkOptions, Traffic
 
 _PACKETS_AT_A_TIME: Final = 16  # then the loop can do other work, such as reading keys
 _SUBSCRIBE_QOS: Final = 1
@@ -85,11 +85,16 @@ class _Client(paho.Client):
 
 
 class PahoLink:
-    """A `link.Link` over paho."""
+    """A `session.Link` over paho."""
 
-    def __init__(self, options: LinkOptions, events: LinkEvents, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, options: LinkOptions, events: LinkEvents, traffic: Traffic, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self.heard_at = 0.0
+        self.echoed = False
         self._options = options
         self._events = events
+        self._traffic = traffic
         self._loop = loop
         self._stream: BufferedSocket | None = None
         self._handled = 0
@@ -297,8 +302,12 @@ class PahoLink:
             topic = message.topic
         except UnicodeDecodeError:
             return  # no program of ours uses such a topic
+        self.heard_at = self._loop.time()
+        if topic == self._options.echo:
+            self.echoed = True
+            return
         receipt = self._receipt(message) if self._options.session_kept and message.qos else None
-        self._events.link_received(topic, bytes(message.payload), message.retain, receipt)
+        self._traffic.emit(Received(topic, bytes(message.payload), message.retain, receipt))
 
     def _receipt(self, message: paho.MQTTMessage) -> Receipt:
         # Not every broker marks a repeated packet. In a resumed session the repeated packets come first, with their old
@@ -313,7 +322,7 @@ class PahoLink:
 
     def _on_publish(self, _client: Any, _data: Any, packet_id: int, reason: ReasonCode, _properties: Any) -> None:
         self._handled += 1
-        self._events.link_answered(packet_id, str(reason) if reason.is_failure else None)
+        self._traffic.answered(packet_id, str(reason) if reason.is_failure else None)
 
     def _on_subscribe(self, _c: Any, _d: Any, packet_id: int, reasons: list[ReasonCode], _properties: Any) -> None:
         self._events.link_subscribed(packet_id, [str(each) if each.is_failure else None for each in reasons])

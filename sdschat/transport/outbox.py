@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
 from sdschat.transport.base import Failure
+
+_OVERHEAD: Final = 16  # bytes of a PUBLISH besides topic and payload: header, lengths, id, properties
+_LEARN_ABOVE: Final = 4096  # bytes; a broker that rejects a smaller packet does not do so because of its size
 
 # A broker that rejects a packet often only closes the connection. If that happens three times with only this packet
 # under way, the packet is the cause.
@@ -26,6 +29,29 @@ class QueuedPacket:
     @property
     def size(self) -> int:
         return len(self.topic) + len(self.payload)
+
+
+@dataclass(slots=True)
+class SizeLimits:
+    """The limits of one packet: ours, the broker's, and the one that a broker shows by hanging up."""
+
+    own: int  # bytes of a payload
+    broker: int | None = None  # bytes of a whole packet
+    learned: int | None = None  # bytes of a payload
+
+    def largest(self, topic: str) -> tuple[int, str]:
+        """Return the size of the largest payload on this topic, and whose limit that is."""
+        limits = [(self.own, "this program's own limit")]
+        if self.broker is not None:
+            limits.append((self.broker - _OVERHEAD - len(topic.encode()), "the broker's limit"))
+        if self.learned is not None:
+            limits.append((self.learned, "the limit, because the broker hung up at more"))
+        return min(limits)
+
+    def learn(self, packet: QueuedPacket) -> None:
+        """Learn from a packet at which the broker hung up each time."""
+        if len(packet.payload) > _LEARN_ABOVE:
+            self.learned = len(packet.payload) - 1
 
 
 class Outbox:
@@ -53,11 +79,14 @@ class Outbox:
         self._bytes += packet.size
         return None
 
-    def pump(self, send: Callable[[QueuedPacket], int]) -> None:
-        """Send as many packets as may be under way at once. `send` returns the packet's id."""
-        while self._waiting and len(self._under_way) < self._allowed():
-            packet = self._waiting.popleft()
-            self._under_way[send(packet)] = packet
+    def next(self) -> QueuedPacket | None:
+        """Remove and return the next packet to send, to be followed by `sent`; None if no more may be under way."""
+        if self._waiting and len(self._under_way) < self._allowed():
+            return self._waiting.popleft()
+        return None
+
+    def sent(self, packet: QueuedPacket, packet_id: int) -> None:
+        self._under_way[packet_id] = packet
 
     def _allowed(self) -> int:
         # After a lost connection, send one at a time until all packets that were under way are acknowledged: if one of

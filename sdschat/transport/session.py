@@ -10,7 +10,7 @@ from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from sdschat.transport.address import Address, Secret
-from sdschat.transport.base import Receipt, Why
+from sdschat.transport.base import Event, ProbeUnanswered, SubscribeRefused, Why
 from sdschat.transport.options import MqttOptions
 
 
@@ -40,22 +40,28 @@ class BrokerSession(NamedTuple):
 
 
 class LinkEvents(Protocol):
-    """The receiver of a connection's events. Called on the loop's thread, possibly from inside a method of the link."""
+    """The session of a link, for its states. Called on the loop's thread, possibly from inside a method of the link."""
 
     def link_opened(self, opened: BrokerSession) -> None: ...
 
     def link_closed(self, why: Why, detail: str) -> None:
         """Report the end. Called exactly once, also if the connection was never opened."""
 
-    def link_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None = None) -> None: ...
-
-    def link_answered(self, packet_id: int, refusal: str | None) -> None: ...
-
     def link_subscribed(self, packet_id: int, refusals: Sequence[str | None]) -> None: ...
+
+
+class Traffic(NamedTuple):
+    """The ends of all packets of a link, without a stop on the way."""
+
+    emit: Callable[[Event], None]  # takes each `Received`, but for our probe
+    answered: Callable[[int, str | None], None]  # takes the id of each packet that the broker accepted, or refused: why
 
 
 class Link(Protocol):
     """One connection. It cannot be used after `link_closed`."""
+
+    heard_at: float  # seconds of the loop's clock: when the last packet arrived; 0: none did
+    echoed: bool  # our probe came back
 
     def open(self) -> None: ...
 
@@ -104,16 +110,16 @@ class Probe:
         self._proven = False
         self._gave_up = False
 
-    def heard(self, now: float) -> None:
-        """Record a sign of life: the broker forwarded or accepted a packet. Silence is counted from `now`."""
-        self._heard_at = now
-        if self._proven:
+    def heard(self, at: float) -> None:
+        """Record when the broker last forwarded a packet; the same time may be given again. Silence counts from it."""
+        self._heard_at = max(self._heard_at, at)
+        if self._proven and self._asked_at is not None and at >= self._asked_at:
             self._asked_at = None
 
-    def answered(self, now: float) -> None:
+    def answered(self, at: float) -> None:
         """Record that the probe itself came back: from now on a missing probe means a hang."""
         self._proven = True
-        self.heard(now)
+        self.heard(at)
 
     def step(self, now: float) -> ProbeStep:
         if self._gave_up:
@@ -132,7 +138,7 @@ class Probe:
         return ProbeStep.NOTHING
 
 
-MakeLink = Callable[[LinkOptions, LinkEvents, asyncio.AbstractEventLoop], Link]
+MakeLink = Callable[[LinkOptions, LinkEvents, Traffic, asyncio.AbstractEventLoop], Link]
 
 
 class End(NamedTuple):
@@ -140,36 +146,24 @@ class End(NamedTuple):
     detail: str
 
 
-class SessionEvents(Protocol):
-    """The receiver of a session's events. Called on the loop's thread, possibly from inside a method of the session."""
-
-    def session_ready(self, opened: BrokerSession) -> None: ...
-
-    def session_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None) -> None: ...
-
-    def session_answered(self, packet_id: int, refusal: str | None) -> None: ...
-
-    def session_refused(self, topic_filter: str, detail: str) -> None: ...
-
-    def session_unprobed(self, topic: str) -> None: ...
-
-
 class Session:
-    """One connection. A new connection needs a new session."""
+    """One connection. A new connection needs a new session. `ready` is called once the broker has accepted us and our
+    subscriptions, on the loop's thread and possibly from inside a method of the session."""
 
     def __init__(
         self,
         options: MqttOptions,
         link_options: LinkOptions,
-        echo: str,
         filters: Iterable[str],
-        events: SessionEvents,
+        traffic: Traffic,
+        ready: Callable[[BrokerSession, Link], None],
         make_link: MakeLink,
     ) -> None:
         self._options = options
-        self._echo = echo
+        self._echo = link_options.echo
         self._filters = list(filters)
-        self._events = events
+        self._emit = traffic.emit
+        self._became_ready = ready
         self._loop = asyncio.get_running_loop()
         self._address = link_options.address
         self._opened: BrokerSession | None = None
@@ -179,7 +173,7 @@ class Session:
         self._end: End | None = None
         self._ended = asyncio.Event()
         self.ready_at: float | None = None
-        self._link = make_link(link_options, self, self._loop)
+        self._link = make_link(link_options, self, traffic, self._loop)
 
     @property
     def ready(self) -> bool:
@@ -213,11 +207,15 @@ class Session:
             self._ask(self._probe, now)
 
     def _ask(self, probe: Probe, now: float) -> None:
+        if self._link.echoed:
+            probe.answered(self._link.heard_at)
+        else:
+            probe.heard(self._link.heard_at)
         match probe.step(now):
             case ProbeStep.SEND:
                 self._link.publish(self._echo, b"", 0, False)
             case ProbeStep.NOT_ANSWERED:
-                self._events.session_unprobed(self._echo)
+                self._emit(ProbeUnanswered(self._echo))
             case ProbeStep.HUNG:
                 self.abort(
                     Why.SILENT,
@@ -236,9 +234,6 @@ class Session:
             self._link.unsubscribe(topic_filter)
         elif topic_filter in self._filters:
             self._filters.remove(topic_filter)
-
-    def publish(self, topic: str, payload: bytes, qos: int, retain: bool) -> int:
-        return self._link.publish(topic, payload, qos, retain)
 
     def pause(self) -> None:
         self._paused = True
@@ -273,24 +268,13 @@ class Session:
             if refusal is None:
                 continue
             if topic_filter == self._echo:
-                self._events.session_unprobed(self._echo)
+                self._emit(ProbeUnanswered(self._echo))
             else:
-                self._events.session_refused(topic_filter, f"The broker refused {topic_filter}: {refusal}.")
+                self._emit(SubscribeRefused(topic_filter, f"The broker refused {topic_filter}: {refusal}."))
         if self.ready_at is None and self._opened is not None:
             self.ready_at = now = self._loop.time()
             self._probe = Probe(self._options.probe_every, self._options.probe_patience, now)
-            self._events.session_ready(self._opened)
-
-    def link_received(self, topic: str, payload: bytes, retained: bool, receipt: Receipt | None = None) -> None:
-        if self._probe is not None:
-            self._probe.heard(self._loop.time())
-            if topic == self._echo:
-                self._probe.answered(self._loop.time())
-        if topic != self._echo:
-            self._events.session_received(topic, payload, retained, receipt)
-
-    def link_answered(self, packet_id: int, refusal: str | None) -> None:
-        self._events.session_answered(packet_id, refusal)
+            self._became_ready(self._opened, self._link)
 
     def link_closed(self, why: Why, detail: str) -> None:
         self._end = End(why, detail)
