@@ -53,7 +53,11 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     s.sync.latest = to_mono(now, row.sync_latest, 3 * interval)
     s.sync.spoke_at, s.sync.count = past_mono(now, row.sync_spoke_at), row.sync_count
     s.ranges.cursor = row.range_cursor
-    _restore_owed_range(s, row.range_wanted_low, row.range_wanted_high)
+    owed = (row.range_wanted_low, row.range_wanted_high)
+    if row.range_only_print:
+        s.ranges.asked = owed
+    elif row.range_wanted_high:
+        s.ranges.wanted = owed
     s.ranges.answered_at = past_mono(now, row.range_answered_at) if row.range_answered_at else -1
     s.answer_budget.spent, s.push_budget.spent = row.answer_spent, row.push_spent
     s.spent_at = past_mono(now, row.spent_at)
@@ -80,14 +84,6 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
     ask_for_the_rest(s)
     release(s, [held for held in s.incoming.in_order() if not held.unmet and not held.release_at])
     _forgive_downtime(s, row, snapshot.peers)
-
-
-def _restore_owed_range(s: ChannelState, low: int, high: int) -> None:
-    """Dates are never negative: a range of which a fingerprint is owed, and no filter, has the complement of one."""
-    if low < 0:
-        s.ranges.asked = (~low, high)
-    elif high:
-        s.ranges.wanted = (low, high)
 
 
 def _forgive_downtime(s: ChannelState, row: ChannelRow, peers: tuple[PeerRow, ...]) -> None:
@@ -209,9 +205,7 @@ def _collect(
 def _channel_row(s: ChannelState) -> ChannelRow:
     sync, ranges = s.sync, s.ranges
     ahead = s.now.wall - s.now.mono  # times outlive a restart as epoch milliseconds
-    low, high = ranges.wanted or (0, 0)
-    if ranges.asked is not None:
-        low, high = ~ranges.asked[0], ranges.asked[1]
+    low, high = ranges.asked or ranges.wanted or (0, 0)
     return ChannelRow(
         lamport=s.clock.value,
         horizon=s.horizon,
@@ -232,4 +226,5 @@ def _channel_row(s: ChannelState) -> ChannelRow:
         spent_at=s.spent_at + ahead,
         offline_since=0 if s.online else s.offline_since + ahead,
         filter_stale=int(s.filter_stale),
+        range_only_print=int(ranges.asked is not None),
     )

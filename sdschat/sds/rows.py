@@ -77,7 +77,7 @@ class ChannelRow(NamedTuple):
     sync_spoke_at: int
     sync_count: int
     range_cursor: int
-    range_wanted_low: int  # below 0: the complement of where a range begins of which only a fingerprint is owed
+    range_wanted_low: int  # of the range that an answer is owed for
     range_wanted_high: int
     range_answered_at: int
     answer_spent: int
@@ -85,6 +85,7 @@ class ChannelRow(NamedTuple):
     spent_at: int
     offline_since: int  # 0: the transport was up
     filter_stale: int = 0  # 1: the filter holds what was dropped, and is to be made anew before it is sent
+    range_only_print: int = 0  # 1: a fingerprint answers, and no filter is owed
 
 
 class HeldRow(NamedTuple):

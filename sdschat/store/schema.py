@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from sdschat.store.schema_columns import fourth
 from sdschat.store.schema_past import third
 
 if TYPE_CHECKING:
@@ -219,4 +220,5 @@ MIGRATIONS: Final = (
     Migration(1, "the first tables", _first, 4206352333),
     Migration(2, "sums over stretches of the logs; what passes between two participants", second, 2733386952),
     Migration(3, "ids of dropped packets in a table of their own", third, 244398092),
+    Migration(4, "a column for ranges of which only a fingerprint is owed", fourth, 2687085738),
 )

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.sds.rows import ChannelRow
+from sdschat.store.checksums import row_sum
+from sdschat.store.errors import StoreDamaged
 from sdschat.store.migrate import schema_digest
 from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.store import Store
@@ -61,3 +64,39 @@ def test_an_old_database_is_searched_and_compared_like_a_new_one(migration: Migr
         assert store.ranges.load(store.number("lobby") or 0).whole().messages == 60
     with Store.open_read_only(path, CODEC) as reader:
         assert next(iter(reader.messages("lobby", search="lantern")), None) is not None
+
+
+def test_a_range_that_was_owed_as_a_complement_has_a_column_of_its_own(path: Path) -> None:
+    with closing(sqlite3.connect(unpack(3, path))) as connection, connection:
+        _owe_range(connection, "lobby", ~5000, 9000)
+        _owe_range(connection, "attic", 4000, 8000)
+    with Store.open(path, CODEC, thorough=True) as store:
+        rows = {name: _state(store, name) for name in ("lobby", "attic")}
+    owed = {name: (row.range_wanted_low, row.range_wanted_high, row.range_only_print) for name, row in rows.items()}
+    assert owed == {"lobby": (5000, 9000, 1), "attic": (4000, 8000, 0)}
+
+
+def test_a_row_altered_before_the_migration_is_noticed_after_it(path: Path) -> None:
+    with closing(sqlite3.connect(unpack(3, path))) as connection, connection:
+        connection.execute("UPDATE channel_state SET horizon = horizon + 1")
+    with Store.open(path, CODEC) as store, pytest.raises(StoreDamaged, match="state of the channel"):
+        store.channel("lobby").snapshot()
+
+
+def _owe_range(connection: sqlite3.Connection, channel: str, low: int, high: int) -> None:
+    """Write a range that is owed, as a program of schema 3 did."""
+    connection.row_factory = sqlite3.Row
+    number = connection.execute("SELECT id FROM channel WHERE name = ?", (channel,)).fetchone()[0]
+    row = dict(connection.execute("SELECT * FROM channel_state WHERE channel = ?", (number,)).fetchone())
+    row |= {"range_wanted_low": low, "range_wanted_high": high}
+    total = row_sum(row[name] for name in ("channel", *ChannelRow._fields) if name in row)
+    connection.execute(
+        "UPDATE channel_state SET range_wanted_low = ?, range_wanted_high = ?, sum = ? WHERE channel = ?",
+        (low, high, total, number),
+    )
+
+
+def _state(store: Store, name: str) -> ChannelRow:
+    snapshot = store.channel(name).snapshot()
+    assert snapshot is not None
+    return snapshot.channel
