@@ -181,7 +181,7 @@ class _Tap:
                 pass
 
     def _take(self, heard: base.Received) -> None:
-        topic, payload, retained, receipt = heard
+        topic, payload, retained, receipt, _ = heard
         number = 0 if receipt is None else receipt.packet_id
         if receipt is not None:
             self._unsaid.append(receipt.acknowledge)

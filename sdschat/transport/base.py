@@ -74,6 +74,7 @@ class Received(NamedTuple):
     payload: bytes
     retained: bool  # kept by the broker from an earlier time, not sent just now
     receipt: Receipt | None = None  # only if the transport keeps a session
+    outdated: bool = False  # in a private channel: sealed with the key of an earlier epoch
 
 
 class Published(NamedTuple):

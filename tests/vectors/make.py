@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from tests.vectors.cases import catchup, content, filters, mvds, names, store
+from tests.vectors.cases import catchup, content, filters, mvds, names, sealing, store
 
 HERE: Final = Path(__file__).parent
 FILES: Final = {
@@ -16,6 +16,7 @@ FILES: Final = {
     "store": store.file,
     "names": names.file,
     "mvds": mvds.file,
+    "sealing": sealing.file,
 }
 
 

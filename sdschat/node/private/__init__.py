@@ -1,0 +1,1 @@
+"""Private channels: keys, members, and the operations that change them."""

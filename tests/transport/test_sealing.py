@@ -1,0 +1,165 @@
+"""Sealed packets of a private channel: what the broker sees, and what comes through."""
+
+from __future__ import annotations
+
+from sdschat.identity.packets import OVERHEAD, SIZES
+from sdschat.node.private.sealer import ChannelSealer
+from sdschat.transport.base import Received
+from sdschat.transport.memory import MemoryNetwork, MemoryTransport
+from sdschat.transport.sealing import MAX_WAITING, SealedTopics, SealedTransport
+from sdschat.transport.topics import Topics
+from tests.transport.worlds import Recorder
+
+TOPICS = Topics("garden")
+FIRST, SECOND = bytes(32), bytes([1]) * 32
+
+
+class Member:
+    """A member of a private channel on a network in memory."""
+
+    def __init__(self, network: MemoryNetwork, name: str, secret: bytes = FIRST) -> None:
+        self.sealer = ChannelSealer(bytes(20), bytes(16), secret)
+        names, own = SealedTopics(self.sealer, TOPICS), TOPICS.who(name)
+        inner = network.transport(names.outside(own))
+        self.transport = SealedTransport(inner, self.sealer, names, own, network.soon)
+        self.facts = Recorder()
+        self.transport.listen(self.facts)
+        self.transport.subscribe(TOPICS.msg)
+        self.transport.subscribe(TOPICS.who_all)
+        self.transport.subscribe(TOPICS.sync_to(name))
+        self.transport.start()
+        network.run()
+
+    @property
+    def heard(self) -> list[tuple[str, bytes]]:
+        return [(each.topic, each.payload) for each in self.facts.of(Received)]
+
+
+class Broker:
+    """Everything that passes the broker."""
+
+    def __init__(self, network: MemoryNetwork) -> None:
+        self.facts = Recorder()
+        self.transport: MemoryTransport = network.transport()
+        self.transport.listen(self.facts)
+        self.transport.subscribe("#")
+        self.transport.start()
+
+    @property
+    def packets(self) -> list[Received]:
+        return self.facts.of(Received)
+
+
+def test_packets_arrive_on_the_topics_of_the_channel() -> None:
+    network = MemoryNetwork()
+    alice, bob = Member(network, "alice"), Member(network, "bob")
+    alice.transport.publish(TOPICS.msg, b"hello")
+    alice.transport.publish(TOPICS.sync("bob", "alice"), b"for bob")
+    network.run()
+    assert bob.heard == [(TOPICS.msg, b"hello"), (TOPICS.sync("bob", "alice"), b"for bob")]
+    assert alice.heard == [(TOPICS.msg, b"hello")]
+
+
+def test_the_broker_sees_no_name_and_no_text_and_only_the_sizes_of_the_list() -> None:
+    network = MemoryNetwork()
+    broker = Broker(network)
+    alice, bob = Member(network, "alice"), Member(network, "bob")
+    alice.transport.set_presence(b"alice is here")
+    for size in (0, 1, 200, 300, 3000, 5000):
+        alice.transport.publish(TOPICS.sync("bob", "alice"), b"secret" * size)
+    network.run()
+    assert len(bob.heard) == 7
+    seen = b"".join(each.topic.encode() + each.payload for each in broker.packets)
+    assert not any(word in seen for word in (b"garden", b"alice", b"bob", b"secret", b"here"))
+    assert all(len(each.payload) in SIZES or len(each.payload) % 4096 == 0 for each in broker.packets)
+    assert len({each.payload for each in broker.packets}) == 7
+
+
+def test_a_packet_moved_to_another_topic_or_altered_is_counted_and_nothing_else() -> None:
+    network = MemoryNetwork()
+    broker = Broker(network)
+    alice, bob = Member(network, "alice"), Member(network, "bob")
+    alice.transport.publish(TOPICS.sync("carol", "alice"), b"for carol")
+    network.run()
+    packet = broker.packets[0].payload
+    names = SealedTopics(alice.sealer, TOPICS)
+    for topic in (names.outside(TOPICS.msg), names.outside(TOPICS.sync("bob", "alice"))):
+        for forged in (packet, packet[:-1] + b"x", b"SDE1", b"junk", packet[:100], packet[:OVERHEAD]):
+            broker.transport.publish(topic, forged)
+    network.run()
+    assert bob.heard == []
+    assert bob.transport.counts.strange == 12
+    assert bob.transport.held_back == 0
+
+
+def test_a_packet_of_an_unknown_epoch_waits_for_its_key() -> None:
+    network = MemoryNetwork()
+    alice, bob = Member(network, "alice", SECOND), Member(network, "bob")
+    alice.transport.publish(TOPICS.msg, b"in the second epoch")
+    network.run()
+    assert (bob.heard, bob.transport.held_back) == ([], 1)
+    bob.sealer.use(bob.sealer.add(SECOND))
+    bob.transport.keys_changed()
+    network.run()
+    assert (bob.heard, bob.transport.held_back) == ([(TOPICS.msg, b"in the second epoch")], 0)
+
+
+def test_packets_that_wait_are_bounded_and_the_oldest_go_first() -> None:
+    network = MemoryNetwork()
+    alice, bob = Member(network, "alice", SECOND), Member(network, "bob")
+    for number in range(MAX_WAITING + 3):
+        alice.transport.publish(TOPICS.msg, b"%d" % number)
+    network.run()
+    assert (bob.transport.held_back, bob.transport.counts.forgotten) == (MAX_WAITING, 3)
+    for _ in range(20):
+        alice.transport.publish(TOPICS.msg, bytes(100_000))
+    network.run()
+    assert bob.transport.held_back == 10
+    bob.sealer.use(bob.sealer.add(SECOND))
+    bob.transport.keys_changed()
+    network.run()
+    assert len(bob.heard) == 10
+
+
+def test_a_packet_of_an_earlier_epoch_is_marked() -> None:
+    network = MemoryNetwork()
+    alice, bob = Member(network, "alice"), Member(network, "bob")
+    bob.sealer.use(bob.sealer.add(SECOND))
+    others: list[str] = []
+    bob.sealer.on_other_epoch = lambda: others.append("heard")
+    alice.transport.publish(TOPICS.msg, b"old")
+    bob.transport.publish_in_epoch(alice.sealer.epoch_id, TOPICS.msg, b"for alice")
+    network.run()
+    assert [each.outdated for each in bob.facts.of(Received)] == [True, True]
+    assert others == ["heard", "heard"]
+    assert alice.heard[-1] == (TOPICS.msg, b"for alice")
+
+
+def test_presence_is_sealed_anew_with_a_new_key_and_cleared_by_the_last_will() -> None:
+    network = MemoryNetwork()
+    alice = Member(network, "alice")
+    alice.transport.set_presence(b"here")
+    network.run()
+    bob = Member(network, "bob")
+    assert bob.heard == [(TOPICS.who("alice"), b"here")]
+    alice.sealer.use(alice.sealer.add(SECOND))
+    alice.transport.keys_changed()
+    bob.sealer.use(bob.sealer.add(SECOND))
+    network.run()
+    assert bob.facts.of(Received)[-1] == Received(TOPICS.who("alice"), b"here", False)
+    network.clients[0].drop()
+    network.run()
+    assert bob.heard[-1] == (TOPICS.who("alice"), b"")
+
+
+def test_other_channels_of_the_same_name_hear_nothing() -> None:
+    network = MemoryNetwork()
+    alice = Member(network, "alice")
+    opener = network.transport()
+    facts = Recorder()
+    opener.listen(facts)
+    opener.subscribe(TOPICS.everything)
+    opener.start()
+    alice.transport.publish(TOPICS.msg, b"hello")
+    network.run()
+    assert facts.of(Received) == []
