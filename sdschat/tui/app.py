@@ -17,7 +17,6 @@ from sdschat.node.node import Node
 from sdschat.node.turn_scheduler import AT_KEYS
 from sdschat.node.view.conversations import Conversations
 from sdschat.tui import preferences as prefs
-from sdschat.tui.host import Host
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.channel import ModelChange
 from sdschat.tui.model.glyphs import ASCII
@@ -52,10 +51,6 @@ class ChatApp(KeyedHost):
     _drawn_at = 0.0
     _rest = FRAME
     _seconds = 0
-
-    @property
-    def host(self) -> Host:
-        return self
 
     # Making the screen.
 

@@ -1,60 +1,81 @@
-"""The contract between commands and the application: everything that a command may use of it.
+"""The contract between commands and the application: a command, the registry of all, and the host that they act on.
 
-Two hosts fulfil it: `ScreenHost` in a terminal window and `PlainHost` on two streams. Both inherit from `BaseHost`,
-which has all that does not depend on how things are shown.
+`Host` is everything that a command may use of the application. It has all that does not depend on how things are shown;
+what does is abstract here, and implemented by `ScreenHost` in a terminal window and `PlainHost` on two streams.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
-from sdschat.node.node import Node
-from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.values import Key
+from sdschat.node.view.conversations import Conversations, channel_of
+from sdschat.node.view.values import ContentKind, Key, did_you_mean
+from sdschat.tui.errors import CommandError
 from sdschat.tui.model.channel import ChannelModel
+from sdschat.tui.model.cleaning import clean_name, reason_text
 from sdschat.tui.model.glyphs import Glyphs
-from sdschat.tui.preferences import Preferences
+from sdschat.tui.model.status import sync_words, talk_words
+from sdschat.tui.model.workspace import Workspace
+from sdschat.tui.preferences import KEPT_AS, Preferences
+
+_NOTHING_SELECTED = "No message is selected. Select one with Alt+Up, or give the beginning of its id."
 
 
-class CommandInfo(Protocol):
-    """A command, as help describes it; implemented by `Command` in commands/registry.py."""
+class Command(NamedTuple):
+    """A command, and everything that its help says."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def usage(self) -> str: ...
-
-    @property
-    def summary(self) -> str: ...
-
-    @property
-    def aliases(self) -> tuple[str, ...]: ...
-
-    @property
-    def details(self) -> str: ...
+    name: str  # without the slash
+    usage: str  # "/goto TIME"
+    summary: str  # one line
+    run: Callable[[Host, str], Awaitable[None] | None]  # gets the argument: the text after the name, stripped
+    aliases: tuple[str, ...] = ()
+    details: str = ""
+    complete: Callable[[Host, str], Iterable[str]] | None = None  # gets the argument so far; gives whole last words
+    group: str = "chat"
 
     @property
-    def group(self) -> str: ...
+    def needs_argument(self) -> bool:
+        words = self.usage.split()[1:]
+        return bool(words) and not words[0].startswith("[")
 
-    @property
-    def needs_argument(self) -> bool: ...
 
+class CommandRegistry:
+    """All commands by name and alias. The commands given are first iterated when one is looked up."""
 
-class CommandIndex(Protocol):
-    """All commands by name, as help looks them up; implemented by `Registry` in commands/registry.py."""
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self._given = commands
 
-    @property
-    def commands(self) -> Sequence[CommandInfo]: ...
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        return tuple(self._given)
+
+    @cached_property
+    def _named(self) -> dict[str, Command]:
+        named: dict[str, Command] = {}
+        for command in self.commands:
+            for name in (command.name, *command.aliases):
+                if name in named:
+                    raise ValueError(f"two commands are called /{name}")
+                named[name] = command
+        return named
 
     def names(self) -> list[str]:
         """Return the names of all commands, without aliases."""
+        return sorted(command.name for command in self.commands)
 
-    def find(self, name: str) -> CommandInfo:
+    def find(self, name: str) -> Command:
         """Return the command with this name or alias. Raises CommandError."""
+        found = self._named.get(name.lower())
+        if found is not None:
+            return found
+        hint = did_you_mean(name.lower(), self._named, "/help lists all of them.", prefix="/")
+        raise CommandError(f"There is no command /{name}. {hint} To send it as a message, write //{name}.")
 
-    def get(self, name: str) -> CommandInfo | None: ...
+    def get(self, name: str) -> Command | None:
+        return self._named.get(name.lower())
 
 
 class MessageLog(Protocol):
@@ -81,113 +102,171 @@ class Lens(Protocol):
     def toggle(self) -> None: ...
 
 
-class Screen(Protocol):
-    """Members that only a screen can fulfil. The plain host refuses them, or has nothing to do or to list."""
+class Host:
+    """The application, as commands see it."""
 
+    log_view: MessageLog
+    lens: Lens
+
+    def __init__(
+        self,
+        view: Conversations,
+        preferences: Preferences,
+        registry: CommandRegistry,
+        theme_now: str | None = None,
+    ) -> None:
+        """`theme_now`: in force for this run whatever the preferences say."""
+        self.node = view.node
+        self.view = view
+        self.preferences = preferences
+        self.theme_now = theme_now
+        self.registry = registry
+        self.desktop = Workspace(view, preferences.level)
+
+    # Members that each host has for itself.
+
+    @property
+    @abstractmethod
+    def glyphs(self) -> Glyphs:
+        """The signs that this host draws states with."""
+
+    @abstractmethod
+    def tell(self, text: str, *, help: bool = False) -> None:
+        """Write one or several lines of the program into the log that is shown."""
+
+    @abstractmethod
+    def warn(self, text: str) -> None:
+        """Show one line above the input."""
+
+    @abstractmethod
+    async def close_channel(self, name: str) -> None:
+        """Leave a channel or conversation, and show another one if it was shown."""
+
+    @abstractmethod
+    def show_channel(self, name: str) -> None: ...
+
+    @abstractmethod
+    def copy(self, text: str, what: str) -> None:
+        """Copy a text to the clipboard and to the file for copies, and say so. `what` names the text."""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """End the program."""
+
+    # Members that only a screen can fulfil. The plain host refuses them, or has nothing to do or to list.
+
+    @abstractmethod
     def split(self, name: str | None) -> None:
         """Show this channel beside the other one; without a name, the next one, or a single one again."""
 
+    @abstractmethod
     def toggle_bare(self) -> None:
         """Show the log alone, or everything again."""
 
+    @abstractmethod
     def restyle(self) -> None:
         """Draw everything again by the preferences of now."""
 
+    @abstractmethod
     def apply_keys(self) -> None:
         """Put the keys of the preferences into force."""
 
+    @abstractmethod
     def key_table(self) -> list[tuple[str, str, str]]:
         """Return action, key and label of every key that can be changed."""
 
-
-class Host(Screen, Protocol):
-    """The application, as commands see it."""
-
-    theme_now: str | None  # in force for this run whatever the preferences say
+    # The open channels and conversations.
 
     @property
-    def node(self) -> Node: ...
-
-    @property
-    def view(self) -> Conversations: ...
-
-    @property
-    def registry(self) -> CommandIndex: ...
-
-    @property
-    def preferences(self) -> Preferences: ...
-
-    @property
-    def models(self) -> Mapping[str, ChannelModel]: ...
+    def models(self) -> Mapping[str, ChannelModel]:
+        return self.desktop.models
 
     @property
     def order(self) -> Sequence[str]:
         """Open channels and conversations, in the order of the list."""
+        return self.desktop.order
 
     @property
     def channel(self) -> str:
         """The channel or conversation that is shown now."""
+        return self.desktop.shown
 
     @property
     def room(self) -> str:
         """The channel that is shown, or the channel of the conversation that is shown."""
+        return channel_of(self.desktop.shown)
 
     @property
     def model(self) -> ChannelModel:
         """The model of the channel or conversation that is shown."""
+        return self.desktop.models[self.desktop.shown]
 
     @property
     def selection(self) -> str | None:
         """The id of the selected message."""
-
-    @property
-    def lens(self) -> Lens: ...
-
-    @property
-    def log_view(self) -> MessageLog: ...
-
-    @property
-    def glyphs(self) -> Glyphs:
-        """The signs that this host draws states with."""
-
-    def tell(self, text: str, *, help: bool = False) -> None:
-        """Write one or several lines of the program into the log that is shown."""
-
-    def warn(self, text: str) -> None:
-        """Show one line above the input."""
+        model = self.desktop.models.get(self.desktop.shown)
+        return None if model is None else model.selected
 
     def label(self, name: str) -> str:
         """Return the name of a channel or a conversation as the screen shows it."""
+        return clean_name(self.view.title(name))
 
     def badge(self, name: str) -> str:
         """Return in words how complete a channel is, or if the partner of a conversation is here."""
+        model, sync, partner = self.models[name], self.view.sync(name), self.view.partner(name)
+        if partner is not None:
+            words = talk_words(model.connection, partner, sync.unacked)
+            several = len({channel_of(each) for each in self.order}) > 1
+            return f"{words} in {clean_name(channel_of(name))}" if several else words
+        alone = not any(person.online for person in self.view.people(name) if not person.own)
+        return sync_words(model.connection, sync, model.catching_up, model.history, alone=alone)
 
     def find_message(self, prefix: str) -> str:
         """Return the full id that begins so; without a prefix, that of the selected message. Raises CommandError."""
+        prefix = prefix.strip().lower()
+        if not prefix:
+            if self.selection is None:
+                raise CommandError(_NOTHING_SELECTED)
+            return self.selection
+        gaps = [message_id for message_id in self.model.timeline.gaps if message_id.startswith(prefix)]
+        found = self.view.find_ids(self.channel, prefix, 3) + gaps
+        if not found:
+            raise CommandError(f"No message of this channel has an id that begins with {clean_name(prefix)}.")
+        if len(found) > 1:
+            raise CommandError(f"Several ids begin with {clean_name(prefix)}. Give more letters of it.")
+        return found[0]
 
     def select(self, message_id: str) -> None:
         """Jump to a message and select it. Raises CommandError if it is not in the log."""
+        shown = self.view.message(self.channel, message_id)
+        if shown is None:
+            raise CommandError("That message is not in this log.")
+        self.log_view.jump_to(shown.key, choose=True)
 
     def open_channel(self, name: str) -> str:
         """Join a channel, list it, and return its normal name. Raises ValueError for an invalid name."""
+        channel = self.view.join(name, self.desktop.add_if_new)
+        self.desktop.add_talks(channel)
+        return channel
 
     def open_talk(self, place: str) -> str:
         """List a conversation, and return its name. Raises CommandError if the node has no direct messages."""
-
-    async def close_channel(self, name: str) -> None: ...
-
-    def show_channel(self, name: str) -> None: ...
-
-    def next_active(self) -> str | None:
-        """Return the channel that needs attention most."""
+        if self.view.talk(place) is None:
+            raise CommandError("There are no direct messages here.")
+        self.desktop.add_if_new(place)
+        return place
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         """Send a message to the channel that is shown. Raises CommandError."""
+        kind = ContentKind.ACTION if action else ContentKind.TEXT
+        try:
+            self.view.say(self.channel, text, kind, reply_to)
+        except ValueError as error:
+            raise CommandError(f"Not sent: {reason_text(error)}") from error
 
-    def copy(self, text: str, what: str) -> None:
-        """Copy a text to the clipboard and to the file for copies, and say so. `what` names the text."""
+    def next_active(self) -> str | None:
+        """Return the channel that needs attention most."""
+        return self.desktop.next_active()
 
-    def save_preferences(self) -> None: ...
-
-    def leave(self) -> None:
-        """End the program."""
+    def save_preferences(self) -> None:
+        self.view.set_value(KEPT_AS, self.preferences.dumped())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 
-from sdschat.tui.commands.registry import CommandRegistry, expanded
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Host
 from sdschat.tui.model.cleaning import nick_text
@@ -14,9 +14,9 @@ from sdschat.tui.model.completion import Completion, matching, nick_completion
 class InputHandler:
     """The input of one host."""
 
-    def __init__(self, host: Host, registry: CommandRegistry) -> None:
+    def __init__(self, host: Host) -> None:
         self._host = host
-        self._registry = registry
+        self._registry = host.registry
         self._doubted = ""  # text that looked like a mistyped command and so was not sent; sent if entered again
         self.reply_to = ""  # id of the message that the next one answers; empty: none
 
@@ -82,3 +82,14 @@ class InputHandler:
         host = self._host
         people = sorted(host.view.people(host.channel), key=lambda person: -person.heard_at)
         return [nick for person in people if not person.own and (nick := nick_text(person.nick))]
+
+
+def expanded(line: str, aliases: Mapping[str, str]) -> str:
+    """Return a command line with its alias replaced by the line it stands for; `$*` marks the place of the argument."""
+    name, _, argument = line.partition(" ")
+    stands_for = aliases.get(name.lower())
+    if stands_for is None:
+        return line
+    if "$*" in stands_for:
+        return stands_for.replace("$*", argument)
+    return f"{stands_for} {argument}".strip()

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
-
-from textual.geometry import Size
-from textual.widget import Widget
+from typing import TYPE_CHECKING, Final
 
 from sdschat.node.events import NodeEvent
-from sdschat.node.view.conversations import Conversations
 from sdschat.tui.errors import CommandError
-from sdschat.tui.line_style import LineStyle
+from sdschat.tui.window import Window
 
 if TYPE_CHECKING:
     from sdschat.tui.lens.panel import LensPanel
@@ -18,38 +14,10 @@ if TYPE_CHECKING:
 ROOM: Final = 100  # columns from which the panel stands beside the log
 
 
-class LensScreen(Protocol):
-    """The screen, as the Lens needs it."""
-
-    @property
-    def view(self) -> Conversations: ...
-
-    @property
-    def look(self) -> LineStyle: ...
-
-    @property
-    def size(self) -> Size: ...
-
-    @property
-    def room(self) -> str:
-        """The channel that the Lens looks at first."""
-
-    @property
-    def selection(self) -> str | None:
-        """The id of the selected message."""
-
-    def mount_lens(self, panel: Widget) -> None: ...
-
-    def lens_fitted(self) -> None:
-        """The panel has another size: fit what stands around it."""
-
-    def lens_closed(self) -> None: ...
-
-
 class LensHost:
     """Makes the panel when it is first opened, and passes events and the selection on to it."""
 
-    def __init__(self, screen: LensScreen) -> None:
+    def __init__(self, screen: Window) -> None:
         self._screen = screen
         self.panel: LensPanel | None = None  # its module is imported when the panel is first opened
 
@@ -101,7 +69,7 @@ class LensHost:
     def fit(self) -> None:
         """Fit the panel to the size of the terminal."""
         if self.panel is not None:
-            self.panel.set_class(self._screen.size.width < ROOM, "-full")
+            self.panel.set_class(self._screen.width < ROOM, "-full")
             self._screen.lens_fitted()
 
     # Events for the panel.

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
-from sdschat.tui.host import Host
-
-
-@runtime_checkable
-class PaletteHost(Protocol):
-    """The application, as the palette needs it."""
-
-    @property
-    def host(self) -> Host: ...
-
-    def action_start(self, text: str) -> None:
-        """Begin to write a command in the input."""
-
-    async def action_command(self, line: str) -> None:
-        """Run a command line without its slash."""
+from sdschat.tui.keys import KeyedHost
 
 
 class ChatCommands(Provider):
@@ -31,14 +17,13 @@ class ChatCommands(Provider):
 
     def _offers(self) -> list[tuple[str, str, Callable[[], object]]]:
         """Return title, explanation and action of each. A command that needs an argument is begun in the input."""
-        app, found = self.app, []
-        assert isinstance(app, PaletteHost)
-        host = app.host
+        host, found = self.app, []
+        assert isinstance(host, KeyedHost)
         for command in host.registry.commands:
             if command.needs_argument:
-                run: Callable[[], object] = partial(app.action_start, f"/{command.name} ")
+                run: Callable[[], object] = partial(host.action_start, f"/{command.name} ")
             else:
-                run = partial(app.action_command, command.name)
+                run = partial(host.action_command, command.name)
             found.append((command.usage, command.summary, run))
         for name in host.order:
             found.append((f"channel {host.label(name)}", "Show this channel", partial(host.show_channel, name)))

@@ -2,63 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
 
 from rich.text import Text
-from textual.geometry import Size
-from textual.widget import Widget
 from textual.widgets import Static
 
-from sdschat.node.view.conversations import Conversations
-from sdschat.tui.lens_host import LensHost
-from sdschat.tui.line_style import LineStyle
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import GapItem, MessageItem
 from sdschat.tui.model.status import fate_sentence, offline_words, provenance
-from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
+from sdschat.tui.window import Window
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log
 WIDER: Final = 120  # and for two
 _NAME: Final = 24
 
 
-class PanesScreen(Protocol):
-    """The screen, as the panes need it."""
-
-    @property
-    def lens(self) -> LensHost: ...
-
-    @property
-    def logs(self) -> Widget:
-        """The log, or both logs of a split."""
-
-    @property
-    def entry(self) -> Widget:
-        """The input with its prompt."""
-
-    @property
-    def desktop(self) -> Workspace: ...
-
-    @property
-    def view(self) -> Conversations: ...
-
-    @property
-    def look(self) -> LineStyle: ...
-
-    @property
-    def size(self) -> Size: ...
-
-    def label(self, name: str) -> str: ...
-
-    def badge(self, name: str) -> str: ...
-
-
 class Panes:
     """Draws what has changed, and nothing else."""
 
-    def __init__(self, screen: PanesScreen) -> None:
+    def __init__(self, screen: Window) -> None:
         self._screen = screen
         self.head = Static("", id="head", markup=False)
         self.details = Static("", id="details", markup=False)
@@ -99,7 +63,7 @@ class Panes:
 
     def _draw_head(self, lines: list[ChannelLine]) -> None:
         screen, text = self._screen, Text(no_wrap=True, overflow="crop")
-        width = screen.size.width
+        width = screen.width
         shown = next((line for line in lines if line.shown), None)
         if len(lines) > 1 and not self.channel_list.display:
             for number, line in enumerate(lines, 1):
@@ -185,16 +149,16 @@ class Panes:
     def fit(self) -> None:
         """Fit everything to the size of the terminal, and show the panes that are wanted."""
         screen = self._screen
-        wide = screen.size.width >= WIDE and not self.bare
+        wide = screen.width >= WIDE and not self.bare
         self.fitted = len(screen.desktop.order)
         several = self.fitted > 1
         for pane in (self.head, screen.entry):
             pane.display = not self.bare
-        full = screen.lens.is_open and not wide
+        full = screen.lens_open and not wide
         screen.logs.display = not full
         screen.logs.styles.layout = "horizontal" if wide else "vertical"
         self.channel_list.display = wide and self.channels and several
-        both = screen.size.width >= WIDER or not self.channel_list.display
-        self.member_list.display = wide and self.members and both and not screen.lens.is_open
+        both = screen.width >= WIDER or not self.channel_list.display
+        self.member_list.display = wide and self.members and both and not screen.lens_open
         self.draw_badges()
         self.draw_people()

@@ -14,9 +14,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from sdschat.node.view.conversations import Conversations, channel_of, peer_of
-from sdschat.tui.base_host import BaseHost
-from sdschat.tui.commands.registry import Command
+from sdschat.tui.commands.loader import load
 from sdschat.tui.errors import CommandError
+from sdschat.tui.host import Command
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens_host import LensHost
 from sdschat.tui.line_style import LineStyle
@@ -32,9 +32,10 @@ from sdschat.tui.terminal_end import OutlastingDriver
 from sdschat.tui.themes import PALETTES, PLAIN
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView, WholeCells
+from sdschat.tui.window import Window
 
 
-class ScreenHost(BaseHost, App[int]):
+class ScreenHost(Window, App[int]):
     """The host of commands in a terminal window."""
 
     log_view: LogView
@@ -58,10 +59,10 @@ class ScreenHost(BaseHost, App[int]):
         that only this host has.
         """
         App.__init__(self, OutlastingDriver)
-        BaseHost.__init__(self, view, preferences, theme_now, commands)
-        self.lens = LensHost(self)
+        Window.__init__(self, view, preferences, load(commands), theme_now)
+        self.lens: LensHost = LensHost(self)
         self.panes = Panes(self)
-        self.typist = InputHandler(self, self.registry)
+        self.typist = InputHandler(self)
         self.copies = copies
         self.look = LineStyle(glyphs=ASCII if ascii_only else UNICODE)
         ScrollBar.renderer = WholeCells if ascii_only else ScrollBarRender
@@ -157,7 +158,15 @@ class ScreenHost(BaseHost, App[int]):
         if self.is_running:
             self.draw(EVERYTHING)
 
-    # What the panel of the Lens asks for (`LensScreen`).
+    # The rest of `Window`.
+
+    @property
+    def width(self) -> int:
+        return self.size.width
+
+    @property
+    def lens_open(self) -> bool:
+        return self.lens.is_open
 
     def mount_lens(self, panel: Widget) -> None:
         self.query_one("#body").mount(panel)

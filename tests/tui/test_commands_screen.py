@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.tui.commands.loader import load
-from sdschat.tui.commands.registry import Command, CommandRegistry, expanded
+from sdschat.tui.host import Command, CommandRegistry
+from sdschat.tui.input_handler import expanded
 from tests.tui.stage import Stage, stage, staged
 
 HERE = Path(__file__).parent

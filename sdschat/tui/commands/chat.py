@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from sdschat.node.view.conversations import peer_of
-from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
-from sdschat.tui.host import Host
+from sdschat.tui.host import Command, Host
 from sdschat.tui.line_style import fate_words
 from sdschat.tui.model.cleaning import nick_text, short
 from sdschat.tui.model.items import first_line

@@ -8,9 +8,8 @@ from typing import Final
 
 from sdschat.node.view.conversations import peer_of
 from sdschat.tui.commands.moments import parse_moment
-from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
-from sdschat.tui.host import Host
+from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean
 from sdschat.tui.model.words import clock, day
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sdschat.tui.commands.registry import Command, CommandRegistry
+from sdschat.tui.host import Command, CommandRegistry
 
 
 def load(more: Iterable[Command] = ()) -> CommandRegistry:

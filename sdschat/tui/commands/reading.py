@@ -7,9 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from sdschat.tui.commands.moments import parse_moment
-from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
-from sdschat.tui.host import Host
+from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import clean, clean_name, short
 from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.status import fate_sentence, provenance

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from operator import attrgetter
 
-from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
-from sdschat.tui.host import Host
+from sdschat.tui.host import Command, Host
 from sdschat.tui.line_style import fate_words
 from sdschat.tui.model.cleaning import clean
 from sdschat.tui.model.items import Fate, Phase

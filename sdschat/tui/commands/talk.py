@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.node.view.conversations import conversation_id
-from sdschat.tui.commands.registry import Command
 from sdschat.tui.errors import CommandError
-from sdschat.tui.host import Host
+from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import nick_text, reason_text, short
 from sdschat.tui.model.words import count
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sdschat.tui.commands.registry import Command
-from sdschat.tui.host import Host
+from sdschat.tui.host import Command, Host
 
 _VIEWS: Final = ("why", "repair", "packet", "graph", "matrix", "filter", "peers", "events", "faults")
 _FAULTS: Final = (

@@ -15,8 +15,9 @@ from sdschat.node.sync.events import CatchingUp, DirectSaid
 from sdschat.node.view.channel import NodeView
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Key, shown_of
-from sdschat.tui.base_host import BaseHost
+from sdschat.tui.commands.loader import load
 from sdschat.tui.errors import CommandError
+from sdschat.tui.host import Host
 from sdschat.tui.input_handler import InputHandler
 from sdschat.tui.lens.inspector import LensInspector
 from sdschat.tui.lens.lines import plain
@@ -61,25 +62,6 @@ class PlainLog:
         """Do nothing: rows are not drawn here."""
 
 
-class NoScreen:
-    """The members of `Screen` without a screen."""
-
-    def split(self, name: str | None) -> None:
-        raise CommandError("There is no screen to split. Lines of all open channels come in here anyway.")
-
-    def toggle_bare(self) -> None:
-        raise CommandError("This is as bare as it gets.")
-
-    def restyle(self) -> None:
-        """Do nothing: there are no colours."""
-
-    def apply_keys(self) -> None:
-        """Do nothing: there are no keys."""
-
-    def key_table(self) -> list[tuple[str, str, str]]:
-        return []
-
-
 class PlainLens:
     """The Lens without a screen: every view is written as lines."""
 
@@ -88,8 +70,6 @@ class PlainLens:
 
     def open(self, view: str = "", argument: str = "") -> None:
         """Write the lines of a view. Raises CommandError if there is no view with this name."""
-        from sdschat.tui.plain.host import view_text
-
         host, chosen = self._host, self._host.selection
         if argument and view in _OF_A_MESSAGE and not argument.isdigit():
             chosen, argument = argument, ""
@@ -133,16 +113,16 @@ def view_text(view: NodeView, name: str, channel: str, selection: str | None, ar
 SHOWN_AT_START: Final = 20
 
 
-class PlainHost(NoScreen, BaseHost):
+class PlainHost(Host):
     """The host of commands on two streams."""
 
     glyphs = ASCII
 
     def __init__(self, view: Conversations, channels: Sequence[str], preferences: Preferences, out: TextIO) -> None:
-        super().__init__(view, preferences)
+        super().__init__(view, preferences, load())
         self.log_view = PlainLog(self)
         self.lens = PlainLens(self)
-        self.typist = InputHandler(self, self.registry)
+        self.typist = InputHandler(self)
         self.ended = asyncio.Event()
         self._out = out
         self._wanted = list(channels)
@@ -190,6 +170,23 @@ class PlainHost(NoScreen, BaseHost):
 
     def leave(self) -> None:
         self.ended.set()
+
+    # A screen, which this host has not.
+
+    def split(self, name: str | None) -> None:
+        raise CommandError("There is no screen to split. Lines of all open channels come in here anyway.")
+
+    def toggle_bare(self) -> None:
+        raise CommandError("This is as bare as it gets.")
+
+    def restyle(self) -> None:
+        """Do nothing: there are no colours."""
+
+    def apply_keys(self) -> None:
+        """Do nothing: there are no keys."""
+
+    def key_table(self) -> list[tuple[str, str, str]]:
+        return []
 
     # Lines out.
 

@@ -1,0 +1,37 @@
+"""The host in a terminal window, as the panes and the Lens around its log see it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from textual.widget import Widget
+
+from sdschat.tui.host import Host
+from sdschat.tui.line_style import LineStyle
+
+
+class Window(Host):
+    """A host with a screen: it can be measured, and widgets can be put on it."""
+
+    look: LineStyle
+    logs: Widget  # the log, or both logs of a split
+    entry: Widget  # the input with its prompt
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """The columns of the terminal."""
+
+    @property
+    @abstractmethod
+    def lens_open(self) -> bool: ...
+
+    @abstractmethod
+    def mount_lens(self, panel: Widget) -> None: ...
+
+    @abstractmethod
+    def lens_fitted(self) -> None:
+        """Fit what stands around the panel of the Lens: it has another size."""
+
+    @abstractmethod
+    def lens_closed(self) -> None: ...
