@@ -14,6 +14,7 @@ from sdschat.identity.signing import (
     CONTENT_DOMAIN,
     DIRECT_DOMAIN,
     LINK_DOMAIN,
+    PLACED_DOMAIN,
     PRESENCE_DOMAIN,
     sender_id_of,
     signed_bytes,
@@ -23,7 +24,9 @@ from sdschat.wire.chat_codec import (
     MAX_NICK_BYTES,
     MAX_REPLY_TO_BYTES,
     NONCE_BYTES,
+    PLACED_NONCE_BYTES,
     Envelope,
+    Place,
     decode_envelope,
     encode_envelope,
     is_canonical,
@@ -72,6 +75,7 @@ class OpenedContent(NamedTuple):
     author_key: bytes = b""
     sent_time: int = 0  # epoch milliseconds, by the author's clock
     reply_to: str = ""
+    place: Place | None = None  # None: the place in the log is not signed
     why: str = ""  # an explanation for the user, where the verdict alone is not clear
 
 
@@ -83,12 +87,13 @@ def seal(
     nick: str,
     sent_time: int,
     nonce: bytes,
+    place: Place,
     kind: ContentKind = ContentKind.TEXT,
     reply_to: str = "",
 ) -> bytes:
-    """Return the signed content of a message. `nonce` is 16 fresh random bytes."""
-    envelope = Envelope(identity.public_key, nonce, nick, sent_time, kind, text, reply_to, _NO_SIGNATURE)
-    return _seal(identity, CONTENT_DOMAIN, channel, envelope)
+    """Return the signed content of a message. `nonce` is 8 fresh random bytes."""
+    envelope = Envelope(identity.public_key, nonce, nick, sent_time, kind, text, reply_to, _NO_SIGNATURE, place)
+    return _seal(identity, PLACED_DOMAIN, channel, envelope)
 
 
 def seal_presence(
@@ -126,15 +131,22 @@ def open_as(content: bytes, domain: bytes, channel: str, sender_id: str, keys: K
     return None if envelope is None else _judge(envelope, content, domain, channel, sender_id, keys)
 
 
-def open_content(content: bytes, channel: str, sender_id: str, message_id: str, keys: Keys) -> OpenedContent:
-    """Verify the content of a received message. Any bytes give a verdict, never an exception."""
+def open_content(
+    content: bytes, channel: str, sender_id: str, message_id: str, keys: Keys, *, verified: bool = False
+) -> OpenedContent:
+    """Verify the content of a received message. Any bytes give a verdict, never an exception. `verified`: this was
+    done for the same content before, and its signature need not be checked again."""
     envelope = decode_envelope(content)
     if envelope is None:
         return _unsigned(content, sender_id, keys)
-    opened = _judge(envelope, content, CONTENT_DOMAIN, channel, sender_id, keys)
+    domain = CONTENT_DOMAIN if envelope.place is None else PLACED_DOMAIN
+    opened = _judge(envelope, content, domain, channel, sender_id, keys, verified)
     if opened.verdict.signed and message_id != hashlib.sha256(content).hexdigest():
         # Without this check anybody could repeat one signed message under many message ids.
         return opened._replace(verdict=Verdict.MISMATCHED, why="it is not the message whose id it bears")
+    if opened.verdict.signed and envelope.place is None:
+        # Whoever passes such a message on chooses its place, and the messages that it seems to answer.
+        return opened._replace(verdict=Verdict.UNSIGNED, why="its author signed its text, but not its place in the log")
     return opened
 
 
@@ -166,8 +178,10 @@ def claims_identity(opened: OpenedContent, identity: Identity) -> bool:
     """True if this content is proven to be written with our own key.
 
     If we never wrote it, somebody else uses our key. Nothing weaker may raise that alarm: anybody can copy a sender id.
+    A content whose place is not signed counts: its text is.
     """
-    return opened.verdict.signed and opened.author_key == identity.public_key
+    signed = opened.verdict.signed or opened.verdict is Verdict.UNSIGNED
+    return signed and opened.author_key == identity.public_key
 
 
 def problems_with(text: str, nick: str, reply_to: str = "") -> list[str]:
@@ -190,20 +204,31 @@ def problems_with(text: str, nick: str, reply_to: str = "") -> list[str]:
 def _seal(identity: Identity, domain: bytes, channel: str, envelope: Envelope) -> bytes:
     for problem in problems_with(envelope.text, envelope.nick, envelope.reply_to):
         raise ValueError(problem)
-    if len(envelope.nonce) != NONCE_BYTES:
-        raise ValueError(f"a nonce has {NONCE_BYTES} bytes, not {len(envelope.nonce)}")
+    nonce_bytes = NONCE_BYTES if envelope.place is None else PLACED_NONCE_BYTES
+    if len(envelope.nonce) != nonce_bytes:
+        raise ValueError(f"a nonce has {nonce_bytes} bytes, not {len(envelope.nonce)}")
     signature = identity.sign(_signed(domain, channel, envelope))
     return encode_envelope(envelope._replace(signature=signature))
 
 
 def _signed(domain: bytes, channel: str, envelope: Envelope) -> bytes:
-    return signed_bytes(domain, (channel, *envelope[:-1]))
+    key, nonce, nick, sent_time, kind, text, reply_to, _, place = envelope
+    said = (nick, sent_time, kind, text, reply_to)
+    if place is None:
+        return signed_bytes(domain, (channel, key, nonce, *said))
+    return signed_bytes(domain, (channel, key, *place, *said, nonce))
 
 
 def _judge(
-    envelope: Envelope, content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys
+    envelope: Envelope,
+    content: bytes,
+    domain: bytes,
+    channel: str,
+    sender_id: str,
+    keys: Keys,
+    verified: bool = False,
 ) -> OpenedContent:
-    verdict, why = _verdict(envelope, content, domain, channel, sender_id, keys)
+    verdict, why = _verdict(envelope, content, domain, channel, sender_id, keys, verified)
     return OpenedContent(
         verdict,
         envelope.text,
@@ -212,21 +237,23 @@ def _judge(
         envelope.author_key,
         envelope.sent_time,
         envelope.reply_to,
+        envelope.place,
         why,
     )
 
 
 def _verdict(
-    envelope: Envelope, content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys
+    envelope: Envelope, content: bytes, domain: bytes, channel: str, sender_id: str, keys: Keys, verified: bool
 ) -> tuple[Verdict, str]:
-    if not is_canonical(envelope, content):
-        return Verdict.BAD_SIGNATURE, "it was encoded anew by somebody"
-    try:
-        signed = _signed(domain, channel, envelope)
-    except UnicodeEncodeError:  # a channel name from outside with half of a surrogate pair
-        return Verdict.BAD_SIGNATURE, "its channel has no readable name"
-    if not verify(envelope.author_key, signed, envelope.signature):
-        return Verdict.BAD_SIGNATURE, "its author did not sign this, or not for this channel"
+    if not verified:
+        if not is_canonical(envelope, content):
+            return Verdict.BAD_SIGNATURE, "it was encoded anew by somebody"
+        try:
+            signed = _signed(domain, channel, envelope)
+        except UnicodeEncodeError:  # a channel name from outside with half of a surrogate pair
+            return Verdict.BAD_SIGNATURE, "its channel has no readable name"
+        if not verify(envelope.author_key, signed, envelope.signature):
+            return Verdict.BAD_SIGNATURE, "its author did not sign this, or not for this channel"
     if sender_id_of(envelope.author_key) != sender_id:
         return Verdict.MISMATCHED, "it was signed by another than the packet says"
     return (Verdict.KNOWN if keys.knows(envelope.author_key) else Verdict.NEW), ""

@@ -168,16 +168,13 @@ class Node:
         now = self._clock.now()
         if not text:
             raise ValueError("A message needs some text.")
-        content = self.desk.seal(channel, text, now.wall, kind, reply_to)
+        content = self.desk.compose(channel, text, now.wall, kind, reply_to)
         try:
-            if not ephemeral:
-                return room.channel.send(now, content)
-            message = room.channel.send_ephemeral(now, content)
-            self.desk.forget(content)
+            if ephemeral:
+                return room.channel.send_ephemeral(now, content)
+            message = room.channel.send(now, content)
+            self.desk.sent(message)
             return message
-        except ValueError:
-            self.desk.forget(content)
-            raise
         finally:
             self._stir(room)
 

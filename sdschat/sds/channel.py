@@ -28,7 +28,7 @@ from sdschat.sds.steps.receive import receive_message
 from sdschat.sds.steps.send import send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
-from sdschat.sds.values import Codec, HistoryEntry, Message, Now, Refusal
+from sdschat.sds.values import Codec, Compose, HistoryEntry, Message, Now, Refusal
 
 COOLING = 1000  # budgets are topped up, and old entries forgotten, at most this often
 
@@ -107,9 +107,10 @@ class Channel:
         self.state.now = now
         review_equal_range(self.state, sender_id, packet_id, ids)
 
-    def send(self, now: Now, content: bytes) -> Message:
-        """Send a message. Raises `MessageTooLarge` where it does not fit into a packet, and `TooManyUnacknowledged`,
-        with nothing changed."""
+    def send(self, now: Now, content: bytes | Compose) -> Message:
+        """Send a message. A function is given the place of the message in the log, and returns the content for it.
+        Raises `MessageTooLarge` where it does not fit into a packet, and `TooManyUnacknowledged`, with nothing
+        changed."""
         self.state.now = now
         return send_message(self.state, content)
 
@@ -121,7 +122,7 @@ class Channel:
             self.state.outgoing.arm(known, now.mono)
         return known is not None
 
-    def send_ephemeral(self, now: Now, content: bytes) -> Message:
+    def send_ephemeral(self, now: Now, content: bytes | Compose) -> Message:
         """Send a message that nobody keeps. While offline it is gone at once."""
         self.state.now = now
         return send_ephemeral(self.state, content)

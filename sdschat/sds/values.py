@@ -5,6 +5,7 @@ They carry no behaviour beyond telling what they are, so that every layer above 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -63,6 +64,17 @@ class Message:
         return MessageKind.NEITHER if self.lamport_timestamp is None else MessageKind.SYNC
 
 
+class Draft(NamedTuple):
+    """A message without its content: the fields that say where in the log it belongs. An ephemeral one has none."""
+
+    lamport_timestamp: int | None = None
+    causal_history: tuple[HistoryEntry, ...] = ()
+    bloom_filter: bytes | None = None
+
+
+Compose = Callable[[Draft], bytes]  # makes the content of a message that has its place
+
+
 class Reason(StrEnum):
     """Why something that came from outside was refused. Every value is produced by some test."""
 
@@ -85,6 +97,7 @@ class Reason(StrEnum):
     OWN_ID_UNKNOWN = "own_id_unknown"  # bears our participant id, and we never sent it
     ID_CONFLICT = "id_conflict"  # a known id with other content
     MISNAMED = "misnamed"  # signed content under an id that is not its own, or from another than its author
+    ALTERED = "altered"  # not what its author signed: another place, content, sender or id
 
 
 class Refusal(NamedTuple):

@@ -1,4 +1,5 @@
-"""The envelope in `content`, `SDC1` and then `proto/chat.proto`, to values and back. Verifies nothing."""
+"""The envelopes in `content` (`SDC1` or `SDC2`, then a message of `proto/chat.proto`) to values and back. Verifies
+nothing."""
 
 from __future__ import annotations
 
@@ -6,19 +7,35 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from sdschat.wire.chat_pb2 import Chat
+from sdschat.wire.chat_pb2 import Chat, PlacedChat
 from sdschat.wire.names import has_control, longer_than
 
 MAGIC: Final = b"SDC1"
+PLACED_MAGIC: Final = b"SDC2"
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 16
+PLACED_NONCE_BYTES: Final = 8  # the number of a placed message tells two of the same text apart already
 SIGNATURE_BYTES: Final = 64
+DEVICE_BYTES: Final = 8
+ID_BYTES: Final = 32
+DIGEST_BYTES: Final = 20
 MAX_NICK_BYTES: Final = 128
 MAX_REPLY_TO_BYTES: Final = 128
 
 
+class Place(NamedTuple):
+    """The place of a message in the log, and in the chain of its author's device, as the author signed it."""
+
+    device: bytes
+    sequence: int  # 0: an ephemeral message, which has no place in the log
+    previous: bytes  # id of the device's message before this one; empty in the first one
+    lamport: int
+    history: bytes  # digest of the causal history
+    filter: bytes  # digest of the filter
+
+
 class Envelope(NamedTuple):
-    """The fields of `Chat` as the author's program wrote them. None of them is verified."""
+    """The fields as the author's program wrote them. None of them is verified."""
 
     author_key: bytes
     nonce: bytes
@@ -28,22 +45,49 @@ class Envelope(NamedTuple):
     text: str
     reply_to: str
     signature: bytes
+    place: Place | None = None  # None: `SDC1`
 
 
 def encode_envelope(envelope: Envelope) -> bytes:
     """Return the canonical encoding of these values: fields in order, defaults left out."""
-    return MAGIC + Chat(**envelope._asdict()).SerializeToString(deterministic=True)
+    values = envelope._asdict()
+    place = values.pop("place")
+    if place is None:
+        return MAGIC + Chat(**values).SerializeToString(deterministic=True)
+    return PLACED_MAGIC + PlacedChat(**values, **place._asdict()).SerializeToString(deterministic=True)
+
+
+def is_ours(content: bytes) -> bool:
+    """True if the content begins as one of our envelopes does, readable or not."""
+    return content.startswith((MAGIC, PLACED_MAGIC))
 
 
 def decode_envelope(content: bytes) -> Envelope | None:
     """Return the values, or None if the bytes are no envelope: then they are content of another program. Total."""
+    if content.startswith(PLACED_MAGIC):
+        return _decode_placed(content)
     if not content.startswith(MAGIC):
         return None
     try:
         chat = Chat.FromString(content[len(MAGIC) :])
     except DecodeError:
         return None
-    envelope = Envelope(
+    envelope = _envelope(chat, None)
+    return envelope if _well_formed(envelope, NONCE_BYTES) else None
+
+
+def _decode_placed(content: bytes) -> Envelope | None:
+    try:
+        chat = PlacedChat.FromString(content[len(PLACED_MAGIC) :])
+    except DecodeError:
+        return None
+    place = Place(chat.device, chat.sequence, chat.previous, chat.lamport, chat.history, chat.filter)
+    envelope = _envelope(chat, place)
+    return envelope if _well_formed(envelope, PLACED_NONCE_BYTES) and _well_placed(place) else None
+
+
+def _envelope(chat: Chat | PlacedChat, place: Place | None) -> Envelope:
+    return Envelope(
         chat.author_key,
         chat.nonce,
         chat.nick,
@@ -52,19 +96,30 @@ def decode_envelope(content: bytes) -> Envelope | None:
         chat.text,
         chat.reply_to,
         chat.signature,
+        place,
     )
-    return envelope if _well_formed(envelope) else None
 
 
-def _well_formed(envelope: Envelope) -> bool:
+def _well_formed(envelope: Envelope, nonce_bytes: int) -> bool:
     return (
         len(envelope.author_key) == KEY_BYTES
-        and len(envelope.nonce) == NONCE_BYTES
+        and len(envelope.nonce) == nonce_bytes
         and len(envelope.signature) == SIGNATURE_BYTES
         and not longer_than(envelope.nick, MAX_NICK_BYTES)
         and not has_control(envelope.nick)
         and not longer_than(envelope.reply_to, MAX_REPLY_TO_BYTES)
         and not has_control(envelope.reply_to)
+    )
+
+
+def _well_placed(place: Place) -> bool:
+    """A message has a number and a Lamport time, an ephemeral one neither; all but the first name the one before."""
+    return (
+        len(place.device) == DEVICE_BYTES
+        and len(place.history) == DIGEST_BYTES
+        and len(place.filter) == DIGEST_BYTES
+        and len(place.previous) == (ID_BYTES if place.sequence > 1 else 0)
+        and (place.sequence == 0) == (place.lamport == 0)
     )
 
 

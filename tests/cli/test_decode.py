@@ -8,6 +8,7 @@ import os
 import pty
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 from sdschat.cli import decode
-from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
 from sdschat.node.view.packet_report import BROKEN, NO_PACKET, SOUND, packet_report
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.wire.nim_codec import EitherCodec, NimCodec
 from tests.cli.processes import command, environment, run
+from tests.identity.signed import old_content, signed_message
 from tests.wire.samples import CODEC, digest, field, vectors
 from tests.wire.test_dialects import logos_chat
 
@@ -127,7 +128,7 @@ def test_a_line_that_no_packet_fills_is_wrong_use(monkeypatch: pytest.MonkeyPatc
 
 def test_many_lines_are_quick() -> None:
     """An idle machine does 10,000 a second; the test wants a fifth of it, in processor time, for busy machines."""
-    content = seal(Identity(b"a" * 32), "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
+    content = old_content(Identity(b"a" * 32), "lobby", "hello")
     sender, history = Identity(b"a" * 32).sender_id, (HistoryEntry(digest("x"), None, "b" * 32),) * 2
     packets = [Message(sender, str(at), "lobby", START + at, history, b"\x01" * 640, (), content) for at in range(4000)]
     data = text(*(CODEC.encode(packet).hex() for packet in packets))
@@ -137,8 +138,7 @@ def test_many_lines_are_quick() -> None:
 
 
 def test_signatures_are_checked_of_the_first_thousand_packets_or_of_all() -> None:
-    content = seal(Identity(b"a" * 32), "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
-    message = Message(Identity(b"a" * 32).sender_id, content_id(content), "lobby", START, (), b"\x01", (), content)
+    message = signed_message(Identity(b"a" * 32), "lobby", "hello", START, bloom_filter=b"\x01")
     data = text(*[CODEC.encode(message).hex()] * 1001)
     assert [each["content"]["signature"] for each in decoded(data)[1]] == ["valid"] * 1000 + ["unchecked"]
     assert decoded(data, "--signatures")[1][-1]["content"] == decoded(data)[1][0]["content"]
@@ -217,11 +217,16 @@ def test_a_packet_of_a_nim_channel_is_accepted_there_and_still_named() -> None:
 
 def test_the_signature_is_judged() -> None:
     ann = Identity(b"a" * 32)
-    content = seal(ann, "lobby", "hello", nick="ann", sent_time=START, nonce=b"n" * 16)
-    message = Message(ann.sender_id, content_id(content), "lobby", START, (), b"\x01" * 16, (), content)
-    assert packet_report(CODEC.encode(message), CODEC)["content"]["signature"] == "valid"
-    elsewhere = Message(ann.sender_id, content_id(content), "attic", START, (), b"\x01" * 16, (), content)
-    assert packet_report(CODEC.encode(elsewhere), CODEC)["content"]["signature"] == "bad_signature"
+    message = signed_message(ann, "lobby", "hello", START, bloom_filter=b"\x01" * 16)
+
+    def judged(**changes: Any) -> str:
+        return str(packet_report(CODEC.encode(replace(message, **changes)), CODEC)["content"]["signature"])
+
+    old = old_content(ann, "lobby", "hello")
+    assert judged() == "valid"
+    assert judged(channel_id="attic") == "bad_signature"
+    assert judged(lamport_timestamp=START + 1) == "altered"
+    assert judged(content=old, message_id=content_id(old)) == "unsigned"
 
 
 def test_every_cut_of_a_packet_is_survived() -> None:

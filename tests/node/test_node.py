@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from sdschat.identity.content import seal
+from sdschat.identity.content import Verdict
 from sdschat.identity.key_book import KeyMet, NickClaimed
 from sdschat.identity.keyfile import load_or_create
+from sdschat.identity.keys import Identity
 from sdschat.node.events import (
     ConnectionChanged,
     EphemeralSaid,
@@ -32,14 +32,16 @@ from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.ids import content_id
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import AckState
-from sdschat.sds.values import Message, Reason
+from sdschat.sds.values import HistoryEntry, Message, Reason
 from sdschat.store.errors import DiskFull, ProfileInUse
 from sdschat.store.reader import Reader
 from sdschat.store.transaction import Transaction
 from sdschat.transport.base import Crashed
 from sdschat.transport.memory import MemoryTransport
+from sdschat.wire.chat_codec import decode_envelope, encode_envelope
 from sdschat.wire.sds_codec import SdsCodec
-from tests.node.worlds import world
+from tests.identity.signed import old_content, signed_message
+from tests.node.worlds import Member, world
 
 CODEC = SdsCodec()
 
@@ -194,13 +196,14 @@ def test_only_our_own_signature_says_that_our_key_is_used_elsewhere(tmp_path: Pa
             ann = w.start("ann")
             await ann.until(ConnectionChanged, lambda c: c.state == "connected")
             identity = load_or_create(w.path("ann").parent)
-            sealed = seal(identity, "lobby", "not me", nick="ann", sent_time=1, nonce=secrets.token_bytes(16))
             lamport = ann.node.rooms["lobby"].channel.state.clock.value
-            for content in (b"only claimed", sealed):
-                message = Message(identity.sender_id, content_id(content), "lobby", lamport, (), None, (), content)
+            content = b"only claimed"
+            claimed = Message(identity.sender_id, content_id(content), "lobby", lamport, (), None, (), content)
+            sealed = signed_message(identity, "lobby", "not me", lamport)
+            for message in (claimed, sealed):
                 w.network.pass_on("sds/1/lobby/msg", CODEC.encode(message), False)
             stolen = await ann.until(IdentityUsedElsewhere)
-            assert stolen.message_id == content_id(sealed)
+            assert stolen.message_id == sealed.message_id
             assert len(ann.of(IdentityUsedElsewhere)) == 1
             assert [event.reason for event in ann.of(Rejected)] == [Reason.OWN_ID_UNKNOWN] * 2
 
@@ -230,7 +233,7 @@ class Told(NamedTuple):
     rejections: dict[str, int]
 
 
-def told_after(folder: Path, false: Callable[[bytes, Message], Message]) -> Told:
+def told_after(folder: Path, false: Callable[[bytes, Message], Message], forge: Callable[[Identity], bytes]) -> Told:
     """Return ann's final state if somebody first sends a false message, made by `false` from mallory's content."""
 
     async def story() -> Told:
@@ -239,12 +242,8 @@ def told_after(folder: Path, false: Callable[[bytes, Message], Message]) -> Told
             await ann.until(ConnectionChanged, lambda c: c.state == "connected")
             bob, mallory = (load_or_create(folder / name) for name in ("bob", "mallory"))
             clock = ann.node.rooms["lobby"].channel.state.clock.value
-            contents = [
-                seal(who, "lobby", text, nick="bob", sent_time=1, nonce=bytes(16))
-                for who, text in ((bob, "the true one"), (mallory, "forged"))
-            ]
-            true = Message(bob.sender_id, content_id(contents[0]), "lobby", clock + 1, content=contents[0])
-            for message in (false(contents[1], true), true):
+            true = signed_message(bob, "lobby", "the true one", clock + 1, nick="bob")
+            for message in (false(forge(mallory), true), true):
                 w.network.pass_on("sds/1/lobby/msg", CODEC.encode(message), False)
             await ann.until_texts("the true one")
             with Reader.open(w.path("ann"), CODEC) as reader:
@@ -265,11 +264,122 @@ def _from_its_sender(forged: bytes, true: Message) -> Message:
     return replace(true, content=forged, message_id=content_id(forged))
 
 
+def _placed(mallory: Identity) -> bytes:
+    return signed_message(mallory, "lobby", "forged", 5, nick="bob").content or b""
+
+
+def _old(mallory: Identity) -> bytes:
+    return old_content(mallory, "lobby", "forged", nick="bob")
+
+
 @pytest.mark.parametrize("false", [_under_its_id, _under_its_id_and_dated_far_ahead, _from_its_sender])
+@pytest.mark.parametrize(("forge", "reason"), [(_placed, "altered"), (_old, "misnamed")])
 def test_what_is_not_what_it_says_takes_nobody_s_place_and_is_counted(
-    tmp_path: Path, false: Callable[[bytes, Message], Message]
+    tmp_path: Path,
+    false: Callable[[bytes, Message], Message],
+    forge: Callable[[Identity], bytes],
+    reason: str,
 ) -> None:
-    assert told_after(tmp_path, false) == Told(["the true one"], {"misnamed": 1})
+    assert told_after(tmp_path, false, forge) == Told(["the true one"], {reason: 1})
+
+
+def _dated(message: Message) -> Message:
+    return replace(message, lamport_timestamp=(message.lamport_timestamp or 0) + 1)
+
+
+def _after_another(message: Message) -> Message:
+    return replace(message, causal_history=(HistoryEntry("m0"),))
+
+
+def _with_another_filter(message: Message) -> Message:
+    return replace(message, bloom_filter=b"\xff")
+
+
+def _signed_by_nobody(message: Message) -> Message:
+    envelope = decode_envelope(message.content or b"")
+    assert envelope is not None
+    content = encode_envelope(envelope._replace(text="what bob never said"))
+    return replace(message, content=content, message_id=content_id(content))
+
+
+@pytest.mark.parametrize("alter", [_dated, _after_another, _with_another_filter, _signed_by_nobody])
+@pytest.mark.parametrize("way", ["live", "store"])
+def test_an_altered_copy_takes_nobody_s_place(tmp_path: Path, alter: Callable[[Message], Message], way: str) -> None:
+    """Attack 1: whoever hears it first would have the message at another place than everybody else."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            bob = load_or_create(tmp_path / "bob")
+            room = ann.node.rooms["lobby"]
+            true = signed_message(bob, "lobby", "hello", room.channel.state.clock.value + 1, nick="bob")
+            for message in (alter(true), true, alter(true)):
+                room.receive(CODEC.encode(message), way)
+            await ann.until_texts("hello")
+            entry = room.channel.state.delivered(true.message_id)
+            assert entry is not None
+            assert (entry.lamport, entry.dependencies) == (true.lamport_timestamp, ())
+            assert [told.reason for told in ann.of(Rejected)] == [Reason.ALTERED] * 2
+
+    asyncio.run(story())
+
+
+def test_a_hint_may_be_added_to_what_was_signed(tmp_path: Path) -> None:
+    """A Store's hint is for whoever passes a message on to add."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            bob = load_or_create(tmp_path / "bob")
+            lamport = ann.node.rooms["lobby"].channel.state.clock.value + 1
+            true = signed_message(bob, "lobby", "hello", lamport, nick="bob", history=(HistoryEntry("m0"),))
+            hinted = replace(true, causal_history=(HistoryEntry("m0", b"a hint"),))
+            room = ann.node.rooms["lobby"]
+            room.receive(CODEC.encode(hinted), "live")
+            assert room.channel.state.holds(true.message_id)
+
+    asyncio.run(story())
+
+
+def test_an_ephemeral_message_has_no_place(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            await bob.until(PresenceChanged)
+            ann.node.send("lobby", "gone soon", ephemeral=True)
+            heard = await bob.until(EphemeralSaid)
+            assert heard.said.opened.verdict in (Verdict.NEW, Verdict.KNOWN)
+            sent = ann.node.send("lobby", "stays")
+            place = (decode_envelope(sent.content or b"") or pytest.fail("no envelope")).place
+            assert place is not None
+            assert place.sequence == 1
+
+    asyncio.run(story())
+
+
+def test_our_numbers_go_on_over_a_restart_and_belong_to_a_channel(tmp_path: Path) -> None:
+    def said(member: Member, channel: str) -> tuple[bytes, int, str]:
+        sent = member.node.send(channel, "a line")
+        envelope = decode_envelope(sent.content or b"")
+        assert envelope is not None
+        assert envelope.place is not None
+        before.setdefault(channel, []).append(sent.message_id)
+        return envelope.place.device, envelope.place.sequence, envelope.place.previous.hex()
+
+    before: dict[str, list[str]] = {}
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann", "lobby", "attic")
+            device, *first = said(ann, "lobby")
+            assert first == [1, ""]
+            assert said(ann, "lobby") == (device, 2, before["lobby"][0])
+            assert said(ann, "attic") == (device, 1, "")
+            await ann.node.close(0.1)
+            again = w.start("ann", "lobby", "attic")
+            assert said(again, "lobby") == (device, 3, before["lobby"][1])
+
+    asyncio.run(story())
 
 
 def test_what_is_not_of_our_make_may_have_any_id(tmp_path: Path) -> None:

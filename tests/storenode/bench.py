@@ -18,7 +18,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.network import InMemory
@@ -39,6 +38,7 @@ from sdschat.store.transaction import IndexedText
 from sdschat.transport.memory import MemoryNetwork
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.store_codec import Range, StoreQuery, WantedMessage, encode_answer
+from tests.identity.signed import signed_message
 from tests.store.samples import WORDS, state_row
 from tests.storenode.bulk import fill_in_bulk
 
@@ -153,9 +153,11 @@ def packets(count: int, started: int) -> list[tuple[bytes, int]]:
     deps: tuple[str, ...] = ()
     for at in range(count):
         who, lamport = people[at % len(people)], started + at
-        content = seal(who, CHANNEL, _text(at), nick=f"nick {at % 20}", sent_time=lamport, nonce=at.to_bytes(16, "big"))
         history = tuple(HistoryEntry(name, None, who.sender_id) for name in deps)
-        message = Message(who.sender_id, content_id(content), CHANNEL, lamport, history, FILTER, (), content)
+        nick, nonce = f"nick {at % 20}", at.to_bytes(8)
+        message = signed_message(
+            who, CHANNEL, _text(at), lamport, nick=nick, nonce=nonce, history=history, bloom_filter=FILTER
+        )
         found.append((CODEC.encode(message), lamport))
         deps = (*deps[-1:], message.message_id)
     return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.identity.content import seal
 from sdschat.identity.keys import Identity
 from sdschat.node.store_client.verify import Lie, VerifiedAnswer, judge
-from sdschat.sds.ids import content_id, text_id
+from sdschat.sds.ids import text_id
 from sdschat.sds.values import Message
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.store_codec import Item, Range, StoreAnswer, StoreKey, StoreQuery, WantedMessage
+from tests.identity.signed import signed_message
 
 CODEC = SdsCodec()
 ANN = Identity(b"a" * 32)
@@ -18,8 +18,7 @@ QID = b"12345678"
 
 
 def said(number: int, **changes: object) -> Message:
-    content = seal(ANN, "lobby", f"n {number}", nick="ann", sent_time=number, nonce=number.to_bytes(16, "big"))
-    made = Message(ANN.sender_id, content_id(content), "lobby", 1000 + number, (), None, (), content)
+    made = signed_message(ANN, "lobby", f"n {number}", 1000 + number, sent_time=number)
     for name, value in changes.items():
         setattr(made, name, value)
     return made

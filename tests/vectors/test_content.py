@@ -22,8 +22,10 @@ from sdschat.identity.content import (
     sign_link,
 )
 from sdschat.identity.keys import Identity
-from sdschat.identity.signing import DIRECT_DOMAIN
-from sdschat.wire.chat_codec import decode_envelope, encode_envelope
+from sdschat.identity.place import filter_digest, history_digest
+from sdschat.identity.signing import CONTENT_DOMAIN, DIRECT_DOMAIN
+from sdschat.sds.values import HistoryEntry
+from sdschat.wire.chat_codec import Place, decode_envelope, encode_envelope
 from tests.vectors.files import vectors
 
 FILE = vectors("content")
@@ -62,14 +64,32 @@ def test_identities(case: Case) -> None:
 def test_content(case: Case) -> None:
     author, packed = identity(case["seed"]), bytes.fromhex(case["hex"])
     kind = ContentKind(case["kind"])
-    made = seal(author, case["channel"], case["text"], kind=kind, reply_to=case["reply_to"], **fields(case))
-    assert made.hex() == case["hex"]
+    said = {"kind": kind, "reply_to": case["reply_to"], **fields(case)}
+    assert seal_as(author, CONTENT_DOMAIN, case["channel"], case["text"], **said).hex() == case["hex"]
     envelope = decode_envelope(packed)
     assert envelope is not None
     assert encode_envelope(envelope) == packed
     name = sha256(packed).hexdigest()
     read = open_content(packed, case["channel"], author.sender_id, name, NoKeys())
-    assert read == opened(case, author.public_key)
+    assert read._replace(why="") == opened(case, author.public_key)._replace(verdict=Verdict.UNSIGNED)
+
+
+def place_of(case: Case) -> Place:
+    history = history_digest(HistoryEntry(name, None, sender or None) for name, sender in case["history"])
+    device, previous, packed = (bytes.fromhex(case[name]) for name in ("device", "previous", "filter"))
+    return Place(device, case["sequence"], previous, case["lamport"], history, filter_digest(packed))
+
+
+@pytest.mark.parametrize("case", FILE["placed"], ids=lambda case: f"{len(case['text'])}-{case['sequence']}")
+def test_content_with_its_place(case: Case) -> None:
+    author, packed, place = identity(case["seed"]), bytes.fromhex(case["hex"]), place_of(case)
+    said = {"kind": ContentKind(case["kind"]), "reply_to": case["reply_to"], **fields(case)}
+    assert seal(author, case["channel"], case["text"], place=place, **said).hex() == case["hex"]
+    envelope = decode_envelope(packed)
+    assert envelope is not None
+    assert encode_envelope(envelope) == packed
+    read = open_content(packed, case["channel"], author.sender_id, sha256(packed).hexdigest(), NoKeys())
+    assert read == opened(case, author.public_key)._replace(place=place)
 
 
 @pytest.mark.parametrize("case", FILE["presence"], ids=lambda case: case["text"] or "member")

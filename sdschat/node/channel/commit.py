@@ -32,6 +32,7 @@ class TurnBatch(NamedTuple):
     told: list[What]
     texts: list[IndexedText]
     keys: list[KeyRow | NickRow]
+    values: dict[str, bytes]
     journal: list[JournalRow]
     parts: list[ExtensionOutput]
 
@@ -69,7 +70,7 @@ def collect(room: ChannelSession, desk: ContentGate, clock: Clock) -> TurnBatch:
     parts = [part.take(ready, now) for part in room.parts]
     for work in parts:
         told += work.told
-    return TurnBatch(room, ready.writes, ready.packets, told, texts, keys, journal, parts)
+    return TurnBatch(room, ready.writes, ready.packets, told, texts, keys, desk.chains.take(), journal, parts)
 
 
 def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
@@ -79,7 +80,7 @@ def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
 
 def commit(store: Store, batches: list[TurnBatch]) -> None:
     """All of it, in one transaction. Raises StoreError, with nothing saved."""
-    if not any(batch.writes or batch.journal or batch.keys or _saves(batch) for batch in batches):
+    if not any(batch.writes or batch.journal or batch.keys or batch.values or _saves(batch) for batch in batches):
         return
     with store.transaction() as transaction:
         for batch in batches:
@@ -91,6 +92,8 @@ def commit(store: Store, batches: list[TurnBatch]) -> None:
                     transaction.put_key(*row)
                 else:
                     transaction.put_nick(*row)
+            for name, value in batch.values.items():
+                transaction.set_value(name, value)
             transaction.journal(batch.journal)
             for work in batch.parts:
                 if work.save is not None:

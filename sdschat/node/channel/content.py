@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import secrets
+from collections import OrderedDict
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, claims_identity, open_content, seal
 from sdschat.identity.key_book import KeyBook, KeyFact, KeyRow, NickRow
 from sdschat.identity.keys import Identity
+from sdschat.identity.place import is_placed, refusal_of
+from sdschat.node.channel.own_chain import OwnChains
 from sdschat.node.events import Said
-from sdschat.sds.values import Message
+from sdschat.sds.values import Compose, Draft, Message, Reason, Refusal
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
+from sdschat.wire.chat_codec import PLACED_NONCE_BYTES
 
 _CLAIMS_KEPT = 256
+_VERIFIED_KEPT = 4096
 
 
 class ContentGate:
@@ -24,38 +29,69 @@ class ContentGate:
         keys, nicks = store.keys(), store.nicks()
         self.book = KeyBook([*(KeyRow(*row) for row in keys), *(NickRow(*row) for row in nicks)])
         self._format = content_format
-        self._own: dict[bytes, OpenedContent] = {}
+        self.chains = OwnChains(store)
+        self._composed: OpenedContent | None = None
+        self._own: dict[str, OpenedContent] = {}
+        self._verified: OrderedDict[str, None] = OrderedDict()  # ids of messages with a signature that was checked
         self._claims: dict[str, Message] = {}
 
-    def seal(self, channel: str, text: str, wall: int, kind: ContentKind, reply_to: str) -> bytes:
-        """The content of a message of ours."""
+    def compose(self, channel: str, text: str, wall: int, kind: ContentKind, reply_to: str) -> Compose:
+        """Return the function that makes the content of a message of ours, once its place in the log is known."""
         if self._format == "text":
-            return text.encode()
-        content = seal(
-            self.identity,
-            channel,
-            text,
-            nick=self.nick,
-            sent_time=wall,
-            nonce=secrets.token_bytes(16),
-            kind=kind,
-            reply_to=reply_to,
-        )
-        # It comes back in a moment as delivered, and need not be verified then: this is what we have just signed.
-        self._own[content] = OpenedContent(
-            Verdict.KNOWN, text, kind, self.nick, self.identity.public_key, wall, reply_to
-        )
-        return content
+            return lambda _: text.encode()
 
-    def forget(self, content: bytes) -> None:
-        """This content of ours will not come back."""
-        self._own.pop(content, None)
+        def signed(draft: Draft) -> bytes:
+            place = self.chains.place(channel, draft)
+            content = seal(
+                self.identity,
+                channel,
+                text,
+                nick=self.nick,
+                sent_time=wall,
+                nonce=secrets.token_bytes(PLACED_NONCE_BYTES),
+                place=place,
+                kind=kind,
+                reply_to=reply_to,
+            )
+            key = self.identity.public_key
+            self._composed = OpenedContent(Verdict.KNOWN, text, kind, self.nick, key, wall, reply_to, place)
+            return content
+
+        return signed
+
+    def sent(self, message: Message) -> None:
+        """The message that was composed last is in the log: its number is used. It comes back in a moment as delivered,
+        and need not be verified then: this is what we have just signed."""
+        opened = self._composed
+        if opened is not None and opened.place is not None:
+            self.chains.sent(message.channel_id, opened.place, message.message_id)
+            self._own[message.message_id] = opened
+
+    def refusal_of(self, message: Message, held: bool) -> Refusal | None:
+        """Return the reason why a message must not reach the engine, if there is one. Anybody who can write to the
+        channel can be the first to send something under the id of a message that we lack, or a message at another
+        place than its author's. `held`: it is here already, so its signature was checked."""
+        refusal = refusal_of(message)
+        if refusal is not None or held or not is_placed(message):
+            return refusal
+        opened = self._open(message, verified=False)
+        if not opened.verdict.signed:
+            return Refusal(Reason.ALTERED, opened.why, message.sender_id, message.message_id)
+        self._verified[message.message_id] = None
+        if len(self._verified) > _VERIFIED_KEPT:
+            self._verified.popitem(last=False)
+        return None
+
+    def _open(self, message: Message, verified: bool) -> OpenedContent:
+        content = message.content or b""
+        return open_content(
+            content, message.channel_id, message.sender_id, message.message_id, self.book, verified=verified
+        )
 
     def read(self, message: Message, own: bool) -> Said:
-        content = message.content or b""
-        opened = self._own.pop(content, None) if own else None
+        opened = self._own.pop(message.message_id, None) if own else None
         if opened is None:
-            opened = open_content(content, message.channel_id, message.sender_id, message.message_id, self.book)
+            opened = self._open(message, message.message_id in self._verified)
         nick = opened.nick if opened.verdict.signed else (self.nick if own else "")
         return Said(message, opened, nick, own)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from sdschat.identity.content import misnamed
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, heard_at, sent_to
 from sdschat.node.channel.presence import DOUBT, ChannelPresence
@@ -15,7 +14,7 @@ from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet, Ready
-from sdschat.sds.values import Codec, Message, MessageKind, Now, Reason, Refusal
+from sdschat.sds.values import Codec, Message, Now, Reason, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
@@ -172,15 +171,11 @@ class ChannelSession:
             self._stir(self)
 
     def read(self, packet: bytes) -> Message | Refusal:
-        """Decode a packet into a message, or return a refusal. Anybody who can write to the channel can be the first to
-        send something under the id of a message that we lack, so a message whose content does not match its ids is
-        refused before the engine keeps it in place of the true message."""
+        """Decode a packet into a message, or return a refusal."""
         message = self._codec.decode(packet)
-        if isinstance(message, Message) and message.kind is MessageKind.CONTENT:
-            problem = misnamed(message.content or b"", message.sender_id, message.message_id)
-            if problem:
-                return Refusal(Reason.MISNAMED, problem, message.sender_id, message.message_id)
-        return message
+        if isinstance(message, Refusal):
+            return message
+        return self._desk.refusal_of(message, self.channel.state.holds(message.message_id)) or message
 
     def _take_packet(self, packet: bytes, via: str) -> None:
         now = self._clock.now()

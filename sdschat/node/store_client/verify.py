@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from sdschat.sds.ids import content_id, recipe_of
 from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
-from sdschat.wire.chat_codec import MAGIC
+from sdschat.wire.chat_codec import is_ours
 from sdschat.wire.store_codec import Item, Range, StoreAnswer, StoreQuery
 
 _FULL_BYTES: Final = 32 * 1024  # a page of fewer bytes and messages than these, with more to come, is a thin one
@@ -140,6 +140,6 @@ def _open(item: Item, channel: str, codec: Codec) -> Checked | Lie | None:
         return Lie("it sent what belongs into no log")
     content = message.content or b""
     # Our own make always has the hash for its id, and nobody else writes it; see `identity.content.open_content`.
-    if content.startswith(MAGIC) and message.message_id != content_id(content):
+    if is_ours(content) and message.message_id != content_id(content):
         return Lie("it sent other bytes than the id stands for")
     return Checked(message, item.packet, item.hint)

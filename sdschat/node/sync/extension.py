@@ -97,7 +97,7 @@ def install(node: Node, *, asks: bool = True) -> None:
 
     def make(room: ChannelSession) -> SyncExtension:
         part = parts[room.name] = SyncExtension(
-            HistorySync(room, node.profile, node.clock, node.settings.history_on_join, asks=asks),
+            HistorySync(room, node.profile, node.desk, node.clock, node.settings.history_on_join, asks=asks),
             DirectMessaging(room, node.profile, node.desk, node.clock),
         )
         return part

@@ -30,6 +30,7 @@ from sdschat.store.transaction import Transaction
 from sdschat.wire.catchup_codec import SyncCodec
 
 if TYPE_CHECKING:
+    from sdschat.node.channel.content import ContentGate
     from sdschat.node.channel.session import ChannelSession
     from sdschat.node.profile import Profile
 
@@ -63,7 +64,14 @@ class HistorySync:
     """Not a part of its own: `sync.SyncPart` hears the topic for it."""
 
     def __init__(
-        self, room: ChannelSession, profile: Profile, clock: Clock, on_join: str, *, asks: bool = True
+        self,
+        room: ChannelSession,
+        profile: Profile,
+        desk: ContentGate,
+        clock: Clock,
+        on_join: str,
+        *,
+        asks: bool = True,
     ) -> None:
         """`asks` false: only answers others, as a Store does that hears everything anyway."""
         self._room = room
@@ -92,7 +100,7 @@ class HistorySync:
             log,
             carrier=Pages(group, profile.chance, clock.now()),
             codec=SyncCodec(),
-            intake=EngineIntake(room.channel, self.seeker.wanted),
+            intake=EngineIntake(room.channel, desk, self.seeker.wanted),
         )
 
     # What the person asks for.

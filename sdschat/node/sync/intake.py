@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sdschat.catchup.exchange import TakenIn
 from sdschat.catchup.values import LogKey
-from sdschat.identity.content import misnamed
 from sdschat.sds.channel import Channel
 from sdschat.sds.values import Message, MessageKind, Now
 
+if TYPE_CHECKING:
+    from sdschat.node.channel.content import ContentGate
+
 
 class EngineIntake:
-    """Gives packets to the engine of a channel. Their signatures are judged where they are shown, as always; here it
-    is only seen to that nobody puts another content, or another author, under the id of a message that we lack."""
+    """Gives packets to the engine of a channel, after the same checks as those that come live."""
 
-    def __init__(self, channel: Channel, wanted: Callable[[LogKey], bool]) -> None:
+    def __init__(self, channel: Channel, desk: ContentGate, wanted: Callable[[LogKey], bool]) -> None:
         self._channel = channel
+        self._desk = desk
         self._wanted = wanted
 
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
@@ -34,7 +37,7 @@ class EngineIntake:
                     continue
                 return TakenIn(found, new, True)
             here = state.holds(message.message_id)
-            genuine = not misnamed(message.content or b"", message.sender_id, message.message_id)
+            genuine = self._desk.refusal_of(message, here) is None
             if here or (genuine and self._channel.receive_history(now, message, raw, via)):
                 found.append(key)
                 new += not here

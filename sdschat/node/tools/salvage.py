@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from sdschat.identity.keyfile import KEY_FILE, load
 from sdschat.node.channel.content import ContentGate, indexed
+from sdschat.node.channel.own_chain import CHAIN, DEVICE
 from sdschat.node.channel.restore import note_lost
 from sdschat.node.clock import Clock
 from sdschat.node.profile import Profile, open_profile
@@ -70,13 +71,16 @@ class _Rescue:
         self.counts: dict[str, int] = {}
 
     def people(self) -> None:
-        """Copy the keys with their nicks, and all other values of the node, such as the dialect of a channel."""
+        """Copy the keys with their nicks, and all other values of the node, such as the dialect of a channel. The new
+        profile is another device: the last numbers of the old one may be lost."""
         with self._profile.store.transaction() as transaction:
             for key in self._wreck.people():
                 transaction.put_key(*key)
             for nick in self._wreck.nicks():
                 transaction.put_nick(*nick)
             for name, value in self._wreck.values():
+                if name == DEVICE or name.startswith(CHAIN):
+                    continue
                 transaction.set_value(name, value)
         self._desk = ContentGate(self._profile.identity, "", "chat", self._profile.store)
 

@@ -7,11 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.identity.content import open_content
 from sdschat.identity.key_book import KeyBook
+from sdschat.identity.place import refusal_of
 from sdschat.node.view.packet_rules import broken_rules
 from sdschat.sds.describe import describe_filter
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.values import Codec, HistoryEntry, Message, Refusal
-from sdschat.wire.chat_codec import MAGIC, decode_envelope
+from sdschat.wire.chat_codec import decode_envelope, is_ours
 from sdschat.wire.dialects import SPEC, UNKNOWN, Reading, counts_from_zero, read_any
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Malformed, fields
 from sdschat.wire.sds_codec import SdsCodec
@@ -132,7 +133,7 @@ def _entry(entry: HistoryEntry) -> dict[str, Any]:
 def _content(message: Message) -> dict[str, Any]:
     content = message.content or b""
     opened = open_content(content, message.channel_id, message.sender_id, message.message_id, KeyBook())
-    found: dict[str, Any] = {"format": "chat" if content.startswith(MAGIC) else "text"}
+    found: dict[str, Any] = {"format": "chat" if is_ours(content) else "text"}
     if opened.text is None:
         found["base64"] = base64.b64encode(content).decode()
     else:
@@ -140,7 +141,10 @@ def _content(message: Message) -> dict[str, Any]:
     if opened.author_key:
         found |= {"nick": opened.nick, "author_key": opened.author_key.hex(), "sent_time": opened.sent_time}
     found["signature"] = "valid" if opened.verdict.signed else str(opened.verdict)
-    if opened.why:
+    refusal = refusal_of(message) if opened.verdict.signed else None
+    if refusal is not None:
+        found |= {"signature": "altered", "why": refusal.detail}
+    elif opened.why:
         found["why"] = opened.why
     return found
 

@@ -12,7 +12,7 @@ from sdschat.sds.steps.filters import choose_layout, filter_bytes, include_recei
 from sdschat.sds.steps.outgoing_sweep import schedule_resend
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.steps.timing import traffic_sent
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import Compose, Draft, HistoryEntry, Message
 
 
 class MessageTooLarge(ValueError):
@@ -23,18 +23,17 @@ class TooManyUnacknowledged(ValueError):
     """As many own messages as are kept wait to be acknowledged; nothing was sent or changed."""
 
 
-def send_message(s: ChannelState, content: bytes) -> Message:
+def send_message(s: ChannelState, content: bytes | Compose) -> Message:
     """Send Message. Everything it claims is in the writes of the same `Ready`, ahead of the packet."""
-    if not content:
-        raise ValueError("a message needs content: without it, it would be a sync message")
     if len(s.outgoing.open) >= UNACKED_KEPT:
         raise TooManyUnacknowledged(
             f"{UNACKED_KEPT} of your messages wait to be acknowledged; "
             "you can go on once somebody who has them is heard"
         )
     choose_layout(s)
-    check_size(s, content)
     lamport = s.clock.next(s.now.wall)
+    draft = Draft(lamport, preceding_ids(s), filter_bytes(s))
+    content = _composed(s, content, draft)
     message_id = message_id_for(s.config.id_rule, s.channel_id, s.participant_id, lamport, content)
     if s.holds(message_id):
         raise ValueError("this content is in the log already: where ids are made of it, it needs a nonce")
@@ -45,8 +44,8 @@ def send_message(s: ChannelState, content: bytes) -> Message:
         message_id=message_id,
         channel_id=s.channel_id,
         lamport_timestamp=lamport,
-        causal_history=preceding_ids(s),
-        bloom_filter=filter_bytes(s),
+        causal_history=draft.causal_history,
+        bloom_filter=draft.bloom_filter,
         repair_request=requests,
         content=content,
     )
@@ -55,6 +54,15 @@ def send_message(s: ChannelState, content: bytes) -> Message:
     _buffer_unacknowledged(s, message, raw)
     mark_requested(s, requests, message_id)
     return message
+
+
+def _composed(s: ChannelState, content: bytes | Compose, draft: Draft) -> bytes:
+    """Return the content: as it was given, or made for its place in the log."""
+    made = content if isinstance(content, bytes) else content(draft)
+    if not made:
+        raise ValueError("a message needs content: without it, it would be a sync message")
+    check_size(s, made)
+    return made
 
 
 def check_size(s: ChannelState, content: bytes) -> None:
@@ -106,11 +114,9 @@ def _buffer_unacknowledged(s: ChannelState, message: Message, raw: bytes) -> Non
     s.events.append(StateChanged(message.message_id, AckState.UNACKED, (), 0, None))
 
 
-def send_ephemeral(s: ChannelState, content: bytes) -> Message:
+def send_ephemeral(s: ChannelState, content: bytes | Compose) -> Message:
     """Ephemeral Messages: no clock, no history, no filter; not buffered, not logged, gone if nobody hears it."""
-    if not content:
-        raise ValueError("a message needs content")
-    check_size(s, content)
+    content = _composed(s, content, Draft())
     s.ephemeral_sent += 1
     # There is no clock in it that could tell two of the same text apart, so a number of our own does.
     nonce = max(s.now.wall, s.clock.value) + s.ephemeral_sent

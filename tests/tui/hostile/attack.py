@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 from sdschat.identity.content import OpenedContent, Verdict
 from sdschat.identity.keys import Identity
-from sdschat.identity.signing import CONTENT_DOMAIN, signed_bytes
+from sdschat.identity.place import place_of
+from sdschat.identity.signing import PLACED_DOMAIN, signed_bytes
 from sdschat.node import events
 from sdschat.node.events import What
 from sdschat.node.node import Node
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.sds import events as ev
-from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.values import Draft, HistoryEntry, Message, Reason
 from sdschat.wire.chat_codec import Envelope, encode_envelope
+from sdschat.wire.names import has_control
 from sdschat.wire.sds_codec import SdsCodec
 
 CODEC = SdsCodec()
@@ -25,19 +27,27 @@ def _sendable(text: str, most: int) -> str:
     return text.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore")
 
 
-def signed(channel: str, text: str, nick: str, number: int, reply_to: str = "") -> tuple[bytes, Identity]:
+def _without_controls(text: str) -> str:
+    """Return the text as it may be in a nick or an id: a content with any other is refused as a whole."""
+    return "".join(letter for letter in text if not has_control(letter))
+
+
+def signed(channel: str, text: str, nick: str, number: int, lamport: int, reply_to: str = "") -> tuple[bytes, Identity]:
     """Return content with a valid signature, also if our own code would refuse to seal it."""
     identity = Identity(hashlib.sha256(f"hostile {number}".encode()).digest())
-    nick = _sendable(nick, 60) or "x"
-    bare = Envelope(identity.public_key, bytes(16), nick, 1, 0, _sendable(text, 6_000), _sendable(reply_to, 100), b"")
-    signature = identity.sign(signed_bytes(CONTENT_DOMAIN, (channel, *bare[:-1])))
+    nick, reply_to = (_without_controls(_sendable(value, most)) for value, most in ((nick, 60), (reply_to, 100)))
+    nick = nick or "x"
+    key, text, place = identity.public_key, _sendable(text, 6_000), place_of(bytes(8), 1, "", Draft(lamport))
+    bare = Envelope(key, bytes(8), nick, 1, 0, text, reply_to, b"", place)
+    values = (channel, key, *place, *bare[2:7], bare.nonce)
+    signature = identity.sign(signed_bytes(PLACED_DOMAIN, values))
     return encode_envelope(bare._replace(signature=signature)), identity
 
 
 def packets(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
     """Yield signed messages with the text in text, nick and reply, and foreign ones with it in every id."""
     for number, text in enumerate(texts):
-        content, identity = signed(channel, text, text, number, reply_to=text)
+        content, identity = signed(channel, text, text, number, now + number, reply_to=text)
         message_id = hashlib.sha256(content).hexdigest()
         yield CODEC.encode(Message(identity.sender_id, message_id, channel, now + number, (), None, (), content))
         name = _sendable(text, 100) or "x"

@@ -18,6 +18,8 @@ def file() -> Case:
         "notes": "Content of format chat (proto/chat.proto; sdschat/identity/signing.py). Seeds are of Ed25519.",
         "identities": [_identity(seed) for seed in SEEDS],
         "content": [_content(case) for case in _contents()],
+        "placed": [{**case, "hex": signed.placed(case).hex()} for case in _placed()],
+        "sync": [{**case, "field": signed.sync_proof(case).hex()} for case in _syncs()],
         "presence": [_presence(role) for role in ("", "store")],
         "direct": [{**case, "hex": signed.direct(case).hex()} for case in _directs()],
         "link": [_link(payload) for payload in ("", "00ff")],
@@ -46,6 +48,23 @@ def _contents() -> list[Case]:
 def _content(case: Case) -> Case:
     packed = signed.chat(case, "sdschat/content/v1", case["channel"])
     return {**case, "hex": packed.hex()}
+
+
+def _placed() -> list[Case]:
+    place = {"device": "d0d1d2d3d4d5d6d7", "sequence": 1, "previous": "", "lamport": START}
+    first = {**place, "history": [], "filter": "", "nonce": NONCE[:16]}
+    later = {**first, "sequence": 300, "previous": DIGESTS[0], "lamport": START + 7}
+    named = {"history": [[DIGESTS[0], "ann"], [DIGESTS[1], ""], ["größe", "bob"]], "filter": "c400"}
+    return [
+        *(_fields(text, **first) for text in TEXTS),
+        _fields("waves", kind=1, nick="Ännchen", channel="größe", reply_to=DIGESTS[1], **{**later, **named}),
+        _fields("gone soon", seed=SEEDS[2], **{**first, "sequence": 0, "lamport": 0}),
+    ]
+
+
+def _syncs() -> list[Case]:
+    case = {"seed": SEEDS[0], "channel": "lobby", "counter": START}
+    return [{**case, "packet": "0a0161"}, {**case, "seed": SEEDS[1], "channel": "größe", "packet": "0a016250ff01"}]
 
 
 def _presence(role: str) -> Case:

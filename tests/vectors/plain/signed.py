@@ -36,6 +36,35 @@ def chat(case: Case, tag: str, channel: str) -> bytes:
     return b"SDC1" + fields + sized(6, text) + sized(7, reply_to) + sized(15, signature)
 
 
+def placed(case: Case) -> bytes:
+    """`SDC2` and a `PlacedChat`: content with its place."""
+    seed, nonce, device = (bytes.fromhex(case[name]) for name in ("seed", "nonce", "device"))
+    previous = bytes.fromhex(case["previous"])
+    key = curve.public_key(seed)
+    nick, sent, kind, text, reply_to = (case[name] for name in ("nick", "sent_time", "kind", "text", "reply_to"))
+    sequence, lamport = case["sequence"], case["lamport"]
+    history = b"".join(each for entry in case["history"] for each in map(_with_length, entry))
+    digests = sha256(history).digest()[:20], sha256(bytes.fromhex(case["filter"])).digest()[:20]
+    place = (device, sequence, previous, lamport, *digests)
+    values = (case["channel"], key, *place, nick, sent, kind, text, reply_to, nonce)
+    signature = curve.sign(seed, signed_bytes("sdschat/content/v2", *values))
+    fields = sized(1, key) + sized(2, device) + number(3, sequence) + sized(4, previous) + number(5, lamport)
+    fields += sized(6, digests[0]) + sized(7, digests[1]) + sized(8, nick) + number(9, sent) + number(10, kind)
+    return b"SDC2" + fields + sized(11, text) + sized(12, reply_to) + sized(13, nonce) + sized(15, signature)
+
+
+def _with_length(text: str) -> bytes:
+    return len(text.encode()).to_bytes(4, "big") + text.encode()
+
+
+def sync_proof(case: Case) -> bytes:
+    """Field 15001 of a sync message, with its tag and length."""
+    seed, packet = bytes.fromhex(case["seed"]), bytes.fromhex(case["packet"])
+    key = curve.public_key(seed)
+    signature = curve.sign(seed, signed_bytes("sdschat/sync/v1", key, case["counter"], case["channel"], packet))
+    return part(15001, sized(1, key) + number(2, case["counter"]) + sized(3, signature))
+
+
 def direct(case: Case) -> bytes:
     """A chat content for one reader, in a sealed box of the reader's key."""
     reader = curve.public_key(bytes.fromhex(case["reader_seed"]))

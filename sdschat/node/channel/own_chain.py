@@ -1,0 +1,69 @@
+"""The numbers of our own messages. Each device counts its messages in each channel; a number is on disk, in the
+transaction of its message, before anybody hears of it."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final, NamedTuple
+
+from sdschat.identity.place import place_of
+from sdschat.sds.values import Draft
+from sdschat.store.store import Store
+from sdschat.wire.chat_codec import DEVICE_BYTES, ID_BYTES, Place
+
+DEVICE: Final = "device"  # under this name the store keeps the device of the profile
+CHAIN: Final = "chain/"  # and under these, with the name of a channel, the last number of a device in it
+_SEQUENCE_BYTES: Final = 8
+
+
+class LastSent(NamedTuple):
+    """The end of a chain: the number and the id of the device's last message in a channel."""
+
+    sequence: int = 0
+    message_id: str = ""
+
+
+class OwnChains:
+    """The chains of this profile's device. What changes waits in `take` for the transaction of the turn."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._last: dict[str, LastSent] = {}
+        self._unsaved: dict[str, bytes] = {}
+        kept = store.value(DEVICE)
+        self.device = kept if kept is not None and not store.losses else self.renew()
+
+    def renew(self) -> bytes:
+        """Go on as a new device: numbers of the old one may have been used elsewhere."""
+        self.device = self._unsaved[DEVICE] = secrets.token_bytes(DEVICE_BYTES)
+        self._last.clear()
+        return self.device
+
+    def last(self, channel: str) -> LastSent:
+        found = self._last.get(channel)
+        if found is None:
+            found = self._last[channel] = self._read(self._store.value(CHAIN + channel) or b"")
+        return found
+
+    def place(self, channel: str, draft: Draft) -> Place:
+        """Return the place of the next message. It is used once `sent` is told of it."""
+        last = self.last(channel)
+        return place_of(self.device, last.sequence + 1, last.message_id, draft)
+
+    def sent(self, channel: str, place: Place, message_id: str) -> None:
+        self._last[channel] = LastSent(place.sequence, message_id)
+        self._unsaved[CHAIN + channel] = (
+            place.device + place.sequence.to_bytes(_SEQUENCE_BYTES) + bytes.fromhex(message_id)
+        )
+
+    def take(self) -> dict[str, bytes]:
+        """Hand over the values to save."""
+        unsaved, self._unsaved = self._unsaved, {}
+        return unsaved
+
+    def _read(self, kept: bytes) -> LastSent:
+        """A chain of another device is none of ours: this one begins with 1."""
+        if not kept.startswith(self.device) or len(kept) != DEVICE_BYTES + _SEQUENCE_BYTES + ID_BYTES:
+            return LastSent()
+        ends = DEVICE_BYTES + _SEQUENCE_BYTES
+        return LastSent(int.from_bytes(kept[DEVICE_BYTES:ends]), kept[ends:].hex())
