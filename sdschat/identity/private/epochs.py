@@ -1,0 +1,58 @@
+"""Secrets of epochs: fresh ones, sealed to each member, and one secret for epochs that began apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Final
+
+from nacl.bindings import (
+    crypto_box_seal,
+    crypto_generichash_blake2b_salt_personal,
+    crypto_sign_ed25519_pk_to_curve25519,
+)
+
+from sdschat.identity.keys import Identity
+from sdschat.identity.packets import EPOCH_ID_BYTES, SECRET_BYTES, epoch_key
+from sdschat.wire.private_codec import Remove, Share
+
+_MIX: Final = b"sdschat epochmix"
+
+# The removals that nobody has built upon, sorted; empty for the epoch that the channel began with.
+EpochName = tuple[str, ...]
+
+
+def epoch_mark(name: EpochName) -> bytes:
+    """Return the bytes by which an invite names the epoch that its link has the secret of."""
+    return blake2b("".join(name).encode(), digest_size=EPOCH_ID_BYTES).digest() if name else b""
+
+
+def make_removal(target: bytes, seen: tuple[str, ...], members: Iterable[bytes], secret: bytes) -> Remove:
+    """Return the removal of a member. `secret` is 32 fresh random bytes, for the members who remain."""
+    shares = []
+    for key in members:
+        try:
+            shares.append(Share(key, crypto_box_seal(secret, crypto_sign_ed25519_pk_to_curve25519(key))))
+        except (RuntimeError, ValueError):  # no point of the curve: nobody can have signed with such a key
+            continue
+    return Remove(target, seen, epoch_key(secret).epoch_id, tuple(shares))
+
+
+def secret_for(identity: Identity, removal: Remove) -> bytes | None:
+    """Return the secret that a removal holds for us; None without a share, or with one that is not the announced."""
+    for share in removal.shares:
+        if share.member_key == identity.public_key:
+            secret = identity.unseal(share.sealed)
+            if secret is not None and len(secret) == SECRET_BYTES and epoch_key(secret).epoch_id == removal.epoch_id:
+                return secret
+    return None
+
+
+def mixed_secret(name: EpochName, secrets: Mapping[str, bytes]) -> bytes | None:
+    """Return the secret of an epoch of several removals that were made apart: only who has all of them has it."""
+    if not all(each in secrets for each in name):
+        return None
+    if len(name) == 1:
+        return secrets[name[0]]
+    joined = b"".join(secrets[each] for each in name)
+    return crypto_generichash_blake2b_salt_personal(joined, digest_size=SECRET_BYTES, person=_MIX)

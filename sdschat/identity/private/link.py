@@ -1,0 +1,99 @@
+"""Links: the invitation to a private channel, made by a member and checked by those who join."""
+
+from __future__ import annotations
+
+import unicodedata
+from hashlib import blake2b
+from typing import Final
+
+from sdschat.identity.keys import Identity
+from sdschat.identity.signing import key_pair, sign, signed_bytes, verify
+from sdschat.wire.private_codec import Genesis, Invite, Join, Link, decode_link, encode_link
+
+_GENESIS_DOMAIN: Final = b"sdschat/genesis/v1\0"
+_INVITE_DOMAIN: Final = b"sdschat/invite/v1\0"
+_JOIN_DOMAIN: Final = b"sdschat/join/v1\0"
+_DIGEST_BYTES: Final = 20
+_SUFFIX: Final = 6  # digits of the digest in a channel's name
+_DIGITS: Final = "abcdefghijklmnopqrstuvwxyz234567"
+
+
+class LinkError(ValueError):
+    """A link cannot be used. The message says why, and what to do."""
+
+
+def genesis_digest(genesis: Genesis) -> bytes:
+    """Return the id of a private channel: BLAKE2b-160 of the values that it began with."""
+    values = (genesis.creator_key, genesis.salt, genesis.name, int(genesis.admins_invite))
+    return blake2b(signed_bytes(_GENESIS_DOMAIN, values), digest_size=_DIGEST_BYTES).digest()
+
+
+def channel_name(genesis: Genesis) -> str:
+    """Return the name of the channel: that of the genesis, and digits that tell it from others of the same name."""
+    digest = genesis_digest(genesis)
+    bits = int.from_bytes(digest[:4]) >> 2
+    suffix = "".join(_DIGITS[bits >> 5 * place & 31] for place in reversed(range(_SUFFIX)))
+    return f"{genesis.name}~{suffix}"
+
+
+def make_link(
+    inviter: Identity,
+    genesis: Genesis,
+    epoch_secret: bytes,
+    invite_seed: bytes,
+    *,
+    broker: str = "",
+    uses: int = 0,
+    expires: int = 0,
+    epoch: bytes = b"",
+) -> str:
+    """Return a link. `invite_seed` is 32 fresh random bytes; `epoch` the mark of the epoch of the secret."""
+    invite_key, _ = key_pair(invite_seed)
+    invite = Invite(inviter.public_key, invite_key, uses, expires, epoch, b"")
+    invite = invite._replace(signature=inviter.sign(_invite_bytes(genesis, invite)))
+    return encode_link(Link(genesis, invite, invite_seed, epoch_secret, broker), invite_key)
+
+
+def read_link(text: str, now: int) -> Link:
+    """Return the link of a text, whole and verified. Raises LinkError. `now` is in epoch milliseconds."""
+    link = decode_link(text.strip())
+    if link is None:
+        raise LinkError("This is not a whole invite. Copy all of it, from sdschat: to its end.")
+    genesis = link.genesis
+    invite_key, _ = key_pair(link.invite_seed)
+    invite = link.invite._replace(
+        inviter_key=link.invite.inviter_key or genesis.creator_key, invite_key=link.invite.invite_key or invite_key
+    )
+    if invite.invite_key != invite_key or not verify(
+        invite.inviter_key, _invite_bytes(genesis, invite), invite.signature
+    ):
+        raise LinkError("This invite is forged, or was made for another channel: its signature is wrong.")
+    if not genesis.name or unicodedata.normalize("NFC", genesis.name) != genesis.name:
+        raise LinkError("This invite names a channel that cannot be. Ask for another one.")
+    if invite.expires and now > invite.expires:
+        raise LinkError("This invite has expired. Ask for a new one.")
+    return link._replace(invite=invite)
+
+
+def accept(link: Link, identity: Identity, *, silent: bool = False) -> Join:
+    """Return the operation by which the owner of a link joins. `silent`: as a Store, which writes nothing."""
+    _, secret = key_pair(link.invite_seed)
+    return Join(link.invite, sign(secret, _join_bytes(link.genesis, identity.public_key, silent)), silent)
+
+
+def problem_with_join(genesis: Genesis, join: Join, author_key: bytes) -> str:
+    """Return the reason why the signatures of a join do not hold; empty if they do."""
+    if not verify(join.invite.inviter_key, _invite_bytes(genesis, join.invite), join.invite.signature):
+        return "its invite is forged, or for another channel"
+    if not verify(join.invite.invite_key, _join_bytes(genesis, author_key, join.silent), join.proof):
+        return "it has no valid invite"
+    return ""
+
+
+def _invite_bytes(genesis: Genesis, invite: Invite) -> bytes:
+    values = (genesis_digest(genesis), invite.invite_key, invite.uses, invite.expires, invite.epoch)
+    return signed_bytes(_INVITE_DOMAIN, values)
+
+
+def _join_bytes(genesis: Genesis, joiner: bytes, silent: bool) -> bytes:
+    return signed_bytes(_JOIN_DOMAIN, (genesis_digest(genesis), joiner, int(silent)))

@@ -1,0 +1,258 @@
+"""The members of a private channel: a function of the set of operations in its log, in log order. Pure.
+
+Every node that has the same operations has the same roster, in whatever order they came. Contradictions are settled by
+that order, and by rank: an operation of the creator that takes a right away also counts against an operation that its
+creator had not seen, even if that one stands before it in the log. So nobody gains by dating an operation back.
+
+An epoch is named by the removals that nobody has built upon: usually one, and two if two admins removed while apart.
+The secret of such an epoch is made of both, so that each of the two who were removed lacks a part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from sdschat.identity.private.epochs import EpochName, epoch_mark
+from sdschat.wire.private_codec import MAX_MEMBERS, MAX_SEEN, Admin, Genesis, Join, Operation, Remove
+
+Position = tuple[int, str]  # of a message in the log: Lamport time and message id
+
+WAITS: Final = "it builds upon an operation that is not here yet"
+
+
+class Rank(IntEnum):
+    MEMBER = 0
+    ADMIN = 1
+    CREATOR = 2
+
+
+class SignedOperation(NamedTuple):
+    """An operation of the log whose author is proven. `problem`: why the signatures inside do not hold, or empty."""
+
+    lamport: int
+    message_id: str
+    author_key: bytes
+    operation: Operation
+    problem: str = ""
+
+    @property
+    def position(self) -> Position:
+        return self.lamport, self.message_id
+
+
+class Member(NamedTuple):
+    key: bytes
+    rank: Rank
+    silent: bool  # a Store: reads, and writes nothing
+
+
+class _Change(NamedTuple):
+    position: Position
+    speaks: bool
+
+
+@dataclass(slots=True)
+class Roster:
+    """The state after all operations. `outcomes` has the reason why an operation does not count, or an empty text."""
+
+    members: dict[bytes, Member] = field(default_factory=dict)
+    epoch: EpochName = ()
+    removals: int = 0
+    outcomes: dict[str, str] = field(default_factory=dict)
+    epoch_before: dict[str, EpochName] = field(default_factory=dict)  # of each removal that counts
+    seen: tuple[str, ...] = ()  # for the next operation: what it builds upon
+    _changes: dict[bytes, list[_Change]] = field(default_factory=dict)
+
+    @property
+    def epoch_number(self) -> int:
+        """The number of the epoch for people, from 1."""
+        return self.removals + 1
+
+    def speaks_at(self, key: bytes, position: Position) -> bool:
+        """True if the holder of the key was a member with a voice at this position of the log."""
+        speaks = False
+        for change in self._changes.get(key, ()):
+            if change.position > position:
+                break
+            speaks = change.speaks
+        return speaks
+
+    def rank(self, key: bytes) -> Rank | None:
+        member = self.members.get(key)
+        return None if member is None else member.rank
+
+
+def fold(genesis: Genesis, operations: Iterable[SignedOperation]) -> Roster:
+    """Return the roster after these operations, whatever their order."""
+    return _Fold(genesis, {each.message_id: each for each in operations}).run()
+
+
+class _Fold:
+    def __init__(self, genesis: Genesis, operations: Mapping[str, SignedOperation]) -> None:
+        self._genesis = genesis
+        self._all = operations
+        self._ordered = sorted(operations.values(), key=lambda each: each.position)
+        self._pasts: dict[str, frozenset[str] | None] = {}
+        self._of_creator = [
+            each
+            for each in self._ordered
+            if each.author_key == genesis.creator_key and not isinstance(each.operation, Join)
+        ]
+        self._users: dict[bytes, set[bytes]] = {}  # of each invite
+        creator = genesis.creator_key
+        self._state = Roster({creator: Member(creator, Rank.CREATOR, False)})
+        self._state._changes[creator] = [_Change((0, ""), True)]
+        self._heads: tuple[str, ...] = ()  # of all operations that count, removals or not
+
+    def run(self) -> Roster:
+        state = self._state
+        for each in self._ordered:
+            problem = each.problem or self._problem(each)
+            state.outcomes[each.message_id] = problem
+            if not problem:
+                self._apply(each)
+        state.seen = self._heads[-MAX_SEEN:]
+        return state
+
+    # What an operation builds upon.
+
+    def _past(self, seen: tuple[str, ...]) -> frozenset[str] | None:
+        """Return the ids of all operations that these build upon, themselves included. None if one is not here."""
+        found: set[str] = set()
+        for message_id in seen:
+            past = self._past_of(message_id)
+            if past is None:
+                return None
+            found |= past
+        return frozenset(found)
+
+    def _past_of(self, message_id: str) -> frozenset[str] | None:
+        """The same for one operation. Walks without recursion: a chain may be long."""
+        stack = [message_id]
+        while stack:
+            at = stack[-1]
+            if at in self._pasts:
+                stack.pop()
+                continue
+            each = self._all.get(at)
+            if each is None or isinstance(each.operation, Join):
+                self._pasts[at] = None
+                continue
+            seen = each.operation.seen
+            # An id is a hash over what it builds upon, so there are no circles; a made-up one is no operation.
+            open_ones = [one for one in seen if one not in self._pasts and one not in stack]
+            if open_ones:
+                stack += open_ones
+                continue
+            pasts = [self._pasts.get(one) for one in seen]
+            whole = all(past is not None for past in pasts)
+            self._pasts[at] = frozenset({at}.union(*(past or () for past in pasts))) if whole else None
+        return self._pasts[message_id]
+
+    def _epoch_of(self, past: frozenset[str]) -> EpochName:
+        """The epoch after these operations, as far as they count: its removals that no other one has seen."""
+        removals = [one for one in past if one in self._state.epoch_before]
+        return tuple(
+            sorted(
+                one
+                for one in removals
+                if not any(one in (self._past_of(other) or ()) for other in removals if other != one)
+            )
+        )
+
+    # Judging.
+
+    def _problem(self, each: SignedOperation) -> str:
+        match each.operation:
+            case Join() as join:
+                return self._problem_with_join(each, join)
+            case Remove() as remove:
+                return self._problem_with_removal(each, remove)
+            case Admin() as admin:
+                if each.author_key != self._genesis.creator_key:
+                    return "only the creator of the channel appoints admins"
+                if admin.target not in self._state.members or admin.target == self._genesis.creator_key:
+                    return "it names nobody who is a member"
+                return "" if self._past(admin.seen) is not None else WAITS
+
+    def _problem_with_join(self, each: SignedOperation, join: Join) -> str:
+        invite, state = join.invite, self._state
+        inviter = state.members.get(invite.inviter_key)
+        users = self._users.get(invite.invite_key, set())
+        if inviter is None or inviter.silent:
+            return "the invite is by somebody who is not a member"
+        if self._genesis.admins_invite and inviter.rank < Rank.ADMIN:
+            return "the invite is by somebody who may not invite"
+        if invite.expires and each.lamport > invite.expires:
+            return "the invite had expired"
+        if invite.epoch != epoch_mark(state.epoch):
+            return "the invite was made before the key of the channel was changed"
+        if invite.uses and len(users - {each.author_key}) >= invite.uses:
+            return "the invite was used up"
+        if len(state.members) >= MAX_MEMBERS and each.author_key not in state.members:
+            return "the channel is full"
+        return ""
+
+    def _problem_with_removal(self, each: SignedOperation, remove: Remove) -> str:
+        members = self._state.members
+        signer, target = members.get(each.author_key), members.get(remove.target)
+        if self._past(remove.seen) is None:
+            return WAITS
+        if target is None:
+            return "it names nobody who is a member"
+        if signer is None or signer.rank <= target.rank or self._overruled(each, remove):
+            return "its author had no right to it"
+        kept = {share.member_key for share in remove.shares}
+        if any(member.rank >= signer.rank and key not in kept for key, member in members.items()):
+            return "it leaves out members whom its author may not remove"
+        return ""
+
+    def _overruled(self, each: SignedOperation, remove: Remove) -> bool:
+        """True if the creator, who had not seen this removal, took its author's right away or raised its target."""
+        if each.author_key == self._genesis.creator_key:
+            return False
+        for other in self._of_creator:
+            if other.position < each.position or isinstance(other.operation, Join):
+                continue
+            past = self._past(other.operation.seen)
+            if past is None or each.message_id in past:
+                continue
+            raises = isinstance(other.operation, Admin) and other.operation.granted
+            if other.operation.target == (remove.target if raises else each.author_key):
+                return True
+        return False
+
+    # Applying.
+
+    def _apply(self, each: SignedOperation) -> None:
+        state = self._state
+        match each.operation:
+            case Join(invite, _, silent):
+                self._users.setdefault(invite.invite_key, set()).add(each.author_key)
+                if each.author_key not in state.members:
+                    state.members[each.author_key] = Member(each.author_key, Rank.MEMBER, silent)
+                    self._note(each, each.author_key, not silent)
+            case Remove(target, seen, _, shares):
+                past = self._past(seen) or frozenset()
+                state.epoch_before[each.message_id] = self._epoch_of(past)
+                known = frozenset(state.epoch_before)
+                state.epoch = self._epoch_of(frozenset(state.epoch) - past | {each.message_id} & known)
+                state.removals += 1
+                kept = {share.member_key for share in shares} - {target}
+                for key in [key for key in state.members if key not in kept]:
+                    del state.members[key]
+                    self._note(each, key, False)
+                self._add_head(each, past)
+            case Admin(target, seen, granted):
+                rank = Rank.ADMIN if granted else Rank.MEMBER
+                state.members[target] = state.members[target]._replace(rank=rank)
+                self._add_head(each, self._past(seen) or frozenset())
+
+    def _add_head(self, each: SignedOperation, past: frozenset[str]) -> None:
+        self._heads = (*(one for one in self._heads if one not in past), each.message_id)
+
+    def _note(self, each: SignedOperation, key: bytes, speaks: bool) -> None:
+        self._state._changes.setdefault(key, []).append(_Change(each.position, speaks))
