@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from sdschat.node.view.conversations import Conversations, channel_of
+from sdschat.node.view.conversation import Conversation
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import ContentKind, Key, did_you_mean
 from sdschat.tui.errors import CommandError
 from sdschat.tui.model.channel import ChannelModel
@@ -194,12 +195,18 @@ class Host:
     @property
     def room(self) -> str:
         """The channel that is shown, or the channel of the conversation that is shown."""
-        return channel_of(self.desktop.shown)
+        model = self.desktop.models.get(self.desktop.shown)
+        return "" if model is None else model.conversation.channel
 
     @property
     def model(self) -> ChannelModel:
         """The model of the channel or conversation that is shown."""
         return self.desktop.models[self.desktop.shown]
+
+    @property
+    def conversation(self) -> Conversation:
+        """The channel or conversation that is shown."""
+        return self.model.conversation
 
     @property
     def selection(self) -> str | None:
@@ -209,16 +216,17 @@ class Host:
 
     def label(self, name: str) -> str:
         """Return the name of a channel or a conversation as the screen shows it."""
-        return clean_name(self.view.title(name))
+        return clean_name(self.view.conversation(name).title())
 
     def badge(self, name: str) -> str:
         """Return in words how complete a channel is, or if the partner of a conversation is here."""
-        model, sync, partner = self.models[name], self.view.sync(name), self.view.partner(name)
+        model, conversation = self.models[name], self.models[name].conversation
+        sync, partner = conversation.sync(), conversation.partner()
         if partner is not None:
             words = talk_words(model.connection, partner, sync.unacked)
-            several = len({channel_of(each) for each in self.order}) > 1
-            return f"{words} in {clean_name(channel_of(name))}" if several else words
-        alone = not any(person.online for person in self.view.people(name) if not person.own)
+            several = len({each.conversation.channel for each in self.models.values()}) > 1
+            return f"{words} in {clean_name(conversation.channel)}" if several else words
+        alone = not any(person.online for person in conversation.people() if not person.own)
         return sync_words(model.connection, sync, model.catching_up, model.history, alone=alone)
 
     def find_message(self, prefix: str) -> str:
@@ -229,7 +237,7 @@ class Host:
                 raise CommandError(_NOTHING_SELECTED)
             return self.selection
         gaps = [message_id for message_id in self.model.timeline.gaps if message_id.startswith(prefix)]
-        found = self.view.find_ids(self.channel, prefix, 3) + gaps
+        found = self.conversation.find_ids(prefix, 3) + gaps
         if not found:
             raise CommandError(f"No message of this channel has an id that begins with {clean_name(prefix)}.")
         if len(found) > 1:
@@ -238,7 +246,7 @@ class Host:
 
     def select(self, message_id: str) -> None:
         """Jump to a message and select it. Raises CommandError if it is not in the log."""
-        shown = self.view.message(self.channel, message_id)
+        shown = self.conversation.message(message_id)
         if shown is None:
             raise CommandError("That message is not in this log.")
         self.log_view.jump_to(shown.key, choose=True)
@@ -251,16 +259,17 @@ class Host:
 
     def open_talk(self, place: str) -> str:
         """List a conversation, and return its name. Raises CommandError if the node has no direct messages."""
-        if self.view.talk(place) is None:
-            raise CommandError("There are no direct messages here.")
-        self.desktop.add_if_new(place)
+        try:
+            self.desktop.add_if_new(place)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         return place
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         """Send a message to the channel that is shown. Raises CommandError."""
         kind = ContentKind.ACTION if action else ContentKind.TEXT
         try:
-            self.view.say(self.channel, text, kind, reply_to)
+            self.conversation.say(text, kind, reply_to)
         except ValueError as error:
             raise CommandError(f"Not sent: {reason_text(error)}") from error
 

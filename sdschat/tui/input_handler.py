@@ -80,7 +80,7 @@ class InputHandler:
     def _nicks(self) -> list[str]:
         """Return the nicks of the others, the one heard last first."""
         host = self._host
-        people = sorted(host.view.people(host.channel), key=lambda person: -person.heard_at)
+        people = sorted(host.conversation.people(), key=lambda person: -person.heard_at)
         return [nick for person in people if not person.own and (nick := nick_text(person.nick))]
 
 

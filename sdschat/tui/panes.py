@@ -90,19 +90,20 @@ class Panes:
 
     def _readers(self, name: str) -> str:
         """Return in words the readers of this channel or conversation."""
-        screen = self._screen
-        partner = screen.view.partner(name)
+        model = self._screen.desktop.models[name]
+        partner = model.conversation.partner()
         if partner is not None:
             return f" | only {nick_text(partner.nick) or 'the other one'} and you read this"
-        if screen.desktop.models[name].connection.state != "connected":
+        if model.connection.state != "connected":
             return ""
-        return f" | {sum(person.online for person in screen.view.people(name))} here"
+        return f" | {sum(person.online for person in model.conversation.people())} here"
 
     def draw_people(self) -> None:
         screen = self._screen
         if self.member_list.display and screen.desktop.shown:
-            people, name = screen.view.people(screen.desktop.shown), screen.desktop.shown
-            connected = screen.desktop.models[name].connection.state == "connected"
+            model = screen.desktop.models[screen.desktop.shown]
+            people = model.conversation.people()
+            connected = model.connection.state == "connected"
             self.member_list.set_people(people, screen.look, screen.view.now().wall, connected)
 
     def draw_banners(self) -> None:
@@ -111,10 +112,10 @@ class Panes:
         model = screen.desktop.models.get(name)
         if model is None:
             return
-        sync, now = screen.view.sync(name), screen.view.now().wall
+        sync, now = model.conversation.sync(), screen.view.now().wall
         offline = offline_words(model.connection, sync, now)
         self._put(self.offline, Text(f"! {offline}" if offline else ""), hide=True)
-        faults = clean(screen.view.faults(name), limit=200)
+        faults = clean(screen.view.faults(model.conversation.channel), limit=200)
         self._put(self.faults, Text(f"! FAULTS ON: {faults} | /fault off" if faults else ""), hide=True)
 
     def draw_details(self) -> None:
@@ -134,8 +135,8 @@ class Panes:
             return ""
         lines = [f"{short(item.message_id, 8)} | {provenance(item)}"]
         if item.fate is not None:
-            own = screen.view.own(name, item.message_id)
-            people, partner = screen.view.people(name), screen.view.partner(name)
+            own = model.conversation.own(item.message_id)
+            people, partner = model.conversation.people(), model.conversation.partner()
             lines.append(fate_sentence(item, item.fate, own, people, now, partner))
         return "\n".join(lines)
 

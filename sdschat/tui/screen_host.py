@@ -13,7 +13,7 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.widget import Widget
 from textual.widgets import Static
 
-from sdschat.node.view.conversations import Conversations, channel_of, peer_of
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.commands.loader import load
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command
@@ -202,9 +202,9 @@ class ScreenHost(Window, App[int]):
         self.log_view.show(model)
         self.composer.put(self.keeper.draft(name))
         self.typist.reply_to = ""
-        self.prompt.update("@ " if peer_of(name) else "> ")
+        self.prompt.update("@ " if model.conversation.peer else "> ")
         self.panes.hint("")
-        self.lens.switch(channel_of(name))
+        self.lens.switch(model.conversation.channel)
         self.look_at(model)
         self._show_beside()
         self.panes.fit()

@@ -18,7 +18,7 @@ from sdschat.node.recording.reader import Recording, RecordingError, read_record
 from sdschat.node.recording.recorder import Recorder
 from sdschat.node.recording.replay import ReplayNode
 from sdschat.node.tools.fault_injection import Injection
-from sdschat.node.view.channel import NodeView
+from sdschat.node.view.conversations import Conversations
 from sdschat.sds import events as ev
 from sdschat.sds.rows import AckState, Append, Drop, Entry, Evidence, LogRow, OutgoingRow, Put, Table
 from sdschat.sds.values import HistoryEntry, Message, Reason
@@ -71,18 +71,19 @@ def recorded(w: World, path: Path) -> Member:
 
 def state_of(node: Node) -> dict[str, Any]:
     """Everything that an interface asks of a channel."""
-    view = NodeView(node)
+    view = Conversations(node)
+    lobby = view.channel("lobby")
     try:
-        shown = view.messages("lobby")
+        shown = lobby.messages()
         return {
             "log": [(each.message_id, each.text, each.nick, each.own, each.state, each.dependencies) for each in shown],
-            "own": [fate[:2] + fate[3:] for each in shown if (fate := view.own("lobby", each.message_id)) is not None],
-            "missing": [(each.message_id, each.attempts, each.asking) for each in view.missing("lobby")],
-            "lost": view.lost("lobby"),
-            "sync": view.sync("lobby"),
-            "people": {(person.sender_id, person.nick, person.online) for person in view.people("lobby")},
+            "own": [fate[:2] + fate[3:] for each in shown if (fate := lobby.own(each.message_id)) is not None],
+            "missing": [(each.message_id, each.attempts, each.asking) for each in lobby.missing()],
+            "lost": lobby.lost(),
+            "sync": lobby.sync(),
+            "people": {(person.sender_id, person.nick, person.online) for person in lobby.people()},
             "faults": view.faults("lobby"),
-            "found": [each.message_id for each in view.search("lobby", "number")],
+            "found": [each.message_id for each in lobby.search("number")],
         }
     finally:
         view.close()

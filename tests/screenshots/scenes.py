@@ -211,7 +211,7 @@ async def _repair(company: LocalGroup, shown: Camera) -> None:
 async def _look(shown: Camera) -> None:
     await shown.enter("/graph")
     await shown.shoot("graph")
-    own = next(shown_ for shown_ in shown.app.view.messages(CHANNEL) if shown_.own)
+    own = next(shown_ for shown_ in shown.app.view.channel(CHANNEL).messages() if shown_.own)
     await shown.enter(f"/why {own.message_id[:8]}")
     await shown.shoot("why")
 

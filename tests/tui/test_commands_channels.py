@@ -85,7 +85,7 @@ async def test_channels_lists_them_with_their_state(s: Stage) -> None:
 
 @staged(peers=("bob",))
 async def test_who_tells_who_is_here(s: Stage) -> None:
-    await s.until(lambda: len(s.app.view.people("lobby")) == 2)
+    await s.until(lambda: len(s.app.view.channel("lobby").people()) == 2)
     await s.enter("/who")
     await s.until_text("2 here, 2 known:")
     assert any("bob" in line and "here, heard" in line for line in s.log())

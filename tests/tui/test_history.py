@@ -25,7 +25,7 @@ async def come_later(s: Stage) -> None:
         bob.node.send("attic", f"before {number}")
     await s.until(lambda: len(bob.texts()) == 3)
     await s.enter("/join attic")
-    await s.until(lambda: len(s.app.view.people("attic")) == 2)
+    await s.until(lambda: len(s.app.view.channel("attic").people()) == 2)
     s.say("now", channel="attic")
     await s.until_text("now")
 

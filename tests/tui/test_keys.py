@@ -20,7 +20,7 @@ from tests.tui.stage import Stage, stage, staged
 async def test_enter_sends_and_an_empty_line_does_not(s: Stage) -> None:
     await s.press("enter")
     await s.enter("   ")
-    assert s.app.view.count("lobby") == 0
+    assert s.app.view.channel("lobby").count() == 0
 
 
 async def at_once(s: Stage, text: str) -> None:
@@ -89,7 +89,7 @@ async def test_alt_enter_and_ctrl_j_begin_a_new_line(s: Stage) -> None:
 async def test_a_paste_never_sends(s: Stage) -> None:
     s.app.post_message(events.Paste("ten\nlines\n/quit\n"))
     await s.settle()
-    assert s.app.view.count("lobby") == 0
+    assert s.app.view.channel("lobby").count() == 0
     assert s.app.composer.text == "ten\nlines\n/quit\n"
 
 
@@ -141,7 +141,7 @@ async def test_escape_ends_the_search(s: Stage) -> None:
 
 @staged(peers=("bob", "bert"))
 async def test_tab_completes_nicks_in_turn(s: Stage) -> None:
-    await s.until(lambda: len(s.app.view.people("lobby")) == 3)
+    await s.until(lambda: len(s.app.view.channel("lobby").people()) == 3)
     await s.type("b")
     await s.press("tab")
     first = s.app.composer.text

@@ -39,7 +39,7 @@ async def test_msg_goes_to_one_alone_and_shows_when_they_have_it(s: Stage) -> No
     await s.until(lambda: heard(s, "bob") == ["only for you"])
     await s.until(lambda: any("only for you" in line and "acked 1" in line for line in s.log()), "acked")
     assert heard(s, "carol") == []
-    assert s.app.view.count("lobby") == 0
+    assert s.app.view.channel("lobby").count() == 0
     await s.press("alt+up")
     assert "1 peer: bob (said so, signed)" in s.app.panes.said("details")
 

@@ -1,5 +1,5 @@
-"""The conversation with one participant of a channel, read as if it were a channel: messages in the order in which they
-came, each with a key of its own. The last messages are at hand, earlier ones once somebody asks for them."""
+"""The conversation with one participant of a channel: messages in the order in which they came, each with a key of its
+own. The last messages are at hand, earlier ones once somebody asks for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.content import ContentKind
-from sdschat.node.view.values import Key, OwnFate, Shown
+from sdschat.node.view.channel import ChannelConversation
+from sdschat.node.view.user_state import UserState
+from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
 from sdschat.sds.rows import AckState, Evidence
 
 if TYPE_CHECKING:
@@ -16,25 +18,45 @@ if TYPE_CHECKING:
 
 _AT_HAND: Final = 500  # messages read at first
 _NEWS: Final = 16
+_SHORT: Final = 8  # characters of a sender id that stand for the nick
 RECEIPT: Final = "receipt"  # how it is known that the other one has a message: they said so, signed
 
 
 class DirectConversation:
-    """With one participant. Rows are read again when something was said: `refresh`."""
+    """A `Conversation` with one participant. Rows are read again when something was said: `refresh`."""
 
-    def __init__(self, direct: DirectMessaging, me: str, peer: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        channel: ChannelConversation,
+        direct: DirectMessaging,
+        me: str,
+        peer: str,
+        state: UserState,
+    ) -> None:
+        self.name = name
+        self.channel = channel.name
         self.peer = peer
+        self._in = channel
         self._direct = direct
         self._me = me
+        self._state = state
         self._rows: list[Shown] = []  # oldest first, their keys rising
         self._keys: dict[str, Key] = {}
         self._waiting: dict[str, None] = {}
         self._complete = False
         self._read(_AT_HAND)
 
-    def say(self, text: str, kind: ContentKind, reply_to: str) -> str:
-        """Raises ValueError with a sentence."""
-        return self._direct.send(self.peer, text, kind, reply_to)
+    def title(self) -> str:
+        nick = self._in.presence_nick(self.peer) or self._in.nick_of(self.peer)
+        return f"@{nick or f'<{self.peer[:_SHORT]}>'}"
+
+    def partner(self) -> Participant:
+        known = next((person for person in self._in.people() if person.sender_id == self.peer), None)
+        return known or Participant(self.peer, self._in.nick_of(self.peer), False, 0, False)
+
+    def say(self, text: str, kind: ContentKind, reply_to: str) -> None:
+        self._direct.send(self.peer, text, kind, reply_to)
 
     # Reading.
 
@@ -114,9 +136,9 @@ class DirectConversation:
             self._older()
         return self._rows
 
-    # As a channel.
+    # The history.
 
-    def messages(self, before: Key | None, after: Key | None, limit: int) -> list[Shown]:
+    def messages(self, *, before: Key | None = None, after: Key | None = None, limit: int = 100) -> list[Shown]:
         if after is not None:
             if not self._rows or after < self._rows[0].key:
                 self._everything()
@@ -135,16 +157,14 @@ class DirectConversation:
     def newest(self) -> Key:
         return self._rows[-1].key if self._rows else (0, "")
 
-    def key_of(self, message_id: str) -> Key | None:
-        return self._keys.get(message_id)
-
-    def search(self, words: str, limit: int) -> list[Shown]:
-        """All words, in any order, oldest first; the newest ones where there are too many."""
+    def search(
+        self, words: str, *, limit: int = 50, before: Key | None = None, after: Key | None = None
+    ) -> list[Shown]:
         wanted = words.casefold().split()
         found = [shown for shown in self._everything() if all(word in (shown.text or "").casefold() for word in wanted)]
         return found[-limit:]
 
-    def find_ids(self, prefix: str, limit: int) -> list[str]:
+    def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
         return [message_id for message_id in self._keys if message_id.startswith(prefix)][:limit]
 
     def count(self) -> int:
@@ -159,19 +179,17 @@ class DirectConversation:
         at = rank - 1 - (not self._complete)
         return self._rows[max(0, at)].key if at < len(self._rows) else None
 
-    def dated(self, at: int) -> Key | None:
-        """The first message of this moment or later."""
+    def dated(self, moment: int) -> Key | None:
         rows = self._everything()
-        found = bisect_left(rows, (at, ""), key=lambda shown: shown.key)
+        found = bisect_left(rows, (moment, ""), key=lambda shown: shown.key)
         return rows[found].key if found < len(rows) else None
 
     # States.
 
-    def waiting(self) -> list[str]:
-        """Own messages that the other one is not known to have, oldest first."""
+    def open_messages(self) -> list[str]:
         return list(self._waiting)
 
-    def fate(self, message_id: str) -> OwnFate | None:
+    def own(self, message_id: str) -> OwnFate | None:
         shown = self.message(message_id)
         if shown is None or not shown.own:
             return None
@@ -180,8 +198,40 @@ class DirectConversation:
         sends, due = self._direct.sending(message_id, self.peer) or (0, 0)
         return OwnFate(AckState.UNACKED, sends, due, ())
 
-    def unread(self, read: str) -> int:
-        """Return the number of messages of the other participant after this one; all of them if it is not known."""
-        key = self._keys.get(read)
-        since = 0 if key is None else bisect_right(self._rows, key, key=lambda shown: shown.key)
+    remembered = own
+
+    def missing(self) -> list[MissingMessage]:
+        return []
+
+    def lost(self) -> dict[str, Lost]:
+        return {}
+
+    def sync(self) -> Sync:
+        fates = [self.own(message_id) for message_id in self._waiting]
+        return Sync(0, 0, 0, len(fates), sum(1 for fate in fates if fate is not None and not fate.sends))
+
+    def history_since(self) -> int:
+        return 0
+
+    def people(self) -> list[Participant]:
+        return [*(person for person in self._in.people() if person.own), self.partner()]
+
+    # State of the user.
+
+    def draft(self) -> str:
+        return self._state.value(f"draft/{self.name}")
+
+    def set_draft(self, text: str) -> bool:
+        return self._state.set_value(f"draft/{self.name}", text)
+
+    def read_mark(self) -> Key | None:
+        return self._keys.get(self._state.value(f"read/{self.name}"))
+
+    def mark_read(self, key: Key) -> bool:
+        return self._state.set_value(f"read/{self.name}", key[1])
+
+    def unread(self) -> int:
+        """Return the number of messages of the other participant below the read mark; all of them without one."""
+        mark = self.read_mark()
+        since = 0 if mark is None else bisect_right(self._rows, mark, key=lambda shown: shown.key)
         return sum(1 for shown in self._rows[since:] if not shown.own)

@@ -61,16 +61,15 @@ def _channels(host: Host, argument: str) -> None:
     for number, name in enumerate(host.order, 1):
         model = host.models[name]
         unread = f", {model.unread} unread" if model.unread else ""
-        lines.append(
-            f"{number} {host.label(name)}: {host.badge(name)}, {count(host.view.count(name), 'message')}{unread}"
-        )
+        said = count(model.conversation.count(), "message")
+        lines.append(f"{number} {host.label(name)}: {host.badge(name)}, {said}{unread}")
     host.tell("\n".join(lines))
 
 
 def _who(host: Host, argument: str) -> None:
     now = host.view.now().wall
-    people = host.view.people(host.channel)
-    here = f"{sum(person.online for person in people)} here" if host.view.connected(host.channel) else "not connected"
+    people = host.conversation.people()
+    here = f"{sum(person.online for person in people)} here" if host.view.connected(host.room) else "not connected"
     lines = [f"{here}, {len(people)} known:"]
     lines += [f"  {person_line(person, now)}" for person in people]
     host.tell("\n".join(lines))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sdschat.node.view.conversations import peer_of
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.line_style import fate_words
@@ -31,7 +30,7 @@ def _say(host: Host, argument: str) -> None:
 def _reply(host: Host, argument: str) -> None:
     """Answer the message whose id begins the argument, or the selected one."""
     word, _, text = argument.partition(" ")
-    found = host.view.find_ids(host.channel, word.lower(), 2) if len(word) >= 3 else []
+    found = host.conversation.find_ids(word.lower(), 2) if len(word) >= 3 else []
     if len(found) == 1 and (host.selection is None or text):
         message_id = found[0]
     else:
@@ -53,14 +52,14 @@ def _nick(host: Host, argument: str) -> None:
 
 
 def _outbox(host: Host, argument: str) -> None:
-    found = host.view.open_messages(host.channel)
+    found = host.conversation.open_messages()
     if not found:
         host.tell(_NOTHING)
         return
     glyphs, now = host.glyphs, host.view.now().wall
     lines = [f"{len(found)} of yours not acknowledged yet, oldest first:"]
     for message_id in found[:20]:
-        shown = host.view.message(host.channel, message_id)
+        shown = host.conversation.message(message_id)
         if shown is None:
             continue
         entry = host.model.entry_for(shown)
@@ -73,21 +72,21 @@ def _outbox(host: Host, argument: str) -> None:
 
 
 def _resend(host: Host, argument: str) -> None:
-    if peer_of(host.channel):
+    if host.conversation.peer:
         raise CommandError("What is said to one alone is sent again by itself as soon as they are here.")
-    if not host.view.connected(host.channel):
+    if not host.view.connected(host.room):
         raise CommandError("There is no connection. It goes out by itself once there is one; /reconnect tries now.")
-    ids = [host.find_message(argument)] if argument else host.view.open_messages(host.channel)
-    found = host.view.resend(host.channel, ids)
+    ids = [host.find_message(argument)] if argument else host.conversation.open_messages()
+    found = host.view.resend(host.room, ids)
     if not found and argument:
         raise CommandError("That message does not wait: it is acknowledged, or not yours.")
     host.warn(f"{count(found, 'message')} sent again" if found else _NOTHING)
 
 
 def _reconnect(host: Host, argument: str) -> None:
-    if host.view.connected(host.channel):
+    if host.view.connected(host.room):
         raise CommandError("This channel is connected.")
-    host.view.retry_now(host.channel)
+    host.view.retry_now(host.room)
     host.warn("trying to connect now")
 
 

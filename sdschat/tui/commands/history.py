@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from sdschat.node.view.conversations import peer_of
 from sdschat.tui.commands.moments import parse_moment
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
@@ -17,7 +16,7 @@ _WORDS: Final = ("all", "pause", "resume")
 
 
 def _load(host: Host, argument: str) -> None:
-    if peer_of(host.channel):
+    if host.conversation.peer:
         raise CommandError("A conversation of two is all here. /load is for channels.")
     catchup, history = host.view.catchup(host.room), host.model.history
     if catchup is None:

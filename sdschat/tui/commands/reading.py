@@ -22,7 +22,7 @@ _ID = 128
 def _search(host: Host, argument: str) -> None:
     if not argument:
         raise CommandError("/search needs words: /search release notes. /next-hit and /previous-hit go on.")
-    found = host.view.search(host.channel, argument, limit=_FOUND)
+    found = host.conversation.search(argument, limit=_FOUND)
     if not found:
         raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}")
     host.model.hits = [shown.key for shown in found]
@@ -57,7 +57,7 @@ def _goto(host: Host, argument: str) -> None:
         host.select(_named(host, argument))
         return
     at = int(moment.timestamp() * 1000)
-    key = host.view.dated(host.channel, at)
+    key = host.conversation.dated(at)
     if key is None:
         host.log_view.jump_to_end()
         raise CommandError(f"Nothing was said since {clock(at)} on {day(at)}.")
@@ -83,11 +83,7 @@ def _start(host: Host, argument: str) -> None:
 
 def _unread(host: Host, argument: str) -> None:
     line = host.model.unread_after
-    key = (
-        None
-        if line is None
-        else next((shown.key for shown in host.view.messages(host.channel, after=line, limit=1)), None)
-    )
+    key = None if line is None else next((shown.key for shown in host.conversation.messages(after=line, limit=1)), None)
     if key is None:
         raise CommandError("Everything in this channel is read.")
     host.log_view.jump_to(key)
@@ -104,7 +100,7 @@ def _late(host: Host, argument: str) -> None:
 
 def _info(host: Host, argument: str) -> None:
     message_id = host.find_message(argument)
-    shown = host.view.message(host.channel, message_id)
+    shown = host.conversation.message(message_id)
     if shown is None:
         gap = host.model.gap_sentence(message_id)
         if gap is None:
@@ -116,8 +112,8 @@ def _info(host: Host, argument: str) -> None:
     if entry.sent_at:
         lines.append(f"  written {stamp(entry.sent_at)} by the author's clock, here {stamp(entry.received_at)}")
     if entry.fate is not None:
-        own = host.view.own(host.channel, message_id)
-        people, partner = host.view.people(host.channel), host.view.partner(host.channel)
+        own = host.conversation.own(message_id)
+        people, partner = host.conversation.people(), host.conversation.partner()
         lines.append(f"  {fate_sentence(entry, entry.fate, own, people, host.view.now().wall, partner)}")
     lines.append(f"  after {', '.join(short(name, 8) for name in entry.dependencies) or 'nothing'}")
     host.tell("\n".join(lines))
@@ -174,7 +170,7 @@ def _copy(host: Host, argument: str) -> None:
     if what == "id":
         host.copy(message_id, "The id")
         return
-    shown = host.view.message(host.channel, message_id)
+    shown = host.conversation.message(message_id)
     if shown is None:
         raise CommandError("That message is not in this log.")
     host.copy(host.model.entry_for(shown).text, "The message")
@@ -190,7 +186,7 @@ def _export(host: Host, argument: str) -> None:
     after, written = (-1, ""), 0
     try:
         with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
-            while found := host.view.messages(host.channel, after=after, limit=500):
+            while found := host.conversation.messages(after=after, limit=500):
                 for shown in found:
                     entry = host.model.entry_for(shown)
                     text = entry.text.replace("\n", "\n    ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sdschat.node.view.conversations import conversation_id
+from sdschat.node.view.conversation import conversation_id
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.cleaning import nick_text, reason_text, short
@@ -24,7 +24,7 @@ def _msg(host: Host, argument: str) -> None:
 
 def _addressed(host: Host, argument: str) -> tuple[str, str]:
     """Split an argument into sender id and text. A nick may have spaces: the longest one that fits is taken."""
-    nicks = [person.nick for person in host.view.people(host.room) if person.nick and not person.own]
+    nicks = [person.nick for person in host.view.channel(host.room).people() if person.nick and not person.own]
     fitting = [nick for nick in nicks if f"{argument} ".startswith(f"{nick} ")]
     name = max(fitting, key=len, default=argument.partition(" ")[0])
     try:
@@ -40,7 +40,9 @@ def _list(host: Host) -> None:
     lines = ["conversations of two here, the last one first; /msg NICK shows one:"]
     for peer in found:
         place = conversation_id(host.room, peer)
-        lines.append(f"  {host.label(place)} {short(peer, 8)}: {count(host.view.count(place), 'message')}")
+        lines.append(
+            f"  {host.label(place)} {short(peer, 8)}: {count(host.view.conversation(place).count(), 'message')}"
+        )
     host.tell("\n".join(lines))
 
 
@@ -48,7 +50,7 @@ def _people(host: Host, argument: str) -> Iterable[str]:
     """Return the nicks to complete, the one heard last first. Only the first word is a nick."""
     if " " in argument:
         return ()
-    people = sorted(host.view.people(host.room), key=lambda person: -person.heard_at)
+    people = sorted(host.view.channel(host.room).people(), key=lambda person: -person.heard_at)
     return [nick for person in people if not person.own and (nick := nick_text(person.nick))]
 
 

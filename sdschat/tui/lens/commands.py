@@ -65,7 +65,7 @@ def _fault_words(host: Host, argument: str) -> Iterable[str]:
     if len(words) == 1:
         return _FAULTS
     if words[0] in ("partition", "rejoin") and len(words) == 2:
-        return [person.nick for person in host.view.people(host.room) if person.nick and not person.own]
+        return [person.nick for person in host.view.channel(host.room).people() if person.nick and not person.own]
     return _WAYS if len(words) == 3 else ()
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from sdschat.node.node import Node
 from sdschat.node.settings import duration
 from sdschat.node.tools.fault_injection import SHARES, Injection
-from sdschat.node.view.channel import NodeView
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.errors import CommandError
 from sdschat.tui.lens.lines import Line, columns, heading, line, paragraph
 from sdschat.tui.lens.view_input import ViewInput
@@ -46,7 +46,7 @@ _USES: Final = (
 )
 
 
-def inject(node: Node, view: NodeView, channel: str, argument: str) -> str:
+def inject(node: Node, view: Conversations, channel: str, argument: str) -> str:
     """Inject or end a fault, and return in words the faults then in force. Raises CommandError."""
     what, *words = argument.split()
     what = {"dup": "duplicate", "drop": "loss", "cut": "partition"}.get(what.lower(), what.lower())
@@ -59,7 +59,7 @@ def inject(node: Node, view: NodeView, channel: str, argument: str) -> str:
     return f"faults on: {clean(told, limit=200)}" if told else "no faults"
 
 
-def _do(injection: Injection, view: NodeView, channel: str, what: str, words: list[str]) -> None:
+def _do(injection: Injection, view: Conversations, channel: str, what: str, words: list[str]) -> None:
     match what, words:
         case (("off" | "none"), []):
             injection.off()
@@ -103,9 +103,9 @@ def _way(words: list[str]) -> str:
     return words[0]
 
 
-def _participant(view: NodeView, channel: str, name: str) -> tuple[str, str]:
+def _participant(view: Conversations, channel: str, name: str) -> tuple[str, str]:
     """Return sender id and name of the participant with this nick, or whose sender id begins so."""
-    others = [person for person in view.people(channel) if not person.own]
+    others = [person for person in view.channel(channel).people() if not person.own]
     named = [person for person in others if person.nick.casefold() == name.casefold()]
     found = named or [person for person in others if len(name) >= 4 and person.sender_id.startswith(name.lower())]
     if len(found) == 1:

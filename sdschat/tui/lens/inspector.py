@@ -11,7 +11,7 @@ from sdschat.node.channel.session import Watcher
 from sdschat.node.events import Joined, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
-from sdschat.node.view.channel import NodeView
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.engine_snapshot import peek
 from sdschat.node.view.values import Message, Refusal, Shown
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, packet, peers, repair, why
@@ -41,7 +41,7 @@ _log = logging.getLogger("sdschat.tui")
 class LensInspector:
     """Observes all channels of a node. `hear` takes every event; `close` ends the observation."""
 
-    def __init__(self, node: Node, view: NodeView) -> None:
+    def __init__(self, node: Node, view: Conversations) -> None:
         self.node = node
         self._view = view
         self._traces: dict[str, LensTrace] = {}
@@ -56,7 +56,7 @@ class LensInspector:
         found = self._traces.get(channel)
         if found is None:
             found = self._traces[channel] = LensTrace(self.node.sender_id)
-            for shown in self._view.messages(channel, limit=_EARLIER):
+            for shown in self._view.channel(channel).messages(limit=_EARLIER):
                 found.add(
                     LogLine(
                         shown.lamport,
@@ -118,23 +118,23 @@ class LensInspector:
         return show(self._sight(channel, selection, argument, max(20, width), glyphs))
 
     def _sight(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> ViewInput:
-        node, view = self.node, self._view
+        node, log = self.node, self._view.channel(channel)
         room = node.rooms[channel]
         injection = Injection(node, channel)
 
         def nick_of(sender_id: str) -> str:
-            return room.presence.online.get(sender_id) or view.nick_of(sender_id)
+            return room.presence.online.get(sender_id) or log.nick_of(sender_id)
 
         def raw(message_id: str) -> bytes | None:
             held = room.channel.state.incoming.held.get(message_id)
-            return view.raw(channel, message_id) if held is None else held.raw
+            return log.raw(message_id) if held is None else held.raw
 
         return ViewInput(
             peek(room, node.sender_id, node.clock.now(), node.settings.timing),
             self.trace(channel),
             _once(nick_of),
             lambda message_id: self._known(channel, message_id),
-            _once(lambda message_id: view.own(channel, message_id)),
+            _once(log.own),
             raw,
             selection,
             argument,
@@ -151,7 +151,7 @@ class LensInspector:
             return None
 
     def _look_up(self, channel: str, message_id: str) -> Shown:
-        shown = self._view.message(channel, message_id)
+        shown = self._view.channel(channel).message(message_id)
         if shown is None:
             raise LookupError  # so that the cache does not keep it: the message may still arrive
         return shown

@@ -13,6 +13,7 @@ from sdschat.node import events
 from sdschat.node.events import KeyMet, NickChanged, NickClaimed, NodeEvent, ev
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.sync.events import CatchingUp
+from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
@@ -26,10 +27,10 @@ from sdschat.tui.model.words import count, duration
 _STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
 
 
-def left_over(view: Conversations, channel: str, known: int, now: int) -> tuple[str, Tone]:
+def left_over(conversation: Conversation, known: int, now: int) -> tuple[str, Tone]:
     """Return the text with their number, and its tone. If they are old, it also says their age, as an alert."""
     text = f"{count(known, 'message')} of yours from before not acknowledged yet"
-    shown = (view.message(channel, message_id) for message_id in view.open_messages(channel))
+    shown = (conversation.message(message_id) for message_id in conversation.open_messages())
     oldest = next((message for message in shown if message is not None), None)
     age = 0 if oldest is None else now - oldest.received_at
     if age < _STALE:
@@ -61,13 +62,14 @@ class ChannelModel:
     def __init__(self, view: Conversations, name: str) -> None:
         self.view = view
         self.name = name
+        self.conversation = conversation = view.conversation(name)
         self.timeline = Timeline()
         self.loaded = False
         self.stirred = ModelChange.NOTHING
-        state = "connected" if view.connected(name) else "connecting"
+        state = "connected" if view.connected(conversation.channel) else "connecting"
         self.connection = events.ConnectionChanged(state, "")
         self.live_since = view.now().wall
-        self.unread = view.unread(name)
+        self.unread = conversation.unread()
         self.mentions = 0
         self.unread_after: Key | None = None  # the unread line stands below this
         self.late: dict[str, None] = {}  # ids of messages that came late in this run; at most _LATE_KEPT, oldest first
@@ -82,23 +84,22 @@ class ChannelModel:
         self._mentions = mention_of(view.node.nick)
         self._gaps_stale = True
         self._notes = 0
-        mark = view.read_mark(name)
-        if mark is not None and self.unread:
-            self.unread_after = (mark.lamport, mark.message_id)
+        if self.unread:
+            self.unread_after = conversation.read_mark()
 
     # Reading the log.
 
     def open_at_end(self) -> None:
         """Read the newest rows."""
-        self.total = self.view.count(self.name)
-        found = self.view.messages(self.name, limit=PAGE)
+        self.total = self.conversation.count()
+        found = self.conversation.messages(limit=PAGE)
         self.timeline.replace_all(self._entries(found), at_start=len(found) < PAGE, at_end=True)
         self._loaded()
 
     def open_around(self, key: Key) -> None:
         """Read the rows on both sides of a place in the log."""
-        above = self.view.messages(self.name, before=key, limit=PAGE // 2)
-        below = self.view.messages(self.name, after=(key[0], key[1][:-1] if key[1] else ""), limit=PAGE)
+        above = self.conversation.messages(before=key, limit=PAGE // 2)
+        below = self.conversation.messages(after=(key[0], key[1][:-1] if key[1] else ""), limit=PAGE)
         below = [shown for shown in below if shown.key >= key]
         self.timeline.replace_all(
             self._entries([*above, *below]), at_start=len(above) < PAGE // 2, at_end=len(below) < PAGE // 2
@@ -115,7 +116,7 @@ class ChannelModel:
         first = self.timeline.first_key()
         if self.timeline.at_start or first is None:
             return 0
-        found = self.view.messages(self.name, before=first, limit=PAGE)
+        found = self.conversation.messages(before=first, limit=PAGE)
         self.timeline.extend_before(self._entries(found), len(found) < PAGE)
         self._loaded()
         return len(found)
@@ -125,7 +126,7 @@ class ChannelModel:
         last = self.timeline.last_key()
         if self.timeline.at_end or last is None:
             return 0
-        found = self.view.messages(self.name, after=last, limit=PAGE)
+        found = self.conversation.messages(after=last, limit=PAGE)
         self.timeline.extend_after(self._entries(found), len(found) < PAGE)
         self._loaded()
         return len(found)
@@ -156,7 +157,7 @@ class ChannelModel:
         if known is not None:
             return known
         assert entry.fate is not None
-        own = self.view.remembered(self.name, entry.message_id)
+        own = self.conversation.remembered(entry.message_id)
         if own is None:
             return entry.fate
         phase = phase_of(own.state)
@@ -170,7 +171,7 @@ class ChannelModel:
     def _quote(self, message_id: str) -> Quote:
         entry = self.timeline.entries.get(message_id)
         if entry is None:
-            shown = self.view.message(self.name, message_id)
+            shown = self.conversation.message(message_id)
             entry = None if shown is None else entry_of(shown, self._mentions)
         if entry is None:
             return Quote(message_id, "", "")
@@ -182,8 +183,11 @@ class ChannelModel:
         """Return the name of a participant: the proven nick, or the beginning of the id in angle brackets."""
         if sender_id is None:
             return ""
-        known = nick or nick_text(self.view.nick_of(sender_id) or self.view.presence_nick(self.name, sender_id))
+        known = nick or nick_text(self.view.nick_of(sender_id) or self._presence_nick(sender_id))
         return known or f"<{short(sender_id, 8)}>"
+
+    def _presence_nick(self, sender_id: str) -> str:
+        return self.view.channel(self.conversation.channel).presence_nick(sender_id)
 
     # Events of the node.
 
@@ -260,7 +264,7 @@ class ChannelModel:
                 who = f"{nick_text(nick)} ({short(store_id, 8)})"
                 self.note(f"the Store {who} is not asked any more: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
             case events.Joined(known=known) if known:
-                text, tone = left_over(self.view, self.name, known, at)
+                text, tone = left_over(self.conversation, known, at)
                 self.note(text, at, tone)
 
     def _delivered(self, what: events.MessageDelivered, at: int, looking: bool) -> None:
@@ -346,8 +350,8 @@ class ChannelModel:
         if not (self._gaps_stale or always):
             return
         self._gaps_stale = False
-        missing = self.view.missing(self.name)
-        lost = self.view.lost(self.name)
+        missing = self.conversation.missing()
+        lost = self.conversation.lost()
         before = self.timeline.version
         if missing or lost or self.timeline.gaps:
             self.timeline.set_gaps(gap_items(missing, lost, list(self.timeline.messages()), self.name_of))
@@ -359,7 +363,7 @@ class ChannelModel:
         timeline, text = self.timeline, ""
         first = timeline.first_key()
         if timeline.at_start and (first is not None or not timeline.gaps):
-            text = history.sentence(self.history, self.view.history_since(self.name))
+            text = history.sentence(self.history, self.conversation.history_since())
             text = text or ("" if first else history.EMPTY)
         timeline.set_mark(history.mark(text, first[0] if first else self.live_since) if text else None)
 
@@ -377,10 +381,9 @@ class ChannelModel:
     def save_mark(self) -> None:
         """Save the place up to which the log is read. Raises StoreError."""
         last = self.timeline.last_key()
-        if self.loaded and self.timeline.at_end and last is not None and not self.unread:
-            mark = self.view.read_mark(self.name)
-            if mark is None or (mark.lamport, mark.message_id) != last:
-                self.view.mark_read(self.name, last)
+        read = self.loaded and self.timeline.at_end and not self.unread
+        if read and last is not None and self.conversation.read_mark() != last:
+            self.conversation.mark_read(last)
 
     def take_stirred(self) -> ModelChange:
         found, self.stirred = self.stirred, ModelChange.NOTHING

@@ -7,7 +7,7 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import NickClaimed, NodeEvent, ev
 from sdschat.node.sync.events import DirectSaid
-from sdschat.node.view.conversations import Conversations, channel_of
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.items import MessageItem, Phase
@@ -27,12 +27,9 @@ class TalkModel(ChannelModel):
 
     def __init__(self, view: Conversations, name: str) -> None:
         super().__init__(view, name)
-        talk = view.talk(name)
-        assert talk is not None
-        self.channel = channel_of(name)
-        self._talk = talk
+        self._talk = view.direct(name)
         self.mentions = self.unread
-        self._counted = talk.newest()  # key of the newest message that the first count of unread ones included
+        self._counted = self._talk.newest()  # key of the newest message that the first count of unread ones included
         if self.unread and self.unread_after is None:
             self.unread_after = (0, "")
 

@@ -22,7 +22,7 @@ class UserStateWriter:
     def draft(self, channel: str) -> str:
         """Return the draft of this channel."""
         if channel not in self._drafts:
-            self._drafts[channel] = self._saved[channel] = self._view.draft(channel)
+            self._drafts[channel] = self._saved[channel] = self._view.conversation(channel).draft()
         return self._drafts[channel]
 
     def set_draft(self, channel: str, text: str) -> None:
@@ -32,7 +32,7 @@ class UserStateWriter:
     def save(self) -> None:
         """Save drafts and read marks that have changed."""
         for name, text in self._drafts.items():
-            if text != self._saved.get(name, "") and self._view.set_draft(name, text):
+            if text != self._saved.get(name, "") and self._view.conversation(name).set_draft(text):
                 self._saved[name] = text
         for model in self._desktop.models.values():
             model.save_mark()

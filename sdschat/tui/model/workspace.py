@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from sdschat.node.events import HostingChanged, MessageDelivered, NodeEvent
 from sdschat.node.sync.events import DirectSaid
-from sdschat.node.view.conversations import Conversations, channel_of, conversation_id, peer_of
+from sdschat.node.view.conversation import conversation_id, split_id
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.talk import TalkModel
 
@@ -30,7 +31,7 @@ class Workspace:
     def add(self, name: str) -> ChannelModel:
         """Add a channel or conversation at the end, so that the numbers of the others (Alt+1 to Alt+9) do not change
         because a participant begins a conversation."""
-        model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name)
+        model = self.models[name] = (TalkModel if split_id(name)[1] else ChannelModel)(self.view, name)
         self.order.append(name)
         return model
 
@@ -75,12 +76,15 @@ class Workspace:
             return []
         if isinstance(what, DirectSaid):
             name = conversation_id(fact.channel, what.to if what.own else what.sender_id)
-            if self.view.talk(name) is None:  # a recording has no direct messages
+            try:
+                self.add_if_new(name)
+            except ValueError:  # a recording has no direct messages
                 return []
-            self.add_if_new(name)
             return [self.models[name]]
         talks = [
-            model for model in self.models.values() if isinstance(model, TalkModel) and model.channel == fact.channel
+            model
+            for model in self.models.values()
+            if isinstance(model, TalkModel) and model.conversation.channel == fact.channel
         ]
         message_id = getattr(what, "message_id", "")
         if message_id:  # the channel does not know the messages of its conversations
@@ -113,7 +117,8 @@ class Workspace:
 
     def talks_of(self, channel: str) -> list[str]:
         """Return the conversations of a channel."""
-        return [name for name in self.order if peer_of(name) and channel_of(name) == channel]
+        held = {name: self.models[name].conversation for name in self.order}
+        return [name for name, each in held.items() if each.peer and each.channel == channel]
 
     def take_ring(self) -> bool:
         found, self.ring = self.ring, False

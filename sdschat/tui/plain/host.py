@@ -12,7 +12,6 @@ from typing import Final, TextIO
 
 from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent, PresenceChanged, ev
 from sdschat.node.sync.events import CatchingUp, DirectSaid
-from sdschat.node.view.channel import NodeView
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Key, shown_of
 from sdschat.tui.commands.loader import load
@@ -45,14 +44,14 @@ class PlainLog:
 
     def jump_to(self, key: Key, *, top: bool = False, choose: bool = False) -> None:
         host = self._host
-        found = host.view.messages(host.channel, after=(key[0], key[1][:-1]), limit=_AROUND)
+        found = host.conversation.messages(after=(key[0], key[1][:-1]), limit=_AROUND)
         if choose and found:
             host.model.selected = found[0].message_id
         host.say_entries([host.model.entry_for(shown) for shown in found if shown.key >= key])
 
     def jump_to_end(self) -> None:
         host = self._host
-        found = host.view.messages(host.channel, limit=_AROUND)
+        found = host.conversation.messages(limit=_AROUND)
         host.say_entries([host.model.entry_for(shown) for shown in found])
 
     def action_start(self) -> None:
@@ -101,7 +100,7 @@ def entry_line(entry: MessageItem, model: ChannelModel, label: str) -> str:
 _WIDTH = 78
 
 
-def view_text(view: NodeView, name: str, channel: str, selection: str | None, argument: str = "") -> str:
+def view_text(view: Conversations, name: str, channel: str, selection: str | None, argument: str = "") -> str:
     """Return a view as text, from the database and the engine. Raises ValueError for an unknown view."""
     eye = LensInspector(view.node, view)
     try:
@@ -160,7 +159,7 @@ class PlainHost(Host):
         if not model.loaded:
             model.open_at_end()
         unread = f", {model.unread} unread" if model.unread else ""
-        self.tell(f"channel {self.label(name)}: {count(self.view.count(name), 'message')}{unread}")
+        self.tell(f"channel {self.label(name)}: {count(model.conversation.count(), 'message')}{unread}")
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
         model.seen()
 
@@ -223,7 +222,7 @@ class PlainHost(Host):
         if self.node.settings.timing != "spec":
             self.tell(f"timing: {self.node.settings.timing}")
         for name in self.desktop.order:
-            faults = self.view.faults(name)
+            faults = self.view.faults(self.models[name].conversation.channel)
             if faults:
                 self.tell(f"{self.label(name)}: FAULTS ON: {faults}")
         self.tell("/help lists the commands, /quit leaves. What you write goes to the channel named last.")
@@ -270,7 +269,7 @@ class PlainHost(Host):
         self.tell(f"{self.label(channel)}: {text}" if self._named(channel) else text)
 
     def _say_connection(self, name: str, model: ChannelModel) -> None:
-        words = offline_words(model.connection, self.view.sync(name), self.view.now().wall)
+        words = offline_words(model.connection, model.conversation.sync(), self.view.now().wall)
         state = model.connection.state
         if model.connection.why == "closed":
             return  # this program closed it, to leave

@@ -105,11 +105,11 @@ class Layout:
         if timeline.at_start or first is None:
             self.above = 0
         elif first != self._first:
-            self.above = max(1, model.view.rank(model.name, first[1]) - 1)
+            self.above = max(1, model.conversation.rank(first[1]) - 1)
         self._first = first
         self.below = 0
         if not timeline.at_end and last is not None:
-            self.below = max(1, model.total - model.view.rank(model.name, last[1]))
+            self.below = max(1, model.total - model.conversation.rank(last[1]))
 
 
 def _draw(item: Item, lead: tuple[bool, bool], width: int, look: LineStyle, now: int) -> list[Strip]:

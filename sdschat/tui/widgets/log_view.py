@@ -213,7 +213,7 @@ class LogView(LogLines, can_focus=True):
         layout, timeline = self._layout_of_rows, model.timeline
         top, height = round(self.scroll_y), self.size.height
         if top + height < layout.above or top > layout.end:
-            key = model.view.at_rank(model.name, top + 1)  # the scroll bar was dragged
+            key = model.conversation.at_rank(top + 1)  # the scroll bar was dragged
             if key is not None:
                 self.jump_to(key, top=True)
         elif top < layout.above + _MARGIN and not timeline.at_start:
@@ -317,7 +317,7 @@ class LogView(LogLines, can_focus=True):
 
     def action_start(self) -> None:
         model = self.model
-        found = [] if model is None else model.view.messages(model.name, after=(-1, ""), limit=1)
+        found = [] if model is None else model.conversation.messages(after=(-1, ""), limit=1)
         if model is not None and found:
             self.jump_to(found[0].key, top=True)
             if model.timeline.at_start:

@@ -42,7 +42,7 @@ def written(s: Stage) -> Iterator[str]:
 async def all_logged(view: Conversations) -> None:
     """Wait until every text of the corpus is in the log."""
     async with asyncio.timeout(PATIENCE):
-        while view.count("lobby") < len(CORPUS):
+        while view.channel("lobby").count() < len(CORPUS):
             await asyncio.sleep(0.02)
 
 
@@ -76,7 +76,7 @@ def test_messages_nicks_ids_quotes_gaps_members_and_every_view_of_the_lens(tmp_p
             for text in FEW:
                 tell(s.app.node, "lobby", next(fact for fact in told(text) if type(fact).__name__ == "PresenceChanged"))
             async with asyncio.timeout(PATIENCE):
-                while s.app.view.count("lobby") < len(FEW):
+                while s.app.view.channel("lobby").count() < len(FEW):
                     await asyncio.sleep(0.02)
             for _ in range(4):
                 await s.settle()
@@ -155,7 +155,7 @@ def test_the_plain_form_and_every_text_as_rows_of_the_log(tmp_path: Path) -> Non
                 await asyncio.sleep(0)
                 await host.typist.submit("/who")
                 console = Console(force_terminal=True, color_system="truecolor", file=io.StringIO())
-                shown = view.messages("lobby", limit=3000)
+                shown = view.channel("lobby").messages(limit=3000)
                 for message in shown:
                     for row in item_lines(host.model.entry_for(message), 110, LineStyle(), 0):
                         judge([Strip(row).render(console)], "a row of the log")

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from sdschat.node.settings import Value
-from sdschat.node.view.channel import NodeView
+from sdschat.node.view.conversations import Conversations
 from sdschat.tui.lens.inspector import LensInspector
 from sdschat.tui.lens.lines import plain
 from tests.node.worlds import PATIENCE, Member, World, world
@@ -52,7 +52,7 @@ async def looking(folder: Path, *peers: str, changes: Mapping[str, Value] | None
     async with world(folder) as place:
         others = {name: place.start(name, changes=changes) for name in peers}
         own = place.start("ann", changes=changes)
-        view = NodeView(own.node)
+        view = Conversations(own.node)
         eye = LensInspector(own.node, view)
         own.node.listen(eye.hear)
         try:

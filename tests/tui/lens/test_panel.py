@@ -203,7 +203,7 @@ def test_faults_are_injected_shown_in_a_banner_and_ended(tmp_path: Path) -> None
         assert Injection(s.app.node, "lobby").told() == ""
 
     async def with_bob(s: Stage) -> None:
-        await s.until(lambda: any(person.nick == "bob" for person in s.app.view.people("lobby")))
+        await s.until(lambda: any(person.nick == "bob" for person in s.app.view.channel("lobby").people()))
         await story(s)
 
     play(tmp_path, with_bob, "bob")
@@ -290,7 +290,7 @@ def test_every_command_has_help_and_a_place_in_the_list() -> None:
 
 def test_completion_knows_views_faults_and_people(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
-        await s.until(lambda: any(person.nick == "bob" for person in s.app.view.people("lobby")))
+        await s.until(lambda: any(person.nick == "bob" for person in s.app.view.channel("lobby").people()))
         named = {command.name: command for command in COMMANDS}
         for name, argument, expected in (
             ("lens", "", "matrix"),

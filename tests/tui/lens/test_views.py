@@ -179,7 +179,7 @@ def test_packet_takes_the_message_apart(tmp_path: Path) -> None:
         async with looking(tmp_path, "bob") as look:
             theirs = look.say("bob", "look at me")
             await look.own.until_texts("look at me")
-            raw = look.eye._view.raw(ROOM, theirs)
+            raw = look.eye._view.channel(ROOM).raw(theirs)
             assert raw is not None
             message = SdsCodec().decode(raw)
             assert isinstance(message, Message)

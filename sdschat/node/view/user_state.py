@@ -1,0 +1,32 @@
+"""State of the user that outlives a run, saved in the database of the profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sdschat.store.errors import StoreError
+from sdschat.store.store import Store
+from sdschat.store.transaction import Transaction
+
+
+class UserState:
+    """Texts by name. Saving returns False if it cannot be saved now; the node reports the reason itself."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def value(self, name: str) -> str:
+        """Return the text that `set_value` saved; empty if there is none."""
+        kept = self.store.value(f"view.{name}")
+        return "" if kept is None else kept.decode(errors="replace")
+
+    def set_value(self, name: str, text: str) -> bool:
+        return self.save(lambda transaction: transaction.set_value(f"view.{name}", text.encode(errors="replace")))
+
+    def save(self, change: Callable[[Transaction], None]) -> bool:
+        try:
+            with self.store.transaction() as transaction:
+                change(transaction)
+        except StoreError:
+            return False
+        return True
