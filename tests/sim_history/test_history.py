@@ -22,8 +22,8 @@ from tests.sim_history.equipped import Equipped
 from tests.sim_history.world import SITUATIONS, StoreWorld
 
 SEEDS = int(os.environ.get("SDSCHAT_HISTORY_SEEDS", "40"))
-PARTS = 4  # that run side by side
-ENOUGH = 500  # seeds in a part, to meet everything: 2,000 in all
+PARTS = 2  # that run side by side
+ENOUGH = 500  # seeds in a part, to meet everything
 REGRESS = (
     75,  # offline, with a source that had failed before, it asked to be woken for ever
     1160,  # killed before it was saved that the join horizon had moved
