@@ -1,0 +1,136 @@
+"""The stage of an attack: a broker, honest processes and an attacker, all on loopback and all ended at the end."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from sdschat.node.profile import database_path
+from tests.attacks.attacker import LOOPBACK, Attacker
+from tests.cli.processes import Line, Pipe, command, environment
+from tests.transport.worlds import free_port, listens
+
+CHANNEL = "lobby"
+PATIENCE = 120.0
+_BROKER_PATIENCE = 15.0
+
+
+class Stage:
+    """What takes part in one attack. `saw` prints a figure."""
+
+    def __init__(self, home: Path, *, quiet: bool = False) -> None:
+        self.home = home
+        self.port = free_port()
+        self._quiet = quiet
+        self._ends = ExitStack()
+        self._start(command("broker", "--listen", f"{LOOPBACK}:{self.port}"))
+        until = time.monotonic() + _BROKER_PATIENCE
+        while not listens(LOOPBACK, self.port):
+            if time.monotonic() > until:
+                raise TimeoutError("the broker does not start")
+            time.sleep(0.05)
+        self.attacker = Attacker(self.port, CHANNEL)
+        self._ends.callback(self.attacker.close)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return ("--timing", "demo", "--broker", f"mqtt://{LOOPBACK}:{self.port}")
+
+    def pipe(self, name: str, *more: str) -> Pipe:
+        """Start an honest `sdschat pipe`, and wait for its connection."""
+        pipe = Pipe(self.home, CHANNEL, "--name", name, "--linger", "forever", *self.options, *more)
+        self._ends.callback(_end, pipe.process)
+        pipe.until_event("connection", state="connected")
+        return pipe
+
+    def store(self) -> None:
+        """Start a Store of the channel."""
+        self._start(command("store", CHANNEL, *self.options))
+
+    def _start(self, arguments: list[str]) -> None:
+        quiet = subprocess.DEVNULL
+        process = subprocess.Popen(
+            arguments, cwd=self.home, env=environment(self.home), stdin=quiet, stdout=quiet, stderr=quiet
+        )
+        self._ends.callback(_end, process)
+
+    def database(self, name: str) -> Path:
+        return database_path(self.home / "data" / "sdschat", name)
+
+    def count(self, name: str, sql: str) -> int:
+        """Return a number from the database of a running node."""
+        connection = sqlite3.connect(f"file:{self.database(name)}?mode=ro", uri=True)
+        try:
+            return int(connection.execute(sql).fetchone()[0])
+        finally:
+            connection.close()
+
+    def saw(self, what: str, figure: object) -> None:
+        if not self._quiet:
+            print(f"  {what:<64} {figure}", flush=True)
+
+    def close(self) -> None:
+        self._ends.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+Attack = Callable[[Stage, int], bool]
+
+
+@contextmanager
+def stage(home: Path, *, quiet: bool = False) -> Iterator[Stage]:
+    made = Stage(home, quiet=quiet)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def main(attack: Attack, size: int, what: str) -> None:
+    """Run an attack as a program. Exit with 0 if it was defended, with 1 if it succeeded."""
+    parser = argparse.ArgumentParser(description=attack.__doc__)
+    parser.add_argument("--size", type=int, default=size, help=f"{what}; default: {size}")
+    size = parser.parse_args().size
+    print(f"{(attack.__doc__ or '').splitlines()[0]}\n  {what}: {size}", flush=True)
+    with tempfile.TemporaryDirectory() as folder, stage(Path(folder)) as made:
+        defended = attack(made, size)
+    print("defended" if defended else "NOT DEFENDED")
+    sys.exit(0 if defended else 1)
+
+
+def seconds_until(pipe: Pipe, condition: Callable[[list[Line]], bool], patience: float = PATIENCE) -> float:
+    """Return the seconds until the condition holds; `patience` if it never does."""
+    began = time.monotonic()
+    with suppress(AssertionError):
+        pipe.until(condition, "not in time", patience)
+        return time.monotonic() - began
+    return patience
+
+
+def has_text(pipe: Pipe, text: str) -> Callable[[list[Line]], bool]:
+    """Return a condition: this text was delivered. Each call looks only at the lines that came since the last one."""
+    seen, found = 0, False
+
+    def holds(lines: list[Line]) -> bool:
+        nonlocal seen, found
+        fresh, seen = lines[seen:], len(lines)
+        found = found or any(line["event"] == "delivered" and line["message"].get("text") == text for line in fresh)
+        return found
+
+    return holds
