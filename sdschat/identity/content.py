@@ -15,7 +15,6 @@ from sdschat.identity.signing import (
     DIRECT_DOMAIN,
     LINK_DOMAIN,
     PLACED_DOMAIN,
-    PRESENCE_DOMAIN,
     sender_id_of,
     signed_bytes,
     verify,
@@ -96,18 +95,6 @@ def seal(
     return _seal(identity, PLACED_DOMAIN, channel, envelope)
 
 
-def seal_presence(
-    identity: Identity, channel: str, *, nick: str, sent_time: int, nonce: bytes, role: str = ""
-) -> bytes:
-    """Return the signed payload of the retained presence topic.
-
-    A presence can never pass for a message, nor a message for a presence. The role (for example "Store") is in the
-    field of the text: a program that knows no roles does not look at that field.
-    """
-    envelope = Envelope(identity.public_key, nonce, nick, sent_time, ContentKind.TEXT, role, "", _NO_SIGNATURE)
-    return _seal(identity, PRESENCE_DOMAIN, channel, envelope)
-
-
 def seal_as(
     identity: Identity,
     domain: bytes,
@@ -117,7 +104,7 @@ def seal_as(
     nick: str,
     sent_time: int,
     nonce: bytes,
-    kind: ContentKind,
+    kind: int,
     reply_to: str,
 ) -> bytes:
     """Return a content signed for another purpose: `domain` is the tag of that purpose."""
@@ -164,14 +151,6 @@ def misnamed(content: bytes, sender_id: str, message_id: str) -> str:
     if hashlib.sha256(content).hexdigest() != message_id:
         return "it is not the message whose id it bears"
     return ""
-
-
-def open_presence(payload: bytes, channel: str, participant: str, keys: Keys) -> OpenedContent:
-    """Verify a presence payload. `participant` is the participant id in its topic."""
-    envelope = decode_envelope(payload)
-    if envelope is None:
-        return _unsigned(payload, participant, keys)
-    return _judge(envelope, payload, PRESENCE_DOMAIN, channel, participant, keys)
 
 
 def claims_identity(opened: OpenedContent, identity: Identity) -> bool:

@@ -27,6 +27,7 @@ CONTENT_DOMAIN: Final = b"sdschat/content/v1\0"
 PLACED_DOMAIN: Final = b"sdschat/content/v2\0"
 SYNC_DOMAIN: Final = b"sdschat/sync/v1\0"
 PRESENCE_DOMAIN: Final = b"sdschat/presence/v1\0"
+LEAVE_DOMAIN: Final = b"sdschat/leave/v1\0"
 DIRECT_DOMAIN: Final = b"sdschat/direct/v1\0"
 LINK_DOMAIN: Final = b"sdschat/link/v1\0"
 

@@ -148,8 +148,9 @@ class Transport(Protocol):
     def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, tag: Hashable = None) -> None:
         """Exactly one `Published` or `PublishFailed` with this tag follows."""
 
-    def set_presence(self, payload: bytes) -> None:
-        """Set the payload of our retained presence topic. Raises ValueError if this transport has no such topic."""
+    def set_presence(self, payload: bytes, leaving: bytes = b"") -> None:
+        """Set the payload of our retained presence topic. `leaving` is published there when the connection ends: as the
+        last will of connections that begin from now on. Raises ValueError if this transport has no such topic."""
 
     def pause(self) -> None:
         """Read nothing more from the network until `resume`: the handler's side is full."""

@@ -85,7 +85,7 @@ class MqttTransport:
         self._link: Link | None = None  # for packets that we send: from `_ready` until `_forget`
         self._sent_all = asyncio.Event()
         self._filters: dict[str, None] = {}
-        self._presence = b""
+        self._presence = self._leaving = b""
         self._version = _NEW
         self._paused = self._closing = self._closed = False
         self._session: Session | None = None
@@ -130,16 +130,16 @@ class MqttTransport:
             raise ValueError(problem)
         self._send(QueuedPacket(topic, payload, qos, retain, tag))
 
-    def set_presence(self, payload: bytes) -> None:
+    def set_presence(self, payload: bytes, leaving: bytes = b"") -> None:
         if self._options.presence_topic is None:
             raise ValueError("this transport was made without a presence topic")
-        self._presence = payload
+        self._presence, self._leaving = payload, leaving
         if self.connected:
             self._announce(payload)
 
-    def _announce(self, payload: bytes) -> None:
+    def _announce(self, payload: bytes, *, retain: bool = True) -> None:
         if self._options.presence_topic is not None:
-            self._send(QueuedPacket(self._options.presence_topic, payload, 1, True, _UNTRACKED))
+            self._send(QueuedPacket(self._options.presence_topic, payload, 1, retain, _UNTRACKED))
 
     def pause(self) -> None:
         self._paused = True
@@ -191,6 +191,8 @@ class MqttTransport:
             return
         done = session.ready and await self._all_sent(grace)
         if done and session.ready and self._presence:
+            if self._leaving:
+                self._announce(self._leaving, retain=False)
             self._announce(b"")
             done = await self._all_sent(_GOODBYE)
         if done and session.ready:
@@ -309,6 +311,7 @@ class MqttTransport:
             password=options.password,
             tls=self._tls,
             will_topic=options.presence_topic,
+            will=self._leaving,
             session_kept=options.session_kept,
         )
 

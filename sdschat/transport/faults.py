@@ -198,8 +198,8 @@ class FaultyTransport:
     def unsubscribe(self, topic_filter: str) -> None:
         self._inner.unsubscribe(topic_filter)
 
-    def set_presence(self, payload: bytes) -> None:
-        self._inner.set_presence(payload)
+    def set_presence(self, payload: bytes, leaving: bytes = b"") -> None:
+        self._inner.set_presence(payload, leaving)
 
     def pause(self) -> None:
         self._inner.pause()

@@ -63,7 +63,7 @@ class MemoryTransport:
     def __init__(self, network: MemoryNetwork, presence_topic: str | None) -> None:
         self._network = network
         self._presence_topic = presence_topic
-        self._presence = b""
+        self._presence = self._leaving = b""
         self._notifier = EventQueue()
         self._filters: dict[str, None] = {}
         self._queue: deque[tuple[str, bytes, bool, Hashable]] = deque()
@@ -89,25 +89,28 @@ class MemoryTransport:
         for topic_filter in self._filters:
             self._give_retained(topic_filter)
         if self._presence:
-            self.set_presence(self._presence)
+            self.set_presence(self._presence, self._leaving)
         while self._queue:
             self._network.soon(self._post(*self._queue.popleft()))
 
     def drop(self, why: Why = Why.CONNECTION_LOST) -> None:
-        """Cut the connection as if the cable were cut: the broker clears our presence."""
+        """Cut the connection as if the cable were cut: the broker publishes our last will."""
         if not self.connected:
             return
         self.connected = False
         self._network.clients.remove(self)
         if self._presence_topic is not None:
-            self._network.pass_on(self._presence_topic, b"", True)
+            self._network.pass_on(self._presence_topic, self._leaving, True)
         self._notifier.tell(base.Disconnected(why, "The connection was cut.", None))
 
     async def close(self, grace: float = 1.0) -> None:
         if self._closed:
             return
         self._closed = True
+        left = self.connected
         self.drop(Why.CLOSED)
+        if left and self._presence_topic is not None:
+            self._network.pass_on(self._presence_topic, b"", True)
         while self._queue:
             tag = self._queue.popleft()[3]
             self._notifier.tell(base.PublishFailed(tag, Failure.CLOSED, "The program left before this was sent."))
@@ -163,10 +166,10 @@ class MemoryTransport:
             if matches(topic_filter, topic):
                 self.take(topic, payload, retained=True)
 
-    def set_presence(self, payload: bytes) -> None:
+    def set_presence(self, payload: bytes, leaving: bytes = b"") -> None:
         if self._presence_topic is None:
             raise ValueError("this transport was made without a presence topic")
-        self._presence = payload
+        self._presence, self._leaving = payload, leaving
         if self.connected:
             self._network.pass_on(self._presence_topic, payload, True)
 

@@ -128,7 +128,7 @@ class PahoLink:
                 options.address.user or "", None if options.password is None else options.password.reveal()
             )
         if options.will_topic is not None:
-            client.will_set(options.will_topic, b"", qos=1, retain=True)
+            client.will_set(options.will_topic, options.will, qos=1, retain=True)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.on_message = self._on_message

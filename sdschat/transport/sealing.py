@@ -121,7 +121,7 @@ class SealedTransport:
         self._topics = topics
         self._presence_topic = presence_topic
         self._people = f"{presence_topic.rpartition('/')[0]}/"
-        self._presence = b""
+        self._presence = self._leaving = b""
         self._schedule = schedule
         self._notifier = EventQueue()
         self._waiting: deque[base.Received] = deque()
@@ -137,7 +137,7 @@ class SealedTransport:
     def keys_changed(self) -> None:
         """Seal the presence with the new key, and try the packets again that wait for one."""
         if self._presence:
-            self.set_presence(self._presence)
+            self.set_presence(self._presence, self._leaving)
         waiting, self._waiting, self._waiting_bytes = self._waiting, deque(), 0
         for event in waiting:
             self._received(event)
@@ -190,10 +190,11 @@ class SealedTransport:
         outside = self._topics.outside(topic)
         self._inner.publish(outside, self._sealer.seal(outside, self._topics.frame(topic, payload), epoch_id))
 
-    def set_presence(self, payload: bytes) -> None:
-        self._presence = payload
-        topic = self._presence_topic
-        self._inner.set_presence(self._seal(self._topics.outside(topic), topic, payload))
+    def set_presence(self, payload: bytes, leaving: bytes = b"") -> None:
+        self._presence, self._leaving = payload, leaving
+        topic, outside = self._presence_topic, self._topics.outside(self._presence_topic)
+        sealed_leaving = self._seal(outside, topic, leaving) if leaving else b""
+        self._inner.set_presence(self._seal(outside, topic, payload), sealed_leaving)
 
     def _seal(self, outside: str, topic: str, payload: bytes) -> bytes:
         return self._sealer.seal(outside, self._topics.frame(topic, payload))

@@ -27,7 +27,8 @@ class LinkOptions:
     echo: str = ""  # the topic of our probe: the only topic on which we want our own packets back
     password: Secret | None = None
     tls: ssl.SSLContext | None = None
-    will_topic: str | None = None  # of a retained presence; the last will clears it
+    will_topic: str | None = None  # of a retained presence, which the last will replaces
+    will: bytes = b""
     session_kept: int = 0  # seconds for which the broker keeps the session of this client id; 0: no session
 
 

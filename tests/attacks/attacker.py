@@ -13,11 +13,14 @@ from typing import Any
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from sdschat.identity.content import seal, seal_presence
+from sdschat.identity.content import seal
 from sdschat.identity.keys import SEED_BYTES, Identity
+from sdschat.identity.place import filter_digest, history_digest
+from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, seal_presence
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.transport.topics import Topics
+from sdschat.wire.chat_codec import DEVICE_BYTES, PLACED_NONCE_BYTES, Place
 from sdschat.wire.sds_codec import SdsCodec
 
 LOOPBACK = "127.0.0.1"
@@ -40,7 +43,9 @@ def signed_packet(
 ) -> bytes:
     """Return a message as our own make writes it, with any date and any history."""
     entries = tuple(HistoryEntry(message_id) for message_id in history)
-    content = seal(key, channel, text, nick=nick, sent_time=now(), nonce=secrets.token_bytes(16))
+    place = Place(secrets.token_bytes(DEVICE_BYTES), 1, b"", lamport, history_digest(entries), filter_digest(None))
+    nonce = secrets.token_bytes(PLACED_NONCE_BYTES)
+    content = seal(key, channel, text, nick=nick, sent_time=now(), nonce=nonce, place=place)
     return _CODEC.encode(Message(key.sender_id, content_id(content), channel, lamport, entries, content=content))
 
 
@@ -56,7 +61,16 @@ def unsigned_packet(
 
 def presence(key: Identity, channel: str, nick: str) -> bytes:
     """Return a presence of this key, dated now."""
-    return seal_presence(key, channel, nick=nick, sent_time=now(), nonce=secrets.token_bytes(16))
+    return seal_presence(
+        key,
+        channel,
+        PresenceKind.HERE,
+        nick=nick,
+        role="",
+        sent_time=now(),
+        connection=now(),
+        chance=secrets.token_bytes(CHANCE_BYTES),
+    )
 
 
 class Attacker:

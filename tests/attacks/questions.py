@@ -37,7 +37,9 @@ def questions(stage: Stage, size: int) -> bool:
     bob.kill(signal.SIGTERM)
     for number in range(size):
         query = StoreQuery(number.to_bytes(8), store_id, now(), (), Range(0, now()))
-        attacker.publish(topics.store_query(bob_id), encode_sealed(Sealed(envelope.author_key, bytes(64), encode_query(query))))
+        attacker.publish(
+            topics.store_query(bob_id), encode_sealed(Sealed(envelope.author_key, bytes(64), encode_query(query)))
+        )
         if number % 500 == 499:
             attacker.flush()
     attacker.flush()

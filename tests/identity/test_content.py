@@ -16,10 +16,8 @@ from sdschat.identity.content import (
     Verdict,
     claims_identity,
     open_content,
-    open_presence,
     problems_with,
     seal,
-    seal_presence,
 )
 from sdschat.identity.key_book import KeyBook, KeyRow
 from sdschat.identity.keys import Identity
@@ -190,7 +188,6 @@ def test_a_content_in_another_channel_name_that_is_no_text_is_refused() -> None:
 def test_opening_is_total(content: bytes, channel: str, sender: str) -> None:
     for data in (content, MAGIC + content, PLACED_MAGIC + content):
         assert not open_content(data, channel, sender, "id", NOBODY).verdict.signed
-        assert not open_presence(data, channel, sender, NOBODY).verdict.signed
 
 
 @given(st.integers(0, 10_000), st.binary(min_size=1, max_size=8))
@@ -199,15 +196,6 @@ def test_a_damaged_envelope_never_raises_and_never_passes(place: int, junk: byte
     place %= len(content)
     damaged = content[:place] + junk + content[place + len(junk) :]
     assert damaged == content or not opened(damaged).verdict.signed
-
-
-def test_presence_and_message_cannot_stand_for_each_other() -> None:
-    presence = seal_presence(ALICE, "lobby", nick="alice", sent_time=1, nonce=bytes(16))
-    got = open_presence(presence, "lobby", ALICE.sender_id, NOBODY)
-    assert (got.verdict, got.nick) == (Verdict.NEW, "alice")
-    assert open_presence(presence, "lobby", MALLORY.sender_id, NOBODY).verdict is Verdict.MISMATCHED
-    assert opened(presence).verdict is Verdict.BAD_SIGNATURE
-    assert open_presence(sealed(), "lobby", ALICE.sender_id, NOBODY).verdict is Verdict.BAD_SIGNATURE
 
 
 def test_only_a_proven_signature_raises_the_identity_alarm() -> None:
@@ -244,11 +232,3 @@ def _seconds(jobs: list[tuple[bytes, str]]) -> float:
     for content, identifier in jobs:
         open_content(content, "lobby", ALICE.sender_id, identifier, NOBODY)
     return time.process_time() - start
-
-
-def test_a_presence_may_say_what_its_participant_is_for() -> None:
-    presence = seal_presence(ALICE, "lobby", nick="alice", sent_time=1, nonce=bytes(16), role="store")
-    got = open_presence(presence, "lobby", ALICE.sender_id, NOBODY)
-    assert (got.verdict, got.text) == (Verdict.NEW, "store")
-    without = seal_presence(ALICE, "lobby", nick="alice", sent_time=1, nonce=bytes(16))
-    assert open_presence(without, "lobby", ALICE.sender_id, NOBODY).text == ""

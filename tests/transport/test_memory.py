@@ -82,7 +82,7 @@ def test_every_transport_has_the_same_face() -> None:
 def test_packets_presence_and_retained_as_from_a_broker() -> None:
     network = MemoryNetwork()
     alice, alice_facts = joined(network, "t/+", presence="who/alice")
-    alice.set_presence(b"here")
+    alice.set_presence(b"here", b"left")
     bob, bob_facts = joined(network, "t/#", "who/+")
     alice.publish("t/1", b"one", tag="x")
     bob.publish("other", b"two")
@@ -92,7 +92,7 @@ def test_packets_presence_and_retained_as_from_a_broker() -> None:
     assert alice_facts.of(Published) == [Published("x")]
     alice.drop()
     network.run()
-    assert bob_facts.of(Received)[-1] == Received("who/alice", b"", False)
+    assert bob_facts.of(Received)[-1] == Received("who/alice", b"left", False)
     assert alice_facts.of(Disconnected)[0].why is Why.CONNECTION_LOST
     alice.publish("t/2", b"waits", tag="y")
     alice.publish("t/2", b"never", qos=0, tag="z")

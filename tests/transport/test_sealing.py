@@ -135,10 +135,10 @@ def test_a_packet_of_an_earlier_epoch_is_marked() -> None:
     assert alice.heard[-1] == (TOPICS.msg, b"for alice")
 
 
-def test_presence_is_sealed_anew_with_a_new_key_and_cleared_by_the_last_will() -> None:
+def test_presence_is_sealed_anew_with_a_new_key_and_so_is_the_last_will() -> None:
     network = MemoryNetwork()
     alice = Member(network, "alice")
-    alice.transport.set_presence(b"here")
+    alice.transport.set_presence(b"here", b"left")
     network.run()
     bob = Member(network, "bob")
     assert bob.heard == [(TOPICS.who("alice"), b"here")]
@@ -149,7 +149,7 @@ def test_presence_is_sealed_anew_with_a_new_key_and_cleared_by_the_last_will() -
     assert bob.facts.of(Received)[-1] == Received(TOPICS.who("alice"), b"here", False)
     network.clients[0].drop()
     network.run()
-    assert bob.heard[-1] == (TOPICS.who("alice"), b"")
+    assert bob.heard[-1] == (TOPICS.who("alice"), b"left")
 
 
 def test_other_channels_of_the_same_name_hear_nothing() -> None:

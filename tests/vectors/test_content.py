@@ -14,15 +14,14 @@ from sdschat.identity.content import (
     check_link,
     open_content,
     open_direct,
-    open_presence,
     seal,
     seal_as,
     seal_direct,
-    seal_presence,
     sign_link,
 )
 from sdschat.identity.keys import Identity
 from sdschat.identity.place import filter_digest, history_digest
+from sdschat.identity.presence import PresenceKind, decode_presence, seal_presence
 from sdschat.identity.signing import CONTENT_DOMAIN, DIRECT_DOMAIN
 from sdschat.sds.values import HistoryEntry
 from sdschat.wire.chat_codec import Place, decode_envelope, encode_envelope
@@ -92,11 +91,31 @@ def test_content_with_its_place(case: Case) -> None:
     assert read == opened(case, author.public_key)._replace(place=place)
 
 
-@pytest.mark.parametrize("case", FILE["presence"], ids=lambda case: case["text"] or "member")
+@pytest.mark.parametrize("case", FILE["presence"], ids=lambda case: f"{case['state']}-{case['text']}")
 def test_presence(case: Case) -> None:
     author, packed = identity(case["seed"]), bytes.fromhex(case["hex"])
-    assert seal_presence(author, case["channel"], role=case["text"], **fields(case)) == packed
-    assert open_presence(packed, case["channel"], author.sender_id, NoKeys()) == opened(case, author.public_key)
+    nonce = bytes.fromhex(case["nonce"])
+    made = seal_presence(
+        author,
+        case["channel"],
+        PresenceKind(case["kind"]),
+        nick=case["nick"],
+        role=case["text"],
+        sent_time=case["sent_time"],
+        connection=int.from_bytes(nonce[:8]),
+        chance=nonce[8:],
+    )
+    assert made == packed
+    read = decode_presence(packed)
+    assert read is not None
+    assert (read.nick, read.role, read.sent_time, read.author_key) == (
+        case["nick"],
+        case["text"],
+        case["sent_time"],
+        author.public_key,
+    )
+    assert read.proven(case["channel"], author.sender_id, NoKeys())
+    assert not read.proven("another", author.sender_id, NoKeys())
 
 
 @pytest.mark.parametrize("case", FILE["direct"], ids=lambda case: str(len(case["text"])))

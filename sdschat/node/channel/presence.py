@@ -1,18 +1,40 @@
-"""The participants online in a channel: the retained presence messages, after verification."""
+"""The participants online in a channel: presences that are signed and fresh, and those of programs that sign nothing.
+
+A presence is repeated while its participant is connected, and counts for two minutes. So an old one that somebody sends
+again brings nobody back; and only what a participant signed ends its presence before that.
+"""
 
 from __future__ import annotations
 
 import secrets
-from typing import Final
+from typing import Final, NamedTuple
 
-from sdschat.identity.content import Keys, Verdict, open_presence, seal_presence
+from sdschat.identity.content import Keys
 from sdschat.identity.keys import Identity
+from sdschat.identity.presence import CHANCE_BYTES, Presence, PresenceKind, decode_presence, seal_presence
 from sdschat.node.events import PresenceChanged
+from sdschat.sds.values import Now
 
 DOUBT: Final = 5000  # after connecting anew, who has not shown up within so many milliseconds is taken to be gone
-_MOST: Final = 4096  # anybody can make up participants
+EVERY: Final = 45_000  # milliseconds between two presences of ours
+FRESH: Final = 120_000  # a presence counts while its date is at most this old
+SKEW: Final = 600_000  # by which a clock may be wrong; then two presences must show that it runs
+STRANGERS: Final = 256  # presences of keys that never said anything; keys cost nothing to make
 STORE: Final = "store"  # answers queries for what it has archived
 ROLES: Final = frozenset({STORE})
+_AGAIN: Final = 1_000  # milliseconds between two of our presences where somebody overwrites ours
+_SWEEP: Final = 5_000
+_PUT_RIGHT: Final = 10_000  # by which our clock jumps
+_IN_STEP: Final = 5_000  # by which a clock that runs may differ from ours between two presences
+_APART: Final = 10_000  # two presences of a clock that is wrong, at least
+_LEFT_KEPT: Final = 4096
+
+
+class _Seen(NamedTuple):
+    """The last presence of a participant that was accepted. Times are on the monotonic clock."""
+
+    order: tuple[int, int, int]  # of `Presence`; zeros where it is not signed
+    until: int | None  # when it ends unless it is repeated; None: not by itself
 
 
 class ChannelPresence:
@@ -26,43 +48,159 @@ class ChannelPresence:
         self._channel = channel
         self._identity = identity
         self._keys = keys
+        self._seen: dict[str, _Seen] = {}
+        self._strangers: set[str] = set()
+        self._left: dict[str, tuple[tuple[int, int, int], int]] = {}  # order, and until when to remember it
+        self._wrong: dict[str, tuple[int, int]] = {}  # date and time of arrival, of those whose clock is wrong
         self._doubted: set[str] = set()
+        self._doubt_until: int | None = None
+        self._connection = 0
+        self._said: list[bytes] = []  # our last two: the older one may come back after the newer one was sent
+        self._said_at = -EVERY
+        self._say_at: int | None = None
+        self._sweep_at = self._ahead = 0
 
-    def payload(self, nick: str, wall: int) -> bytes:
-        """Return our own presence message, signed with our key."""
-        nonce = secrets.token_bytes(16)
-        return seal_presence(self._identity, self._channel, nick=nick, sent_time=wall, nonce=nonce, role=self.role)
+    # Our own presence.
 
-    def heard(self, participant: str, payload: bytes) -> PresenceChanged | None:
+    def begin(self, wall: int) -> None:
+        """Number the next connection."""
+        self._connection = max(wall, self._connection + 1)
+
+    def payloads(self, nick: str, now: Now) -> tuple[bytes, bytes]:
+        """Return our own presence of now, and what is to be published when this connection ends."""
+        here = self._sealed(PresenceKind.HERE, nick, now.wall)
+        self._said = [*self._said[-1:], here]
+        self._said_at, self._say_at = now.mono, now.mono + EVERY
+        self._ahead = now.wall - now.mono
+        return here, self._sealed(PresenceKind.LEFT, nick, now.wall)
+
+    def _sealed(self, kind: PresenceKind, nick: str, wall: int) -> bytes:
+        return seal_presence(
+            self._identity,
+            self._channel,
+            kind,
+            nick=nick,
+            role=self.role if kind is PresenceKind.HERE else "",
+            sent_time=wall,
+            connection=self._connection,
+            chance=secrets.token_bytes(CHANCE_BYTES),
+        )
+
+    def must_say(self, now: Now) -> bool:
+        """True if our presence is to be said again: it is time, or our clock was put right since the last one."""
+        return self._say_at is not None and (
+            self._say_at <= now.mono or abs(now.wall - now.mono - self._ahead) > _PUT_RIGHT
+        )
+
+    # Presences of others.
+
+    def heard(self, participant: str, payload: bytes, now: Now, retained: bool = False) -> PresenceChanged | None:
         if participant == self._identity.sender_id:
+            self._ours(payload)
+            return None
+        presence = decode_presence(payload)
+        if presence is None:
+            return self._unsigned(participant, payload)
+        known = self._seen.get(participant)
+        if known is not None and presence.order <= known.order:
+            if presence.order == known.order:
+                self._doubted.discard(participant)
+            return None
+        gone = self._left.get(participant)
+        if gone is not None and presence.connection <= gone[0][0]:
+            return None
+        if presence.kind == PresenceKind.LEFT:
+            return self._leave(participant, presence, now)
+        until = self._counts_until(participant, presence, now, retained)
+        if until is None or not self._has_room(participant):
+            return None
+        if not presence.proven(self._channel, participant, self._keys):
+            return None
+        self.keys[participant] = presence.author_key
+        self._note_role(participant, presence.role)
+        return self._here(participant, presence.nick, _Seen(presence.order, until))
+
+    def _ours(self, payload: bytes) -> None:
+        """Somebody overwrote our presence, for those who come later: say it again."""
+        if self._say_at is not None and payload not in self._said:
+            self._say_at = min(self._say_at, self._said_at + _AGAIN)
+
+    def _unsigned(self, participant: str, payload: bytes) -> PresenceChanged | None:
+        """Take the presence of a program that signs nothing. It says nothing of a participant who signs."""
+        if participant in self.keys or self._keys.signs(participant):
             return None
         if not payload:
             return self._gone(participant)
-        opened = open_presence(payload, self._channel, participant, self._keys)
-        if opened.verdict in (Verdict.BAD_SIGNATURE, Verdict.MISMATCHED):
+        return self._here(participant, "", _Seen((0, 0, 0), None)) if self._has_room(participant) else None
+
+    def _leave(self, participant: str, presence: Presence, now: Now) -> PresenceChanged | None:
+        """A connection ended: only what its participant signed counts, and only for that connection."""
+        if not presence.proven(self._channel, participant, self._keys):
             return None
+        if participant in self.online or self._keys.signs(participant):
+            # What this connection said before is too old to count by then.
+            self._left[participant] = (presence.order, now.mono + FRESH + SKEW)
+            if len(self._left) > _LEFT_KEPT:
+                del self._left[next(iter(self._left))]
+        return self._gone(participant)
+
+    def _counts_until(self, participant: str, presence: Presence, now: Now, retained: bool) -> int | None:
+        """Return when this presence ends, on the monotonic clock; None if it is too old to count."""
+        age = now.wall - presence.sent_time
+        if abs(age) <= FRESH:
+            return now.mono + FRESH - max(0, age)
+        if retained or abs(age) > SKEW:
+            return None
+        before = self._wrong.get(participant)
+        if before is None or now.mono - before[1] >= _APART:
+            self._wrong[participant] = (presence.sent_time, now.mono)
+            if len(self._wrong) > STRANGERS:
+                del self._wrong[next(iter(self._wrong))]
+        if before is None or now.mono - before[1] < _APART:
+            return None
+        in_step = abs((presence.sent_time - before[0]) - (now.mono - before[1])) <= _IN_STEP
+        return now.mono + FRESH if in_step else None
+
+    def _has_room(self, participant: str) -> bool:
+        """True if this participant may be shown: it is online already, its key said something, or there is room."""
+        if participant in self.online or self._keys.signs(participant):
+            return True
+        if len(self._strangers) >= STRANGERS:
+            self._strangers = {one for one in self._strangers if not self._keys.signs(one)}
+        return len(self._strangers) < STRANGERS
+
+    def _here(self, participant: str, nick: str, seen: _Seen) -> PresenceChanged | None:
         self._doubted.discard(participant)
-        nick = opened.nick if opened.verdict.signed else ""
-        known = self.online.get(participant)
-        if known is None and len(self.online) >= _MOST:
-            return None
-        if opened.verdict.signed:
-            self.keys[participant] = opened.author_key
-        self._note_role(participant, opened.text or "" if opened.verdict.signed else "")
-        if known == nick:
+        self._left.pop(participant, None)
+        self._seen[participant] = seen
+        if not self._keys.signs(participant):
+            self._strangers.add(participant)
+        if self.online.get(participant) == nick:
             return None
         self.online[participant] = nick
         return PresenceChanged(participant, nick, True)
 
-    def doubt(self) -> None:
+    # Time.
+
+    def doubt(self, mono: int) -> None:
         """A new connection, maybe to a new broker, which knows nothing of the last wills of the old one."""
         self._doubted = set(self.online)
+        self._doubt_until = mono + DOUBT
 
-    def settle(self) -> list[PresenceChanged]:
-        """The time for showing up again is over."""
-        gone = [found for participant in sorted(self._doubted) if (found := self._gone(participant)) is not None]
-        self._doubted = set()
-        return gone
+    def next_wake(self) -> int | None:
+        due = (self._doubt_until, self._say_at, self._sweep_at if self.online else None)
+        return min((when for when in due if when is not None), default=None)
+
+    def advance(self, mono: int) -> list[PresenceChanged]:
+        """End the presences whose time is over."""
+        over: set[str] = set()
+        if self._doubt_until is not None and self._doubt_until <= mono:
+            over, self._doubted, self._doubt_until = self._doubted, set(), None
+        if self._sweep_at <= mono:
+            self._sweep_at = mono + _SWEEP
+            over |= {one for one, seen in self._seen.items() if seen.until is not None and seen.until <= mono}
+            self._left = {one: left for one, left in self._left.items() if left[1] > mono}
+        return [found for participant in sorted(over) if (found := self._gone(participant)) is not None]
 
     def _note_role(self, participant: str, role: str) -> None:
         if role in ROLES:
@@ -72,6 +210,8 @@ class ChannelPresence:
 
     def _gone(self, participant: str) -> PresenceChanged | None:
         self._doubted.discard(participant)
+        self._strangers.discard(participant)
+        self._seen.pop(participant, None)
         self.roles.pop(participant, None)
         self.keys.pop(participant, None)
         nick = self.online.pop(participant, None)

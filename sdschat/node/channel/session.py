@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, heard_at, sent_to
-from sdschat.node.channel.presence import DOUBT, ChannelPresence
+from sdschat.node.channel.presence import ChannelPresence
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, HandedOver, NotPublished, TroubleMet, What
 from sdschat.sds.channel import Channel
@@ -72,7 +72,6 @@ class ChannelSession:
         self.transport = transport
         self.presence = ChannelPresence(self.name, desk.identity, desk.book)
         self.was_connected = False
-        self.doubt_until: int | None = None  # on the monotonic clock
         self._topics = topics
         self._desk = desk
         self._codec = codec
@@ -114,6 +113,7 @@ class ChannelSession:
         self.transport.listen(self._heard)
         self.transport.subscribe(self._topics.msg)
         self.transport.subscribe(self._topics.who_all)
+        self.presence.begin(self._clock.now().wall)
         self.say_presence()
         self.transport.start()
 
@@ -124,7 +124,7 @@ class ChannelSession:
 
     def say_presence(self) -> None:
         """Publish our presence, for everybody who looks."""
-        self.transport.set_presence(self.presence.payload(self._desk.nick, self._clock.now().wall))
+        self.transport.set_presence(*self.presence.payloads(self._desk.nick, self._clock.now()))
 
     # What the transport tells. An exception in here is caught by the transport and comes back as HandlerFailed.
 
@@ -161,7 +161,7 @@ class ChannelSession:
         if place is None:
             return
         if place.what == "who":
-            changed = self.presence.heard(place.frm, event.payload)
+            changed = self.presence.heard(place.frm, event.payload, self._clock.now(), event.retained)
             if changed is not None:
                 self._tell(self.name, changed)
             return
@@ -199,13 +199,14 @@ class ChannelSession:
                 told = ConnectionChanged("connecting", address, ever=ever)
             case base.Connected():
                 self.was_connected = True
-                self.presence.doubt()
-                self.doubt_until = now.mono + DOUBT
+                self.presence.doubt(now.mono)
                 self.channel.connected(now)
                 for part in self._parts:
                     part.connected(now)
                 told = ConnectionChanged("connected", address, ever=ever)
             case base.Disconnected(why, detail, retry_at):
+                self.presence.begin(now.wall)
+                self.say_presence()
                 self.channel.disconnected(now)
                 for part in self._parts:
                     part.disconnected(now)
@@ -225,10 +226,10 @@ class ChannelSession:
     def advance(self) -> None:
         """Some deadline may be over."""
         now = self._clock.now()
-        if self.doubt_until is not None and now.mono >= self.doubt_until:
-            self.doubt_until = None
-            for changed in self.presence.settle():
-                self._tell(self.name, changed)
+        for changed in self.presence.advance(now.mono):
+            self._tell(self.name, changed)
+        if self.presence.must_say(now):
+            self.say_presence()
         self.channel.advance(now)
         for part in self._parts:
             when = part.next_wake()
@@ -237,7 +238,7 @@ class ChannelSession:
         self._stir(self)
 
     def next_wake(self) -> int | None:
-        wanted = [self.channel.next_wake(), self.doubt_until, *(part.next_wake() for part in self._parts)]
+        wanted = [self.channel.next_wake(), self.presence.next_wake(), *(part.next_wake() for part in self._parts)]
         return min((when for when in wanted if when is not None), default=None)
 
     def publish(self, packets: list[Packet]) -> None:

@@ -49,7 +49,7 @@ class _Silent(MemoryTransport):
     def start(self) -> None:
         """Nothing ever comes."""
 
-    def set_presence(self, payload: bytes) -> None:
+    def set_presence(self, payload: bytes, leaving: bytes = b"") -> None:
         """Nobody is told."""
 
     async def close(self, grace: float = 1.0) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from sdschat.identity.content import open_presence
+from sdschat.identity.presence import PresenceKind, decode_presence
 from sdschat.node.network import TransportFactory
 from sdschat.node.node import Node
 from sdschat.sds.values import Message
@@ -89,6 +89,8 @@ class Discovery:
     def _is_real(self, channel: str, what: str, frm: str, payload: bytes) -> bool:
         """A readable packet of that channel, or a participant who proves to be there."""
         if what == "who":
-            return open_presence(payload, channel, frm, self._node.desk.book).verdict.signed
+            presence = decode_presence(payload)
+            here = presence is not None and presence.kind == PresenceKind.HERE
+            return here and presence is not None and presence.proven(channel, frm, self._node.desk.book)
         message = self._node.profile.codec.decode(payload)
         return isinstance(message, Message) and message.channel_id == channel

@@ -20,7 +20,7 @@ def file() -> Case:
         "content": [_content(case) for case in _contents()],
         "placed": [{**case, "hex": signed.placed(case).hex()} for case in _placed()],
         "sync": [{**case, "field": signed.sync_proof(case).hex()} for case in _syncs()],
-        "presence": [_presence(role) for role in ("", "store")],
+        "presence": [_presence("here", "", 0), _presence("here", "store", 0), _presence("left", "", 1)],
         "direct": [{**case, "hex": signed.direct(case).hex()} for case in _directs()],
         "link": [_link(payload) for payload in ("", "00ff")],
     }
@@ -67,9 +67,11 @@ def _syncs() -> list[Case]:
     return [{**case, "packet": "0a0161"}, {**case, "seed": SEEDS[1], "channel": "größe", "packet": "0a016250ff01"}]
 
 
-def _presence(role: str) -> Case:
-    case = _fields(role)
-    return {**case, "hex": signed.chat(case, "sdschat/presence/v1", case["channel"]).hex()}
+def _presence(state: str, role: str, kind: int) -> Case:
+    """The nonce is the number of the connection, in eight bytes, and eight random bytes."""
+    case = _fields(role, kind=kind)
+    domain = {"here": "sdschat/presence/v1", "left": "sdschat/leave/v1"}[state]
+    return {**case, "state": state, "hex": signed.chat(case, domain, case["channel"]).hex()}
 
 
 def _directs() -> list[Case]:
