@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from sdschat.mvds import Config, Message, Mode, Payload
+from sdschat.mvds import Config, Message, Mode, Payload, limits
 from sdschat.mvds.events import Delivered, Rejected
 from sdschat.wire.mvds_codec import Dialect
 from tests.mvds.foreign import Foreign, Link, chain, least_bytes
@@ -103,3 +103,22 @@ def test_all_pairs_of_modes_with_losses_and_copies(mode: Mode, own: Mode, dialec
     assert not any(event.gap for event in node.reported(Delivered))
     assert set(sent) <= set(link.foreign.held)
     assert node.engine.snapshot().records == ()
+
+
+def test_a_chain_of_one_date_beyond_the_buffer_comes_whole_and_its_gaps_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The chain has three times as many bytes as may wait. Offers name no parents, and with equal dates nothing tells
+    which message is the next: waiting messages take up the room, and are given up one after the other."""
+    monkeypatch.setattr(limits, "WAITING_BYTES_PER_PEER", 128 * 1024)
+    made = chain(480, stamp=1_760_000_000)
+    link = _meet(made, _ordered(made, "shuffled"), epochs=4_000)
+    found = {event.message_id: event.gap for event in link.node.reported(Delivered)}
+    came = list(found)
+    assert sorted(came) == sorted(id_of(*made)), "each of them, once"
+    before = {one: set(came[:place]) for place, one in enumerate(came)}
+    for one in made:
+        (mid,) = id_of(one)
+        assert set(found[mid]) == set(one.parents) - before[mid], "a gap names what is not here yet"
+    assert 0 < sum(map(bool, found.values())) < len(made) / 4
+    assert link.node.engine.snapshot().waiting == ()
