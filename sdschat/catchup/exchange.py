@@ -52,7 +52,7 @@ class Carrier(Protocol):
 
     def give(self, peer: str, body: bytes, now: Any) -> bytes: ...
 
-    def receive(self, peer: str, payload: Any, now: Any) -> None: ...
+    def receive(self, peer: str, payload: Any, now: Any) -> bool: ...
 
     def advance(self, now: Any) -> None: ...
 
@@ -128,12 +128,15 @@ class Exchange:
         self.settle(now)
 
     def records(self, peer: str, payload: Any, now: Any) -> None:
-        """The records of a payload of pages."""
-        self._carrier.receive(peer, payload, now)
+        """The records of a payload of pages. Those of an exchange that ended here, by time or by a restart, end there
+        too: an acknowledgement was lost, or the whole of it."""
+        if self._carrier.receive(peer, payload, now):
+            self._send(peer, Frame(0, 0, Want((), 0)))
         self.settle(now)
 
     def advance(self, now: Any) -> None:
         self.seeker.advance(now.mono)
+        self._deal(now.mono)  # so that nothing is sent again to whom we stopped dealing with meanwhile
         self._carrier.advance(now)
         self.settle(now)
 

@@ -96,11 +96,15 @@ class Pages:
         """Offer a body to a partner; return its message id."""
         return self._engine.send(self._group, body, now, to=(peer,))
 
-    def receive(self, peer: str, payload: Payload | Refusal, now: Moment) -> None:
+    def receive(self, peer: str, payload: Payload | Refusal, now: Moment) -> bool:
+        """Process a payload. Return True if it gives something and its sender is no partner: that is not acknowledged,
+        and would be sent again for minutes."""
         if isinstance(payload, Payload) and payload.requests:
             seen = self._archive.seen
             payload = payload._replace(requests=tuple(one for one in payload.requests if one not in seen))
         self._engine.receive(peer, payload, now)
+        given = isinstance(payload, Payload) and bool(payload.messages or payload.offers)
+        return given and peer not in self.partners
 
     def advance(self, now: Moment) -> None:
         self._engine.advance(now)

@@ -322,3 +322,18 @@ def test_stretches_that_are_lacking_side_by_side_are_asked_for_as_one() -> None:
     )
     assert all(needs.covers(LogKey(at, "x")) for at in range(50))
     assert not needs.covers(LogKey(50, "x"))
+
+
+@pytest.mark.parametrize("seed", [9, 16, 29])
+def test_who_lost_an_acknowledgement_is_told_that_nothing_more_is_wanted(seed: int) -> None:
+    """Pages are sent again after 6, 12, 24 … seconds, when the other has ended the exchange."""
+    world = World({"ann": some_keys(2000), "bob": []}, loss=0.3, seed=seed)
+    world.begin("bob")
+    world.present("ann", "bob")
+    world.run(300_000, ["bob"])
+    assert world.keys("bob") == world.keys("ann")
+    world.loss = 0.0
+    world.run(world.mono + 100_000)
+    before = sum(peer.sent for peer in world.peers.values())
+    world.run(world.mono + 600_000)
+    assert sum(peer.sent for peer in world.peers.values()) == before

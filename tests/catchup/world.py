@@ -87,7 +87,7 @@ class World:
     def __init__(self, logs: dict[str, Keys], *, loss: float = 0.0, delay: int = 5, seed: int = 1) -> None:
         self.peers = {name: Peer(name, keys, seed) for name, keys in logs.items()}
         self.mono = 0
-        self._loss = loss
+        self.loss = loss
         self._delay = delay
         self._draw = Random(seed)
         self._heap: list[tuple[int, int, str, str, bytes]] = []
@@ -147,7 +147,7 @@ class World:
             for post in peer.exchange.posts:
                 peer.sent += len(post.payload)
                 peer.asked += _is_question(peer, post.payload)
-                if peer.alive and self._draw.random() >= self._loss:
+                if peer.alive and self._draw.random() >= self.loss:
                     self._order += 1
                     heappush(self._heap, (self.mono + self._delay, self._order, peer.name, post.peer, post.payload))
             peer.exchange.posts.clear()

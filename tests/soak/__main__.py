@@ -7,7 +7,7 @@ as its hosts come and go. Some nodes join while the others talk. Half of the nod
 TERM, INT), stay away for a while and come back with other settings. The other half runs all the time; memory and
 descriptors are measured there. At the end no node sends, all are present and without faults, the logs on disk must
 become equal and hold every message that any node showed as its own, and every message must be acknowledged at its
-author. Then the soak listens to the group for a while: only sync messages may pass.
+author. A minute later the soak listens to the group for a while: only sync messages may pass.
 
 The exit code is 1, with the reasons, if
 
@@ -43,6 +43,7 @@ AWAY = 10.0  # most seconds between an end and the restart
 SETTLE = 180.0  # seconds for the logs to become equal and all messages to be acknowledged
 SETTLE_WAKU = 1200.0  # the same with waku's filters: every packet is 18 KB long
 TELL_EVERY = 20.0  # seconds between two reports meanwhile
+TAIL = 60.0  # seconds within which a page whose acknowledgement the faults took is sent again, and then no more
 QUIET = 30.0  # seconds of listening to a group at rest: five times the time between two resends
 LAST_JOIN = 480.0  # seconds: less than `sds.max_skew`, so that a node that fetches no history gets all messages too
 FLAT_AFTER = 120.0  # seconds: in a shorter run memory still grows by starting
@@ -170,6 +171,7 @@ class Soak:
 
     def _listen(self) -> list[str]:
         """Return problems with the packets and events of a group in which no node has anything to do."""
+        time.sleep(TAIL)
         folder = self._home / "tap"
         with Tap(self._home, folder, self._port):
             before = {member: member.events.copy() for member in self.members}
