@@ -100,6 +100,12 @@ def _fields(what: events.What) -> Mapping[str, Any]:
             return {name: value for name, value in found.items() if value}
         case events.Joined(sender_id, nick):
             return {"sender_id": sender_id, "nick": nick}
+        case ev.RepairCancelled(message_id, reason) | ev.PushCancelled(message_id, reason):
+            return {"message_id": message_id, "why": reason}
+        case ev.FilterIgnored(sender_id, reason):
+            return {"sender_id": sender_id, "why": reason}
+        case ev.LayoutChanged(filter_format):
+            return {"layout": filter_format}
     return what._asdict()
 
 

@@ -14,14 +14,14 @@ from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.history import History
 from sdschat.sds.jitter import Jitter
-from sdschat.sds.persist import collect_writes, open_fresh, restore
+from sdschat.sds.persist import collect_writes, open_new, restore
 from sdschat.sds.rows import Snapshot
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
 from sdschat.sds.steps.deliver import give_up
-from sdschat.sds.steps.future_dated import release_parked
+from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.receive import receive_message
@@ -63,29 +63,29 @@ class Channel:
         s.offline_since = now.mono
         s.spent_at = now.mono
         if snapshot is None:
-            open_fresh(s)
+            open_new(s)
         else:
             restore(s, snapshot)
 
-    def receive(self, now: Now, packet: bytes, via: str = "live") -> None:
+    def receive(self, now: Now, packet: bytes, source: str = "live") -> None:
         """Take a packet. Whatever it is, this never raises: what is wrong with it becomes a `Rejected` event."""
         message = self.state.codec.decode(packet)
         if isinstance(message, Refusal):
             self.state.now = now
             self.state.events.append(Rejected(message.reason, message.sender_id, message.message_id, message.detail))
         else:
-            self.receive_message(now, message, packet, via)
+            self.receive_message(now, message, packet, source)
 
-    def receive_message(self, now: Now, message: Message, packet: bytes, via: str = "live") -> None:
+    def receive_message(self, now: Now, message: Message, packet: bytes, source: str = "live") -> None:
         """As `receive`, for a packet that is decoded already."""
         self.state.now = now
-        receive_message(self.state, message, packet, via)
+        receive_message(self.state, message, packet, source)
 
-    def receive_history(self, now: Now, message: Message, raw: bytes, via: str = "store") -> bool:
+    def receive_history(self, now: Now, message: Message, raw: bytes, source: str = "store") -> bool:
         """Take in an old message that was verified, from a Store or another's log; the contract is that of
         `steps/history.py`. True where it is here now; where it is not, a `Rejected` event says why."""
         self.state.now = now
-        return receive_history(self.state, message, raw, via)
+        return receive_history(self.state, message, raw, source)
 
     def lower_horizon(self, now: Now, lamport: int) -> None:
         """All the history from `lamport` on has been given: count as complete from there."""
@@ -159,7 +159,7 @@ class Channel:
             forget_old_answers(s)
             forget_old_pushes(s)
         mend_horizon(s)
-        release_parked(s)
+        release_due(s)
         if s.online:  # none of these has anything to do without a transport, and time without it counts for none
             give_up(s)
             periodic_outgoing_buffer_sweep(s)
@@ -170,17 +170,17 @@ class Channel:
     def next_wake(self) -> int | None:
         """When to call `advance` next, on the monotonic clock; nothing while there is nothing to wait for."""
         s = self.state
-        parked = s.incoming.parked.next()
-        if parked is not None:  # on the wall clock, which may be put right at any time
-            parked = s.now.mono + max(0, parked - s.now.wall)
+        next_release = s.incoming.future_dated.next()
+        if next_release is not None:  # on the wall clock, which may be put right at any time
+            next_release = s.now.mono + max(0, next_release - s.now.wall)
         if not s.online:
-            return parked
+            return next_release
         due = next_sync(s)
         for timers in (s.requests.lost, s.outgoing.timers, s.answers.timers, s.pushes.timers):
             when = timers.next()
             if when is not None and when < due:
                 due = when
-        return due if parked is None else min(due, parked)
+        return due if next_release is None else min(due, next_release)
 
     def fetch(self, now: Now, message_id: str) -> bool:
         """Ask the others for the packet of a message of the log, which the disk has altered. False: it is in no log.
@@ -190,11 +190,11 @@ class Channel:
         """
         entry = self.state.delivered(message_id)
         if entry is not None and self.state.config.repair_enabled:
-            self.state.again.want(HistoryEntry(message_id, None, entry.sender_id), now.mono + self.state.config.t_min)
+            self.state.refetch.want(HistoryEntry(message_id, None, entry.sender_id), now.mono + self.state.config.t_min)
         return entry is not None
 
     def fetched(self, message_id: str) -> None:
-        self.state.again.take(message_id)
+        self.state.refetch.take(message_id)
 
     def learn_hint(self, message_id: str, hint: bytes) -> None:
         """A Store confirmed a message: name the hint when the message is named."""

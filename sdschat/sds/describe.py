@@ -115,7 +115,7 @@ def _message(message: Message, view: _View) -> str:
 
 @_line.register
 def _packet(packet: Packet, view: _View) -> str:
-    return f"{packet.why} {view.name(packet.message_id)}, {len(packet.raw)} bytes"
+    return f"{packet.kind} {view.name(packet.message_id)}, {len(packet.raw)} bytes"
 
 
 @_line.register
@@ -138,7 +138,7 @@ def _delivered(event: ev.Delivered, view: _View) -> str:
         line += ", late"
     if event.gap:
         line += f", without {view.names(event.gap)}"
-    return line if event.via == "live" else f"{line}, via {event.via}"
+    return line if event.source == "live" else f"{line}, via {event.source}"
 
 
 @_line.register
@@ -226,7 +226,7 @@ def _repair_responded(event: ev.RepairResponded, view: _View) -> str:
 
 @_line.register
 def _repair_cancelled(event: ev.RepairCancelled, view: _View) -> str:
-    return f"repair of {view.name(event.message_id)} cancelled, {event.why}"
+    return f"repair of {view.name(event.message_id)} cancelled, {event.reason}"
 
 
 @_line.register
@@ -242,7 +242,7 @@ def _pushed(event: ev.Pushed, view: _View) -> str:
 
 @_line.register
 def _push_cancelled(event: ev.PushCancelled, view: _View) -> str:
-    return f"push of {view.name(event.message_id)} cancelled, {event.why}"
+    return f"push of {view.name(event.message_id)} cancelled, {event.reason}"
 
 
 @_line.register
@@ -253,7 +253,7 @@ def _range_differed(event: ev.RangeDiffered, view: _View) -> str:
 
 @_line.register
 def _filter_ignored(event: ev.FilterIgnored, view: _View) -> str:
-    return f"filter of {view.name(event.sender_id)} ignored, {event.why}"
+    return f"filter of {view.name(event.sender_id)} ignored, {event.reason}"
 
 
 @_line.register
@@ -263,7 +263,7 @@ def _filter_rolled(event: ev.FilterRolled, view: _View) -> str:
 
 @_line.register
 def _layout_changed(event: ev.LayoutChanged, view: _View) -> str:
-    return f"filter layout is now {event.layout}"
+    return f"filter layout is now {event.filter_format}"
 
 
 @_line.register
@@ -286,11 +286,11 @@ def _state(state: ChannelState, view: _View) -> str:
         f"clock {view.moment(state.clock.value)}",
         f"recent log {len(state.window.order)}",
         f"heads {view.names(entry.message_id for entry in state.window.heads)}",
-        f"filter {own.layout} {own.count}/{own.capacity} since {view.moment(own.floor)}",
+        f"filter {own.filter_format} {own.count}/{own.capacity} since {view.moment(own.floor)}",
     ]
     waiting = [
-        f"{view.name(key)} (for {view.names(held.unmet)})" if held.unmet else f"{view.name(key)} (for its date)"
-        for key, held in state.incoming.held.items()
+        f"{view.name(key)} (for {view.names(buffered.unmet)})" if buffered.unmet else f"{view.name(key)} (for its date)"
+        for key, buffered in state.incoming.buffered.items()
     ]
     buffers = {
         "waiting": waiting,

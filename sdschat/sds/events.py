@@ -18,7 +18,7 @@ class Delivered(NamedTuple):
     own: bool
     late: bool  # inserted before something that was delivered earlier
     gap: tuple[str, ...]  # dependencies that are lost or older than our joining
-    via: str  # live, repair, sync (anti-entropy) or store
+    source: str  # live, repair, sync (anti-entropy) or store
 
 
 class EphemeralReceived(NamedTuple):
@@ -118,10 +118,10 @@ class RepairResponded(NamedTuple):
 
 
 class RepairCancelled(NamedTuple):
-    """`why`: received, requested_by_other, answered_by_other, resent, pushed, lost, arrived_before_due, no_body."""
+    """`reason`: received, requested_by_other, answered_by_other, resent, pushed, lost, arrived_before_due, no_body."""
 
     message_id: str
-    why: str
+    reason: str
 
 
 class PushScheduled(NamedTuple):
@@ -137,10 +137,10 @@ class Pushed(NamedTuple):
 
 
 class PushCancelled(NamedTuple):
-    """`why`: heard_again, resent, answered, peer_has_it, no_body."""
+    """`reason`: heard_again, resent, answered, peer_has_it, no_body."""
 
     message_id: str
-    why: str
+    reason: str
 
 
 class RangeDiffered(NamedTuple):
@@ -153,7 +153,7 @@ class RangeDiffered(NamedTuple):
 
 class FilterIgnored(NamedTuple):
     sender_id: str
-    why: str
+    reason: str
 
 
 class FilterRolled(NamedTuple):
@@ -162,7 +162,7 @@ class FilterRolled(NamedTuple):
 
 
 class LayoutChanged(NamedTuple):
-    layout: str
+    filter_format: str
 
 
 class ClockAhead(NamedTuple):

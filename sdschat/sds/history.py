@@ -129,7 +129,7 @@ class MemoryHistory:
             self._index[message_id] = entry
             self._order.add(entry)
         self._added.append(message_id)
-        if row.own and row.via == "live":
+        if row.own and row.source == "live":
             self._unacked[message_id] = row
         else:
             self._keep(message_id, row)

@@ -20,10 +20,10 @@ MAX_FILTER_BYTES = 32 * KIB
 # Clock.
 CLOCK_PUT_RIGHT = 7 * 24 * 3_600_000  # ms by which our clock may have been fast when we joined
 MAX_LAMPORT = 2**43  # the year 2248; larger values break other implementations' integers
-PARKED_PER_SENDER = 32
-PARKED_BYTES_PER_SENDER = 512 * KIB
-PARKED_PER_CHANNEL = 1024
-PARKED_BYTES_PER_CHANNEL = 8 * MIB
+FUTURE_DATED_PER_SENDER = 32
+FUTURE_DATED_BYTES_PER_SENDER = 512 * KIB
+FUTURE_DATED_PER_CHANNEL = 1024
+FUTURE_DATED_BYTES_PER_CHANNEL = 8 * MIB
 
 # Incoming buffer: messages with unmet dependencies.
 BUFFERED_PER_SENDER = 256
@@ -59,8 +59,8 @@ MAX_PEERS = 1024
 FILTER_REVIEW = 2048  # own unacknowledged messages that one received filter is held against
 UNACKED_KEPT = 65_536  # own messages that wait to be acknowledged; `send` refuses more
 POSSIBLY_ACKED_KEPT = 2048  # own messages possibly acknowledged that stay in the outgoing buffer
-LEFT_KEPT = 2048  # own messages that left it possibly acknowledged, which a mention still acknowledges
+RETIRED_KEPT = 2048  # own messages that left it possibly acknowledged, which a mention still acknowledges
 SETTLED_KEPT = 64  # acknowledged own messages whose further evidence is still recorded
-FRESH_KEPT = 4096  # messages taken to be on their way to others, of all that came within `push.grace`
+ARRIVALS_KEPT = 4096  # messages taken to be on their way to others, of all that came within `push.grace`
 EPHEMERAL_SEEN = 256
 MAX_EVIDENCE = 128  # peers remembered for each own message

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TypeVar, cast
 
 from sdschat.sds.history import MemoryHistory
-from sdschat.sds.limits import LEFT_KEPT, POSSIBLY_ACKED_KEPT, SETTLED_KEPT
+from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, RETIRED_KEPT, SETTLED_KEPT
 from sdschat.sds.rows import (
     AckState,
     AnswerRow,
@@ -76,7 +76,7 @@ class MemoryStore:
 def possibly_acked_wanted() -> int:
     """Return the number of newest rows of possibly acknowledged messages an engine wants back: those that it resends,
     those that left the buffer and are remembered, and one more, which says up to where they are forgotten."""
-    return POSSIBLY_ACKED_KEPT + LEFT_KEPT + 1
+    return POSSIBLY_ACKED_KEPT + RETIRED_KEPT + 1
 
 
 def keep_outgoing(rows: Iterable[OutgoingRow]) -> tuple[OutgoingRow, ...]:

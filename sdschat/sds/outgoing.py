@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
 from sdschat.sds.retired import RetiredBuffer
-from sdschat.sds.rows import FORGOTTEN, LEFT, AckState, Evidence, OutgoingRow
+from sdschat.sds.rows import FORGOTTEN, RETIRED, AckState, Evidence, OutgoingRow
 from sdschat.sds.timers import Deadlines, to_mono, to_wall
 from sdschat.sds.values import Now
 
@@ -43,12 +43,12 @@ class Outgoing:
 class OutgoingBuffer:
     """Open messages by age, those to be resent by time, and the last that were acknowledged."""
 
-    __slots__ = ("_ages", "_possible", "_possibly", "changed", "known", "left", "open", "settled", "timers")
+    __slots__ = ("_ages", "_possible", "_possibly", "changed", "known", "open", "retired", "settled", "timers")
 
     def __init__(self) -> None:
         self.open: dict[str, Outgoing] = {}
         self.settled: dict[str, Outgoing] = {}
-        self.left: RetiredBuffer[Outgoing] = RetiredBuffer()
+        self.retired: RetiredBuffer[Outgoing] = RetiredBuffer()
         self.known: dict[str, Outgoing] = {}  # all of these: own messages of which more evidence still counts
         self.timers = Deadlines()
         self.changed: dict[str, Outgoing] = {}
@@ -96,28 +96,28 @@ class OutgoingBuffer:
         message.state = AckState.POSSIBLY_ACKED
         self.changed[message.message_id] = message
         self._possible += 1
-        if self.left.is_newer((message.lamport, message.message_id)):
-            self._leave(message)
+        if self.retired.is_newer((message.lamport, message.message_id)):
+            self._retire(message)
             return [message.message_id]
         heappush(self._possibly, (message.lamport, message.message_id))
         gone: list[str] = []
         while self._possible > POSSIBLY_ACKED_KEPT:
             oldest = self.open.get(heappop(self._possibly)[1])
             if oldest is not None:  # otherwise it was acknowledged meanwhile
-                self._leave(oldest)
+                self._retire(oldest)
                 gone.append(oldest.message_id)
         return gone
 
-    def _leave(self, message: Outgoing) -> None:
+    def _retire(self, message: Outgoing) -> None:
         self._possible -= 1
         del self.open[message.message_id]
         self.timers.discard(message.message_id)
-        self._put_left(message)
+        self._put_retired(message)
 
-    def _put_left(self, message: Outgoing) -> None:
-        message.due = LEFT
+    def _put_retired(self, message: Outgoing) -> None:
+        message.due = RETIRED
         self.changed[message.message_id] = self.known[message.message_id] = message
-        forgotten = self.left.add(message)
+        forgotten = self.retired.add(message)
         if forgotten is not None:
             forgotten.due = FORGOTTEN
             del self.known[forgotten.message_id]
@@ -125,7 +125,7 @@ class OutgoingBuffer:
 
     def settle(self, message: Outgoing) -> None:
         """Acknowledged: out of the buffer."""
-        if self.left.take(message):
+        if self.retired.take(message):
             pass  # no longer resent, and not counted
         elif message.state is AckState.POSSIBLY_ACKED:
             self._possible -= 1
@@ -160,7 +160,7 @@ class OutgoingBuffer:
             self._remember(message)
             return
         if not row.resent:
-            self._restore_left(message, row.due)
+            self._restore_retired(message, row.due)
             return
         message.due = to_mono(now, row.due, within)
         self._open(message)
@@ -168,8 +168,8 @@ class OutgoingBuffer:
         if row.state is AckState.POSSIBLY_ACKED:
             self.possibly(message)
 
-    def _restore_left(self, message: Outgoing, due: int) -> None:
-        if due == LEFT:
-            self._put_left(message)
+    def _restore_retired(self, message: Outgoing, due: int) -> None:
+        if due == RETIRED:
+            self._put_retired(message)
         else:
-            self.left.forgot(message)
+            self.retired.forgot(message)

@@ -15,14 +15,14 @@ class Peer:
         "behind",
         "behind_since",
         "cursor",
+        "filter_format",
         "first_lamport",
         "heard_at",
         "last_lamport",
-        "layout",
         "packed",
+        "reported",
         "reviewed_at",
         "sender_id",
-        "told",
     )
 
     def __init__(self, sender_id: str, lamport: int, mono: int) -> None:
@@ -33,15 +33,15 @@ class Peer:
         self.reviewed_at = -1  # when we last held its filter against our log
         self.behind = 0  # bits of its filter that ours lacked at `behind_since`
         self.behind_since = -1
-        self.told = 0  # bits of its filter that ours lacked when we hurried to say so
+        self.reported = 0  # bits of its filter that ours lacked when we hurried to say so
         self.packed = (b"", b"")  # both as bytes, since they change more seldom than they are written
         self.cursor = 0  # below which date its filter is next held against ours, where that goes slice by slice
-        self.layout = ""
+        self.filter_format = ""
 
-    def note_lack(self, behind: int, told: int) -> None:
-        if (behind, told) != (self.behind, self.told):
-            self.behind, self.told = behind, told
-            self.packed = (_packed(behind), _packed(told))
+    def note_lack(self, behind: int, reported: int) -> None:
+        if (behind, reported) != (self.behind, self.reported):
+            self.behind, self.reported = behind, reported
+            self.packed = (_packed(behind), _packed(reported))
 
 
 class Peers:
@@ -73,7 +73,7 @@ class Peers:
         ahead = now.wall - now.mono
         reviewed_at = 0 if peer.reviewed_at < 0 else peer.reviewed_at + ahead
         behind_since = 0 if peer.behind_since < 0 else peer.behind_since + ahead
-        behind, told = peer.packed
+        behind, reported = peer.packed
         return PeerRow(
             peer.sender_id,
             peer.first_lamport,
@@ -82,9 +82,9 @@ class Peers:
             reviewed_at,
             behind_since,
             behind,
-            told,
+            reported,
             peer.cursor,
-            peer.layout,
+            peer.filter_format,
         )
 
     def restore(self, row: PeerRow, now: Now) -> None:
@@ -94,7 +94,7 @@ class Peers:
         peer.behind_since = past_mono(now, row.behind_since) if row.behind_since else -1
         peer.note_lack(int.from_bytes(row.behind, "little"), int.from_bytes(row.told, "little"))
         peer.cursor = row.cursor
-        peer.layout = row.layout
+        peer.filter_format = row.layout
         self.known[row.sender_id] = peer
 
 

@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from sdschat.sds.gaps import Gaps
 from sdschat.sds.incoming import BufferedMessage
-from sdschat.sds.limits import BUFFERED_PER_CHANNEL, FRESH_KEPT, RECENT_WINDOW
+from sdschat.sds.limits import ARRIVALS_KEPT, BUFFERED_PER_CHANNEL, RECENT_WINDOW
 from sdschat.sds.recent_arrivals import RecentArrivals
 from sdschat.sds.rows import FROM_STORE, ChannelRow, Drop, HeldRow, HintRow, LogRow, PeerRow, Put, Row, Snapshot, Table
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import release
-from sdschat.sds.steps.filters import choose_layout, restore_filter
+from sdschat.sds.steps.filters import choose_filter_format, restore_filter
 from sdschat.sds.steps.requests import ask_for_the_rest, forget_hint, note_missing
 from sdschat.sds.timers import past_mono, to_mono
 from sdschat.sds.values import Now
@@ -24,7 +24,7 @@ from sdschat.sds.window import RecentWindow
 Thing = TypeVar("Thing")
 
 
-def open_fresh(s: ChannelState) -> None:
+def open_new(s: ChannelState) -> None:
     """A channel opened for the first time.
 
     The join horizon lies `sds.max_skew` before now: clocks differ by up to that much, and what is sent after we
@@ -33,8 +33,8 @@ def open_fresh(s: ChannelState) -> None:
     s.clock.value = s.now.wall
     s.horizon = max(0, s.now.wall - s.config.max_skew)
     s.filter.floor = s.horizon
-    choose_layout(s)
-    s.sync.due = s.now.mono + s.chance.below(s.config.push_delay_max + 1, "first sync", s.channel_id)
+    choose_filter_format(s)
+    s.sync.due = s.now.mono + s.jitter.below(s.config.push_delay_max + 1, "first sync", s.channel_id)
     s.sync.latest = s.sync.due
 
 
@@ -76,13 +76,13 @@ def restore(s: ChannelState, snapshot: Snapshot) -> None:
         s.pushes.restore(push, now, s.config)
     for peer in snapshot.peers:
         s.peers.restore(peer, now)
-    _restore_held(s, snapshot.held)
-    _restore_fresh(s, snapshot.held)
+    _restore_incoming(s, snapshot.held)
+    _restore_arrivals(s, snapshot.held)
     restore_filter(s, row.layout, row.generation, row.floor)
     for buffer in (s.requests, s.outgoing, s.answers, s.pushes, s.incoming):
         buffer.changed.clear()
     ask_for_the_rest(s)
-    release(s, [held for held in s.incoming.in_order() if not held.unmet and not held.release_at])
+    release(s, [buffered for buffered in s.incoming.in_order() if not buffered.unmet and not buffered.release_at])
     _forgive_downtime(s, row, snapshot.peers)
 
 
@@ -113,47 +113,47 @@ def _do_not_count(s: ChannelState, away: int) -> None:
         s.requests.grant(away, s.now.mono + s.config.lost_after)
 
 
-def _restore_fresh(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
+def _restore_arrivals(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
     since = s.now.wall - s.config.push_grace
-    came = [(row.received_at, row.message.message_id) for row in rows if _may_be_fresh(row, since)]
+    came = [(row.received_at, row.message.message_id) for row in rows if _is_recent_arrival(row, since)]
     old = 0
-    for entry in reversed(s.history.recently_added(FRESH_KEPT)):
+    for entry in reversed(s.history.recently_added(ARRIVALS_KEPT)):
         found = s.history.row(entry.message_id)
         if found is None:
             continue
-        if _may_be_fresh(found, since):
+        if _is_recent_arrival(found, since):
             came.append((found.received_at, entry.message_id))
         old += found.received_at <= since
         if old > BUFFERED_PER_CHANNEL:  # more than can have waited, to be put into the log after what came later
             break
-    newest = sorted(came)[-FRESH_KEPT:]
-    s.fresh = RecentArrivals((past_mono(s.now, at), message_id) for at, message_id in newest)
+    newest = sorted(came)[-ARRIVALS_KEPT:]
+    s.recent_arrivals = RecentArrivals((past_mono(s.now, at), message_id) for at, message_id in newest)
 
 
-def _may_be_fresh(row: HeldRow | LogRow, since: int) -> bool:
+def _is_recent_arrival(row: HeldRow | LogRow, since: int) -> bool:
     """It came in lately, and not as history."""
-    return row.received_at > since and row.via != FROM_STORE
+    return row.received_at > since and row.source != FROM_STORE
 
 
-def _restore_held(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
+def _restore_incoming(s: ChannelState, rows: tuple[HeldRow, ...]) -> None:
     here = {row.message.message_id for row in rows}
     for row in rows:
-        held = BufferedMessage(row.message, row.raw, row.via, row.received_at)
-        held.generation, held.release_at = row.generation, row.release_at
-        held.gap = list(row.gap)
+        buffered = BufferedMessage(row.message, row.raw, row.source, row.received_at)
+        buffered.generation, buffered.release_at = row.generation, row.release_at
+        buffered.gap = list(row.gap)
         for entry in () if row.release_at else row.message.causal_history:
             message_id = entry.message_id
             if s.delivered(message_id) is not None:
                 continue
-            if message_id in held.gap:
+            if message_id in buffered.gap:
                 continue
             if message_id in here or note_missing(s, entry, row.message.sender_id):
-                held.unmet[message_id] = None
+                buffered.unmet[message_id] = None
             else:  # its row is gone, and there is no room for a new one
-                held.gap.append(message_id)
-        s.incoming.put(held)
+                buffered.gap.append(message_id)
+        s.incoming.put(buffered)
         if row.release_at:
-            s.incoming.parked.set(row.message.message_id, row.release_at)
+            s.incoming.future_dated.set(row.message.message_id, row.release_at)
 
 
 def collect_writes(s: ChannelState) -> None:
@@ -165,7 +165,7 @@ def collect_writes(s: ChannelState) -> None:
         for entry in gone if s.hints else ():
             forget_hint(s, entry.message_id)
     if s.incoming.changed:
-        _collect(s, Table.HELD, s.incoming.changed, s.incoming.held, lambda held, _: held.row())
+        _collect(s, Table.HELD, s.incoming.changed, s.incoming.buffered, lambda buffered, _: buffered.row())
     if s.gaps.changed:
         _collect(s, Table.GAP, s.gaps.changed, s.gaps, lambda gap, _: gap)
     if s.requests.changed:
@@ -209,7 +209,7 @@ def _channel_row(s: ChannelState) -> ChannelRow:
     return ChannelRow(
         lamport=s.clock.value,
         horizon=s.horizon,
-        layout=s.filter.layout,
+        layout=s.filter.filter_format,
         generation=s.filter.generation,
         floor=s.filter.floor,
         waku_heard_at=0 if s.waku_heard_at < 0 else s.waku_heard_at + ahead,

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
 from sdschat.sds.bloom.compact import Shape, mask
-from sdschat.sds.limits import FRESH_KEPT
+from sdschat.sds.limits import ARRIVALS_KEPT
 
 
 class RecentArrivals:
@@ -36,7 +36,7 @@ class RecentArrivals:
         if message_id in came:  # and was dropped since
             self.forget(message_id)
         came[message_id] = at
-        if len(came) > FRESH_KEPT:
+        if len(came) > ARRIVALS_KEPT:
             came.popitem(last=False)
         if self._older:
             self._newer.append(message_id)

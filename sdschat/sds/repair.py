@@ -46,7 +46,7 @@ class MissingDependency:
     __slots__ = (
         "attempts",
         "awaited",
-        "blamed",
+        "charged_to",
         "hint",
         "lost_at",
         "message_id",
@@ -56,11 +56,11 @@ class MissingDependency:
         "t_req",
     )
 
-    def __init__(self, message_id: str, sender_id: str | None, hint: bytes | None, blamed: str, since: int) -> None:
+    def __init__(self, message_id: str, sender_id: str | None, hint: bytes | None, charged_to: str, since: int) -> None:
         self.message_id = message_id
         self.sender_id = sender_id
         self.hint = hint
-        self.blamed = blamed
+        self.charged_to = charged_to
         self.since = since
         self.lost_at = 0
         self.t_req: int | None = None  # not asked for
@@ -72,22 +72,22 @@ class MissingDependency:
 class OutgoingRepairBuffer:
     """The outgoing repair request buffer, and when to stop waiting for what is in it."""
 
-    __slots__ = ("_blamed", "changed", "lost", "missing", "requests")
+    __slots__ = ("_charged", "changed", "lost", "missing", "requests")
 
     def __init__(self) -> None:
         self.missing: dict[str, MissingDependency] = {}
         self.requests = Deadlines()
         self.lost = Deadlines()
         self.changed: dict[str, None] = {}
-        self._blamed: dict[str, int] = {}
+        self._charged: dict[str, int] = {}
 
-    def has_room(self, blamed: str) -> bool:
-        return may_take(self._blamed.get(blamed, 0), len(self.missing), MISSING_PER_SENDER, MISSING_PER_CHANNEL)
+    def has_room(self, charged_to: str) -> bool:
+        return may_take(self._charged.get(charged_to, 0), len(self.missing), MISSING_PER_SENDER, MISSING_PER_CHANNEL)
 
     def put(self, entry: MissingDependency) -> None:
         message_id = entry.message_id
         if message_id not in self.missing:
-            self._blamed[entry.blamed] = self._blamed.get(entry.blamed, 0) + 1
+            self._charged[entry.charged_to] = self._charged.get(entry.charged_to, 0) + 1
         self.missing[message_id] = entry
         self.lost.set(message_id, entry.lost_at)
         self.changed[message_id] = None
@@ -113,11 +113,11 @@ class OutgoingRepairBuffer:
         self.requests.discard(message_id)
         self.lost.discard(message_id)
         self.changed[message_id] = None
-        left = self._blamed[entry.blamed] - 1
+        left = self._charged[entry.charged_to] - 1
         if left:
-            self._blamed[entry.blamed] = left
+            self._charged[entry.charged_to] = left
         else:
-            del self._blamed[entry.blamed]
+            del self._charged[entry.charged_to]
         return entry
 
     def grant(self, time: int, latest: int) -> None:
@@ -134,7 +134,7 @@ class OutgoingRepairBuffer:
             entry.message_id,
             entry.sender_id,
             entry.hint,
-            entry.blamed,
+            entry.charged_to,
             to_wall(now, entry.since),
             to_wall(now, entry.lost_at),
             t_req,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import Generic, Protocol, TypeVar
 
-from sdschat.sds.limits import LEFT_KEPT
+from sdschat.sds.limits import RETIRED_KEPT
 
 Age = tuple[int, str]  # Lamport, id
 
@@ -28,7 +28,7 @@ MessageType = TypeVar("MessageType", bound=Dated)
 
 
 class RetiredBuffer(Generic[MessageType]):
-    """The newest `LEFT_KEPT` that left."""
+    """The newest `RETIRED_KEPT` that left."""
 
     __slots__ = ("_ages", "_forgotten", "_kept")
 
@@ -57,7 +57,7 @@ class RetiredBuffer(Generic[MessageType]):
             return message
         insort(self._ages, age)
         self._kept[message.message_id] = message
-        if len(self._ages) <= LEFT_KEPT:
+        if len(self._ages) <= RETIRED_KEPT:
             return None
         oldest = self._kept[self._ages[0][1]]
         self.take(oldest)

@@ -36,7 +36,7 @@ class LogRow(NamedTuple):
     entry: Entry
     raw: bytes
     own: bool
-    via: str
+    source: str
     received_at: int
 
 
@@ -93,7 +93,7 @@ class HeldRow(NamedTuple):
 
     message: Message
     raw: bytes
-    via: str
+    source: str
     generation: int
     received_at: int
     release_at: int  # 0: waits for dependencies
@@ -102,7 +102,7 @@ class HeldRow(NamedTuple):
 
 # In the place of the moment at which an own message is sent again: acknowledged, or possibly so and out of the buffer;
 # and too old for a mention to count any more.
-LEFT = 0
+RETIRED = 0
 FORGOTTEN = -1
 
 

@@ -49,7 +49,7 @@ class ScheduledSends(Generic[EntryType]):
     def share(self, owner: str) -> int:
         return self._shares.get(owner, 0)
 
-    def share_of_payer(self, message_id: str) -> int:
+    def share_of_owner(self, message_id: str) -> int:
         """Return how much is owed to the participant that this message is owed to."""
         return self.share(self._charged.get(message_id, ""))
 

@@ -26,10 +26,10 @@ from sdschat.sds.window import RecentWindow
 
 
 class Packet(NamedTuple):
-    """Bytes for the channel's topic. `why`: message, sync, ephemeral, resend, answer or push."""
+    """Bytes for the channel's topic. `kind`: message, sync, ephemeral, resend, answer or push."""
 
     raw: bytes
-    why: str
+    kind: str
     message_id: str
 
 
@@ -90,10 +90,8 @@ class ChannelState:
     """Plain data; what is done with it stands in `steps/`, under the spec's names."""
 
     __slots__ = (
-        "again",
         "answer_budget",
         "answers",
-        "chance",
         "channel_id",
         "clock",
         "codec",
@@ -103,13 +101,13 @@ class ChannelState:
         "events",
         "filter",
         "filter_stale",
-        "fresh",
         "gaps",
         "hints",
         "hints_changed",
         "history",
         "horizon",
         "incoming",
+        "jitter",
         "now",
         "offline_since",
         "online",
@@ -120,6 +118,8 @@ class ChannelState:
         "push_budget",
         "pushes",
         "ranges",
+        "recent_arrivals",
+        "refetch",
         "requests",
         "saved_channel",
         "spent_at",
@@ -131,13 +131,13 @@ class ChannelState:
     )
 
     def __init__(
-        self, channel_id: str, participant_id: str, config: Config, codec: Codec, chance: Jitter, history: History
+        self, channel_id: str, participant_id: str, config: Config, codec: Codec, jitter: Jitter, history: History
     ) -> None:
         self.channel_id = channel_id
         self.participant_id = participant_id
         self.config = config
         self.codec = codec
-        self.chance = chance
+        self.jitter = jitter
         self.history = history
         self.now = Now(0, 0)
         self.online = True
@@ -151,7 +151,7 @@ class ChannelState:
         self.incoming = IncomingBuffer()
         self.outgoing = OutgoingBuffer()
         self.requests = OutgoingRepairBuffer()
-        self.again = RefetchBuffer()
+        self.refetch = RefetchBuffer()
         self.answers = IncomingRepairBuffer()
         self.pushes = PushBuffer()
         self.peers = Peers()
@@ -163,7 +163,7 @@ class ChannelState:
         self.answer_budget = Budget(ANSWER_BYTES_PER_MINUTE)
         self.push_budget = Budget(PUSH_BYTES_PER_MINUTE)
         self.spent_at = 0
-        self.fresh = RecentArrivals()  # what came in within `push_grace`
+        self.recent_arrivals = RecentArrivals()  # what came in within `push_grace`
         # Not kept over a restart: an ephemeral message is shown twice only if it is heard again just then, and a write
         # for each of what nobody keeps would cost more than that.
         self.ephemeral_seen: OrderedDict[str, None] = OrderedDict()
@@ -185,22 +185,22 @@ class ChannelState:
     def holds(self, message_id: str) -> bool:
         return (
             message_id in self.window.entries
-            or message_id in self.incoming.held
+            or message_id in self.incoming.buffered
             or message_id in self.unsaved
             or self.history.entry(message_id) is not None
         )
 
     def knows(self, message_id: str) -> bool:
         """True if a message that is not in the log is here or waited for."""
-        return message_id in self.requests.missing or message_id in self.incoming.held
+        return message_id in self.requests.missing or message_id in self.incoming.buffered
 
     def packet_of(self, message_id: str) -> tuple[bytes, str] | None:
         """The original bytes of a message held in full, and who sent it."""
         row = self.unsaved.get(message_id) or self.history.row(message_id)
         if row is not None:
             return row.raw, row.entry.sender_id
-        held = self.incoming.held.get(message_id)
-        return None if held is None else (held.raw, held.message.sender_id)
+        buffered = self.incoming.buffered.get(message_id)
+        return None if buffered is None else (buffered.raw, buffered.message.sender_id)
 
     def newest(self, count: int) -> list[Entry]:
         """The last entries of the log, whatever of it is saved."""
@@ -234,12 +234,12 @@ class ChannelState:
             found[entry.message_id] = entry
         return sorted(found.values())[-count:]
 
-    def note_fresh(self, message_id: str) -> None:
-        self.fresh.note(message_id, self.now.mono)
+    def note_arrival(self, message_id: str) -> None:
+        self.recent_arrivals.note(message_id, self.now.mono)
 
-    def trim_fresh(self) -> None:
+    def trim_arrivals(self) -> None:
         """Before anybody asks what is fresh; until then it is only bounded in number."""
-        self.fresh.trim(self.now.mono - self.config.push_grace)
+        self.recent_arrivals.trim(self.now.mono - self.config.push_grace)
 
     def learn_hint(self, message_id: str, hint: bytes, confirmed: bool = False) -> None:
         """Learn how a message of the recent log can be fetched. Hints of others are only advice, of which the first is

@@ -47,9 +47,9 @@ def check_events(ledger: Oracle, seen: NodeRecord, events: list[Event]) -> None:
             for message_id in event.dependencies:
                 seen.missing_since.setdefault(message_id, ledger.time)
         elif isinstance(event, RepairCancelled):
-            if event.why in ("requested_by_other", "received", "lost", "arrived_before_due"):
+            if event.reason in ("requested_by_other", "received", "lost", "arrived_before_due"):
                 seen.put_off.pop(event.message_id, None)
-                if event.why != "requested_by_other":
+                if event.reason != "requested_by_other":
                     seen.requests_due.pop(event.message_id, None)
         elif isinstance(event, DependenciesLost):
             _lost(ledger, seen, event)
@@ -76,7 +76,7 @@ def _delivered(ledger: Oracle, seen: NodeRecord, event: Delivered) -> None:
     if message_id in seen.gaps_told and not ledger.scenario.limits:  # a small window forgets who names what
         raise Violation("I3", f"{what} came, and is still told as a gap")
     seen.gaps_told.update(dict.fromkeys(event.gap))
-    history = event.via == FROM_STORE  # it waits for nothing, and acknowledges nothing
+    history = event.source == FROM_STORE  # it waits for nothing, and acknowledges nothing
     for entry in message.causal_history:
         parent = entry.message_id
         if parent in seen.told:

@@ -27,14 +27,14 @@ def _content(ledger: Oracle, seen: NodeRecord, packet: Packet, message: Message)
     what = f"{message_id[:8]} by {seen.name}"
     origin = ledger.origins.get(message_id)
     if origin is None or packet.raw != origin.raw:
-        raise Violation("I4", f"{what} ({packet.why}) differs from what its author made")
+        raise Violation("I4", f"{what} ({packet.kind}) differs from what its author made")
     if message_id not in seen.log and message_id not in seen.held and message_id not in seen.parked:
-        raise Violation("I6", f"{what} ({packet.why}) was sent before it was saved")
+        raise Violation("I6", f"{what} ({packet.kind}) was sent before it was saved")
     channel = seen.node.channel
     s = None if channel is None else channel.state
     if s is not None and (message_id in s.answers.timers or message_id in s.pushes.timers):
-        raise Violation("I14", f"{what} ({packet.why}) was sent, and is to be sent once more")
-    if packet.why == "message":
+        raise Violation("I14", f"{what} ({packet.kind}) was sent, and is to be sent once more")
+    if packet.kind == "message":
         _made(ledger, seen, message, fresh=message_id == seen.made_now)
 
 

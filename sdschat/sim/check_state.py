@@ -23,12 +23,12 @@ def check_sizes(seen: NodeRecord) -> None:
     s = channel.state
     waiting: dict[str, int] = {}
     parked: dict[str, int] = {}
-    for held in s.incoming.held.values():
+    for held in s.incoming.buffered.values():
         counts = parked if held.release_at else waiting
         counts[held.message.sender_id] = counts.get(held.message.sender_id, 0) + 1
     blamed: dict[str, int] = {}
     for missing in s.requests.missing.values():
-        blamed[missing.blamed] = blamed.get(missing.blamed, 0) + 1
+        blamed[missing.charged_to] = blamed.get(missing.charged_to, 0) + 1
     asked: dict[str, int] = {}
     for answer in s.answers.entries.values():
         if answer.open:
@@ -37,8 +37,8 @@ def check_sizes(seen: NodeRecord) -> None:
     bounds = (
         ("messages waiting", sum(waiting.values()), limits.BUFFERED_PER_CHANNEL),
         ("messages of one sender waiting", max(waiting.values(), default=0), limits.BUFFERED_PER_SENDER),
-        ("messages parked", sum(parked.values()), limits.PARKED_PER_CHANNEL),
-        ("messages of one sender parked", max(parked.values(), default=0), limits.PARKED_PER_SENDER),
+        ("messages parked", sum(parked.values()), limits.FUTURE_DATED_PER_CHANNEL),
+        ("messages of one sender parked", max(parked.values(), default=0), limits.FUTURE_DATED_PER_SENDER),
         ("dependencies missing", len(s.requests.missing), limits.MISSING_PER_CHANNEL),
         ("dependencies of one sender missing", max(blamed.values(), default=0), limits.MISSING_PER_SENDER),
         ("gaps", len(s.gaps), limits.GAPS_PER_CHANNEL),
@@ -54,7 +54,7 @@ def check_sizes(seen: NodeRecord) -> None:
         ("peers", len(s.peers.known), limits.MAX_PEERS),
         ("acknowledged messages kept", len(s.outgoing.settled), limits.SETTLED_KEPT),
         ("possibly acknowledged messages resent", _possibly_acked(s), limits.POSSIBLY_ACKED_KEPT),
-        ("possibly acknowledged messages remembered", len(s.outgoing.left), limits.LEFT_KEPT),
+        ("possibly acknowledged messages remembered", len(s.outgoing.retired), limits.RETIRED_KEPT),
         ("entries in the recent window", len(s.window.order), limits.RECENT_WINDOW),
         ("ephemeral ids", len(s.ephemeral_seen), limits.EPHEMERAL_SEEN),
     )
@@ -70,7 +70,7 @@ def _far_bounds(s: ChannelState) -> tuple[tuple[str, int, int], ...]:
     wanted = max((len(push.wanted_by) for push in s.pushes.entries.values()), default=0)
     witnesses = max((len(known.evidence) for known in s.outgoing.known.values()), default=0)
     return (
-        ("messages on their way", sum(1 for _ in s.fresh), limits.FRESH_KEPT),
+        ("messages on their way", sum(1 for _ in s.recent_arrivals), limits.ARRIVALS_KEPT),
         ("unacknowledged messages", len(s.outgoing.open), limits.UNACKED_KEPT),
         ("participants that one push is for", wanted, limits.WANTED_BY),
         ("witnesses of one message", witnesses, limits.MAX_EVIDENCE),
@@ -92,7 +92,7 @@ def check_waiting(seen: NodeRecord) -> None:
         if message_id in seen.log:
             raise Violation("I3", f"{name} still calls {message_id[:8]} a gap, which it has")
     for message_id in s.requests.missing:
-        held = s.incoming.held.get(message_id)
+        held = s.incoming.buffered.get(message_id)
         if message_id in seen.log or (held is not None and not held.release_at):
             raise Violation("I3", f"{name} still waits for {message_id[:8]}, which it has")
         # What is parked may be waited for, until it is given up like anything else, but it is not asked for.
@@ -101,11 +101,11 @@ def check_waiting(seen: NodeRecord) -> None:
             raise Violation("I14", f"{name} means to ask for {message_id[:8]}, which is parked here")
         if message_id not in s.requests.lost or (s.config.repair_enabled and not asked and held is None):
             raise Violation("I5", f"{name} waits for {message_id[:8]}, and will never ask for it or give it up")
-    for message_id, held in s.incoming.held.items():
+    for message_id, held in s.incoming.buffered.items():
         if not held.release_at and not held.unmet:
             raise Violation("I3", f"{name} holds {message_id[:8]} back for nothing")
         for parent in held.unmet:
-            if parent not in s.requests.missing and parent not in s.incoming.held:
+            if parent not in s.requests.missing and parent not in s.incoming.buffered:
                 raise Violation("I5", f"{name} holds {message_id[:8]} back for {parent[:8]}, which nobody looks for")
     for message_id in s.outgoing.open:
         due = s.outgoing.timers.get(message_id)

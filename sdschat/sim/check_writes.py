@@ -60,7 +60,7 @@ def _append(ledger: Oracle, seen: NodeRecord, row: LogRow) -> None:
         raise Violation("I4", f"{seen.name} put {message_id[:8]} into its log twice")
     seen.log[message_id] = lamport
     ledger.delivered += 1
-    if row.own and row.via != FROM_STORE:
+    if row.own and row.source != FROM_STORE:
         seen.made_now = message_id
         seen.last_own = max(seen.last_own, lamport)
     elif seen.held.pop(message_id, None) is None:
@@ -147,7 +147,7 @@ def _missing(seen: NodeRecord, row: MissingRow) -> None:
     """T_req stands until the request is made, by us or (which the events tell) by another."""
     message_id = row.message_id
     channel = seen.node.channel
-    held = None if channel is None else channel.state.incoming.held.get(message_id)
+    held = None if channel is None else channel.state.incoming.buffered.get(message_id)
     # What is dated in the future does not keep waiting what is dated before it.
     if message_id in seen.log or (held is not None and not held.release_at):
         raise Violation("I3", f"{seen.name} waits for {message_id[:8]}, which it has")

@@ -41,7 +41,7 @@ TIGHT = (
     ("MISSING_PER_CHANNEL", 8),
     ("GAPS_PER_SENDER", 4),
     ("GAPS_PER_CHANNEL", 8),
-    ("PARKED_PER_SENDER", 3),
+    ("FUTURE_DATED_PER_SENDER", 3),
     ("ANSWERS_PER_SENDER", 3),
     ("ANSWERS_PER_CHANNEL", 6),
     ("PUSHES_PER_SENDER", 6),
@@ -49,7 +49,7 @@ TIGHT = (
     ("PUSHES_PER_REVIEW", 4),
     ("SETTLED_KEPT", 4),
     ("POSSIBLY_ACKED_KEPT", 3),
-    ("LEFT_KEPT", 3),
+    ("RETIRED_KEPT", 3),
     ("RESENDS_PER_SWEEP", 2),
 )
 # With a filter of 16 ids these are to one another what 256, 1024 and 256 are.

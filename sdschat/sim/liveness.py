@@ -126,12 +126,12 @@ def _noise(world: World, turns: int) -> str:
     sent: Counter[tuple[str, int, str]] = Counter()
 
     def heard(seen: NodeRecord, packet: Packet, message: Message) -> None:
-        for entry in message.repair_request if packet.why == "sync" else ():
+        for entry in message.repair_request if packet.kind == "sync" else ():
             sent["asks for", seen.index, entry.message_id] += 1
-        if packet.why == "resend" and _promised(world, seen, packet.message_id):
+        if packet.kind == "resend" and _promised(world, seen, packet.message_id):
             sent["sends again", seen.index, packet.message_id] += 1
-        elif packet.why not in ("sync", "resend"):
-            sent[f"sends ({packet.why})", seen.index, packet.message_id] += 1
+        elif packet.kind not in ("sync", "resend"):
+            sent[f"sends ({packet.kind})", seen.index, packet.message_id] += 1
 
     before = [seen.syncs for seen in world.ledger.seen]
     world.listener = heard
@@ -202,7 +202,7 @@ def _compares(seen: NodeRecord) -> bool:
     channel = seen.node.channel
     if channel is None or seen.node.gone:
         return False
-    return channel.state.filter.layout == "compact" and channel.state.waku_heard_at < 0
+    return channel.state.filter.filter_format == "compact" and channel.state.waku_heard_at < 0
 
 
 def _seems_held(world: World, author: NodeRecord, known: Outgoing) -> bool:

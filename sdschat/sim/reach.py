@@ -158,8 +158,8 @@ class Reach:
         if isinstance(event, Delivered):
             if event.late:
                 self.met["delivered late, between older messages"] += 1
-            if event.via != "live":
-                self.met[f"delivered: {event.via}"] += 1
+            if event.source != "live":
+                self.met[f"delivered: {event.source}"] += 1
         elif isinstance(event, StateChanged) and event.state is AckState.ACKED and event.evidence is not None:
             how = event.evidence.how
             if how in CERTAIN or not event.by:
@@ -175,16 +175,18 @@ class Reach:
         if event.reason is Reason.BUFFER_QUOTA:
             self._by_bytes(s, event.sender_id, "waiting", limits.BUFFERED_PER_SENDER, limits.BUFFERED_PER_CHANNEL)
         elif event.reason is Reason.FUTURE_QUOTA:
-            self._by_bytes(s, event.sender_id, "parked", limits.PARKED_PER_SENDER, limits.PARKED_PER_CHANNEL)
+            self._by_bytes(
+                s, event.sender_id, "parked", limits.FUTURE_DATED_PER_SENDER, limits.FUTURE_DATED_PER_CHANNEL
+            )
 
     def _by_bytes(self, s: ChannelState, sender_id: str, what: str, each: int, every: int) -> None:
         """A message was refused, and it was not for the number of messages."""
         parked = what == "parked"
-        held = [held for held in s.incoming.held.values() if bool(held.release_at) == parked]
+        held = [held for held in s.incoming.buffered.values() if bool(held.release_at) == parked]
         own = [one for one in held if one.message.sender_id == sender_id]
         if len(own) >= each or len(held) >= every:
             return
-        bound = limits.PARKED_BYTES_PER_SENDER if parked else limits.BUFFERED_BYTES_PER_SENDER
+        bound = limits.FUTURE_DATED_BYTES_PER_SENDER if parked else limits.BUFFERED_BYTES_PER_SENDER
         longest = max((len(one.raw) for one in held), default=0)
         full = sum(len(one.raw) for one in own) + longest > bound
         self.met[f"full by bytes: messages {'of one sender ' if full else ''}{what}"] += 1
@@ -193,7 +195,7 @@ class Reach:
         """A range filter was owed, and the sync message came without it."""
         if self._wanted.get(node):
             for packet in ready.packets:
-                message = s.codec.decode(packet.raw) if packet.why == "sync" else None
+                message = s.codec.decode(packet.raw) if packet.kind == "sync" else None
                 packed = getattr(message, "bloom_filter", None)
                 found = compact.decode(packed) if packed and packed[0] == compact.WINDOW else ""
                 if not isinstance(found, str) and found.range_filter is None:
@@ -212,15 +214,15 @@ def _put_off(s: ChannelState, timers: Deadlines, ready: Ready) -> bool:
 
 def _name(event: Event) -> str:
     if isinstance(event, PushCancelled):
-        return f"push called off: {event.why}"
+        return f"push called off: {event.reason}"
     if isinstance(event, RepairCancelled):
-        what = "answer called off" if event.why in _OF_ANSWERS else "request ended"
-        return f"{what}: {event.why}"
+        what = "answer called off" if event.reason in _OF_ANSWERS else "request ended"
+        return f"{what}: {event.reason}"
     if isinstance(event, FilterIgnored):
-        kind = "unknown layout" if "unknown" in event.why else "too full"
-        return f"filter ignored: {'its range is ' if 'range' in event.why else ''}{kind}"
+        kind = "unknown layout" if "unknown" in event.reason else "too full"
+        return f"filter ignored: {'its range is ' if 'range' in event.reason else ''}{kind}"
     if isinstance(event, LayoutChanged):
-        return f"format changed to {event.layout}"
+        return f"format changed to {event.filter_format}"
     return _NAMES.get(type(event), "")
 
 

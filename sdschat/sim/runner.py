@@ -27,7 +27,7 @@ _LEFT_OUT = ("jump", "ephemeral")
 def check_equivalence(scenario: Scenario, every: int) -> Outcome:
     """Run twice: as it is, and with an engine replaced by its restored self after every `every`th step."""
     kept = tuple(action for action in scenario.actions if action.verb not in _LEFT_OUT)
-    limits = tuple(limit for limit in scenario.limits if limit[0] != "FRESH_KEPT")
+    limits = tuple(limit for limit in scenario.limits if limit[0] != "ARRIVALS_KEPT")
     plans = tuple(replace(plan, later=None, bodies=0) for plan in scenario.plans)
     scenario = replace(scenario, actions=kept, plans=plans, limits=limits)
     whole = run(scenario, full_trace=True)

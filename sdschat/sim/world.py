@@ -218,10 +218,10 @@ class World:
         seen = self.ledger.seen[node.index]
         check_packet(self.ledger, seen, packet, message)
         assert isinstance(message, Message)
-        seen.syncs += packet.why == "sync"
+        seen.syncs += packet.kind == "sync"
         if self.listener is not None:
             self.listener(seen, packet, message)
-        what = packet.message_id if packet.why != "sync" else f"sync {node.index}"
+        what = packet.message_id if packet.kind != "sync" else f"sync {node.index}"
         self.broadcast(node.index, what, (packet.raw, message))
 
     def broadcast(self, sender: int, what: str, arrival: Arrival) -> None:

@@ -86,7 +86,7 @@ def load_ids(text: str) -> tuple[str, ...]:
 
 def _held_to_sql(row: HeldRow) -> SqlRow:
     times = (row.generation, row.received_at, row.release_at)
-    return (row.message.message_id, row.raw, row.via, *times, dump_ids(row.gap))
+    return (row.message.message_id, row.raw, row.source, *times, dump_ids(row.gap))
 
 
 def _held_from_sql(values: Any, codec: Codec) -> HeldRow:
@@ -164,7 +164,7 @@ def log_values(place: int, channel: int, row: LogRow) -> SqlRow:
         dump_ids(dependencies),
         generation,
         int(row.own),
-        row.via,
+        row.source,
         row.received_at,
     )
     return (*values, row_sum(values))

@@ -84,14 +84,14 @@ EVENT_NAMES: Final[dict[type, tuple[str, dict[str, str]]]] = {
         {"message_id": "message_id", "due": "attempt", "requested_by": "peer"},
     ),
     ev.RepairResponded: ("repair_responded", {"message_id": "message_id"}),
-    ev.RepairCancelled: ("repair_cancelled", {"message_id": "message_id", "why": "cause"}),
+    ev.RepairCancelled: ("repair_cancelled", {"message_id": "message_id", "reason": "cause"}),
     ev.PushScheduled: ("push_scheduled", {"message_id": "message_id", "due": "attempt", "wanted_by": "peer"}),
     ev.Pushed: ("pushed", {"message_id": "message_id"}),
-    ev.PushCancelled: ("push_cancelled", {"message_id": "message_id", "why": "cause"}),
+    ev.PushCancelled: ("push_cancelled", {"message_id": "message_id", "reason": "cause"}),
     ev.RangeDiffered: ("range_differed", {"sender_id": "peer", "low": "lamport"}),
-    ev.FilterIgnored: ("filter_ignored", {"sender_id": "peer", "why": "cause"}),
+    ev.FilterIgnored: ("filter_ignored", {"sender_id": "peer", "reason": "cause"}),
     ev.FilterRolled: ("filter_rolled", {"generation": "attempt", "floor": "lamport"}),
-    ev.LayoutChanged: ("layout_changed", {"layout": "cause"}),
+    ev.LayoutChanged: ("layout_changed", {"filter_format": "cause"}),
     ev.ClockAhead: ("clock_ahead", {"lamport": "lamport", "ahead": "attempt"}),
     ev.Rejected: (REJECTED, {"message_id": "message_id", "sender_id": "sender", "reason": "cause"}),
 }
@@ -102,7 +102,7 @@ def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = 
     that carried the message, if known."""
     at = JournalRow("", channel, now.wall, now.mono * 1000)
     if isinstance(event, ev.Delivered):
-        return _of_message(at._replace(event="delivered", cause=event.via), event.message, size)
+        return _of_message(at._replace(event="delivered", cause=event.source), event.message, size)
     if isinstance(event, ev.EphemeralReceived):
         return _of_message(at._replace(event="ephemeral"), event.message, size)
     if isinstance(event, ev.StateChanged):
@@ -155,7 +155,7 @@ def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
     sent: list[JournalRow] = []
     for packet in ready.packets:
         size = len(packet.raw)
-        payload = 0 if packet.why == "sync" else payloads.get(packet.message_id)
+        payload = 0 if packet.kind == "sync" else payloads.get(packet.message_id)
         sent.append(
             JournalRow(
                 "sent",
@@ -167,7 +167,7 @@ def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
                 payload_bytes=payload,
                 overhead_bytes=None if payload is None else size - payload,
                 attempt=attempts.get(packet.message_id, 1),
-                cause=packet.why,
+                cause=packet.kind,
             )
         )
     return sent + events

@@ -91,13 +91,13 @@ class Stage(Group):
             return Ready([], [], [])
         ready = self.nodes[name].take()
         for packet in ready.packets:
-            self._name(name, packet.raw, packet.why)
+            self._name(name, packet.raw, packet.kind)
         for event in ready.events:
             self.say_line(f"{name}: {describe(event, self.name, since_start)}")
         for packet in ready.packets:
             message = CODEC.decode(packet.raw)
             assert isinstance(message, Message)
-            again = f" again ({packet.why})" if packet.why in ("resend", "answer", "push") else ""
+            again = f" again ({packet.kind})" if packet.kind in ("resend", "answer", "push") else ""
             self.say_line(f"{name} sends{again}: {self.describe(message)}")
             for other in self.nodes:
                 if other != name and self.passes(flight := Flight(name, other, packet)):

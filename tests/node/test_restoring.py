@@ -115,6 +115,6 @@ def test_another_packet_under_the_same_id_is_not_taken(tmp_path: Path) -> None:
             cat.node.send("lobby", "said after it")
             await again.until(MessageDelivered)
             assert again.of(PacketRestored) == []
-            assert mine.message_id in again.node.rooms["lobby"].channel.state.again
+            assert mine.message_id in again.node.rooms["lobby"].channel.state.refetch
 
     asyncio.run(story())

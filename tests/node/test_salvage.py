@@ -95,10 +95,10 @@ def test_everything_comes_out_of_a_sound_one(folder: Path) -> None:
             mine, theirs = (store.channel("lobby").history.row(row.message_id) for store in (before, after))
             assert mine is not None
             assert theirs is not None
-            assert (mine.raw, mine.own, mine.via, mine.received_at) == (
+            assert (mine.raw, mine.own, mine.source, mine.received_at) == (
                 theirs.raw,
                 theirs.own,
-                theirs.via,
+                theirs.source,
                 theirs.received_at,
             )
         assert before.keys() == after.keys()

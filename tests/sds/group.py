@@ -96,7 +96,7 @@ class Node:
 
     def messages(self, why: str = "") -> list[Message]:
         """Return the messages that this node sent, decoded."""
-        decoded = [CODEC.decode(packet.raw) for packet in self.sent if why in ("", packet.why)]
+        decoded = [CODEC.decode(packet.raw) for packet in self.sent if why in ("", packet.kind)]
         return [message for message in decoded if isinstance(message, Message)]
 
 

@@ -101,7 +101,7 @@ def _rest(group: Group, config: Config, packets: int) -> Outcome:
 
 
 def _not_sync(group: Group) -> int:
-    return sum(packet.why != "sync" for node in group.nodes.values() for packet in node.sent)
+    return sum(packet.kind != "sync" for node in group.nodes.values() for packet in node.sent)
 
 
 def total(kind: Kind, worlds: int) -> Outcome:

@@ -141,7 +141,7 @@ class GroupMachine(RuleBasedStateMachine):
         logs = [node.log for node in self.group.nodes.values()]
         assert all(log == logs[0] for log in logs)
         packets = [packet for node in self.group.nodes.values() for packet in node.sent]
-        assert {packet.message_id for packet in packets if packet.why == "message"} <= set(logs[0])
+        assert {packet.message_id for packet in packets if packet.kind == "message"} <= set(logs[0])
 
 
 def done(node: Node, now: Now, span: int, place: int, raw: bytes | None) -> list[Any]:

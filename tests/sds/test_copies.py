@@ -24,7 +24,7 @@ def lacks(group: Group, message_id: str) -> None:
 
 
 def sent(group: Group, message_id: str) -> list[str]:
-    return [packet.why for packet in group["a"].sent if packet.message_id == message_id]
+    return [packet.kind for packet in group["a"].sent if packet.message_id == message_id]
 
 
 def held(answered_after: tuple[int, int]) -> tuple[Group, str]:

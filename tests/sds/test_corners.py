@@ -104,14 +104,14 @@ def test_a_message_that_only_overtook_its_parent_makes_no_repair_of_it() -> None
     group = Group("a")
     group.give("a", forge("b", "child", START + 2, "parent"))
     group.give("a", forge("b", "parent", START + 1))
-    assert [event.via for event in group["a"].of(Delivered)] == ["live", "live"]
+    assert [event.source for event in group["a"].of(Delivered)] == ["live", "live"]
 
 
 def test_who_sees_that_it_lacks_something_says_so_soon_whatever_others_say() -> None:
     group = Group("a", "b", config=LIVELY, settle=10_000)
     group.send("b", "lost on the way")
     group.lose()
-    group.passes = lambda flight: flight.packet.why == "sync" and flight.sender == "b"
+    group.passes = lambda flight: flight.packet.kind == "sync" and flight.sender == "b"
     while not group["a"].of(RangeDiffered):
         group.tick(1000)
     seen = group.now.mono
@@ -156,5 +156,5 @@ def test_a_sync_that_names_the_unknown_ten_thousand_times_keeps_memory_flat() ->
     for place in range(10_000):
         group.give("a", forge("b", f"s{place}", START + 1 + place, f"x{place}", content=None))
     state = group["a"].channel.state
-    assert state.incoming.held == {}
+    assert state.incoming.buffered == {}
     assert len(state.requests.missing) == 64

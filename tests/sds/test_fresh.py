@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdschat.sds.bloom.compact import mask, shape_for
-from sdschat.sds.limits import FRESH_KEPT
+from sdschat.sds.limits import ARRIVALS_KEPT
 from sdschat.sds.recent_arrivals import RecentArrivals
 
 SHAPE = shape_for(256, 1e-4)
@@ -58,7 +58,7 @@ def test_what_nobody_asks_about_is_not_kept_longer_than_it_is_fresh() -> None:
 
 def test_of_a_flood_only_the_newest_count_as_fresh() -> None:
     fresh = RecentArrivals()
-    for number in range(FRESH_KEPT + 5):
+    for number in range(ARRIVALS_KEPT + 5):
         fresh.note(f"message {number}", 0)
     kept = list(fresh)
-    assert (len(kept), kept[0]) == (FRESH_KEPT, "message 5")
+    assert (len(kept), kept[0]) == (ARRIVALS_KEPT, "message 5")

@@ -33,7 +33,7 @@ def chain(length: int) -> list[Message]:
 def test_history_is_delivered_below_the_horizon_and_says_by_which_way_it_came() -> None:
     group = Group("a")
     assert all(take_in(group, message) for message in chain(3))
-    assert [(event.via, event.gap) for event in group["a"].of(Delivered)] == [("store", ())] * 3
+    assert [(event.source, event.gap) for event in group["a"].of(Delivered)] == [("store", ())] * 3
 
 
 def test_thousands_in_any_order_are_the_same_log() -> None:
@@ -62,7 +62,7 @@ def test_history_counts_no_more_as_on_its_way_to_others_after_a_restart() -> Non
     group.give("a", forge("b", "live", group.now.wall))
     take_in(group, forge("b", "history", group.now.wall - 1))
     for _ in range(2):
-        assert list(group["a"].channel.state.fresh) == ["live"]
+        assert list(group["a"].channel.state.recent_arrivals) == ["live"]
         group.crash("a")
 
 
@@ -72,7 +72,7 @@ def test_what_a_store_gave_for_the_asking_is_on_its_way_to_nobody() -> None:
     group["a"].channel.receive(group.now, CODEC.encode(given), "store")
     group.collect("a")
     for _ in range(2):
-        assert list(group["a"].channel.state.fresh) == []
+        assert list(group["a"].channel.state.recent_arrivals) == []
         group.crash("a")
 
 
@@ -209,4 +209,4 @@ def test_history_that_a_joiner_fetched_is_not_pushed_to_it_without_end_because_i
     group.tick(10 * MINUTE)
     group.crash("b")
     group.tick(50 * MINUTE)
-    assert [packet.message_id for packet in group["a"].sent if packet.why == "push"] == []
+    assert [packet.message_id for packet in group["a"].sent if packet.kind == "push"] == []

@@ -30,14 +30,14 @@ def test_auto_follows_only_a_filter_that_can_be_believed(ones: int, layout: str)
     group = Group("a", settle=2000)
     group.give("a", forge("w", "s1", group.now.wall, content=None, bloom_filter=waku_bytes(ones)))
     group.send("a", "hello")
-    assert group["a"].channel.state.filter.layout == layout
+    assert group["a"].channel.state.filter.filter_format == layout
 
 
 def test_auto_does_not_follow_a_packet_that_is_refused() -> None:
     group = Group("a", settle=2000)
     group.give("a", forge("w", "m1", 0, bloom_filter=waku_bytes(0)))
     group.send("a", "hello")
-    assert group["a"].channel.state.filter.layout == "compact"
+    assert group["a"].channel.state.filter.filter_format == "compact"
 
 
 def test_a_clock_far_ahead_of_the_wall_clock_is_told_with_every_packet() -> None:
@@ -105,7 +105,7 @@ def test_a_dependency_that_no_row_speaks_of_and_nothing_has_room_for_is_a_gap() 
     group.crash("a")
     group.collect("a")
     assert group["a"].log == ["child"]
-    assert not group["a"].channel.state.incoming.held
+    assert not group["a"].channel.state.incoming.buffered
     assert not tables[Table.HELD]
 
 

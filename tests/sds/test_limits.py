@@ -31,7 +31,7 @@ def test_messages_that_wait_for_one_sender(coming: int, taken: int) -> None:
     group = Group("a")
     for place in range(coming):
         group.give("a", waiting("b", place))
-    assert len(group["a"].channel.state.incoming.held) == taken
+    assert len(group["a"].channel.state.incoming.buffered) == taken
     assert group["a"].refused() == [Reason.BUFFER_QUOTA] * (coming - taken)
 
 
@@ -40,7 +40,7 @@ def test_a_full_sender_does_not_hinder_another() -> None:
     for place in range(limits.BUFFERED_PER_SENDER + 5):
         group.give("a", waiting("b", place))
     group.give("a", waiting("c", 0))
-    assert "c-00000" in group["a"].channel.state.incoming.held
+    assert "c-00000" in group["a"].channel.state.incoming.buffered
 
 
 def test_a_full_sender_is_still_delivered_what_it_can_be() -> None:
@@ -67,7 +67,7 @@ def test_bytes_that_wait_for_one_sender(extra: int) -> None:
         group.give("a", sized("b", place, size))
     final = sized("b", 127, size + extra)
     group.give("a", final)
-    assert (final.message_id in group["a"].channel.state.incoming.held) is (extra <= 0)
+    assert (final.message_id in group["a"].channel.state.incoming.buffered) is (extra <= 0)
 
 
 def full_channel() -> Group:
@@ -76,14 +76,14 @@ def full_channel() -> Group:
     for sender in "stuvwxyz":
         for place in range(limits.BUFFERED_PER_SENDER):
             group.give("a", waiting(sender, place))
-    assert len(group["a"].channel.state.incoming.held) == limits.BUFFERED_PER_CHANNEL
+    assert len(group["a"].channel.state.incoming.buffered) == limits.BUFFERED_PER_CHANNEL
     return group
 
 
 def test_messages_that_wait_in_one_channel() -> None:
     group = full_channel()
     group.give("a", waiting("b", 0))
-    held = group["a"].channel.state.incoming.held
+    held = group["a"].channel.state.incoming.buffered
     assert len(held) == limits.BUFFERED_PER_CHANNEL
     assert "b-00000" in held
 
@@ -91,7 +91,7 @@ def test_messages_that_wait_in_one_channel() -> None:
 def test_in_a_full_channel_the_newest_of_the_heaviest_goes() -> None:
     group = full_channel()
     group.give("a", waiting("b", 0))
-    assert "z-00255" not in group["a"].channel.state.incoming.held
+    assert "z-00255" not in group["a"].channel.state.incoming.buffered
 
 
 def test_what_was_dropped_is_in_no_filter_that_is_sent() -> None:
@@ -118,7 +118,7 @@ def test_the_one_that_goes_may_be_the_parent_of_the_one_that_comes() -> None:
     group = full_channel()
     group.give("a", waiting("b", 9000, parent="z-00255"))
     state = group["a"].channel.state
-    assert list(state.incoming.held["b-09000"].unmet) == ["z-00255"]
+    assert list(state.incoming.buffered["b-09000"].unmet) == ["z-00255"]
     assert "z-00255" in state.requests.missing
 
 
@@ -130,28 +130,28 @@ def test_room_is_made_for_a_message_or_nothing_changes() -> None:
             group.give("a", waiting(sender, place, content=b"x" * 60_000))
         for place in range(100, 150):
             group.give("a", waiting(sender, place, content=b"x" * 900))
-    before = set(group["a"].channel.state.incoming.held)
+    before = set(group["a"].channel.state.incoming.buffered)
     group.give("a", waiting("b", 0, content=b"x" * 65_000))
-    after = set(group["a"].channel.state.incoming.held)
+    after = set(group["a"].channel.state.incoming.buffered)
     assert "b-00000" in after or after == before
 
 
-@pytest.mark.parametrize(("coming", "taken"), around(limits.PARKED_PER_SENDER))
+@pytest.mark.parametrize(("coming", "taken"), around(limits.FUTURE_DATED_PER_SENDER))
 def test_messages_from_the_future_for_one_sender(coming: int, taken: int) -> None:
     group = Group("a")
     for place in range(coming):
         group.give("a", forge("b", f"m{place}", START + QUIET.max_skew + 1 + place))
-    assert len(group["a"].channel.state.incoming.held) == taken
+    assert len(group["a"].channel.state.incoming.buffered) == taken
     assert group["a"].refused() == [Reason.FUTURE_QUOTA] * (coming - taken)
 
 
-@pytest.mark.parametrize(("coming", "taken"), around(limits.PARKED_PER_CHANNEL))
+@pytest.mark.parametrize(("coming", "taken"), around(limits.FUTURE_DATED_PER_CHANNEL))
 def test_messages_from_the_future_in_one_channel(coming: int, taken: int) -> None:
     group = Group("a")
     for place in range(coming):
-        sender = f"p{place // limits.PARKED_PER_SENDER}"
+        sender = f"p{place // limits.FUTURE_DATED_PER_SENDER}"
         group.give("a", forge(sender, f"m{place}", START + QUIET.max_skew + 1 + place))
-    assert len(group["a"].channel.state.incoming.held) == taken
+    assert len(group["a"].channel.state.incoming.buffered) == taken
 
 
 @pytest.mark.parametrize(("coming", "taken"), around(limits.MISSING_PER_SENDER))
@@ -242,7 +242,7 @@ def test_a_gap_is_closed_for_the_message_that_named_it() -> None:
 def test_parked_messages_leave_the_filter_as_it_was() -> None:
     # In it they would be its newest, and roll the filter over to speak of nothing but the future.
     group = Group("a", config=replace(QUIET, bloom_capacity=16))
-    for place in range(limits.PARKED_PER_SENDER):
+    for place in range(limits.FUTURE_DATED_PER_SENDER):
         group.give("a", forge("b", f"m{place}", START + 10 * QUIET.max_skew + place))
     own = group["a"].channel.state.filter
     assert (own.count, own.floor) == (0, START - QUIET.max_skew)
@@ -258,36 +258,36 @@ def test_a_parked_message_is_in_the_filter_once_it_is_due() -> None:
 
 def test_a_full_sender_keeps_what_is_due_first() -> None:
     group = Group("a")
-    for place in range(limits.PARKED_PER_SENDER):
+    for place in range(limits.FUTURE_DATED_PER_SENDER):
         group.give("a", forge("b", f"m{place}", START + QUIET.max_skew + 100 + place))
     group.give("a", forge("b", "sooner", START + QUIET.max_skew + 50))
-    held = group["a"].channel.state.incoming.held
-    assert ("sooner" in held, f"m{limits.PARKED_PER_SENDER - 1}" in held) == (True, False)
+    held = group["a"].channel.state.incoming.buffered
+    assert ("sooner" in held, f"m{limits.FUTURE_DATED_PER_SENDER - 1}" in held) == (True, False)
 
 
 def test_a_full_channel_parks_for_a_newcomer_at_the_expense_of_the_heaviest() -> None:
     group = Group("a")
-    for place in range(limits.PARKED_PER_CHANNEL):
-        sender = f"p{place // limits.PARKED_PER_SENDER}"
+    for place in range(limits.FUTURE_DATED_PER_CHANNEL):
+        sender = f"p{place // limits.FUTURE_DATED_PER_SENDER}"
         group.give("a", forge(sender, f"m{place}", START + QUIET.max_skew + 1 + place))
     group.give("a", forge("c", "mine", START + 100 * QUIET.max_skew))
-    held = group["a"].channel.state.incoming.held
-    assert ("mine" in held, len(held)) == (True, limits.PARKED_PER_CHANNEL)
+    held = group["a"].channel.state.incoming.buffered
+    assert ("mine" in held, len(held)) == (True, limits.FUTURE_DATED_PER_CHANNEL)
 
 
 def test_bytes_parked_for_one_sender() -> None:
     group = Group("a")
     for place in range(10):
         group.give("a", forge("b", f"m{place}", START + 2 * QUIET.max_skew + place, content=b"x" * 60_000))
-    assert len(group["a"].channel.state.incoming.held) == limits.PARKED_BYTES_PER_SENDER // 60_060
+    assert len(group["a"].channel.state.incoming.buffered) == limits.FUTURE_DATED_BYTES_PER_SENDER // 60_060
 
 
 def test_who_waits_for_a_parked_message_that_is_dropped_looks_for_it() -> None:
     group = Group("a", settle=2000)
     far = group.now.wall + QUIET.max_skew
-    for place in range(limits.PARKED_PER_SENDER):
+    for place in range(limits.FUTURE_DATED_PER_SENDER):
         group.give("a", forge("b", f"m{place}", far + 100 + place))
-    last = f"m{limits.PARKED_PER_SENDER - 1}"
+    last = f"m{limits.FUTURE_DATED_PER_SENDER - 1}"
     group.give("a", forge("c", "child", far - 1, last))
     group.give("a", forge("b", "sooner", far + 50))
     state = group["a"].channel.state

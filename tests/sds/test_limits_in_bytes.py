@@ -13,8 +13,8 @@ from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
 SIZE = 32 * limits.KIB
-SHARE = limits.PARKED_BYTES_PER_SENDER // SIZE
-ALL = limits.PARKED_BYTES_PER_CHANNEL // SIZE
+SHARE = limits.FUTURE_DATED_BYTES_PER_SENDER // SIZE
+ALL = limits.FUTURE_DATED_BYTES_PER_CHANNEL // SIZE
 
 
 def dated_ahead(sender: str, place: int, size: int) -> Message:
@@ -34,7 +34,7 @@ def test_bytes_parked_in_one_channel(extra: int, stay: int) -> None:
     for place in range(ALL - 1):
         group.give("a", dated_ahead(f"p{place // SHARE}", place, SIZE))
     group.give("a", dated_ahead("newcomer", ALL, SIZE + extra))
-    held = group["a"].channel.state.incoming.held
+    held = group["a"].channel.state.incoming.buffered
     assert (f"m{ALL}" in held, len(held)) == (True, stay)
 
 

@@ -43,7 +43,7 @@ def test_it_acknowledges_nothing() -> None:
         packed = old(filter_of(mine.message_id))
         group.give("a", forge(sender, f"s-{sender}", group.now.wall + 1, content=None, bloom_filter=packed))
     assert group["a"].channel.state.outgoing.open[mine.message_id].state is AckState.UNACKED
-    assert [event.why for event in group["a"].of(FilterIgnored)] == [SAID, SAID]
+    assert [event.reason for event in group["a"].of(FilterIgnored)] == [SAID, SAID]
 
 
 def test_what_it_seems_to_lack_is_not_sent_again() -> None:
@@ -76,7 +76,7 @@ def test_two_versions_in_a_group_push_nothing_to_each_other() -> None:
         deliver_as_old(group)
     assert len(group["a"].delivered()) == len(group["b"].delivered()) == 15
     assert len(group["a"].of(FilterIgnored)) > 10
-    assert pushed(group) == [packet.message_id for packet in group["b"].sent if packet.why == "push"] == []
+    assert pushed(group) == [packet.message_id for packet in group["b"].sent if packet.kind == "push"] == []
 
 
 def deliver_as_old(group: Group) -> None:

@@ -76,7 +76,7 @@ def test_open_messages_from_a_date_on_come_newest_first() -> None:
 @settings(max_examples=200, deadline=None)
 def test_evidence_counts_for_just_those_that_are_open_settled_or_left(order: list[int], certain: set[int]) -> None:
     buffer = OutgoingBuffer()
-    with limits((("POSSIBLY_ACKED_KEPT", 4), ("LEFT_KEPT", 3), ("SETTLED_KEPT", 2))):
+    with limits((("POSSIBLY_ACKED_KEPT", 4), ("RETIRED_KEPT", 3), ("SETTLED_KEPT", 2))):
         for place in range(20):
             buffer.add(Outgoing(f"m{place:02}", place))
         for place in order + sorted(certain):
@@ -87,7 +87,7 @@ def test_evidence_counts_for_just_those_that_are_open_settled_or_left(order: lis
                 buffer.possibly(message)
             else:
                 buffer.settle(message)
-            left = {f"m{place:02}" for place in range(20) if f"m{place:02}" in buffer.left}
+            left = {f"m{place:02}" for place in range(20) if f"m{place:02}" in buffer.retired}
             assert set(buffer.known) == set(buffer.open) | set(buffer.settled) | left
 
 
@@ -137,7 +137,7 @@ def test_what_leaves_the_buffer_is_told_and_does_not_come_back_with_a_restart() 
         assert list(group["a"].channel.state.outgoing.open) == ids[6:]
         before = len(group["a"].sent)
         group.tick(1)
-        assert [packet.message_id for packet in group["a"].sent[before:] if packet.why == "resend"] == []
+        assert [packet.message_id for packet in group["a"].sent[before:] if packet.kind == "resend"] == []
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -168,12 +168,12 @@ def test_an_equal_range_acknowledges_what_has_left_the_buffer() -> None:
 
 
 def test_of_what_has_left_only_the_newest_are_remembered_over_a_restart_too() -> None:
-    with limits((("POSSIBLY_ACKED_KEPT", 3), ("LEFT_KEPT", 2))):
+    with limits((("POSSIBLY_ACKED_KEPT", 3), ("RETIRED_KEPT", 2))):
         group = channel_with_one_peer(10)
         ids = group["a"].log
         group.give("a", forge("b", "says", group.now.wall + 1000, ids[5]))  # makes room for none of the forgotten
         for restarted in (False, True):
-            left = group["a"].channel.state.outgoing.left
+            left = group["a"].channel.state.outgoing.retired
             assert [message_id in left for message_id in ids] == [place == 6 for place in range(10)], restarted
             group.crash("a")
 
@@ -234,4 +234,4 @@ def test_a_message_that_waits_is_sent_again_at_once_when_asked_for_and_no_other(
     assert not group["a"].channel.resend(group.now, "unknown")
     assert group["a"].channel.resend(group.now, message_id)
     group["a"].channel.advance(group.now)
-    assert [packet.why for packet in group["a"].channel.take().packets] == ["resend"]
+    assert [packet.kind for packet in group["a"].channel.take().packets] == ["resend"]

@@ -31,7 +31,7 @@ def shows(group: Group, sender: str, *ids: str, lamport: int | None = None) -> N
 
 
 def pushed(group: Group) -> list[str]:
-    return [packet.message_id for packet in group["a"].sent if packet.why == "push"]
+    return [packet.message_id for packet in group["a"].sent if packet.kind == "push"]
 
 
 def test_what_a_filter_lacks_is_sent_again() -> None:
@@ -226,11 +226,11 @@ def test_what_comes_again_counts_as_fresh_from_then_and_keeps_nothing_else_so() 
     state = group["a"].channel.state
     for message_id in ("m1", "m2", "m1"):
         state.now = group.now
-        state.note_fresh(message_id)
+        state.note_arrival(message_id)
         group.tick(PUSHING.push_grace - 1)
     state.now = group.now
-    state.trim_fresh()
-    assert list(state.fresh) == ["m1"]
+    state.trim_arrivals()
+    assert list(state.recent_arrivals) == ["m1"]
 
 
 def to_a_foreign_filter_from_before_joining(via_history: bool) -> list[str]:

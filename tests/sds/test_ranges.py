@@ -43,7 +43,7 @@ def answer(group: Group) -> tuple[int, CompactFilter]:
     before = len(group["a"].messages("sync"))
     while len(group["a"].messages("sync")) == before:
         group.tick(60_000)
-    packet = next(packet for packet in reversed(group["a"].sent) if packet.why == "sync")
+    packet = next(packet for packet in reversed(group["a"].sent) if packet.kind == "sync")
     found = read_filter(group["a"].messages("sync")[-1].bloom_filter or b"")
     assert isinstance(found, CompactFilter)
     return len(packet.raw), found
@@ -115,7 +115,7 @@ def ranged(group: Group, body: bytes, hashes: int = 7) -> None:
 def test_a_range_filter_that_is_too_full_is_ignored_like_any_other(ones: int, ignored: bool) -> None:
     group = holder(LARGE, range(START, START + 10), 10)
     ranged(group, ((1 << 8 * ones) - 1).to_bytes(100, "little"))
-    told = [event.why for event in group["a"].of(FilterIgnored)]
+    told = [event.reason for event in group["a"].of(FilterIgnored)]
     assert told == ([f"its range is {ones}% full"] if ignored else [])
 
 
@@ -142,7 +142,7 @@ def test_what_lacks_below_everything_that_is_held_is_found(monkeypatch: pytest.M
     monkeypatch.setattr("sdschat.sds.steps.ranges.RANGE_IDS", 64)
     group = Group("a", config=replace(LARGE, sync_interval=30_000, bloom_capacity=16), settle=2000)
     group.add("b")
-    group.passes = lambda flight: flight.packet.why == "sync"
+    group.passes = lambda flight: flight.packet.kind == "sync"
     for place in range(65):
         message = forge("c", f"{place:064}", START + place)
         for name in ("a", "b") if place else ("a",):

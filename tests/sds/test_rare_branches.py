@@ -30,14 +30,14 @@ def sized(sender: str, message_id: str, lamport: int, size: int, *parents: str) 
 
 
 def held(group: Group) -> list[str]:
-    return sorted(group["a"].channel.state.incoming.held)
+    return sorted(group["a"].channel.state.incoming.buffered)
 
 
 # Parked for their date.
 
 
 def test_who_is_over_its_own_share_of_bytes_pays_itself_even_if_another_has_more_parked() -> None:
-    with limits((("PARKED_BYTES_PER_SENDER", 2000),)):
+    with limits((("FUTURE_DATED_BYTES_PER_SENDER", 2000),)):
         group = Group("a")
         for place in range(5):
             group.give("a", forge("x", f"x{place}", AHEAD + 900 + place))
@@ -47,7 +47,7 @@ def test_who_is_over_its_own_share_of_bytes_pays_itself_even_if_another_has_more
 
 
 def test_who_just_has_its_share_of_bytes_does_not_pay_for_a_channel_that_others_fill() -> None:
-    with limits((("PARKED_BYTES_PER_SENDER", 2000), ("PARKED_PER_CHANNEL", 4))):
+    with limits((("FUTURE_DATED_BYTES_PER_SENDER", 2000), ("FUTURE_DATED_PER_CHANNEL", 4))):
         group = Group("a")
         for place in range(3):
             group.give("a", forge("x", f"x{place}", AHEAD + 900 + place))
@@ -142,13 +142,13 @@ def test_a_packet_that_is_gone_from_the_disk_leaves_what_came_before_it_fresh(mo
     row = MemoryHistory.row
     monkeypatch.setattr(MemoryHistory, "row", lambda self, key: None if key == "m2" else row(self, key))
     group.crash("a")
-    assert list(group["a"].channel.state.fresh) == ["m0", "m1"]
+    assert list(group["a"].channel.state.recent_arrivals) == ["m0", "m1"]
 
 
 def test_whose_filter_cannot_be_read_has_an_unknown_layout() -> None:
     group = Group("a", config=replace(QUIET, push_enabled=True), settle=2000)
     group.give("a", forge("b", "s1", group.now.wall, content=None, bloom_filter=filter_of("m1")))
-    assert group["a"].channel.state.peers.known["b"].layout == "compact"
+    assert group["a"].channel.state.peers.known["b"].filter_format == "compact"
     group.tick(QUIET.push_grace)
     group.give("a", forge("b", "s2", group.now.wall, content=None, bloom_filter=b"\0" * 40))
-    assert group["a"].channel.state.peers.known["b"].layout == "unknown"
+    assert group["a"].channel.state.peers.known["b"].filter_format == "unknown"

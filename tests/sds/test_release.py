@@ -37,7 +37,7 @@ def test_a_long_chain_of_forgeries_is_dropped_however_long_it_is() -> None:
     group = chain_of_forgeries()
     group.give("a", forge("y", "first", CHAIN - 5))
     assert group["a"].refused().count(Reason.CLOCK_NOT_ABOVE_PARENT) == LENGTH
-    assert not any(message_id.startswith("m") for message_id in group["a"].channel.state.incoming.held)
+    assert not any(message_id.startswith("m") for message_id in group["a"].channel.state.incoming.buffered)
     assert "waits-for-the-first" in group["a"].log
 
 
@@ -45,7 +45,7 @@ def test_giving_up_what_a_long_chain_of_forgeries_waits_for_drops_it_too() -> No
     group = chain_of_forgeries()
     group.tick(group.config.lost_after // 2 + 1000)
     assert group["a"].refused().count(Reason.CLOCK_NOT_ABOVE_PARENT) == LENGTH
-    assert not any(message_id.startswith("m") for message_id in group["a"].channel.state.incoming.held)
+    assert not any(message_id.startswith("m") for message_id in group["a"].channel.state.incoming.buffered)
 
 
 def test_our_answer_for_what_was_dropped_is_called_off_when_it_is_heard_again() -> None:

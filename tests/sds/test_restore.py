@@ -168,7 +168,7 @@ def test_who_is_charged_for_what_was_dropped_is_the_same_after_a_restart(restart
     if restarted:
         group.crash("a")
     group.give("a", forge("z", "its parent", now + 1))
-    assert group["a"].channel.state.requests.missing["dropped"].blamed == "d"
+    assert group["a"].channel.state.requests.missing["dropped"].charged_to == "d"
 
 
 def test_what_came_just_now_is_known_after_a_restart_even_where_it_is_more_than_the_recent_window() -> None:
@@ -177,22 +177,22 @@ def test_what_came_just_now_is_known_after_a_restart_even_where_it_is_more_than_
     with limits((("RECENT_WINDOW", 8),)):
         for number in range(30):
             group.give("a", forge("b", f"n{number:02}", group.now.wall + number))
-        before = set(group["a"].channel.state.fresh)
+        before = set(group["a"].channel.state.recent_arrivals)
         group.crash("a")
-        assert set(group["a"].channel.state.fresh) == before == {f"n{number:02}" for number in range(30)}
+        assert set(group["a"].channel.state.recent_arrivals) == before == {f"n{number:02}" for number in range(30)}
 
 
 def test_of_what_came_just_now_a_restart_remembers_no_more_than_was_known() -> None:
     """Waiting messages are on the disk beside the log, and were counted in addition to what is kept of that."""
     group = Group("a", settle=2000)
-    with limits((("FRESH_KEPT", 4),)):
+    with limits((("ARRIVALS_KEPT", 4),)):
         for number in range(6):
             parent = ["not here"] if number >= 4 else []
             group.give("a", forge("b", f"n{number}", group.now.wall + number, *parent))
             group.tick(1)
-        before = list(group["a"].channel.state.fresh)
+        before = list(group["a"].channel.state.recent_arrivals)
         group.crash("a")
-        assert list(group["a"].channel.state.fresh) == before == ["n2", "n3", "n4", "n5"]
+        assert list(group["a"].channel.state.recent_arrivals) == before == ["n2", "n3", "n4", "n5"]
 
 
 def test_what_was_missing_while_repair_was_off_is_asked_for_once_it_is_on() -> None:

@@ -60,7 +60,7 @@ def what_is_only_held_is_mentioned() -> Iterator[None]:
 
     def preceding_ids(s: ChannelState) -> Any:
         named = old(s)
-        held = next(iter(s.incoming.held.values()), None)
+        held = next(iter(s.incoming.buffered.values()), None)
         if held is None:
             return named
         entry = named[0]._replace(message_id=held.message.message_id) if named else None
@@ -197,7 +197,7 @@ def resends_have_a_new_date() -> Iterator[None]:
             message = s.codec.decode(s.packets[at].raw)
             assert isinstance(message, Message)
             raw = s.codec.encode(replace(message, lamport_timestamp=s.clock.tick(s.now.wall)))
-            s.packets[at] = Packet(raw, s.packets[at].why, s.packets[at].message_id)
+            s.packets[at] = Packet(raw, s.packets[at].kind, s.packets[at].message_id)
 
     with instead(old, sweep):
         yield

@@ -18,7 +18,7 @@ from tests.sim.plant import defect, instead, method
 
 @defect
 def future_clocks_are_adopted() -> Iterator[None]:
-    with instead(future_dated.park, lambda s, message, raw, via, lamport: _take(s, message, raw, via)):
+    with instead(future_dated.defer, lambda s, message, raw, via, lamport: _take(s, message, raw, via)):
         yield
 
 
@@ -29,7 +29,7 @@ def _take(s: ChannelState, message: Message, raw: bytes, via: str) -> None:
 
 @defect
 def parked_messages_move_the_clock() -> Iterator[None]:
-    old = future_dated.park
+    old = future_dated.defer
 
     def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
         s.clock.observe(lamport)
@@ -49,7 +49,7 @@ def the_clock_counts_seconds() -> Iterator[None]:
         self.value = max(lamport, self.value)
 
     with method(LamportClock, "tick", tick), method(LamportClock, "observe", observe):
-        old = persist.open_fresh
+        old = persist.open_new
 
         def open_fresh(s: ChannelState) -> None:
             old(s)

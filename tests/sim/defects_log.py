@@ -37,7 +37,7 @@ def held_counts_as_delivered() -> Iterator[None]:
 
     def verify(s: ChannelState, message: Message, lamport: int) -> Any:
         found = old(s, message, lamport)
-        found.held.clear()
+        found.buffered.clear()
         return found
 
     with instead(old, verify):
@@ -84,7 +84,7 @@ def gaps_are_never_closed() -> Iterator[None]:
 @defect
 def what_left_the_window_is_delivered_again() -> Iterator[None]:
     def holds(self: ChannelState, message_id: str) -> bool:
-        return message_id in self.window.entries or message_id in self.incoming.held
+        return message_id in self.window.entries or message_id in self.incoming.buffered
 
     with method(ChannelState, "holds", holds):
         yield
@@ -169,7 +169,7 @@ def what_one_goes_without_all_go_without() -> Iterator[None]:
 
 @defect
 def parked_messages_enter_the_filter() -> Iterator[None]:
-    old = future_dated.park
+    old = future_dated.defer
 
     def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
         old(s, message, raw, via, lamport)

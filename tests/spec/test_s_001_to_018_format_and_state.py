@@ -237,7 +237,7 @@ def test_s_015_messages_with_unmet_dependencies_are_in_the_incoming_buffer() -> 
     Here: bounded for each sender and each channel; kept on disk."""
     group = Group("a")
     group.give("a", forge("b", "child", START + 2, "parent"))
-    assert list(group["a"].channel.state.incoming.held) == ["child"]
+    assert list(group["a"].channel.state.incoming.buffered) == ["child"]
 
 
 def test_s_016_the_log_has_all_ids_in_the_order_of_their_clocks() -> None:

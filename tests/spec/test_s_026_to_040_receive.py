@@ -158,7 +158,7 @@ def test_s_031_a_dependency_that_only_waits_is_not_met() -> None:
     group = Group("a")
     group.give("a", forge("b", "m2", START + 2, "m1"))
     group.give("a", forge("b", "m3", START + 3, "m2"))
-    assert list(group["a"].channel.state.incoming.held) == ["m2", "m3"]
+    assert list(group["a"].channel.state.incoming.buffered) == ["m2", "m3"]
 
 
 def test_s_031_a_dependency_that_only_waits_is_not_missing_either() -> None:
@@ -189,7 +189,7 @@ def test_s_033_a_message_with_unmet_dependencies_is_buffered_and_kept_on_disk() 
     group = Group("a")
     group.give("a", forge("b", "m2", START + 2, "m1"))
     group.crash("a")
-    assert list(group["a"].channel.state.incoming.held) == ["m2"]
+    assert list(group["a"].channel.state.incoming.buffered) == ["m2"]
 
 
 def test_s_034_delivery_raises_the_clock_to_that_of_the_message() -> None:

@@ -143,8 +143,8 @@ def test_s_046_they_are_sent_with_the_same_bytes() -> None:
     group.send("a", "one")
     group.send("a", "two")
     group.tick(60_000)
-    first = {packet.message_id: packet.raw for packet in group["a"].sent if packet.why == "message"}
-    again = {packet.message_id: packet.raw for packet in group["a"].sent if packet.why == "resend"}
+    first = {packet.message_id: packet.raw for packet in group["a"].sent if packet.kind == "message"}
+    again = {packet.message_id: packet.raw for packet in group["a"].sent if packet.kind == "resend"}
     assert again == first
 
 
@@ -198,5 +198,5 @@ def test_s_047_unacknowledged_messages_go_first() -> None:
     group.offline("a")
     group.tick(600_000)
     group.online("a")
-    again = [packet.message_id for packet in group["a"].sent if packet.why == "resend"]
+    again = [packet.message_id for packet in group["a"].sent if packet.kind == "resend"]
     assert again == [unacked.message_id, maybe.message_id]

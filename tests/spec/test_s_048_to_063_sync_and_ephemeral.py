@@ -218,7 +218,7 @@ def test_s_059_a_received_sync_is_never_kept() -> None:
     group.give("a", forge("b", "s1", START + 10, "m1", content=None))
     kept = [write.row for write in group["a"].writes if isinstance(write, Put)]
     assert not any(isinstance(row, HeldRow) for row in kept)
-    assert group["a"].channel.state.incoming.held == {}
+    assert group["a"].channel.state.incoming.buffered == {}
     assert group["a"].log == []
 
 
@@ -275,7 +275,7 @@ def test_s_062_they_are_not_buffered_for_resending() -> None:
     group.collect("a")
     group.tick(600_000)
     assert group["a"].channel.state.outgoing.open == {}
-    assert [packet.why for packet in group["a"].sent].count("ephemeral") == 1
+    assert [packet.kind for packet in group["a"].sent].count("ephemeral") == 1
 
 
 def test_s_063_they_are_delivered_at_once_whatever_they_depend_on() -> None:

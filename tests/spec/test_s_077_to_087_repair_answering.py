@@ -125,7 +125,7 @@ def test_s_081_all_items_count_however_few_we_would_request_ourselves() -> None:
     group.give("a", forge("b", "m-last", START + 20, *(f"m{place}" for place in range(16))))
     entries = tuple(f"m{place}" for place in range(16))
     group.give("a", forge("z", "s1", group.now.wall, content=None, requests=entries))
-    assert [(event.message_id, event.why) for event in group["a"].of(RepairCancelled)] == [
+    assert [(event.message_id, event.reason) for event in group["a"].of(RepairCancelled)] == [
         (message_id, "requested_by_other") for message_id in entries
     ]
 
@@ -260,7 +260,7 @@ def test_s_086_the_original_bytes_are_broadcast_when_t_resp_is_over() -> None:
     group.tick(wait - 1)
     assert group["a"].messages("answer") == []
     group.tick(1)
-    assert [packet.raw for packet in group["a"].sent if packet.why == "answer"] == [raw]
+    assert [packet.raw for packet in group["a"].sent if packet.kind == "answer"] == [raw]
 
 
 def test_s_087_own_due_requests_are_sent_however_much_others_say() -> None:

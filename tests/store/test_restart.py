@@ -79,7 +79,7 @@ def _play(group: Group, seed: int, restarts: bool) -> list[tuple[str, str, bytes
     group.passes = lambda flight: True
     group.tick(120_000)
     for name in names:
-        air += [(name, packet.why, packet.raw) for packet in group[name].sent]
+        air += [(name, packet.kind, packet.raw) for packet in group[name].sent]
     return air
 
 

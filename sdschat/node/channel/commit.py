@@ -54,7 +54,7 @@ def collect(room: ChannelSession, desk: ContentGate, clock: Clock) -> TurnBatch:
             rows, facts = desk.meet(said, now.wall)
             keys += rows
             told += _others(facts, own)
-            told.append(MessageDelivered(said, event.late, event.gap, event.via))
+            told.append(MessageDelivered(said, event.late, event.gap, event.source))
         elif isinstance(event, ev.EphemeralReceived):
             said = desk.read(event.message, own=False)
             rows, facts = desk.meet(said, now.wall)

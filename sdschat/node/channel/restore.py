@@ -55,7 +55,7 @@ class Restoring:
         if self._lost_until and isinstance(message, Message) and self._is_our_own(message):
             channel = self._room.channel
             channel.receive_history(channel.state.now, message, packet, "repair")
-        again = self._room.channel.state.again
+        again = self._room.channel.state.refetch
         if again and isinstance(message, Message) and message.message_id in again and self._right(message):
             self._came[message.message_id] = packet
 

@@ -137,10 +137,19 @@ def _filter(room: ChannelSession) -> FilterPeek:
     packed = own.to_bytes()
     read = read_filter(packed)
     fill = 0.0 if isinstance(read, str) else read.fill
-    bits = waku.BITS if own.layout == "waku" else getattr(read, "bits", own.shape.bits)
-    hashes = waku.HASHES if own.layout == "waku" else own.shape.hashes
+    bits = waku.BITS if own.filter_format == "waku" else getattr(read, "bits", own.shape.bits)
+    hashes = waku.HASHES if own.filter_format == "waku" else own.shape.hashes
     return FilterPeek(
-        own.layout, hashes, bits, fill, len(packed), own.count, own.capacity, own.young, own.generation, own.floor
+        own.filter_format,
+        hashes,
+        bits,
+        fill,
+        len(packed),
+        own.count,
+        own.capacity,
+        own.young,
+        own.generation,
+        own.floor,
     )
 
 
@@ -199,7 +208,7 @@ def _peers(room: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
                 presence.roles.get(sender_id, ""),
                 0 if peer is None else to_wall(now, peer.heard_at),
                 0 if peer is None else peer.last_lamport,
-                "" if peer is None else peer.layout,
+                "" if peer is None else peer.filter_format,
             )
         )
     return tuple(sorted(found, key=lambda peer: (not peer.online, -peer.heard_at, peer.sender_id)))

@@ -34,7 +34,7 @@ def missing(room: ChannelSession, now: Now) -> list[MissingMessage]:
     """Oldest first."""
     state = room.channel.state
     waiting = state.incoming.waiting_for
-    held = state.incoming.held
+    held = state.incoming.buffered
     found = []
     for entry in state.requests.missing.values():
         waiters = [held[message_id] for message_id in waiting.get(entry.message_id, ()) if message_id in held]
@@ -93,7 +93,7 @@ def sync(room: ChannelSession) -> Sync:
         if known.state is AckState.UNACKED:
             unacked += 1
             queued += not known.sends
-    return Sync(len(state.requests.missing), given_up, len(state.incoming.held), unacked, queued)
+    return Sync(len(state.requests.missing), given_up, len(state.incoming.buffered), unacked, queued)
 
 
 def people(room: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:

@@ -145,17 +145,17 @@ class EngineGroup:
     def _publish(self, sender: int, packet: Packet) -> None:
         message = self.codec.decode(packet.raw)
         assert not isinstance(message, Refusal)
-        what = packet.message_id if packet.why != "sync" else f"sync {sender}"
+        what = packet.message_id if packet.kind != "sync" else f"sync {sender}"
         count = self._counts.get(what, 0)
         self._counts[what] = count + 1
         fate = self.network.packet(sender, what, count)
         number = self.numbers.get(message.message_id, -1) if message.content else -1
         if self.time >= self.setting.warm_up:
-            self.record.sent(packet.why, len(packet.raw))
-            if packet.why in self.record.copies:
-                self.record.copies[packet.why][number] += 1
+            self.record.sent(packet.kind, len(packet.raw))
+            if packet.kind in self.record.copies:
+                self.record.copies[packet.kind][number] += 1
         self._schedule(
-            self.time + self.setting.latency, _ARRIVAL, sender, (fate, sender, packet.raw, message, number, packet.why)
+            self.time + self.setting.latency, _ARRIVAL, sender, (fate, sender, packet.raw, message, number, packet.kind)
         )
 
     def _arrive(self, sent: _Sent) -> None:

@@ -24,16 +24,16 @@ class OwnFilter:
         "_young_value",
         "capacity",
         "elder",
+        "filter_format",
         "floor",
         "generation",
-        "layout",
         "shape",
         "young",
     )
 
-    def __init__(self, layout: str, capacity: int, error_rate: float, floor: int) -> None:
-        self.layout = layout
-        self.capacity = waku.CAPACITY if layout == "waku" else capacity
+    def __init__(self, filter_format: str, capacity: int, error_rate: float, floor: int) -> None:
+        self.filter_format = filter_format
+        self.capacity = waku.CAPACITY if filter_format == "waku" else capacity
         self.shape = compact.shape_for(capacity, error_rate)
         self.elder = self.young = 0
         self._elder_newest = self._young_newest = -1
@@ -57,10 +57,10 @@ class OwnFilter:
     @property
     def size(self) -> int:
         """The most bytes that `to_bytes` gives."""
-        return waku.BYTES if self.layout == "waku" else compact.WINDOW_HEAD_BYTES + (self.shape.bits >> 3)
+        return waku.BYTES if self.filter_format == "waku" else compact.WINDOW_HEAD_BYTES + (self.shape.bits >> 3)
 
     def add(self, message_id: str, lamport: int) -> None:
-        if self.layout == "waku":
+        if self.filter_format == "waku":
             waku.add(self._body, message_id)
             waku.add(self._young_body, message_id)
         else:
@@ -87,7 +87,7 @@ class OwnFilter:
         self.floor = floor
         self.generation = generation
         self._value = 0
-        self._body = bytearray(waku.BYTES) if self.layout == "waku" else bytearray()
+        self._body = bytearray(waku.BYTES) if self.filter_format == "waku" else bytearray()
         self._open_generation()
         for lamport, message_id in ids:
             self.add(message_id, lamport)
@@ -99,7 +99,7 @@ class OwnFilter:
 
     def _open_generation(self) -> None:
         self._young_value = 0
-        self._young_body = bytearray(waku.BYTES) if self.layout == "waku" else bytearray()
+        self._young_body = bytearray(waku.BYTES) if self.filter_format == "waku" else bytearray()
         self._body = bytearray(self._body)  # a copy: what was the younger generation's is now the whole's
         self.young = 0
         self._young_newest = -1
@@ -108,7 +108,7 @@ class OwnFilter:
     def to_bytes(self) -> bytes:
         """Return the bytes for the field `bloom_filter`."""
         if self._cached is None:
-            if self.layout == "waku":
+            if self.filter_format == "waku":
                 self._cached = bytes(self._body)
             else:
                 bits = compact.folded_bits(self.shape, self.capacity, self.count)
@@ -118,7 +118,7 @@ class OwnFilter:
     def compare(self, theirs: compact.CompactFilter) -> tuple[int, int] | None:
         """Bits that only we have set, and bits that only they have, or nothing where the two do not compare."""
         bits, shape = theirs.bits, self.shape
-        if self.layout == "waku" or theirs.hashes != shape.hashes or bits not in compact.sizes(shape):
+        if self.filter_format == "waku" or theirs.hashes != shape.hashes or bits not in compact.sizes(shape):
             return None
         ours = compact.fold(self._value, shape.bits, bits)
         return ours & ~theirs.value, theirs.value & ~ours

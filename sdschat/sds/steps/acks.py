@@ -74,7 +74,7 @@ def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: lis
     does. In a channel of two, where there is no second participant, nothing else ever settles what was not mentioned.
     """
     for message_id in ids:
-        known = s.outgoing.open.get(message_id) or s.outgoing.left.get(message_id)
+        known = s.outgoing.open.get(message_id) or s.outgoing.retired.get(message_id)
         if known is not None:
             _witness(s, known, Evidence(sender_id, "range", packet_id, s.now.wall, COLLISION))
 
@@ -123,8 +123,8 @@ def acknowledged(known: Outgoing) -> bool:
     """
     if known.proven_by:
         return True
-    chance = 1.0
+    rate = 1.0
     for evidence in known.evidence.values():
-        if evidence.error_rate < chance:
-            chance = evidence.error_rate
-    return len(known.evidence) >= WITNESSES and chance <= CERTAIN_ENOUGH
+        if evidence.error_rate < rate:
+            rate = evidence.error_rate
+    return len(known.evidence) >= WITNESSES and rate <= CERTAIN_ENOUGH

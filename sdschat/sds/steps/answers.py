@@ -34,8 +34,8 @@ def _consider(s: ChannelState, message_id: str, requested_by: str) -> None:
     the receiver checks them itself. Distance and group follow from the stored message's sender, not the request's:
     a requester shall not choose who is closest.
     """
-    held = s.packet_of(message_id)
-    if held is None:
+    stored = s.packet_of(message_id)
+    if stored is None:
         return
     now = s.now.mono
     answer = s.answers.entries.get(message_id)
@@ -48,7 +48,7 @@ def _consider(s: ChannelState, message_id: str, requested_by: str) -> None:
     answer.asked += 1
     answer.at = now
     answer.requested_by = requested_by
-    sender_id = held[1]
+    sender_id = stored[1]
     groups = s.config.num_response_groups
     if not in_response_group(s.participant_id, sender_id, message_id, groups) and answer.asked < ASKED_TWICE:
         s.answers.remember(answer, now, requested_by)

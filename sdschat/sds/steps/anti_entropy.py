@@ -25,7 +25,7 @@ CROWD = 16  # this many peers about stretch the delay by as much again, so that 
 def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport: int) -> None:
     """Schedule pushes of the messages that we hold and this filter lacks, within the time it covers."""
     _call_off(s, peer, received)
-    s.trim_fresh()
+    s.trim_arrivals()
     floor = received.floor
     if isinstance(received, CompactFilter):
         compared = None if s.filter_stale else s.filter.compare(received)
@@ -36,24 +36,24 @@ def review_lacks(s: ChannelState, peer: Peer, received: ReceivedFilter, lamport:
     else:
         # A foreign filter does not say since when it is complete. A peer that we have only just met may be new, or
         # may have been cut off from us: it gets the last minutes, but is not flooded.
-        if s.filter.layout == "waku" and not s.filter_stale and not s.filter.beyond(received, s.fresh):
+        if s.filter.filter_format == "waku" and not s.filter_stale and not s.filter.beyond(received, s.recent_arrivals):
             return
         floor = max(_covered_since(s), _met_since(s, peer))
     if received.fill > MAX_FILL:
         return
-    fresh = s.fresh  # what came just now may still be on its way to them
+    arrivals = s.recent_arrivals  # what came just now may still be on its way to them
     ceiling = lamport + s.config.max_skew  # its clock is no later than its packet's date: it would only park what is
     found = 0
     for entry in _slice(s, peer, received, floor):
-        if entry.lamport <= ceiling and entry.message_id not in fresh and not received.holds(entry.message_id):
+        if entry.lamport <= ceiling and entry.message_id not in arrivals and not received.holds(entry.message_id):
             found += want_push(s, entry.message_id, entry.lamport, entry.sender_id, peer.sender_id)
             if found >= PUSHES_PER_REVIEW:
                 return  # the oldest first; the rest when its next filter comes
-    for held in s.incoming.in_order():
-        message_id = held.message.message_id
-        if held.lamport < floor or held.release_at or message_id in fresh or received.holds(message_id):
+    for buffered in s.incoming.in_order():
+        message_id = buffered.message.message_id
+        if buffered.lamport < floor or buffered.release_at or message_id in arrivals or received.holds(message_id):
             continue
-        want_push(s, message_id, held.lamport, held.message.sender_id, peer.sender_id)
+        want_push(s, message_id, buffered.lamport, buffered.message.sender_id, peer.sender_id)
 
 
 def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> int:
@@ -65,7 +65,7 @@ def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> in
     """
     if ours_only:
         shape = s.filter.shape
-        ours_only &= ~fold(s.fresh.bits(shape), shape.bits, received.bits)
+        ours_only &= ~fold(s.recent_arrivals.bits(shape), shape.bits, received.bits)
     if ours_only:
         for entry in reversed(s.window.dated_before(received.floor, s.filter.capacity // _FORGOTTEN_THERE)):
             ours_only &= ~mask(entry.message_id, received.hashes, received.bits)
@@ -77,7 +77,7 @@ def _unexplained(s: ChannelState, received: CompactFilter, ours_only: int) -> in
 def _covered_since(s: ChannelState) -> int:
     """From when on a foreign filter can be taken to be complete: peers that roll theirs over keep about what we keep
     in ours of that layout, and what is older must not be pushed to those who have only forgotten it there."""
-    if s.filter.layout == "waku":
+    if s.filter.filter_format == "waku":
         return s.filter.floor
     return s.window.order[0].lamport if s.window.order else 0
 
@@ -105,7 +105,7 @@ def _came_live(s: ChannelState, peer: Peer, floor: int) -> list[Entry]:
     """Return the entries dated before our own filter's floor and yet in it: they came while we were here, from those
     whose clocks are behind ours. As long as we had to forget nothing, a peer that got them with us has not forgotten
     them either."""
-    if s.filter.layout != "waku" or s.filter.floor > s.horizon:
+    if s.filter.filter_format != "waku" or s.filter.floor > s.horizon:
         return []
     oldest = _met_since(s, peer)
     return [
@@ -133,7 +133,7 @@ def want_push(s: ChannelState, message_id: str, lamport: int, author: str, wante
     if author != s.participant_id:
         spread = config.push_delay_max - config.push_delay_min
         spread += spread * s.peers.active(mono, ACTIVE_WITHIN * config.sync_interval) // CROWD
-        delay += s.chance.below(spread + 1, "push", message_id, push.pushes)
+        delay += s.jitter.below(spread + 1, "push", message_id, push.pushes)
     s.pushes.schedule(push, mono + delay, wanted_by)
     s.events.append(PushScheduled(message_id, to_wall(s.now, mono + delay), wanted_by))
     return 1
@@ -151,17 +151,17 @@ def _note_behind(s: ChannelState, peer: Peer, theirs_only: int) -> None:
     filter is what makes the others send it, so they shall have it soon. Once said, it is not said again: filters may
     also differ in what is older than both cover."""
     mono = s.now.mono
-    told = peer.told & theirs_only
-    new = theirs_only & ~told
+    reported = peer.reported & theirs_only
+    new = theirs_only & ~reported
     if peer.behind_since < 0 or not peer.behind & new:
         peer.behind_since = mono if new else -1
-        peer.note_lack(new, told)
+        peer.note_lack(new, reported)
     elif mono - peer.behind_since >= s.config.push_grace:
         hurry(s, s.config.push_delay_max)
         peer.behind_since = -1
-        peer.note_lack(0, told | (peer.behind & new))
+        peer.note_lack(0, reported | (peer.behind & new))
     else:
-        peer.note_lack(peer.behind, told)
+        peer.note_lack(peer.behind, reported)
 
 
 def push_sweep(s: ChannelState) -> None:

@@ -19,19 +19,19 @@ def heard_copy(s: ChannelState, message_id: str) -> None:
         call_off_push(s, message_id, "heard_again")
 
 
-def call_off_answer(s: ChannelState, message_id: str, why: str) -> None:
+def call_off_answer(s: ChannelState, message_id: str, reason: str) -> None:
     """SDS-R receive message: entries matching a received message leave the incoming repair request buffer."""
     answer = s.answers.entries.get(message_id)
     if answer is not None and answer.due is not None:
         s.answers.settle(answer, s.now.mono)
-        s.events.append(RepairCancelled(message_id, why))
+        s.events.append(RepairCancelled(message_id, reason))
 
 
-def call_off_push(s: ChannelState, message_id: str, why: str) -> None:
+def call_off_push(s: ChannelState, message_id: str, reason: str) -> None:
     push = s.pushes.entries.get(message_id)
     if push is not None and push.due is not None:
         settle_push(s, push)
-        s.events.append(PushCancelled(message_id, why))
+        s.events.append(PushCancelled(message_id, reason))
 
 
 def settle_push(s: ChannelState, push: Push) -> None:

@@ -16,20 +16,20 @@ LOST = "lost"
 
 
 def deliver_message(
-    s: ChannelState, message: Message, raw: bytes, via: str, gap: tuple[str, ...], generation: int, received_at: int
+    s: ChannelState, message: Message, raw: bytes, source: str, gap: tuple[str, ...], generation: int, received_at: int
 ) -> None:
     """Deliver Message, and then, without recursion, everything that waited for it, in log order.
 
     Resolve Conflicts: the log is ordered by Lamport timestamp, then by the UTF-8 bytes of the id, so the same set of
     messages is the same log everywhere, whatever the order of arrival.
     """
-    _into_log(s, message, raw, via, gap, generation, received_at)
+    _into_log(s, message, raw, source, gap, generation, received_at)
     if message.message_id in s.incoming.waiting_for:
         release(s, s.incoming.meet(message.message_id, gap=False))
 
 
 def _into_log(
-    s: ChannelState, message: Message, raw: bytes, via: str, gap: tuple[str, ...], generation: int, received_at: int
+    s: ChannelState, message: Message, raw: bytes, source: str, gap: tuple[str, ...], generation: int, received_at: int
 ) -> None:
     message_id, lamport = message.message_id, message.lamport_timestamp
     assert lamport is not None
@@ -43,12 +43,12 @@ def _into_log(
         late = True
         forget_hint(s, message_id)
     own = message.sender_id == s.participant_id  # from the history: what was written before this log began
-    row = LogRow(entry, raw, own, via, received_at)
+    row = LogRow(entry, raw, own, source, received_at)
     s.unsaved[message_id] = row
     s.writes.append(Append(row))
     if (message_id in s.gaps and s.gaps.close(message_id)) or gone_without:
         s.events.append(GapClosed(message_id))
-    s.events.append(Delivered(message, own, late, gap, via))
+    s.events.append(Delivered(message, own, late, gap, source))
 
 
 def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
@@ -57,33 +57,41 @@ def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
     One that turns out not to be above its parent is dropped, which may free others in turn: they join the same queue,
     since a chain of them is as long as whoever forged it likes.
     """
-    heap = [(held.lamport, held.message.message_id, held) for held in ready]
+    heap = [(buffered.lamport, buffered.message.message_id, buffered) for buffered in ready]
     heapify(heap)
     while heap:
-        _, message_id, held = heappop(heap)
+        _, message_id, buffered = heappop(heap)
         s.incoming.take(message_id)
-        if _above_parents(s, held):
-            _into_log(s, held.message, held.raw, held.via, _gap_left(s, held), held.generation, held.received_at)
+        if _above_parents(s, buffered):
+            _into_log(
+                s,
+                buffered.message,
+                buffered.raw,
+                buffered.source,
+                _gap_left(s, buffered),
+                buffered.generation,
+                buffered.received_at,
+            )
             freed = s.incoming.meet(message_id, gap=False)
         else:
-            freed = _left_behind(s, message_id, held.message.sender_id)
+            freed = _left_behind(s, message_id, buffered.message.sender_id)
             spoil_filter(s)
         for waiter in freed:
             heappush(heap, (waiter.lamport, waiter.message.message_id, waiter))
 
 
-def _gap_left(s: ChannelState, held: BufferedMessage) -> tuple[str, ...]:
+def _gap_left(s: ChannelState, buffered: BufferedMessage) -> tuple[str, ...]:
     """Return the ids that are still a gap: some may have come while the message waited for something else."""
-    named = [entry.message_id for entry in held.message.causal_history if entry.message_id in held.gap]
+    named = [entry.message_id for entry in buffered.message.causal_history if entry.message_id in buffered.gap]
     return tuple(key for key in named if s.delivered(key) is None)
 
 
-def _above_parents(s: ChannelState, held: BufferedMessage) -> bool:
+def _above_parents(s: ChannelState, buffered: BufferedMessage) -> bool:
     """Checked again on release: a parent that came later may turn out not to be older than its child."""
-    for entry in held.message.causal_history:
+    for entry in buffered.message.causal_history:
         parent = s.delivered(entry.message_id)
-        if parent is not None and parent.lamport >= held.lamport:
-            message = held.message
+        if parent is not None and parent.lamport >= buffered.lamport:
+            message = buffered.message
             s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, entry.message_id)
             return False
     return True
@@ -96,16 +104,17 @@ def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
 
 def _left_behind(s: ChannelState, message_id: str, sender_id: str) -> list[BufferedMessage]:
     """Those that waited for a message that was dropped, and can wait no more: there is no room to ask for it."""
-    s.fresh.forget(message_id)
+    s.recent_arrivals.forget(message_id)
     hint = forget_hint(s, message_id)
     waiting = s.incoming.waiting_for.get(message_id)
     if not waiting:
         return []
     # The first of them in the log: who waited first is on no disk, since what was parked began to wait when it was due.
-    blamed = min(
-        (s.incoming.held[waiter] for waiter in waiting), key=lambda held: (held.lamport, held.message.message_id)
+    charged_to = min(
+        (s.incoming.buffered[waiter] for waiter in waiting),
+        key=lambda buffered: (buffered.lamport, buffered.message.message_id),
     )
-    if note_missing(s, HistoryEntry(message_id, hint, sender_id), blamed.message.sender_id):
+    if note_missing(s, HistoryEntry(message_id, hint, sender_id), charged_to.message.sender_id):
         return []
     return s.incoming.meet(message_id, gap=True)
 
@@ -124,7 +133,7 @@ def give_up(s: ChannelState) -> None:
             s.events.append(RepairCancelled(message_id, "lost"))
         missing = s.requests.take(message_id)
         assert missing is not None
-        s.gaps.note(GapRow(message_id, LOST, missing.sender_id, s.now.wall, missing.blamed))
+        s.gaps.note(GapRow(message_id, LOST, missing.sender_id, s.now.wall, missing.charged_to))
     s.events.append(DependenciesLost(tuple(lost)))
     for message_id in lost:
         release(s, s.incoming.meet(message_id, gap=True))

@@ -16,17 +16,17 @@ from sdschat.sds.values import HistoryEntry, Message, Reason
 class Dependencies:
     """State here of the messages in a causal history."""
 
-    __slots__ = ("gap", "held", "parent_too_new", "unknown")
+    __slots__ = ("buffered", "gap", "parent_too_new", "unknown")
 
     def __init__(self) -> None:
-        self.held: list[str] = []  # here, but not delivered
+        self.buffered: list[str] = []  # here, but not delivered
         self.gap: list[str] = []  # not waited for
         self.unknown: list[HistoryEntry] = []
         self.parent_too_new = ""
 
     @property
     def unmet(self) -> bool:
-        return bool(self.unknown or self.held)
+        return bool(self.unknown or self.buffered)
 
 
 _ALL_MET: Final = Dependencies()  # never changed
@@ -38,7 +38,7 @@ def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Depe
     What an old message depends on is older still: below the join horizon nothing is waited for, which ends every
     walk into the past at the first message from before our joining.
     """
-    near, held = s.window.entries, s.incoming.held
+    near, buffered = s.window.entries, s.incoming.buffered
     for entry in message.causal_history:  # nearly always all are here, and older
         parent = near.get(entry.message_id)
         if parent is None or parent.lamport >= lamport:
@@ -52,10 +52,12 @@ def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Depe
         if parent is not None:
             if parent.lamport >= lamport:
                 found.parent_too_new = message_id
-        elif message_id in held and not (held[message_id].release_at and held[message_id].lamport >= lamport):
-            if held[message_id].lamport >= lamport:
+        elif message_id in buffered and not (
+            buffered[message_id].release_at and buffered[message_id].lamport >= lamport
+        ):
+            if buffered[message_id].lamport >= lamport:
                 found.parent_too_new = message_id
-            found.held.append(message_id)
+            found.buffered.append(message_id)
         elif lamport <= s.horizon or message_id in s.gaps or s.requests.only_asked_for(message_id):
             found.gap.append(message_id)
         else:
@@ -74,7 +76,7 @@ def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> boo
     """The first message of a log: what it depends on is most likely from before our joining, so it and what follows it
     are not held up. But it may also be lost, so it is asked for, and without anti-entropy, which finds what was lost
     since we joined whoever asks, it is waited for after all."""
-    if s.window.order or not s.config.push_enabled or found.held:
+    if s.window.order or not s.config.push_enabled or found.buffered:
         return False
     new: list[str] = []
     for entry in reversed(found.unknown):
@@ -82,7 +84,7 @@ def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> boo
         known = s.requests.missing.get(message_id)
         if known is not None:  # a sync message named it
             s.requests.awaits_none(known)
-        elif note_missing(s, entry, message.sender_id, ask=message_id not in s.incoming.held, awaited=False):
+        elif note_missing(s, entry, message.sender_id, ask=message_id not in s.incoming.buffered, awaited=False):
             new.append(message_id)
     found.gap = [*found.gap, *(entry.message_id for entry in found.unknown)]
     found.unknown = []
@@ -98,7 +100,7 @@ def make_room(s: ChannelState, message: Message, size: int) -> bool:
     if incoming.has_room(message, size):
         return True
     for victim in (incoming.newest_of(message.sender_id, message), incoming.heaviest_other(message.sender_id)):
-        if victim is None or not incoming.has_room(message, size, without=incoming.held[victim]):
+        if victim is None or not incoming.has_room(message, size, without=incoming.buffered[victim]):
             continue
         gone = incoming.take(victim)
         assert gone is not None
@@ -118,26 +120,26 @@ def name_gap(message: Message, found: Dependencies) -> tuple[str, ...]:
 
 
 def buffer_message(
-    s: ChannelState, message: Message, raw: bytes, via: str, found: Dependencies, received_at: int
+    s: ChannelState, message: Message, raw: bytes, source: str, found: Dependencies, received_at: int
 ) -> None:
     """Unmet dependencies: into the incoming buffer. Where a sender names more than its share of unknown ids, this one
     message goes without the rest."""
-    held = BufferedMessage(message, raw, via, received_at)
-    held.generation = s.filter.generation
-    held.gap = list(name_gap(message, found))
-    held.unmet = dict.fromkeys(found.held)
+    buffered = BufferedMessage(message, raw, source, received_at)
+    buffered.generation = s.filter.generation
+    buffered.gap = list(name_gap(message, found))
+    buffered.unmet = dict.fromkeys(found.buffered)
     new: list[str] = []
     for entry in reversed(found.unknown):  # the newest first: the oldest are the likeliest to be gone
         known = entry.message_id in s.requests.missing
-        if not note_missing(s, entry, message.sender_id, ask=entry.message_id not in s.incoming.held):
-            held.gap.append(entry.message_id)
+        if not note_missing(s, entry, message.sender_id, ask=entry.message_id not in s.incoming.buffered):
+            buffered.gap.append(entry.message_id)
             continue
-        held.unmet[entry.message_id] = None
+        buffered.unmet[entry.message_id] = None
         if not known:
             new.append(entry.message_id)
-    if not held.unmet:
-        deliver_message(s, message, raw, via, tuple(held.gap), held.generation, received_at)
+    if not buffered.unmet:
+        deliver_message(s, message, raw, source, tuple(buffered.gap), buffered.generation, received_at)
         return
-    s.incoming.put(held)
+    s.incoming.put(buffered)
     if new:
         s.events.append(DependenciesMissing(message.message_id, tuple(new)))

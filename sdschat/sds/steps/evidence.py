@@ -32,11 +32,11 @@ def review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int)
         return
     received = read_filter(packed)
     if isinstance(received, str):
-        peer.layout = "unknown"
+        peer.filter_format = "unknown"
         s.events.append(FilterIgnored(message.sender_id, received))
         return
     compact = isinstance(received, CompactFilter)
-    peer.layout = "compact" if compact else "waku"
+    peer.filter_format = "compact" if compact else "waku"
     review_filter(s, message, received, with_settled=due)
     if due:
         peer.reviewed_at = s.now.mono

@@ -7,11 +7,11 @@ from sdschat.sds.bloom.own import OwnFilter
 from sdschat.sds.bloom.received import MAX_FILL
 from sdschat.sds.bloom.waku import WakuFilter
 from sdschat.sds.events import FilterRolled, LayoutChanged
-from sdschat.sds.limits import BUFFERED_PER_CHANNEL, PARKED_PER_CHANNEL
+from sdschat.sds.limits import BUFFERED_PER_CHANNEL, FUTURE_DATED_PER_CHANNEL
 from sdschat.sds.state import ChannelState
 
 WAKU_REMEMBERED = 600_000  # with `auto`, waku is spoken for ten minutes after such a peer was heard
-LAYOUT_NOTED = 1000
+FORMAT_NOTED = 1000
 FIRST_MET = 600_000  # how far back a peer that does not say what it covers is served when others first meet it
 _FOREVER = 1 << 62
 
@@ -19,7 +19,7 @@ _FOREVER = 1 << 62
 def filter_begins(s: ChannelState, floor: int) -> int:
     """The date from which our filter is to hold everything, where it says that it begins at `floor`. One of the waku
     format says nothing, and so others serve a participant with what was said in the minutes before they met it."""
-    return floor - (FIRST_MET if s.filter.layout == "waku" else 0)
+    return floor - (FIRST_MET if s.filter.filter_format == "waku" else 0)
 
 
 def include_received(s: ChannelState, message_id: str, lamport: int) -> None:
@@ -85,14 +85,14 @@ def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
     return floor, [item for item in ids[-keep:] if item[0] >= filter_begins(s, floor)]
 
 
-def note_layout(s: ChannelState, packed: bytes) -> None:
+def note_filter_format(s: ChannelState, packed: bytes) -> None:
     """A packet that was accepted has this filter. One of waku shape that can be believed says that such a peer is
     about: with the layout `auto` we speak as it does, and with any it is told by filters, which it reads, what ranges
     hold. Once a second is enough."""
     if len(packed) != waku.BYTES:
         return
     heard = s.waku_heard_at
-    if (heard < 0 or s.now.mono - heard >= LAYOUT_NOTED) and WakuFilter(packed).fill <= MAX_FILL:
+    if (heard < 0 or s.now.mono - heard >= FORMAT_NOTED) and WakuFilter(packed).fill <= MAX_FILL:
         s.waku_heard_at = s.now.mono
 
 
@@ -100,15 +100,15 @@ def waku_is_about(s: ChannelState) -> bool:
     return s.waku_heard_at >= 0 and s.now.mono - s.waku_heard_at <= WAKU_REMEMBERED
 
 
-def choose_layout(s: ChannelState) -> None:
+def choose_filter_format(s: ChannelState) -> None:
     """`auto` speaks compact until a filter of waku shape is heard, then waku while such a peer is about."""
-    layout = s.config.bloom_layout
-    if layout == "auto":
-        layout = "waku" if waku_is_about(s) else "compact"
-    if layout == s.filter.layout:
+    filter_format = s.config.bloom_layout
+    if filter_format == "auto":
+        filter_format = "waku" if waku_is_about(s) else "compact"
+    if filter_format == s.filter.filter_format:
         return
     generation = s.filter.generation
-    own = s.filter = OwnFilter(layout, s.config.bloom_capacity, s.config.bloom_error_rate, s.horizon)
+    own = s.filter = OwnFilter(filter_format, s.config.bloom_capacity, s.config.bloom_error_rate, s.horizon)
     own.generation = generation
     floor, newest = _newest_half(s)
     elder, young = _generations(s, floor)
@@ -117,12 +117,12 @@ def choose_layout(s: ChannelState) -> None:
     else:  # with what came late, which others would send again and again if the new filter did not have it
         s.filter_stale = False
         _fill(own, elder, young, floor)
-    s.events.append(LayoutChanged(layout))
+    s.events.append(LayoutChanged(filter_format))
 
 
-def restore_filter(s: ChannelState, layout: str, generation: int, floor: int) -> None:
+def restore_filter(s: ChannelState, filter_format: str, generation: int, floor: int) -> None:
     """The filter as it was: all from `floor` on, and the last two generations, whatever their dates."""
-    own = s.filter = OwnFilter(layout, s.config.bloom_capacity, s.config.bloom_error_rate, floor)
+    own = s.filter = OwnFilter(filter_format, s.config.bloom_capacity, s.config.bloom_error_rate, floor)
     own.generation = generation
     _fill(own, *_generations(s, floor), floor)
 
@@ -133,14 +133,14 @@ def _generations(s: ChannelState, floor: int) -> tuple[list[tuple[int, str]], li
     own = s.filter
     floor = filter_begins(s, floor)
     found = {entry.message_id: entry for entry in s.between(floor, _FOREVER, 2 * own.capacity)}
-    for entry in s.history.recently_added(own.capacity + BUFFERED_PER_CHANNEL + PARKED_PER_CHANNEL):
+    for entry in s.history.recently_added(own.capacity + BUFFERED_PER_CHANNEL + FUTURE_DATED_PER_CHANNEL):
         found[entry.message_id] = entry
     for row in s.unsaved.values():
         found[row.entry.message_id] = row.entry
     ids = [(entry.lamport, entry.message_id, entry.generation) for entry in found.values()]
-    for message_id, held in s.incoming.held.items():
-        if not held.release_at:
-            ids.append((held.lamport, message_id, held.generation))
+    for message_id, buffered in s.incoming.buffered.items():
+        if not buffered.release_at:
+            ids.append((buffered.lamport, message_id, buffered.generation))
     last, before = own.generation, own.generation - 1
     elder = [item[:2] for item in ids if item[2] == before or (item[2] != last and item[0] >= floor)]
     return elder, [item[:2] for item in ids if item[2] == last]

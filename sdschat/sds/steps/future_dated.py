@@ -13,30 +13,32 @@ from sdschat.sds.steps.requests import note_missing, received
 from sdschat.sds.values import HistoryEntry, Message, Reason
 
 
-def park(s: ChannelState, message: Message, raw: bytes, via: str, lamport: int) -> None:
+def defer(s: ChannelState, message: Message, raw: bytes, source: str, lamport: int) -> None:
     """Held until due, so that it neither moves our clock nor is named by us. In the filter, it would be the newest
     there is, and our filter would no longer speak of anything older. The caller has asked whether there is room."""
     missing = received(s, message.message_id, "arrived_before_due")
     children = s.incoming.waiting_for.get(message.message_id, ())
-    if missing is not None and any(s.incoming.held[child].lamport <= lamport for child in children):
+    if missing is not None and any(s.incoming.buffered[child].lamport <= lamport for child in children):
         # One of the two is forged, and who knows which: what follows it shall not wait until its date.
-        note_missing(s, HistoryEntry(message.message_id, missing.hint, missing.sender_id), missing.blamed, ask=False)
-    held = BufferedMessage(message, raw, via, s.now.wall)
-    held.release_at = lamport - s.config.max_skew
-    s.incoming.put(held)
-    s.incoming.parked.set(message.message_id, held.release_at)
-    if via != FROM_STORE:
-        s.note_fresh(message.message_id)
-    s.events.append(MessageParked(message.message_id, message.sender_id, held.release_at))
+        note_missing(
+            s, HistoryEntry(message.message_id, missing.hint, missing.sender_id), missing.charged_to, ask=False
+        )
+    buffered = BufferedMessage(message, raw, source, s.now.wall)
+    buffered.release_at = lamport - s.config.max_skew
+    s.incoming.put(buffered)
+    s.incoming.future_dated.set(message.message_id, buffered.release_at)
+    if source != FROM_STORE:
+        s.note_arrival(message.message_id)
+    s.events.append(MessageParked(message.message_id, message.sender_id, buffered.release_at))
 
 
-def make_parking_room(s: ChannelState, message: Message, size: int) -> bool:
+def make_room_for_deferred(s: ChannelState, message: Message, size: int) -> bool:
     """Room for one more, at the expense of what is due last: of its own sender, or of whoever has most parked."""
     incoming = s.incoming
-    if incoming.may_park(message, size):
+    if incoming.may_defer(message, size):
         return True
-    victim = incoming.farthest_parked(message, size)
-    if victim is None or not incoming.may_park(message, size, without=incoming.held[victim]):
+    victim = incoming.farthest_deferred(message, size)
+    if victim is None or not incoming.may_defer(message, size, without=incoming.buffered[victim]):
         s.reject(Reason.FUTURE_QUOTA, message.sender_id, message.message_id)
         return False
     gone = incoming.take(victim)
@@ -47,32 +49,32 @@ def make_parking_room(s: ChannelState, message: Message, size: int) -> bool:
     return True
 
 
-def release_parked(s: ChannelState) -> None:
+def release_due(s: ChannelState) -> None:
     """Messages whose date has come are received as if they came now; a clock set back makes them wait on."""
-    for message_id in s.incoming.parked.pop_due(s.now.wall):
-        held = s.incoming.held.get(message_id)
-        if held is None:
+    for message_id in s.incoming.future_dated.pop_due(s.now.wall):
+        buffered = s.incoming.buffered.get(message_id)
+        if buffered is None:
             continue  # dropped to make room for another that was released
         s.incoming.take(message_id)
         received(s, message_id)
-        _receive_due(s, held)
+        _receive_due(s, buffered)
 
 
-def _receive_due(s: ChannelState, held: BufferedMessage) -> None:
-    message = held.message
-    found = verify_dependencies(s, message, held.lamport)
+def _receive_due(s: ChannelState, buffered: BufferedMessage) -> None:
+    message = buffered.message
+    found = verify_dependencies(s, message, buffered.lamport)
     if found.parent_too_new:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
         abandon(s, message.message_id, message.sender_id)
         return
     if found.unmet:
-        if not make_room(s, message, len(held.raw)):
+        if not make_room(s, message, len(buffered.raw)):
             abandon(s, message.message_id, message.sender_id)
             return
-        found = verify_dependencies(s, message, held.lamport)
+        found = verify_dependencies(s, message, buffered.lamport)
     if found.unmet:
-        buffer_message(s, message, held.raw, held.via, found, held.received_at)
+        buffer_message(s, message, buffered.raw, buffered.source, found, buffered.received_at)
     else:
         gap = name_gap(message, found)
-        deliver_message(s, message, held.raw, held.via, gap, s.filter.generation, held.received_at)
-    include_received(s, message.message_id, held.lamport)
+        deliver_message(s, message, buffered.raw, buffered.source, gap, s.filter.generation, buffered.received_at)
+    include_received(s, message.message_id, buffered.lamport)

@@ -1,6 +1,6 @@
 """Taking in old messages from where the history is kept: a Store, an archive, another participant's log.
 
-    receive_history(s, message, raw, via)   one message that its caller has verified, however old; in any order
+    receive_history(s, message, raw, source)   one message that its caller has verified, however old; in any order
     lower_horizon(s, lamport)               from `lamport` on, everything there was to have has been given
 
 What comes this way is history, not traffic. It is delivered at once, the dependencies that are not here being named
@@ -23,13 +23,13 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.deliver import deliver_message
 from sdschat.sds.steps.dependencies import learn_hints, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
-from sdschat.sds.steps.future_dated import make_parking_room, park
+from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.receive import conflicts
 from sdschat.sds.steps.requests import received
 from sdschat.sds.values import Message, MessageKind, Reason
 
 
-def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> bool:
+def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
     """True if the message is here now; if it is not, a `Rejected` event says why."""
     if (reason := _refused(s, message, raw)) is not None:
         s.reject(reason, message.sender_id, message.message_id)
@@ -38,9 +38,9 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         return True
     lamport = message.lamport_timestamp or 0
     if lamport > s.now.wall + s.config.max_skew:
-        if not make_parking_room(s, message, len(raw)):
+        if not make_room_for_deferred(s, message, len(raw)):
             return False
-        park(s, message, raw, via, lamport)
+        defer(s, message, raw, source, lamport)
         return True
     found = verify_dependencies(s, message, lamport)
     if found.parent_too_new:
@@ -50,7 +50,7 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, via: str) -> 
     learn_hints(s, message)
     generation = s.filter.generation if lamport >= s.filter.floor else OUTSIDE_THE_FILTER
     gap = tuple(entry.message_id for entry in message.causal_history if s.delivered(entry.message_id) is None)
-    deliver_message(s, message, raw, via, gap, generation, s.now.wall)
+    deliver_message(s, message, raw, source, gap, generation, s.now.wall)
     if lamport >= filter_begins(s, s.filter.floor):
         include_received(s, message.message_id, lamport)
     return True

@@ -18,7 +18,7 @@ def schedule_resend(s: ChannelState, known: Outgoing) -> None:
     config = s.config
     period = config.resend_unacked if known.state is AckState.UNACKED else config.resend_possibly_acked
     wait = min(period << min(max(0, known.sends - 1), 16), config.resend_max)
-    wait += s.chance.below(wait // 5 + 1, "resend", known.message_id, known.sends)
+    wait += s.jitter.below(wait // 5 + 1, "resend", known.message_id, known.sends)
     s.outgoing.arm(known, s.now.mono + wait)
 
 

@@ -30,7 +30,7 @@ def turn(s: ChannelState) -> tuple[str, ...]:
     """Return the choices for the section of the next sync message. Each turn comes once in four packets, and not
     always the same one after the same number of packets, since not all packets have a section."""
     count = s.sync.count
-    return TURNS[(count + s.chance.below(len(TURNS), "turn", count // len(TURNS))) % len(TURNS)]
+    return TURNS[(count + s.jitter.below(len(TURNS), "turn", count // len(TURNS))) % len(TURNS)]
 
 
 def question(s: ChannelState, top: int) -> tuple[int, int] | None:

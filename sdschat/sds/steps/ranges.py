@@ -30,7 +30,7 @@ _TOO_COARSE = 0.5
 
 def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
     """The section, of `room` bytes at most, that a sync message dated `lamport` carries behind its filter."""
-    if s.filter.layout != "compact" or not s.config.push_enabled:
+    if s.filter.filter_format != "compact" or not s.config.push_enabled:
         return b""
     if s.ranges.wanted is not None:
         low, high = s.ranges.wanted
@@ -101,15 +101,17 @@ def _most(low: int, high: int) -> int:
 def _settled_top(s: ChannelState) -> int:
     """The first range ends with the newest entry that is not still on its way to others; or where the filter begins,
     if that is later: it may hold little but what waits for what lacks in between."""
-    s.trim_fresh()
-    newest = next((entry.lamport for entry in reversed(s.window.order) if entry.message_id not in s.fresh), s.horizon)
+    s.trim_arrivals()
+    newest = next(
+        (entry.lamport for entry in reversed(s.window.order) if entry.message_id not in s.recent_arrivals), s.horizon
+    )
     return max(newest + 1, s.filter.floor)
 
 
 def _held_ids(s: ChannelState, low: int, high: int) -> list[str]:
     """Everything held from `low` to `high`, in the log or waiting."""
     ids = [entry.message_id for entry in s.between(low, high, _most(low, high))]
-    ids += [held.message.message_id for held in s.incoming.in_order() if low <= held.lamport <= high]
+    ids += [buffered.message.message_id for buffered in s.incoming.in_order() if low <= buffered.lamport <= high]
     return ids
 
 

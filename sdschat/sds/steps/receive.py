@@ -24,14 +24,14 @@ from sdschat.sds.steps.dependencies import (
     wait_for_none,
 )
 from sdschat.sds.steps.evidence import review_evidence
-from sdschat.sds.steps.filters import include_received, note_layout
-from sdschat.sds.steps.future_dated import make_parking_room, park
+from sdschat.sds.steps.filters import include_received, note_filter_format
+from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.requests import learn_hints_of_missing, note_missing, received
 from sdschat.sds.steps.timing import traffic_heard
 from sdschat.sds.values import Message, Reason
 
 
-def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> None:
+def receive_message(s: ChannelState, message: Message, raw: bytes, source: str) -> None:
     """Receive Message."""
     sender_id, message_id, lamport = message.sender_id, message.message_id, message.lamport_timestamp
     if message.channel_id != s.channel_id:
@@ -49,10 +49,10 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
     if _receive_known(s, message, raw):
         return
     if lamport > s.now.wall + s.config.max_skew:
-        if make_parking_room(s, message, len(raw)):
+        if make_room_for_deferred(s, message, len(raw)):
             heard_copy(s, message_id)
             _review(s, message, lamport, stale=False)
-            park(s, message, raw, via, lamport)
+            defer(s, message, raw, source, lamport)
         return
     found = verify_dependencies(s, message, lamport)
     if found.parent_too_new:
@@ -63,32 +63,32 @@ def receive_message(s: ChannelState, message: Message, raw: bytes, via: str) -> 
         if not make_room(s, message, len(raw)):
             return
         found = verify_dependencies(s, message, lamport)  # what was dropped may be what this one waits for
-    via = _review_content(s, message, lamport, via)
+    source = _review_content(s, message, lamport, source)
     if waits:
-        buffer_message(s, message, raw, via, found, s.now.wall)
+        buffer_message(s, message, raw, source, found, s.now.wall)
     else:
         gap = name_gap(message, found)
-        deliver_message(s, message, raw, via, gap, s.filter.generation, s.now.wall)
+        deliver_message(s, message, raw, source, gap, s.filter.generation, s.now.wall)
     include_received(s, message_id, lamport)
-    if via != FROM_STORE:
-        s.note_fresh(message_id)
+    if source != FROM_STORE:
+        s.note_arrival(message_id)
 
 
-def _review_content(s: ChannelState, message: Message, lamport: int, via: str) -> str:
+def _review_content(s: ChannelState, message: Message, lamport: int, source: str) -> str:
     """Review the rest of a message with content, and return the way by which it came."""
     heard_copy(s, message.message_id)
     repaired = False
     if s.requests.missing:
         missing = received(s, message.message_id)
         repaired = missing is not None and (missing.attempts > 0 or missing.suppressed)
-    if via == "live":
+    if source == "live":
         if repaired:
-            via = "repair"
+            source = "repair"
         elif s.now.wall - lamport > s.config.sync_interval:
-            via = "sync"  # nobody asked for it: a push, or a late resend
+            source = "sync"  # nobody asked for it: a push, or a late resend
     _review(s, message, lamport, stale=repaired)
     traffic_heard(s)
-    return via
+    return source
 
 
 def _receive_known(s: ChannelState, message: Message, raw: bytes) -> bool:
@@ -161,7 +161,7 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
     dated = lamport if lamport < latest else latest
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)
     if message.bloom_filter is not None:
-        note_layout(s, message.bloom_filter)
+        note_filter_format(s, message.bloom_filter)
     learn_hints(s, message)
     if s.requests.missing:
         learn_hints_of_missing(s, message)

@@ -9,13 +9,13 @@ from sdschat.sds.timers import to_wall
 from sdschat.sds.values import HistoryEntry, Message
 
 
-def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = True, awaited: bool = True) -> bool:
+def note_missing(s: ChannelState, entry: HistoryEntry, charged_to: str, ask: bool = True, awaited: bool = True) -> bool:
     """SDS-R receive message: an unmet dependency without an entry gets one, and its T_req. False: no room."""
     if entry.message_id in s.requests.missing:
         return True
-    if not s.requests.has_room(blamed):
+    if not s.requests.has_room(charged_to):
         return False
-    missing = MissingDependency(entry.message_id, entry.sender_id, entry.retrieval_hint, blamed, s.now.mono)
+    missing = MissingDependency(entry.message_id, entry.sender_id, entry.retrieval_hint, charged_to, s.now.mono)
     missing.awaited = awaited
     missing.lost_at = s.now.mono + s.config.lost_after
     s.requests.put(missing)
@@ -27,7 +27,7 @@ def note_missing(s: ChannelState, entry: HistoryEntry, blamed: str, ask: bool = 
 def ask_for_the_rest(s: ChannelState) -> None:
     """Ask from now on for the dependencies that were found missing while an earlier run had repair off."""
     for missing in s.requests.missing.values():
-        if missing.t_req is None and missing.message_id not in s.incoming.held:
+        if missing.t_req is None and missing.message_id not in s.incoming.buffered:
             _new_entry(s, missing, s.now.mono)
 
 
@@ -44,13 +44,13 @@ def _new_entry(s: ChannelState, missing: MissingDependency, detected_at: int) ->
     s.events.append(RepairWanted(missing.message_id, to_wall(s.now, t_req)))
 
 
-def received(s: ChannelState, message_id: str, why: str = "received") -> MissingDependency | None:
+def received(s: ChannelState, message_id: str, reason: str = "received") -> MissingDependency | None:
     """SDS-R receive message: entries matching a received message leave the outgoing repair request buffer. What is
     known of where to fetch it stays known, to be passed on when we name it."""
     if message_id not in s.requests.missing:
         return None
     if message_id in s.requests.requests:
-        s.events.append(RepairCancelled(message_id, why))
+        s.events.append(RepairCancelled(message_id, reason))
     missing = s.requests.take(message_id)
     if missing is not None and missing.hint is not None and message_id not in s.hints:
         s.hints[message_id] = missing.hint
@@ -94,11 +94,11 @@ def eligible_requests(s: ChannelState) -> tuple[HistoryEntry, ...]:
     """SDS-R send message: the eligible entries (T_req <= now) with the lowest T_req, up to the maximum."""
     most = s.config.max_requests
     ids = s.requests.requests.first_due(s.now.mono, most)
-    again = s.again.due(s.now.mono, most - len(ids)) if s.again else ()
+    refetched = s.refetch.due(s.now.mono, most - len(ids)) if s.refetch else ()
     if not ids:
-        return again
+        return refetched
     entries = (s.requests.missing[message_id] for message_id in ids)
-    return (*(HistoryEntry(entry.message_id, entry.hint, entry.sender_id) for entry in entries), *again)
+    return (*(HistoryEntry(entry.message_id, entry.hint, entry.sender_id) for entry in entries), *refetched)
 
 
 def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier: str) -> None:
@@ -108,8 +108,8 @@ def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier:
     ids = tuple(entry.message_id for entry in requests)
     s.events.append(RepairRequested(ids, carrier))
     for message_id in ids:
-        if message_id in s.again:
-            s.again.asked(message_id, s.now.mono, s.config.t_max)
+        if message_id in s.refetch:
+            s.refetch.asked(message_id, s.now.mono, s.config.t_max)
             continue
         missing = s.requests.missing[message_id]
         missing.attempts += 1

@@ -8,7 +8,7 @@ from sdschat.sds.limits import ENTRY_BYTES, ENVELOPE_BYTES, UNACKED_KEPT
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.rows import AckState, Append, Entry, LogRow
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps.filters import choose_layout, filter_bytes, include_received
+from sdschat.sds.steps.filters import choose_filter_format, filter_bytes, include_received
 from sdschat.sds.steps.outgoing_sweep import schedule_resend
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.steps.timing import traffic_sent
@@ -30,7 +30,7 @@ def send_message(s: ChannelState, content: bytes | Compose) -> Message:
             f"{UNACKED_KEPT} of your messages wait to be acknowledged; "
             "you can go on once somebody who has them is heard"
         )
-    choose_layout(s)
+    choose_filter_format(s)
     lamport = s.clock.next(s.now.wall)
     draft = Draft(lamport, preceding_ids(s), filter_bytes(s))
     content = _composed(s, content, draft)
@@ -95,7 +95,7 @@ def _log_own(s: ChannelState, message: Message, raw: bytes) -> None:
     s.unsaved[message.message_id] = row
     s.writes.append(Append(row))
     include_received(s, message.message_id, lamport)
-    s.note_fresh(message.message_id)
+    s.note_arrival(message.message_id)
     s.events.append(Delivered(message, True, False, (), "live"))
 
 

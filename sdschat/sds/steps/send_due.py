@@ -9,12 +9,12 @@ from sdschat.sds.state import Budget, ChannelState, Packet
 
 
 def send_due(
-    s: ChannelState, buffer: ScheduledSends[EntryType], budget: Budget, why: str
+    s: ChannelState, buffer: ScheduledSends[EntryType], budget: Budget, kind: str
 ) -> Iterator[tuple[EntryType, bool]]:
     """Broadcast the original bytes of what is due; what exceeds the budget waits. Whoever is owed least comes first, so
     that a budget used up by one who asks for much is no reason to wait for one who asks for little. Tells what was
     sent, and what could not be because its bytes are gone, which is forgotten."""
-    for message_id in sorted(buffer.timers.pop_due(s.now.mono), key=buffer.share_of_payer):
+    for message_id in sorted(buffer.timers.pop_due(s.now.mono), key=buffer.share_of_owner):
         entry = buffer.entries[message_id]
         found = s.packet_of(message_id)
         if found is None:
@@ -23,5 +23,5 @@ def send_due(
         elif not budget.spend(len(found[0])):
             buffer.put_off(entry, s.now.mono + s.config.sweep_interval)
         else:
-            s.packets.append(Packet(found[0], why, message_id))
+            s.packets.append(Packet(found[0], kind, message_id))
             yield entry, True

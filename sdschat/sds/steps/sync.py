@@ -7,7 +7,7 @@ from dataclasses import replace
 from sdschat.sds.events import SyncSent
 from sdschat.sds.limits import MAX_FILTER_BYTES
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps.filters import choose_layout, filter_bytes
+from sdschat.sds.steps.filters import choose_filter_format, filter_bytes
 from sdschat.sds.steps.ranges import range_section
 from sdschat.sds.steps.requests import eligible_requests, mark_requested
 from sdschat.sds.steps.send import preceding_ids
@@ -32,12 +32,12 @@ def periodic_sync_message(s: ChannelState) -> None:
 def send_sync(s: ChannelState) -> None:
     """Empty content, a raised clock, causal history and filter as for any message. It is never persisted, buffered,
     logged, named in a causal history or put into a filter; only the raised clock outlives it."""
-    choose_layout(s)
+    choose_filter_format(s)
     lamport = s.clock.tick(s.now.wall)
     requests = eligible_requests(s)
     message = Message(
         sender_id=s.participant_id,
-        message_id="sync-" + s.chance.token("sync", s.channel_id, s.participant_id, lamport),
+        message_id="sync-" + s.jitter.token("sync", s.channel_id, s.participant_id, lamport),
         channel_id=s.channel_id,
         lamport_timestamp=lamport,
         causal_history=preceding_ids(s),

@@ -32,13 +32,13 @@ def traffic_sent(s: ChannelState) -> None:
         # What just went out may be lost, and nothing else makes the others send what we lack: the next one comes
         # sooner, and nobody's traffic puts it off.
         interval = s.config.sync_interval
-        sync.due = sync.latest = mono + interval // 2 + s.chance.below(max(1, interval // 4), "lack", sync.count)
+        sync.due = sync.latest = mono + interval // 2 + s.jitter.below(max(1, interval // 4), "lack", sync.count)
 
 
 def hurry(s: ChannelState, within: int) -> None:
     """Something is amiss that the others should hear of: a sync message soon, but not two in half an interval."""
     sync, mono = s.sync, s.now.mono
-    due = mono + 1 + s.chance.below(max(1, within), "hurry", sync.count)
+    due = mono + 1 + s.jitter.below(max(1, within), "hurry", sync.count)
     due = max(due, sync.spoke_at + s.config.sync_interval // 2)
     sync.due = min(sync.due, due)
     sync.latest = min(sync.latest, sync.due)  # nobody's traffic puts this off
@@ -53,7 +53,7 @@ def _lacks_something(s: ChannelState) -> bool:
 def _jittered(s: ChannelState) -> int:
     """From half to one and a half of the interval."""
     interval = s.config.sync_interval
-    return interval // 2 + s.chance.below(interval, "sync", s.sync.count, s.now.mono)
+    return interval // 2 + s.jitter.below(interval, "sync", s.sync.count, s.now.mono)
 
 
 def calm(s: ChannelState) -> None:

@@ -126,7 +126,7 @@ class LensInspector:
             return room.presence.online.get(sender_id) or log.nick_of(sender_id)
 
         def raw(message_id: str) -> bytes | None:
-            held = room.channel.state.incoming.held.get(message_id)
+            held = room.channel.state.incoming.buffered.get(message_id)
             return log.raw(message_id) if held is None else held.raw
 
         return ViewInput(

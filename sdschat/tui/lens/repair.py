@@ -129,7 +129,7 @@ def _step(sight: ViewInput, told: TimedEvent) -> str:
             return f"to be asked for at {clock(due)}"
         case ev.RepairRequested(carrier=carrier):
             return f"asked, carried by {sight.packet(carrier)}"
-        case ev.RepairCancelled(why=why):
+        case ev.RepairCancelled(reason=why):
             return _outcome(why)[0]
     return ""
 
@@ -164,7 +164,7 @@ def _ended(sight: ViewInput, told: TimedEvent) -> tuple[str, str] | None:
             return f"{short(said.message.message_id)} repaired, by {sight.who(said.message.sender_id)}", "acked"
         case ev.RepairResponded(message_id=answered):
             return f"{short(answered)} answered by us", "acked"
-        case ev.RepairCancelled(message_id=ended, why=why):
+        case ev.RepairCancelled(message_id=ended, reason=why):
             text, style = _outcome(why)
             return f"{short(ended)} {text}", style
         case ev.Pushed(message_id=pushed):

@@ -128,7 +128,7 @@ def _step(sight: ViewInput, told: TimedEvent) -> tuple[str, str] | None:
             return f"{sight.who(asker)} asks for it; we answer in {seconds(due - told.at)}", "gap"
         case ev.RepairResponded():
             return "sent again, as the answer", "gap"
-        case ev.RepairCancelled(why=why):
+        case ev.RepairCancelled(reason=why):
             return f"no answer needed: {_CAUSES.get(why) or clean(why, limit=40)}", "note"
         case ev.PushScheduled(wanted_by=peer):
             return f"the filter of {sight.who(peer)} lacks it", "gap"
