@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from enum import IntFlag
 from typing import Final, NamedTuple
 
 from sdschat.identity.content import OpenedContent
 from sdschat.identity.lookalikes import skeleton
 from sdschat.identity.signing import sender_id_of
 
-# Keys cost nothing to make, so both numbers are bounded. A key seen beyond the bound stays "new" with every message.
-MAX_KEYS: Final = 4096
+# Keys cost nothing to make. So few of them become people at once, and of the others the oldest are forgotten.
+PEOPLE_A_MINUTE: Final = 20
+MAX_STRANGERS: Final = 4096
 MAX_NICKS_OF_A_KEY: Final = 8
+_MINUTE: Final = 60_000
+
+
+class Standing(IntFlag):
+    """The standing of a participant here. Someone of any standing is never forgotten."""
+
+    PERSON = 1  # shown as a person: one of the first to speak in a minute, or opened or answered by the user
+    MUTED = 2  # not shown
+    IGNORED = 4  # not shown, not told of, and kept without texts
 
 
 class KeyRow(NamedTuple):
@@ -53,13 +65,28 @@ class NickClaimed(NamedTuple):
     held_by: str  # the first holder's sender id
 
 
+class StandingRow(NamedTuple):
+    """A participant's standing. Its storage key is the sender id."""
+
+    sender_id: str
+    standing: int
+    since: int  # epoch milliseconds
+
+
+class KeyForgotten(NamedTuple):
+    """A stranger's key was forgotten, and the nicks that it held are free."""
+
+    public_key: bytes
+
+
+BookRow = KeyRow | NickRow | StandingRow | KeyForgotten
 KeyFact = KeyMet | NickChanged | NickClaimed
 
 
 class Meeting(NamedTuple):
     """The result of learning from a signed content: rows to save and facts to report. Both are usually empty."""
 
-    rows: tuple[KeyRow | NickRow, ...] = ()
+    rows: tuple[BookRow, ...] = ()
     facts: tuple[KeyFact, ...] = ()
 
 
@@ -69,14 +96,17 @@ _NOTHING: Final = Meeting()
 class KeyBook:
     """The keys and nicks known to this profile. `open_content` asks the book if a key is known."""
 
-    __slots__ = ("_keys", "_nicks", "_nicks_of", "_senders")
+    __slots__ = ("_admitted", "_keys", "_nicks", "_nicks_of", "_senders", "_standing", "_strangers")
 
-    def __init__(self, rows: Iterable[KeyRow | NickRow] = ()) -> None:
+    def __init__(self, rows: Iterable[KeyRow | NickRow | StandingRow] = ()) -> None:
         self._keys: dict[bytes, KeyRow] = {}
         self._nicks: dict[str, NickRow] = {}
         self._senders: dict[str, bytes] = {}
-        self._nicks_of: dict[bytes, int] = {}
-        for row in rows:
+        self._nicks_of: dict[bytes, set[str]] = {}
+        self._standing: dict[str, StandingRow] = {}
+        self._strangers: dict[bytes, None] = {}  # who was heard last stands last
+        self._admitted: deque[int] = deque()  # times at which keys became people, of the last minute
+        for row in sorted(rows, key=lambda row: not isinstance(row, StandingRow)):
             self._take(row)
 
     def knows(self, public_key: bytes) -> bool:
@@ -85,6 +115,18 @@ class KeyBook:
     def signs(self, sender_id: str) -> bool:
         """True if this sender id belongs to a known key: messages from this sender have been signed before."""
         return sender_id in self._senders
+
+    def standing(self, sender_id: str) -> Standing:
+        row = self._standing.get(sender_id)
+        return Standing(0 if row is None else row.standing)
+
+    def is_person(self, sender_id: str) -> bool:
+        return bool(self.standing(sender_id) & Standing.PERSON)
+
+    @property
+    def strangers(self) -> int:
+        """The number of keys that spoke and are no people."""
+        return len(self._strangers)
 
     def row(self, sender_id: str) -> KeyRow | None:
         key = self._senders.get(sender_id)
@@ -99,35 +141,79 @@ class KeyBook:
         """List the sender ids of all keys that last went by this nick."""
         return [sender_id for sender_id, key in self._senders.items() if self._keys[key].nick == nick]
 
+    def set_standing(self, sender_id: str, standing: Standing, now: int) -> StandingRow:
+        """Set the standing of a participant, on the user's word. Return the row to save."""
+        row = StandingRow(sender_id, int(standing), now)
+        self._take(row)
+        return row
+
     def meet(self, opened: OpenedContent, now: int) -> Meeting:
         """Learn from an opened content, if it is proven: nobody can change the nick of another key."""
         if not opened.verdict.signed:
             return _NOTHING
         key = opened.author_key
         before = self._keys.get(key)
-        if before is not None and before.nick == opened.nick:
-            return _NOTHING
-        if before is None and len(self._keys) >= MAX_KEYS:
+        if before is not None and before.nick == opened.nick and key not in self._strangers:
             return _NOTHING
         sender_id = sender_id_of(key)
-        facts: list[KeyFact] = [
-            KeyMet(sender_id, opened.nick) if before is None else NickChanged(sender_id, before.nick, opened.nick)
-        ]
-        rows: list[KeyRow | NickRow] = [KeyRow(key, opened.nick, now if before is None else before.first_seen)]
-        form = skeleton(opened.nick)
-        held = self._nicks.get(form)
-        if held is not None and held.public_key != key:
-            facts.append(NickClaimed(sender_id, opened.nick, held.nick, sender_id_of(held.public_key)))
-        elif held is None and form and self._nicks_of.get(key, 0) < MAX_NICKS_OF_A_KEY:
-            rows.append(NickRow(form, opened.nick, key, now))
+        rows: list[BookRow] = []
+        facts: list[KeyFact] = []
+        if not self.standing(sender_id) and self._admits(now):
+            rows.append(StandingRow(sender_id, Standing.PERSON, now))
+        if before is None or before.nick != opened.nick:
+            rows.append(KeyRow(key, opened.nick, now if before is None else before.first_seen))
+            facts += self._naming(key, sender_id, opened.nick, before)
+            if self._claims(key, opened.nick):
+                rows.append(NickRow(skeleton(opened.nick), opened.nick, key, now))
         for row in rows:
             self._take(row)
+        if key in self._strangers:
+            self._strangers[key] = self._strangers.pop(key)
+            rows += self._forget_oldest()
         return Meeting(tuple(rows), tuple(facts))
 
-    def _take(self, row: KeyRow | NickRow) -> None:
-        if isinstance(row, KeyRow):
+    def _admits(self, now: int) -> bool:
+        """True if one more key may become a person in this minute."""
+        admitted = self._admitted
+        while admitted and not 0 <= now - admitted[0] < _MINUTE:
+            admitted.popleft()
+        if len(admitted) >= PEOPLE_A_MINUTE:
+            return False
+        admitted.append(now)
+        return True
+
+    def _naming(self, key: bytes, sender_id: str, nick: str, before: KeyRow | None) -> Iterator[KeyFact]:
+        """Yield what there is to tell of a key that goes by this nick from now on."""
+        yield KeyMet(sender_id, nick) if before is None else NickChanged(sender_id, before.nick, nick)
+        held = self._nicks.get(skeleton(nick))
+        if held is not None and held.public_key != key:
+            yield NickClaimed(sender_id, nick, held.nick, sender_id_of(held.public_key))
+
+    def _claims(self, key: bytes, nick: str) -> bool:
+        """True if the nick is free, and the key has not taken too many."""
+        form = skeleton(nick)
+        return bool(form) and form not in self._nicks and len(self._nicks_of.get(key, ())) < MAX_NICKS_OF_A_KEY
+
+    def _forget_oldest(self) -> Iterator[KeyForgotten]:
+        while len(self._strangers) > MAX_STRANGERS:
+            key = next(iter(self._strangers))
+            del self._strangers[key], self._keys[key], self._senders[sender_id_of(key)]
+            for form in self._nicks_of.pop(key, ()):
+                del self._nicks[form]
+            yield KeyForgotten(key)
+
+    def _take(self, row: BookRow) -> None:
+        if isinstance(row, StandingRow):
+            self._standing[row.sender_id] = row
+            key = self._senders.get(row.sender_id)
+            if key is not None and row.standing:
+                self._strangers.pop(key, None)
+        elif isinstance(row, KeyRow):
+            sender_id = sender_id_of(row.public_key)
             self._keys[row.public_key] = row
-            self._senders[sender_id_of(row.public_key)] = row.public_key
-        else:
+            self._senders[sender_id] = row.public_key
+            if not self.standing(sender_id):
+                self._strangers[row.public_key] = None
+        elif isinstance(row, NickRow):
             self._nicks[row.skeleton] = row
-            self._nicks_of[row.public_key] = self._nicks_of.get(row.public_key, 0) + 1
+            self._nicks_of.setdefault(row.public_key, set()).add(row.skeleton)

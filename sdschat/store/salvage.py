@@ -101,6 +101,10 @@ class Wreck:
         for row in self._sound("nick_held", "skeleton, nick, public_key, since, sum"):
             yield row[0], row[1], row[2], row[3]
 
+    def standings(self) -> Iterator[tuple[str, int, int]]:
+        for row in self._sound("standing", "sender_id, standing, since, sum"):
+            yield row[0], row[1], row[2]
+
     def values(self) -> Iterator[tuple[str, bytes]]:
         """Values of `Transaction.set_value`, by name."""
         for row in self._sound("setting", "name, value, sum"):

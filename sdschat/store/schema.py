@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from sdschat.store.schema_columns import fourth
 from sdschat.store.schema_past import third
+from sdschat.store.schema_people import fifth
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -221,4 +222,5 @@ MIGRATIONS: Final = (
     Migration(2, "sums over stretches of the logs; what passes between two participants", second, 2733386952),
     Migration(3, "ids of dropped packets in a table of their own", third, 244398092),
     Migration(4, "a column for ranges of which only a fingerprint is owed", fourth, 2687085738),
+    Migration(5, "the standing of participants", fifth, 673483561),
 )

@@ -23,8 +23,10 @@ _LOCAL: Final = {
     "VALUES (?, ?, ?, ?, ?, ?)",
     "key_met": "INSERT OR REPLACE INTO key_met (public_key, nick, first_seen, sum) VALUES (?, ?, ?, ?)",
     "nick_held": "INSERT OR REPLACE INTO nick_held (skeleton, nick, public_key, since, sum) VALUES (?, ?, ?, ?, ?)",
+    "standing": "INSERT OR REPLACE INTO standing (sender_id, standing, since, sum) VALUES (?, ?, ?, ?)",
     "setting": "INSERT OR REPLACE INTO setting (name, value, sum) VALUES (?, ?, ?)",
 }
+_FORGET: Final = ("DELETE FROM key_met WHERE public_key = ?", "DELETE FROM nick_held WHERE public_key = ?")
 _PLACE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ?"
 _TEXT_INSERT: Final = "INSERT INTO text (place, nick, text, verdict, sent_at, sum) VALUES (?, ?, ?, ?, ?, ?)"
 _TEXT_DELETE: Final = "DELETE FROM text WHERE place = ?"
@@ -72,6 +74,7 @@ class Transaction:
         self._changes: dict[tuple[Table, int], _Changes] = {}  # by buffer and channel number
         self._texts: dict[tuple[int, str], IndexedText] = {}  # by channel number and message id
         self._local: dict[str, dict[object, SqlRow]] = {}  # by table of `_LOCAL` and key
+        self._forgotten: list[tuple[bytes]] = []  # public keys
 
     def apply(self, channel: str, writes: Iterable[Write]) -> None:
         """Add the writes of one `Ready`, in their order."""
@@ -108,6 +111,17 @@ class Transaction:
 
     def put_key(self, public_key: bytes, nick: str, first_seen: int) -> None:
         self._keep("key_met", public_key, (public_key, nick, first_seen))
+
+    def forget_key(self, public_key: bytes) -> None:
+        """Forget a key, and the nicks that it held."""
+        self._local.get("key_met", {}).pop(public_key, None)
+        nicks = self._local.get("nick_held", {})
+        for form in [form for form, row in nicks.items() if row[2] == public_key]:
+            del nicks[form]
+        self._forgotten.append((public_key,))
+
+    def put_standing(self, sender_id: str, standing: int, since: int) -> None:
+        self._keep("standing", sender_id, (sender_id, standing, since))
 
     def put_nick(self, skeleton: str, nick: str, public_key: bytes, since: int) -> None:
         self._keep("nick_held", skeleton, (skeleton, nick, public_key, since))
@@ -166,6 +180,8 @@ class Transaction:
             connection.executemany(STATE_REPLACE, list(self._states.values()))
         if self._texts:
             self._write_texts(connection)
+        for forget in _FORGET if self._forgotten else ():
+            connection.executemany(forget, self._forgotten)
         for table_name, rows in self._local.items():
             connection.executemany(_LOCAL[table_name], list(rows.values()))
         for step in self._steps:

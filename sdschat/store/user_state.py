@@ -68,6 +68,10 @@ class UserState:
         """Skeleton, nick, the key that holds it, and since when in epoch milliseconds; oldest first."""
         return self._all("SELECT skeleton, nick, public_key, since, sum FROM nick_held ORDER BY since, rowid")
 
+    def standings(self) -> list[tuple[str, int, int]]:
+        """Sender id, standing, and since when in epoch milliseconds."""
+        return self._all("SELECT sender_id, standing, since, sum FROM standing ORDER BY since, rowid")
+
     def value(self, name: str) -> bytes | None:
         """The value that `Transaction.set_value` saved, or None."""
         rows = self._all("SELECT name, value, sum FROM setting WHERE name = ?", name)

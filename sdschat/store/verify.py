@@ -38,6 +38,7 @@ _SMALL_TABLES: Final = (
     "draft",
     "key_met",
     "nick_held",
+    "standing",
     "setting",
     "boot",
     "rejection",

@@ -10,7 +10,20 @@ import pytest
 
 from sdschat.identity import key_book as book_module
 from sdschat.identity.content import OpenedContent, Verdict
-from sdschat.identity.key_book import KeyBook, KeyMet, KeyRow, NickChanged, NickClaimed, NickRow
+from sdschat.identity.key_book import (
+    MAX_NICKS_OF_A_KEY,
+    PEOPLE_A_MINUTE,
+    BookRow,
+    KeyBook,
+    KeyForgotten,
+    KeyMet,
+    KeyRow,
+    NickChanged,
+    NickClaimed,
+    NickRow,
+    Standing,
+    StandingRow,
+)
 from sdschat.identity.lookalikes import skeleton
 from sdschat.identity.signing import sender_id_of
 
@@ -30,7 +43,8 @@ def test_first_meeting_binds_the_nick_and_later_ones_say_nothing() -> None:
     book = KeyBook()
     meeting = book.meet(said(K1, "bob"), 10)
     assert meeting.facts == (KeyMet(ONE, "bob"),)
-    assert meeting.rows == (KeyRow(K1, "bob", 10), NickRow("bob", "bob", K1, 10))
+    person = StandingRow(ONE, Standing.PERSON, 10)
+    assert meeting.rows == (person, KeyRow(K1, "bob", 10), NickRow("bob", "bob", K1, 10))
     assert book.meet(said(K1, "bob", Verdict.KNOWN), 11) == ((), ())
     assert book.knows(K1)
     assert book.signs(ONE)
@@ -42,7 +56,7 @@ def test_a_nick_that_comes_with_a_new_key_is_told_once() -> None:
     book.meet(said(K1, "bob"), 10)
     claim = book.meet(said(K2, "Bоb"), 20)  # a Cyrillic о
     assert claim.facts == (KeyMet(TWO, "Bоb"), NickClaimed(TWO, "Bоb", "bob", ONE))
-    assert claim.rows == (KeyRow(K2, "Bоb", 20),)
+    assert claim.rows == (StandingRow(TWO, Standing.PERSON, 20), KeyRow(K2, "Bоb", 20))
     assert book.meet(said(K2, "Bоb"), 21).facts == ()
     assert book.holder("bob") == ONE
 
@@ -66,23 +80,74 @@ def test_what_is_not_proven_teaches_nothing(verdict: Verdict) -> None:
 
 def test_rows_restore_the_book() -> None:
     first = KeyBook()
-    rows = [row for key, nick in ((K1, "bob"), (K2, "bob"), (K3, "eve")) for row in first.meet(said(key, nick), 1).rows]
-    again = KeyBook(rows)
+    met = [first.meet(said(key, nick), 1) for key, nick in ((K1, "bob"), (K2, "bob"), (K3, "eve"))]
+    again = KeyBook(row for meeting in met for row in meeting.rows if not isinstance(row, KeyForgotten))
     assert again.holder("bob") == ONE
     assert again.row(TWO) == KeyRow(K2, "bob", 1)
     assert again.row("nobody") is None
     assert again.meet(said(K2, "bob"), 2).facts == ()
 
 
-def test_the_book_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book_module, "MAX_KEYS", 2)
+def key_of(number: int) -> bytes:
+    return number.to_bytes(32)
+
+
+def crowd(book: KeyBook, numbers: range, now: int) -> list[BookRow]:
+    """Let keys speak once, each under a nick of its own. Return the rows to save."""
+    return [row for number in numbers for row in book.meet(said(key_of(number), f"{number:x}"), now).rows]
+
+
+def test_a_key_takes_a_few_nicks() -> None:
     book = KeyBook()
-    for key in (K1, K2, K3):
-        book.meet(said(key, "n" + key.decode()[0] * 3), 1)
-    assert [book.knows(key) for key in (K1, K2, K3)] == [True, True, False]
     for number in range(20):
         book.meet(said(K1, f"zoë-{chr(97 + number)}"), 2)
-    assert sum(book.holder(f"zoë-{chr(97 + number)}") == ONE for number in range(20)) == 7
+    assert sum(book.holder(f"zoë-{chr(97 + number)}") == ONE for number in range(20)) == MAX_NICKS_OF_A_KEY
+
+
+def test_people_are_never_forgotten_and_of_strangers_the_longest_silent_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "MAX_STRANGERS", 3)
+    book = KeyBook()
+    crowd(book, range(PEOPLE_A_MINUTE), 0)
+    assert book.strangers == 0
+    crowd(book, range(PEOPLE_A_MINUTE, PEOPLE_A_MINUTE + 3), 1)
+    assert book.strangers == 3
+    first, second = key_of(PEOPLE_A_MINUTE), key_of(PEOPLE_A_MINUTE + 1)
+    assert book.meet(said(first, f"{PEOPLE_A_MINUTE:x}"), 2).rows == ()  # it is heard again
+    rows = crowd(book, range(100, 101), 3)
+    assert KeyForgotten(second) in rows
+    assert [book.knows(key) for key in (first, second, key_of(100))] == [True, False, True]
+    assert book.holder(f"{PEOPLE_A_MINUTE + 1:x}") is None
+    crowd(book, range(200, 300), 4)
+    assert all(book.is_person(sender_id_of(key_of(number))) for number in range(PEOPLE_A_MINUTE))
+
+
+def test_a_stranger_becomes_a_person_when_there_is_room_or_the_user_says_so() -> None:
+    book = KeyBook()
+    crowd(book, range(PEOPLE_A_MINUTE + 2), 1000)
+    late, other = key_of(PEOPLE_A_MINUTE), key_of(PEOPLE_A_MINUTE + 1)
+    assert not book.is_person(sender_id_of(late))
+    rows = book.meet(said(late, f"{PEOPLE_A_MINUTE:x}"), 61_000).rows
+    assert rows == (StandingRow(sender_id_of(late), Standing.PERSON, 61_000),)
+    book.set_standing(sender_id_of(other), Standing.PERSON, 61_000)
+    assert book.strangers == 0
+
+
+def test_a_claimed_nick_is_told_however_many_keys_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "MAX_STRANGERS", 3)
+    book = KeyBook()
+    book.meet(said(K1, "bob"), 0)
+    crowd(book, range(100), 1)
+    assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 2).facts
+
+
+def test_a_stranger_whose_nick_is_free_again_holds_it_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book_module, "MAX_STRANGERS", 1)
+    book = KeyBook()
+    crowd(book, range(PEOPLE_A_MINUTE), 0)
+    book.meet(said(K1, "squatter"), 1)
+    book.meet(said(K2, "other"), 2)
+    assert book.holder("squatter") is None
+    assert [row for row in book.meet(said(K3, "squatter"), 3).rows if isinstance(row, NickRow)]
 
 
 @pytest.mark.parametrize(

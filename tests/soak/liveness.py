@@ -63,6 +63,8 @@ def kinds(found: Iterable[tuple[str, bytes]]) -> collections.Counter[str]:
     counted: collections.Counter[str] = collections.Counter()
     for topic, raw in found:
         where = place(topic, DEFAULT_PREFIX)
+        if where is not None and where.what == "who":
+            continue  # presences are repeated, whatever happens
         if where is None or where.what != "msg":
             what = f"{'unknown' if where is None else where.what} topic"
         else:

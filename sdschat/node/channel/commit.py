@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.identity.key_book import KeyFact, KeyRow, NickRow
-from sdschat.node.channel.content import ContentGate, indexed
+from sdschat.identity.key_book import BookRow, KeyFact
+from sdschat.node.channel.content import ContentGate, indexed, save_book
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
@@ -31,7 +31,7 @@ class TurnBatch(NamedTuple):
     packets: list[Packet]
     told: list[What]
     texts: list[IndexedText]
-    keys: list[KeyRow | NickRow]
+    keys: list[BookRow]
     values: dict[str, bytes]
     journal: list[JournalRow]
     parts: list[ExtensionOutput]
@@ -42,7 +42,7 @@ def collect(room: ChannelSession, desk: ContentGate, clock: Clock) -> TurnBatch:
     ready = room.channel.take()
     now = clock.now()
     texts: list[IndexedText] = []
-    keys: list[KeyRow | NickRow] = []
+    keys: list[BookRow] = []
     told: list[What] = []
     own = desk.identity.sender_id
     # A broker that speaks MQTT 3.1.1 sends us our own packets back. That is not news.
@@ -87,11 +87,7 @@ def commit(store: Store, batches: list[TurnBatch]) -> None:
             transaction.apply(batch.room.name, batch.writes)
             for text in batch.texts:
                 transaction.index_text(*text)
-            for row in batch.keys:
-                if isinstance(row, KeyRow):
-                    transaction.put_key(*row)
-                else:
-                    transaction.put_nick(*row)
+            save_book(transaction, batch.keys)
             for name, value in batch.values.items():
                 transaction.set_value(name, value)
             transaction.journal(batch.journal)

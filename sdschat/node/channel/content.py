@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, claims_identity, open_content, seal
-from sdschat.identity.key_book import KeyBook, KeyFact, KeyRow, NickRow
+from sdschat.identity.key_book import BookRow, KeyBook, KeyFact, KeyForgotten, KeyRow, NickRow, StandingRow
 from sdschat.identity.keys import Identity
 from sdschat.identity.place import is_placed, refusal_of
 from sdschat.node.channel.own_chain import OwnChains
 from sdschat.node.events import Said
 from sdschat.sds.values import Compose, Draft, Message, Reason, Refusal
 from sdschat.store.store import Store
-from sdschat.store.transaction import IndexedText
+from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.wire.chat_codec import PLACED_NONCE_BYTES
 
 _CLAIMS_KEPT = 256
@@ -26,8 +27,14 @@ class ContentGate:
     def __init__(self, identity: Identity, nick: str, content_format: str, store: Store) -> None:
         self.identity = identity
         self.nick = nick
-        keys, nicks = store.keys(), store.nicks()
-        self.book = KeyBook([*(KeyRow(*row) for row in keys), *(NickRow(*row) for row in nicks)])
+        keys, nicks, people = store.keys(), store.nicks(), store.standings()
+        self.book = KeyBook(
+            [
+                *(StandingRow(*row) for row in people),
+                *(KeyRow(*row) for row in keys),
+                *(NickRow(*row) for row in nicks),
+            ]
+        )
         self._format = content_format
         self.chains = OwnChains(store)
         self._composed: OpenedContent | None = None
@@ -100,7 +107,7 @@ class ContentGate:
         row = self.book.row(sender_id)
         return "" if row is None else row.nick
 
-    def meet(self, said: Said, wall: int) -> tuple[tuple[KeyRow | NickRow, ...], tuple[KeyFact, ...]]:
+    def meet(self, said: Said, wall: int) -> tuple[tuple[BookRow, ...], tuple[KeyFact, ...]]:
         """Record the author of a message, as far as proven. Return the rows to save and the events to emit."""
         return self.book.meet(said.opened, wall)
 
@@ -120,6 +127,20 @@ class ContentGate:
 
     def forget_claims(self) -> None:
         self._claims.clear()
+
+
+def save_book(transaction: Transaction, rows: Iterable[BookRow]) -> None:
+    """Save rows of the key book."""
+    for row in rows:
+        match row:
+            case KeyRow():
+                transaction.put_key(*row)
+            case NickRow():
+                transaction.put_nick(*row)
+            case StandingRow():
+                transaction.put_standing(*row)
+            case KeyForgotten(public_key):
+                transaction.forget_key(public_key)
 
 
 def indexed(said: Said) -> IndexedText:

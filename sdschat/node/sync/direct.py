@@ -18,7 +18,7 @@ from sdschat.identity.content import (
     seal_direct,
     sign_link,
 )
-from sdschat.identity.key_book import KeyRow, NickRow
+from sdschat.identity.key_book import BookRow
 from sdschat.identity.sanitize import harmless
 from sdschat.mvds import events as mvds
 from sdschat.mvds.config import Config
@@ -27,6 +27,7 @@ from sdschat.mvds.ids import message_id
 from sdschat.mvds.limits import KIB
 from sdschat.mvds.rows import Write
 from sdschat.mvds.values import Mode, Packet, Payload, Refusal
+from sdschat.node.channel.content import save_book
 from sdschat.node.clock import Clock
 from sdschat.node.events import TroubleMet, What
 from sdschat.node.sync.events import DirectRefused, DirectSaid
@@ -68,7 +69,7 @@ class DirectOutput(NamedTuple):
 
     writes: tuple[Write, ...]
     rows: tuple[DirectRow, ...]
-    met: tuple[KeyRow | NickRow, ...]
+    met: tuple[BookRow, ...]
     packets: tuple[Packet, ...]
     told: tuple[What, ...]
 
@@ -87,7 +88,7 @@ class DirectMessaging:
         self._codec = SyncCodec()
         self._rows: list[DirectRow] = []
         self._told: list[What] = []
-        self._met: list[KeyRow | NickRow] = []
+        self._met: list[BookRow] = []
 
     def send(self, to: str, text: str, kind: ContentKind = ContentKind.TEXT, reply_to: str = "") -> str:
         """Write to a participant, by nick or id; gives the message's id. Raises ValueError, with nothing changed, for
@@ -182,11 +183,7 @@ class DirectMessaging:
         self._kept.save(transaction, ready.writes)
         for row in ready.rows:
             self.messages.put(transaction, row)
-        for met in ready.met:
-            if isinstance(met, KeyRow):
-                transaction.put_key(*met)
-            else:
-                transaction.put_nick(*met)
+        save_book(transaction, ready.met)
 
     # Parts of it.
 

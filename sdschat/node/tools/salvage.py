@@ -78,6 +78,8 @@ class _Rescue:
                 transaction.put_key(*key)
             for nick in self._wreck.nicks():
                 transaction.put_nick(*nick)
+            for standing in self._wreck.standings():
+                transaction.put_standing(*standing)
             for name, value in self._wreck.values():
                 if name == DEVICE or name.startswith(CHAIN):
                     continue
