@@ -10,7 +10,8 @@ from typing import Final, TextIO
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.log import FORMATS, Wanted, print_history, which_options
+from sdschat.cli.histories import Wanted
+from sdschat.cli.log import FORMATS, print_history, which_options
 from sdschat.cli.options import local_options, say
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen

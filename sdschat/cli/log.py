@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import functools
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.follow import ChannelLog, follow
-from sdschat.cli.log_direct import DirectLog, find_partner, own_id
-from sdschat.cli.log_formats import as_json, as_markdown, as_text, direct_as_json
+from sdschat.cli.histories import ChannelHistory, DirectHistory, LocalHistory, Wanted, find_partner, matching, own_id
+from sdschat.cli.log_formats import as_markdown, as_text
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.parquet import write_journal, write_messages
 from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.progress import shown
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import parse_moment
-from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.journal import JournalRow, json_lines
 from sdschat.store.reader import Reader
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS: Final = ("text", "json", "md", "parquet")
+_PAUSE: Final = 0.25  # seconds between two looks for new messages
 _WHICH: Final = (
     click.option("--to", metavar="NICK", default="", help="Direct messages with this participant instead."),
     click.option("--since", metavar="TIME", help="From 2026-01-31T15:00, or 30m for half an hour ago."),
@@ -34,18 +31,6 @@ _WHICH: Final = (
     click.option("--search", metavar="WORDS", default="", help="Only messages with these words."),
     click.option("--last", metavar="N", type=click.IntRange(1), help="Only the last so many."),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The part of the history that the user asked for. Times are epoch milliseconds."""
-
-    channel: str | None  # None: direct messages on every channel
-    to: str  # empty: the channel itself
-    since: int | None
-    until: int | None
-    search: str
-    last: int | None
 
 
 def which_options(command: F) -> F:
@@ -113,35 +98,35 @@ def command(chosen: Chosen, wanted: Wanted, is_json: bool, form: str, follows: b
 
 def print_history(chosen: Chosen, reader: Reader, wanted: Wanted, form: str, *, follows: bool = False) -> None:
     """Print the history to standard output; with `follows`, go on until the program is interrupted."""
-    channel, to = _split(reader, wanted)
-    if to:
-        me, partner = own_id(chosen), find_partner(reader, to, channel)
-        source: DirectLog | ChannelLog = DirectLog(reader, partner, me)
-        everything = list(source.more())
-        if len(partner.channels) > 1:
-            everything.sort(key=lambda message: message.received_at)
-        found: Iterable[DisplayMessage] = _chosen(everything, wanted)
-        to_json = direct_as_json(partner.sender_id, me)
-    else:
-        assert channel is not None
-        require_channel(reader, chosen, channel)
-        source = ChannelLog(reader, channel)
-        if follows:
-            source.start()
-        found = _channel(reader, channel, wanted, form)
-        to_json = as_json(codec_of(chosen))
+    history = _history(chosen, reader, wanted)
+    if follows:
+        history.start()
+    found = history.wanted(wanted, with_raw=form == "json")
     if form == "parquet":
         write_messages(found)
         return
-    show = {"text": as_text, "json": to_json, "md": as_markdown}[form]
+    show = {"text": as_text, "json": history.as_json, "md": as_markdown}[form]
     if not follows:
         _print(map(show, found))
         return
     found = list(found)
     _print(map(show, found))
-    printed = {message.message_id for message in found}  # the source may yield some of them once more
-    news = lambda: (each for each in _matching(source.more(), wanted) if each.message_id not in printed)  # noqa: E731
-    follow(news, lambda message: click.echo(show(message)))
+    printed = {message.message_id for message in found}  # the history may yield some of them once more
+    while True:
+        for message in matching(history.more(), wanted):
+            if message.message_id not in printed:
+                click.echo(show(message))
+        time.sleep(_PAUSE)
+
+
+def _history(chosen: Chosen, reader: Reader, wanted: Wanted) -> LocalHistory:
+    """Return the history that is asked for: of a channel, or of direct messages with one participant."""
+    channel, to = _split(reader, wanted)
+    if to:
+        return DirectHistory(reader, find_partner(reader, to, channel), own_id(chosen))
+    assert channel is not None
+    require_channel(reader, chosen, channel)
+    return ChannelHistory(reader, channel, codec_of(chosen))
 
 
 def _split(reader: Reader, wanted: Wanted) -> tuple[str | None, str]:
@@ -152,37 +137,6 @@ def _split(reader: Reader, wanted: Wanted) -> tuple[str | None, str]:
     if channel in [info.channel for info in reader.channels()]:
         return channel, ""
     return None, channel.removeprefix("@")
-
-
-def _channel(reader: Reader, channel: str, wanted: Wanted, form: str) -> Iterable[DisplayMessage]:
-    found = reader.messages(
-        channel,
-        since=wanted.since,
-        until=wanted.until,
-        search=wanted.search,
-        limit=wanted.last,
-        with_raw=form == "json",
-    )
-    everything = not (wanted.since or wanted.until or wanted.search)
-    total = wanted.last or (_messages_in(reader, channel) if everything else None)
-    return shown(found, channel, total)
-
-
-def _chosen(messages: Iterable[DisplayMessage], wanted: Wanted) -> Iterable[DisplayMessage]:
-    found = _matching(messages, wanted)
-    return found if wanted.last is None else deque(found, wanted.last)
-
-
-def _matching(messages: Iterable[DisplayMessage], wanted: Wanted) -> Iterator[DisplayMessage]:
-    words = wanted.search.casefold().split()
-    for message in messages:
-        text = (message.text or "").casefold()
-        if _dated(message.lamport, wanted) and all(word in text for word in words):
-            yield message
-
-
-def _dated(moment: int, wanted: Wanted) -> bool:
-    return (wanted.since is None or moment >= wanted.since) and (wanted.until is None or moment <= wanted.until)
 
 
 def _refuse_what_events_have_not(form: str, wanted: Wanted, follows: bool) -> None:
@@ -201,11 +155,7 @@ def _refuse_what_events_have_not(form: str, wanted: Wanted, follows: bool) -> No
 
 def _within(rows: Iterable[JournalRow], wanted: Wanted) -> Iterator[JournalRow]:
     """Yield the rows dated inside the limits. It reads all rows: after a clock was set back, times are not in order."""
-    return (row for row in rows if _dated(row.ts_ms, wanted))
-
-
-def _messages_in(reader: Reader, channel: str) -> int:
-    return next(info.messages for info in reader.channels() if info.channel == channel)
+    return (row for row in rows if wanted.includes(row.ts_ms))
 
 
 def _print(lines: Iterator[str]) -> None:

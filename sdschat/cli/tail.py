@@ -7,7 +7,8 @@ from typing import Final
 
 import click
 
-from sdschat.cli.log import Wanted, print_history, which_options
+from sdschat.cli.histories import Wanted
+from sdschat.cli.log import print_history, which_options
 from sdschat.cli.options import local_options
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen

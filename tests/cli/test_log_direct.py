@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.cli.follow import ChannelLog
+from sdschat.cli.histories import ChannelHistory
 from sdschat.node.events import PresenceChanged
 from sdschat.node.sync.events import DirectSaid
 from sdschat.sds.events import StateChanged
@@ -177,7 +177,7 @@ def test_following_notices_what_comes_late(tmp_path: Path) -> None:
             ann, slow = start(w, "ann"), start(w, "slow", ago=5000)
             await say(ann, "now")
             with Store.open_read_only(w.path("ann"), EitherCodec()) as reader:
-                log = ChannelLog(reader, "lobby")
+                log = ChannelHistory(reader, "lobby", EitherCodec())
                 assert [message.text for message in log.more()] == ["now"]
                 assert list(log.more()) == []
                 slow.node.rooms["lobby"].transport.unsubscribe("sds/1/lobby/msg")

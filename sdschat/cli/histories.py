@@ -1,0 +1,213 @@
+"""Histories of a profile, read from the local database: of a channel, and of direct messages with one participant."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.log_formats import DIRECT, as_json, direct_as_json
+from sdschat.cli.progress import shown
+from sdschat.cli.setting_sources import Chosen
+from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
+from sdschat.identity.signing import sender_id_of
+from sdschat.node.profile import database_path
+from sdschat.sds.rows import AckState
+from sdschat.sds.values import Codec
+from sdschat.store.direct_rows import DirectRow
+from sdschat.store.display_rows import DisplayMessage, Key
+from sdschat.store.reader import Reader
+
+_LATE: Final = 500  # late messages are noticed only among so many last messages of the log
+_SHORTEST_ID: Final = 6
+_SENT: Final = 1  # the database knows if the partner has a message, not how often it was sent
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The part of the history that the user asked for. Times are epoch milliseconds."""
+
+    channel: str | None  # None: direct messages on every channel
+    to: str  # empty: the channel itself
+    since: int | None
+    until: int | None
+    search: str
+    last: int | None
+
+    def includes(self, moment: int) -> bool:
+        return (self.since is None or moment >= self.since) and (self.until is None or moment <= self.until)
+
+
+def matching(messages: Iterable[DisplayMessage], wanted: Wanted) -> Iterator[DisplayMessage]:
+    """Yield the messages of the wanted time with all wanted words."""
+    words = wanted.search.casefold().split()
+    for message in messages:
+        text = (message.text or "").casefold()
+        if wanted.includes(message.lamport) and all(word in text for word in words):
+            yield message
+
+
+class LocalHistory(Protocol):
+    """Implemented by `ChannelHistory` and `DirectHistory`."""
+
+    def start(self) -> None:
+        """Mark all present messages as seen, for `more`. Call it before `wanted`."""
+
+    def wanted(self, wanted: Wanted, *, with_raw: bool) -> Iterable[DisplayMessage]:
+        """Return the present messages that are asked for; `with_raw`: with their packets."""
+
+    def more(self) -> Iterator[DisplayMessage]:
+        """Yield the messages that came since the last call; a message may come twice."""
+
+    def as_json(self, message: DisplayMessage) -> str: ...
+
+
+class ChannelHistory:
+    """The log of a channel."""
+
+    def __init__(self, reader: Reader, channel: str, codec: Codec) -> None:
+        self._reader = reader
+        self._channel = channel
+        self.as_json = as_json(codec)
+        self._seen: dict[str, None] = {}
+        self._newest: Key = (-1, "")
+        self._count = -1
+
+    def start(self) -> None:
+        self._late()
+        self._count = self._total()
+
+    def wanted(self, wanted: Wanted, *, with_raw: bool) -> Iterable[DisplayMessage]:
+        found = self._reader.messages(
+            self._channel,
+            since=wanted.since,
+            until=wanted.until,
+            search=wanted.search,
+            limit=wanted.last,
+            with_raw=with_raw,
+        )
+        everything = not (wanted.since or wanted.until or wanted.search)
+        return shown(found, self._channel, wanted.last or (self._total() if everything else None))
+
+    def more(self) -> Iterator[DisplayMessage]:
+        """Yield new messages below the newest seen one (late), then those above it, each in the order of the log."""
+        total = self._total()
+        if total == self._count:
+            return
+        self._count = total
+        newest = self._newest
+        late = list(self._late())
+        yield from (message for message in late if message.key < newest)
+        for message in self._reader.messages(self._channel, after=newest, with_raw=True):
+            self._newest = max(self._newest, message.key)
+            yield message
+
+    def _late(self) -> Iterator[DisplayMessage]:
+        found = list(self._reader.messages(self._channel, limit=_LATE, with_raw=True))
+        seen, self._seen = self._seen, {message.message_id: None for message in found}
+        if found:
+            self._newest = max(self._newest, found[-1].key)
+        return (message for message in found if message.message_id not in seen)
+
+    def _total(self) -> int:
+        return next((info.messages for info in self._reader.channels() if info.channel == self._channel), 0)
+
+
+class Partner(NamedTuple):
+    """The other participant of a direct conversation, and the channels on which it took place."""
+
+    sender_id: str
+    channels: tuple[str, ...]
+
+
+def own_id(chosen: Chosen) -> str:
+    """Return the sender id of the profile, or an empty text if its key cannot be read."""
+    with contextlib.suppress(OSError, KeyFileError):
+        return load(database_path(chosen.data_dir, chosen.profile).parent / KEY_FILE).sender_id
+    return ""
+
+
+def find_partner(reader: Reader, name: str, channel: str | None) -> Partner:
+    """Return the participant with this nick or id. Raises Problem if there is none, or more than one."""
+    nicks: dict[str, set[str]] = {}
+    channels: dict[str, list[str]] = {}
+    for place in [channel] if channel is not None else [info.channel for info in reader.channels()]:
+        for _, row in reader.direct(place):
+            known = nicks.setdefault(row.peer, set())
+            if not row.own:
+                known.add(row.nick)
+            if place not in channels.setdefault(row.peer, []):
+                channels[row.peer].append(place)
+    for key, nick, _ in reader.keys():  # noqa: SIM118
+        if (sender_id := sender_id_of(key)) in nicks:
+            nicks[sender_id].add(nick)
+    found = [name] if name in nicks else sorted(peer for peer, known in nicks.items() if name in known)
+    if not found and len(name) >= _SHORTEST_ID:
+        found = sorted(peer for peer in nicks if peer.startswith(name))
+    if len(found) > 1:
+        listed = ", ".join(found)
+        raise CommandProblem(
+            f"Direct messages with several participants called {name}: {listed}. Give the id.", WRONG_USE
+        )
+    if not found:
+        known_names = sorted({nick for known in nicks.values() for nick in known if nick})
+        there = f"There are some with {', '.join(known_names[:8])}." if known_names else "There are none at all."
+        raise CommandProblem(f"There are no direct messages with {name}{_on(channel)}. {there}", WRONG_USE)
+    return Partner(found[0], tuple(channels[found[0]]))
+
+
+def _on(channel: str | None) -> str:
+    return "" if channel is None else f" on {channel}"
+
+
+class DirectHistory:
+    """The direct messages with one participant."""
+
+    def __init__(self, reader: Reader, partner: Partner, me: str) -> None:
+        self._reader = reader
+        self._partner = partner
+        self._me = me
+        self.as_json = direct_as_json(partner.sender_id, me)
+        self._places = dict.fromkeys(partner.channels, 0)
+
+    def start(self) -> None:
+        """Do nothing: the places up to which messages were read are known."""
+
+    def wanted(self, wanted: Wanted, *, with_raw: bool) -> Iterable[DisplayMessage]:
+        found = list(self.more())
+        if len(self._partner.channels) > 1:
+            found.sort(key=lambda message: message.received_at)
+        chosen = matching(found, wanted)
+        return chosen if wanted.last is None else deque(chosen, wanted.last)
+
+    def more(self) -> Iterator[DisplayMessage]:
+        """Yield new messages, channel after channel, each in the order in which they came."""
+        for channel, place in self._places.items():
+            for at, row in self._reader.direct(channel, place):
+                self._places[channel] = at
+                if row.peer == self._partner.sender_id:
+                    yield self._shown(channel, row)
+
+    def _shown(self, channel: str, row: DirectRow) -> DisplayMessage:
+        state = AckState(row.state) if row.own else None
+        return DisplayMessage(
+            channel,
+            row.message_id,
+            row.received_at,
+            self._me if row.own else row.peer,
+            (),
+            row.own,
+            DIRECT,
+            row.received_at,
+            row.nick,
+            row.text,
+            row.verdict,
+            row.sent_at,
+            state,
+            _SENT,
+            None,
+            "",
+        )
