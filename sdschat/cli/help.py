@@ -12,6 +12,7 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.manual import TOPICS, text_of
+from sdschat.identity.suggest import did_you_mean
 
 _WIDEST: Final = 100
 
@@ -51,11 +52,8 @@ def _parts(root: click.Context, group: click.Group, topic: str) -> list[str]:
 
 
 def _unknown(topic: str, known: list[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(topic, known, 1, 0.5)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    return f"There is no topic {topic!r}.{hint} There are: {', '.join(known)}."
+    told = [f"There is no topic {topic!r}.", did_you_mean(topic, known), f"There are: {', '.join(known)}."]
+    return " ".join(filter(None, told))
 
 
 def formatted(markdown: str) -> str:

@@ -17,6 +17,7 @@ from sdschat.cli import errors as codes
 from sdschat.cli.lazy import LazyGroup
 from sdschat.cli.options import say
 from sdschat.cli.terminal import reserve_closed
+from sdschat.identity.suggest import did_you_mean
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EXTRA: Final = frozenset({"numpy", "pandas", "pyarrow", "pyspark", "duckdb"})  # of sdschat[pipeline]
@@ -67,11 +68,8 @@ class _Commands(LazyGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, 1, 0.5)
-            hint = f" Did you mean {near[0]}?" if near else " `sdschat help` lists them."
-            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+            hint = did_you_mean(args[0], COMMANDS, "`sdschat help` lists them.")
+            ctx.fail(f"There is no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
 
