@@ -132,6 +132,20 @@ def small_modules_with_one_importer(tree: Tree) -> list[str]:
     ]
 
 
+def reads_of_private_fields(modules: dict[str, ast.Module]) -> list[str]:
+    """Return the reads of a private field of an object that is neither `self` nor, in a comparison, `other`."""
+    own = {"self", "cls", "other", "os"}  # os._exit is public in spite of its name
+    return [
+        f"{name}:{node.lineno}: {ast.unparse(node)}"
+        for name, module in modules.items()
+        for node in ast.walk(module)
+        if isinstance(node, ast.Attribute)
+        and re.match(r"_(?!_|replace$|asdict$|fields$|make$)", node.attr)
+        and not (isinstance(node.value, ast.Name) and node.value.id in own)
+        and ast.unparse(node.value) != "super()"
+    ]
+
+
 def laid_out_by_hand(root: Path) -> list[str]:
     found = []
     for path in sorted([*(root / "sdschat").rglob("*.py"), *(root / "tests").rglob("*.py")]):
@@ -159,6 +173,7 @@ def measures(tree: Tree) -> list[Measure]:
     by_hand = laid_out_by_hand(tree.root)
     functions = sorted((lines, where) for where, lines in tree.functions())
     files = sorted((lines, name) for name, lines in tree.lines.items())
+    private = reads_of_private_fields(tree.modules)
     readme = (tree.root / "README.md").read_text("utf-8").count("\n")
     subjects = commit_subjects(tree.root)
     long_subjects = [subject for subject in subjects if len(subject) > 72]
@@ -170,6 +185,7 @@ def measures(tree: Tree) -> list[Measure]:
         Measure("own modules a file imports, 90th percentile", wide[len(wide) * 9 // 10][0], 8, _largest(wide)),
         Measure("import cycles, by any import", len(cycles), 0, [" ".join(group) for group in cycles]),
         Measure("files in import cycles", sum(map(len, cycles)), 0),
+        Measure("reads of another object's private field", len(private), 0, private),
         Measure("lines laid out by hand (fmt: skip)", len(by_hand), 19, by_hand),
         Measure("lines of the README", readme, 230),
         Measure("longest file, lines", files[-1][0], 400, _largest(files)),

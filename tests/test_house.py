@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import Measure, Tree, measures, relative_docstrings
+from tests.house import Measure, Tree, measures, reads_of_private_fields, relative_docstrings
 
 KEPT = (
     "docstrings that begin with a relative word",
@@ -31,6 +31,11 @@ def test_a_measure_stays_within_its_bound(name: str, rows: dict[str, Measure]) -
 def test_a_docstring_that_begins_with_a_relative_word_is_found() -> None:
     modules = {"one": ast.parse('"""What it is."""\ndef two() -> None:\n    """Return it."""\n')}
     assert relative_docstrings(modules) == (["one:1: What it is."], 2)
+
+
+def test_a_read_of_another_objects_private_field_is_found() -> None:
+    text = "class A:\n    def b(self):\n        return self._c, self.d._e, super()._f\n    def __eq__(self, other): other._c\n"
+    assert reads_of_private_fields({"one": ast.parse(text)}) == ["one:3: self.d._e"]
 
 
 def test_a_cycle_by_an_import_for_types_alone_is_found(tmp_path: Path) -> None:

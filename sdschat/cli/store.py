@@ -151,7 +151,7 @@ class _Run:
             if one.channel not in self.node.rooms:
                 self.node.join(one.channel)
                 self._say(one.channel)
-        discovery = Discovery(self.node, self.node._network, self._say, lambda: say(_FULL))
+        discovery = Discovery(self.node, self.node.network, self._say, lambda: say(_FULL))
         discovery.start()
         lost = await discovery.first_connection(ATTEMPTS_EMBEDDED if self.embedded else 1)
         if lost is not None:

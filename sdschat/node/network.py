@@ -16,7 +16,6 @@ from sdschat.transport.base import Transport
 if TYPE_CHECKING:
     from sdschat.transport.embedded import EmbeddedHosting
     from sdschat.transport.fault_lane import Scheduler
-    from sdschat.transport.memory import MemoryNetwork
     from sdschat.transport.options import MqttOptions
 
 Hosts = Callable[[bool], None]
@@ -91,21 +90,3 @@ class MqttNetwork:
     async def close(self) -> None:
         if self._hosting is not None:
             await self._hosting.close()
-
-
-class InMemory:
-    """Nodes of one process, for tests and demonstrations."""
-
-    def __init__(self, network: MemoryNetwork, settings: Settings) -> None:
-        self._network = network
-        self._settings = settings
-
-    def transport(self, presence_topic: str) -> Transport:
-        inner = self._network.transport(presence_topic)
-        return with_faults(inner, self._settings, asyncio.get_running_loop(), presence_topic)
-
-    def listen(self, hosts: Hosts) -> None:
-        """There is no broker."""
-
-    async def close(self) -> None:
-        """There is nothing to end."""

@@ -47,7 +47,7 @@ class Node:
         self.failed: asyncio.Future[NoReturn] = asyncio.get_running_loop().create_future()
         self._profile = profile
         self._store = profile.store
-        self._network = network
+        self.network = network
         self._clock = clock or Clock()
         self._loop = asyncio.get_running_loop()
         self.recent: deque[NodeEvent] = deque(maxlen=RECENT)  # for who begins to listen late
@@ -117,7 +117,7 @@ class Node:
         room = ChannelSession(
             engine,
             topics,
-            self._network.transport(topics.who(self.sender_id)),
+            self.network.transport(topics.who(self.sender_id)),
             self.desk,
             codec,
             self._clock,
@@ -302,7 +302,7 @@ class Node:
             await asyncio.gather(*(room.transport.close(grace) for room in self.rooms.values()))
             if not self.failed.done():
                 self._turn()  # what came in meanwhile; what it makes ready goes out with the next run
-            await self._network.close()
+            await self.network.close()
         finally:
             self._store.close()
             if self.failed.done():

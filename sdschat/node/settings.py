@@ -12,8 +12,6 @@ from sdschat.sds.config import DEMO, SPEC, Config, response_groups
 from sdschat.transport.fault_lane import NONE, Faults
 from sdschat.transport.topics import DEFAULT_PREFIX, normal_prefix
 
-Timing = Literal["spec", "demo"]
-ContentFormat = Literal["chat", "text"]
 Value = str | int | float | bool
 # Short timers, for networks that are not shorter: where packets take 300 ms each way, those who have a message that
 # somebody lacks must wait long enough to hear that another one has sent it. Eight nodes that lose 15 % then send a

@@ -41,7 +41,7 @@ class _Source(Protocol):
 
 def archived(source: Store | Reader) -> list[Archived]:
     """Counts of all channels, by name."""
-    connection = connection_of(source)
+    connection = source.connection
     with told_plainly(source.path):
         tallies = load_tallies(connection, source.path)
     return [
@@ -52,11 +52,7 @@ def archived(source: Store | Reader) -> list[Archived]:
 
 def database_space(source: Store | Reader) -> DiskSpace:
     with told_plainly(source.path):
-        return space(connection_of(source))
-
-
-def connection_of(source: Store | Reader) -> sqlite3.Connection:
-    return source.connection if isinstance(source, Store) else source._connection
+        return space(source.connection)
 
 
 def _archived(

@@ -31,7 +31,7 @@ class ChannelTally(NamedTuple):
     name: str
     messages: int = 0  # in the log, those without a packet too
     newest: int = 0  # the highest Lamport time
-    fingerprint: int = 0  # of all (Lamport, id) in the log; see `journal.fingerprint_of`
+    fingerprint: int = 0  # of all (Lamport, id) in the log; see `journal.fingerprint_step`
     last_place: int = 0  # place of the message added last; 0: none
 
     def with_message(self, lamport: int, message_id: str) -> ChannelTally:

@@ -16,7 +16,7 @@ The columns are stable; a newer program may add some at the end. All times are e
 | `deps` | ids: the causal history, or the missing, lost or requested messages |
 | `attempt` | number of sendings; for a scheduled event, its time in milliseconds |
 | `cause` | `via` of a delivery, reason of a rejection, kind of packet or of evidence |
-| `messages`, `fingerprint` | of a checkpoint: messages in the log, and their `fingerprint_of`; `lamport`: the highest |
+| `messages`, `fingerprint` | of a checkpoint: messages in the log, and their fingerprint; `lamport`: the highest |
 
 Two nodes whose checkpoints have the same number, highest Lamport time and fingerprint have the same log in the same
 order, because the order follows from the messages.
@@ -174,18 +174,13 @@ def journal_of(channel: str, ready: Ready, now: Now) -> list[JournalRow]:
 
 
 def fingerprint_step(fingerprint: int, lamport: int, message_id: str) -> int:
-    """The fingerprint with one message more, at any position in the log."""
+    """Return the fingerprint with one message more, at any position in the log.
+
+    The fingerprint of a log is the exclusive or, over its messages, of BLAKE2b-128 of the Lamport time in 8 bytes,
+    big-endian, and the id.
+    """
     place = lamport.to_bytes(8, "big") + message_id.encode()
     return fingerprint ^ int.from_bytes(blake2b(place, digest_size=FINGERPRINT_BYTES).digest(), "big")
-
-
-def fingerprint_of(log: Iterable[tuple[int, str]]) -> str:
-    """Fingerprint of (Lamport, id) pairs, each once: exclusive or of BLAKE2b-128 over the Lamport time in 8 bytes,
-    big-endian, and the id. As hex digits, as in a checkpoint."""
-    fingerprint = 0
-    for lamport, message_id in log:
-        fingerprint = fingerprint_step(fingerprint, lamport, message_id)
-    return fingerprint_text(fingerprint)
 
 
 _LINE_ORDER: Final = (

@@ -27,7 +27,7 @@ class Positions:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._connection: sqlite3.Connection = reader._connection
+        self._connection: sqlite3.Connection = reader.connection
 
     def count(self, channel: str) -> int:
         with told_plainly(self._reader.path):

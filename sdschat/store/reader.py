@@ -70,8 +70,8 @@ class Reader(UserState):
         """All channels by name, with their counts, without a scan of their logs."""
         found = []
         with told_plainly(self.path):
-            for name, tally in sorted(load_tallies(self._connection, self.path).items()):
-                counts = self._connection.execute(_GLANCE, {"channel": tally.number}).fetchone()
+            for name, tally in sorted(load_tallies(self.connection, self.path).items()):
+                counts = self.connection.execute(_GLANCE, {"channel": tally.number}).fetchone()
                 fingerprint = fingerprint_text(tally.fingerprint)
                 mine = (self.draft(name), self.unread(name))
                 found.append(ChannelInfo(name, tally.messages, tally.newest, fingerprint, *mine, *counts))
@@ -120,10 +120,10 @@ class Reader(UserState):
 
     def _search(self, channel: str, query: MessageQuery, limit: int | None) -> Iterator[DisplayMessage]:
         with told_plainly(self.path):
-            places = query.places(self._connection, limit)
+            places = query.places(self.connection, limit)
         for start in range(0, len(places), _WINDOW):
             with told_plainly(self.path), self._altered_is_damaged(channel):
-                found = query.at_places(self._connection, channel, places[start : start + _WINDOW])
+                found = query.at_places(self.connection, channel, places[start : start + _WINDOW])
             yield from found
 
     @contextmanager
@@ -135,7 +135,7 @@ class Reader(UserState):
 
     def _page(self, channel: str, query: MessageQuery, window: int, backwards: bool) -> MessagePage:
         with told_plainly(self.path), self._altered_is_damaged(channel):
-            return query.page(self._connection, channel, window, backwards)
+            return query.page(self.connection, channel, window, backwards)
 
     def find_ids(self, channel: str, prefix: str, limit: int = 10) -> list[str]:
         """Ids that begin with `prefix`: users type the first few letters."""
@@ -143,7 +143,7 @@ class Reader(UserState):
         if tally is None:
             return []
         with told_plainly(self.path):
-            rows = self._connection.execute(_IDS, (tally.number, prefix, prefix + _LAST_CHARACTER, limit)).fetchall()
+            rows = self.connection.execute(_IDS, (tally.number, prefix, prefix + _LAST_CHARACTER, limit)).fetchall()
         return [message_id for (message_id,) in rows]
 
     def message(self, channel: str, message_id: str, ancestors: int = 50) -> MessageDetail | None:
@@ -178,12 +178,12 @@ class Reader(UserState):
 
     def _status(self, number: int, message_id: str) -> str:
         with told_plainly(self.path):
-            return str(self._connection.execute(_STATUS, {"channel": number, "id": message_id}).fetchone()[0])
+            return str(self.connection.execute(_STATUS, {"channel": number, "id": message_id}).fetchone()[0])
 
     def _outgoing(self, number: int, message: DisplayMessage) -> OutgoingRow | None:
         shape = SHAPES[Table.OUTGOING]
         with told_plainly(self.path):
-            rows = self._connection.execute(
+            rows = self.connection.execute(
                 f"{shape.select} WHERE channel = ? AND message_id = ?", (number, message.message_id)
             ).fetchall()
         try:
@@ -197,7 +197,7 @@ class Reader(UserState):
         tally = self._tally(channel)
         if tally is None:
             return None, []
-        loader = Loader(self._connection, self._codec, channel, tally.number)
+        loader = Loader(self.connection, self._codec, channel, tally.number)
         with told_plainly(self.path), self._altered_is_damaged(channel):
             return loader.load(), loader.losses
 
@@ -205,13 +205,13 @@ class Reader(UserState):
         """Direct messages of a channel after a place, each with its own place, in order of arrival."""
         tally = self._tally(channel)
         with told_plainly(self.path):
-            return [] if tally is None else list(rows_after(self._connection, tally.number, after))
+            return [] if tally is None else list(rows_after(self.connection, tally.number, after))
 
     def rejections(self, channel: str | None = None) -> dict[str, dict[str, int]]:
         """Number of packets refused since the profile exists, by channel and reason."""
         found: dict[str, dict[str, int]] = {}
         with told_plainly(self.path):
-            rows = self._connection.execute(
+            rows = self.connection.execute(
                 "SELECT rejection.channel, reason, count, last_at, rejection.sum, name FROM rejection "
                 "JOIN channel ON channel.id = rejection.channel ORDER BY name, reason"
             ).fetchall()
@@ -223,8 +223,8 @@ class Reader(UserState):
     def journal(self, channel: str | None = None) -> Iterator[JournalRow]:
         """Every event that is kept, in the order in which they were saved."""
         with told_plainly(self.path):
-            boots = {row[0]: row[1:] for row in self._connection.execute("SELECT id, node, boot FROM boot")}
-            names = {tally.number: name for name, tally in load_tallies(self._connection, self.path).items()}
+            boots = {row[0]: row[1:] for row in self.connection.execute("SELECT id, node, boot FROM boot")}
+            names = {tally.number: name for name, tally in load_tallies(self.connection, self.path).items()}
         number = None
         if channel is not None:
             tally = self._tally(channel)
@@ -234,7 +234,7 @@ class Reader(UserState):
         place = 0
         while True:
             with told_plainly(self.path):
-                rows = self._connection.execute(_JOURNAL, (place, number, number, _WINDOW)).fetchall()
+                rows = self.connection.execute(_JOURNAL, (place, number, number, _WINDOW)).fetchall()
             for row in rows:
                 yield self._journal_row(row, boots.get(row[0] >> PLACE_BITS, ("", "")), names.get(row[1], ""))
             if len(rows) < _WINDOW:
@@ -292,7 +292,7 @@ class Reader(UserState):
         if tally is None:
             return []
         with told_plainly(self.path):
-            rows = self._connection.execute(
+            rows = self.connection.execute(
                 "SELECT message_id FROM log LEFT JOIN text USING (place) "
                 "WHERE log.place BETWEEN ? AND ? AND text.place IS NULL ORDER BY log.place LIMIT ?",
                 (first_place(tally.number), last_place(tally.number), limit),
@@ -301,10 +301,10 @@ class Reader(UserState):
 
     def _tally(self, channel: str) -> ChannelTally | None:
         with told_plainly(self.path):
-            return load_tallies(self._connection, self.path).get(channel)
+            return load_tallies(self.connection, self.path).get(channel)
 
     def close(self) -> None:
-        self._connection.close()
+        self.connection.close()
 
     def __enter__(self) -> Reader:
         return self

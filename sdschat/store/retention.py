@@ -38,11 +38,6 @@ _BARE: Final = (
 _LATE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ? AND lamport < ? AND own = 0"
 
 
-def oldest_kept(store: Store, channel: str, floor: RetentionFloor) -> int | None:
-    """Lamport time of the oldest message that may still have its packet, or None."""
-    return _dated(store, channel, floor.lamport, 0)
-
-
 def drop_oldest(
     store: Store, channel: str, before: int, most: int, now: int, late: tuple[str, ...] = ()
 ) -> RetentionFloor:

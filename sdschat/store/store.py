@@ -126,11 +126,7 @@ class Store(UserState):
         """The range indexes. Loaded with the first transaction: they are not needed to show the history."""
         from sdschat.store.ranges import Ranges
 
-        return Ranges(self._connection, self.path)
-
-    @property
-    def connection(self) -> sqlite3.Connection:
-        return self._connection
+        return Ranges(self.connection, self.path)
 
     def channel(self, channel_id: str) -> ChannelStore:
         return ChannelStore(self, channel_id)
@@ -143,7 +139,7 @@ class Store(UserState):
         """The committed log of a channel, for comparison with that of another node."""
         from sdschat.store.ranges import StoredLog
 
-        return StoredLog(self._connection, self.path, self.ranges, self.number(channel_id))
+        return StoredLog(self.connection, self.path, self.ranges, self.number(channel_id))
 
     def number(self, channel_id: str) -> int | None:
         tally = self._tallies.get(channel_id)
@@ -153,7 +149,7 @@ class Store(UserState):
         tally = self._tallies.get(channel_id)
         if tally is None:
             return None
-        loader = Loader(self._connection, self._codec, channel_id, tally.number)
+        loader = Loader(self.connection, self._codec, channel_id, tally.number)
         with told_plainly(self.path):
             try:
                 snapshot = loader.load()
@@ -187,7 +183,7 @@ class Store(UserState):
             transaction.journal(journal)
 
     def _write(self, transaction: Transaction) -> None:
-        connection = self._connection
+        connection = self.connection
         try:
             with told_plainly(self.path):
                 connection.execute("BEGIN IMMEDIATE")
@@ -208,13 +204,13 @@ class Store(UserState):
     def trim_journal(self, rows: int, most: int) -> int:
         """Delete the oldest rows of the journal beyond `rows`, at most `most` of them. Return their number."""
         with told_plainly(self.path):
-            return self._book.trim(self._connection, rows, most)
+            return self._book.trim(self.connection, rows, most)
 
     def close(self) -> None:
         """Close the database. Committed data is safe without it; it leaves one file instead of three."""
         try:
             with contextlib.suppress(StoreError), told_plainly(self.path):
-                self._connection.close()
+                self.connection.close()
         finally:
             self._lock.release()
 

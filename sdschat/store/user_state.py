@@ -35,7 +35,7 @@ class UserState:
     StoreDamaged, because a nick must not pass to another key."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
+        self.connection = connection
         self._file = path
 
     def draft(self, channel: str) -> str:
@@ -50,14 +50,14 @@ class UserState:
     def unread(self, channel: str) -> int:
         """Number of messages of others that came since the read mark, late ones too; at most `UNREAD_COUNTED`."""
         with told_plainly(self._file):
-            numbers = self._connection.execute(_NUMBER, (channel,)).fetchall()
+            numbers = self.connection.execute(_NUMBER, (channel,)).fetchall()
             if not numbers:
                 return 0
             mark = self.read_mark(channel)
             number: int = numbers[0][0]
             since = mark.place if mark is not None else last_place(number - 1)
             values = (since, last_place(number), UNREAD_COUNTED)
-            count: int = self._connection.execute(_UNREAD, values).fetchone()[0]
+            count: int = self.connection.execute(_UNREAD, values).fetchone()[0]
         return count
 
     def keys(self) -> list[tuple[bytes, str, int]]:
@@ -79,12 +79,12 @@ class UserState:
 
     def _sound(self, query: str, *values: str) -> list[Any]:
         with told_plainly(self._file):
-            rows = self._connection.execute(query, values).fetchall()
+            rows = self.connection.execute(query, values).fetchall()
         return [row for row in rows if row_sum(row[:-1]) == row[-1]]
 
     def _all(self, query: str, *values: str) -> list[Any]:
         with told_plainly(self._file):
-            rows = self._connection.execute(query, values).fetchall()
+            rows = self.connection.execute(query, values).fetchall()
         for row in rows:
             if row_sum(row[:-1]) != row[-1]:
                 raise StoreDamaged(self._file, "a row of keys, nicks or settings does not match its checksum")

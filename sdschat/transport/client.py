@@ -15,7 +15,7 @@ from sdschat.transport.event_queue import EventQueue
 from sdschat.transport.mqtt import PahoLink
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.outbox import Outbox, QueuedPacket, SizeLimits
-from sdschat.transport.session import BrokerSession, End, Link, LinkOptions, MakeLink, Session, Traffic
+from sdschat.transport.session import BrokerSession, End, Link, LinkOptions, LinkTraffic, MakeLink, Session
 from sdschat.transport.tasks import start
 from sdschat.transport.tls import client_context
 from sdschat.transport.topics import echo_topic
@@ -79,7 +79,7 @@ class MqttTransport:
         self._make_link = make_link
         self._backoff = ReconnectBackoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
         self._notifier = EventQueue()
-        self._traffic = Traffic(self._notifier.tell, self._answered)
+        self._traffic = LinkTraffic(self._notifier.tell, self._answered)
         self._outbox = Outbox(options.queue_packets, options.queue_bytes, options.window)
         self._limits = SizeLimits(options.max_payload)
         self._link: Link | None = None  # for packets that we send: from `_ready` until `_forget`

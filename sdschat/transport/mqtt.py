@@ -31,7 +31,7 @@ from sdschat.transport.mqtt_reasons import (
     explain_loss,
     explain_refusal,
 )
-from sdschat.transport.session import BrokerSession, LinkEvents, LinkOptions, Traffic
+from sdschat.transport.session import BrokerSession, LinkEvents, LinkOptions, LinkTraffic
 
 _PACKETS_AT_A_TIME: Final = 16  # then the loop can do other work, such as reading keys
 _SUBSCRIBE_QOS: Final = 1
@@ -88,7 +88,7 @@ class PahoLink:
     """A `session.Link` over paho."""
 
     def __init__(
-        self, options: LinkOptions, events: LinkEvents, traffic: Traffic, loop: asyncio.AbstractEventLoop
+        self, options: LinkOptions, events: LinkEvents, traffic: LinkTraffic, loop: asyncio.AbstractEventLoop
     ) -> None:
         self.heard_at = 0.0
         self.echoed = False

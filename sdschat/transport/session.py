@@ -51,7 +51,7 @@ class LinkEvents(Protocol):
     def link_subscribed(self, packet_id: int, refusals: Sequence[str | None]) -> None: ...
 
 
-class Traffic(NamedTuple):
+class LinkTraffic(NamedTuple):
     """The ends of all packets of a link, without a stop on the way."""
 
     emit: Callable[[Event], None]  # takes each `Received`, but for our probe
@@ -139,7 +139,7 @@ class Probe:
         return ProbeStep.NOTHING
 
 
-MakeLink = Callable[[LinkOptions, LinkEvents, Traffic, asyncio.AbstractEventLoop], Link]
+MakeLink = Callable[[LinkOptions, LinkEvents, LinkTraffic, asyncio.AbstractEventLoop], Link]
 
 
 class End(NamedTuple):
@@ -156,7 +156,7 @@ class Session:
         options: MqttOptions,
         link_options: LinkOptions,
         filters: Iterable[str],
-        traffic: Traffic,
+        traffic: LinkTraffic,
         ready: Callable[[BrokerSession, Link], None],
         make_link: MakeLink,
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from sdschat.transport import mqtt
 from sdschat.transport.address import LOCAL
 from sdschat.transport.mqtt import PahoLink
-from sdschat.transport.session import LinkEvents, LinkOptions, Traffic
+from sdschat.transport.session import LinkEvents, LinkOptions, LinkTraffic
 
 
 class Flood:
@@ -32,7 +32,7 @@ def test_in_a_turn_of_the_loop_a_flood_gets_no_more_than_its_share() -> None:
     async def story() -> None:
         flood = Flood()
         options = LinkOptions(LOCAL, "reader", 5, 20, 10.0, 1 << 20)
-        link = PahoLink(options, cast(LinkEvents, None), cast(Traffic, None), asyncio.get_running_loop())
+        link = PahoLink(options, cast(LinkEvents, None), cast(LinkTraffic, None), asyncio.get_running_loop())
         link._stream, link._client, flood.link = cast(Any, flood), cast(Any, flood), link
         for _ in range(10):
             before = flood.read

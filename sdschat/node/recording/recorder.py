@@ -79,7 +79,7 @@ class Recorder:
 
     def _begin(self, channel: str) -> None:
         """Record the state and the log that the channel had before it was joined."""
-        store = self._node._store
+        store = self._node.profile.store
         snapshot = store.channel(channel).snapshot()
         if snapshot is None:
             return
@@ -154,10 +154,10 @@ def _of_snapshot(snapshot: Snapshot) -> list[Write]:
 
 
 def _of_log(node: Node, channel: str) -> tuple[list[Write], list[IndexedText]]:
-    store = node._store
+    store = node.profile.store
     writes: list[Write] = []
     texts: list[IndexedText] = []
-    with store.open_read_only(store.path, node._profile.codec) as reader:
+    with store.open_read_only(store.path, node.profile.codec) as reader:
         for message in reader.messages(channel, limit=_EARLIER, with_raw=True):
             if message.raw is None:
                 continue

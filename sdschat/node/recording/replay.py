@@ -101,7 +101,7 @@ class ReplaySession(ChannelSession):
             node.topics_of(name),
             transport,
             node.desk,
-            node._profile.codec,
+            node.profile.codec,
             node.clock,
             1,
             tell=lambda *_: None,

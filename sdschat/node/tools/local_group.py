@@ -74,8 +74,8 @@ class LocalGroup:
     def log_state(self, nick: str) -> LogState:
         """Return the summary of the log of this node."""
         node = self.nodes[nick]
-        store = node._store
-        with store.open_read_only(store.path, node._profile.codec) as reader:
+        store = node.profile.store
+        with store.open_read_only(store.path, node.profile.codec) as reader:
             found = next((info for info in reader.channels() if info.channel == self.channel), None)
         return LogState(0, "") if found is None else LogState(found.messages, found.fingerprint)
 

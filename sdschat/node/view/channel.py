@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sdschat.identity.content import ContentKind
 from sdschat.node.node import Node
 from sdschat.node.view import live
-from sdschat.node.view.user_state import UserState
+from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
 from sdschat.sds.values import Message
 from sdschat.store.display_rows import DisplayMessage
@@ -34,7 +34,7 @@ class ChannelConversation:
         self._reader = reader
         self._codec = node.profile.codec
         self._ranks = Positions(reader)
-        self._state = UserState(node.profile.store)
+        self._state = UserTexts(node.profile.store)
 
     @property
     def session(self) -> ChannelSession | None:

@@ -9,7 +9,7 @@ from sdschat.node.node import Node
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.conversation import Conversation, conversation_id, split_id
 from sdschat.node.view.direct import DirectConversation
-from sdschat.node.view.user_state import UserState
+from sdschat.node.view.user_texts import UserTexts
 from sdschat.sds.values import Now
 from sdschat.transport.topics import normal_channel
 
@@ -29,7 +29,7 @@ class Conversations:
         self.node = node
         store = node.profile.store
         self._reader = store.open_read_only(store.path, node.profile.codec)
-        self._state = UserState(store)
+        self._state = UserTexts(store)
         self._channels: dict[str, ChannelConversation] = {}
         self._direct: dict[str, DirectConversation] = {}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.content import ContentKind
 from sdschat.node.view.channel import ChannelConversation
-from sdschat.node.view.user_state import UserState
+from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
 from sdschat.sds.rows import AckState, Evidence
 
@@ -32,7 +32,7 @@ class DirectConversation:
         direct: DirectMessaging,
         me: str,
         peer: str,
-        state: UserState,
+        state: UserTexts,
     ) -> None:
         self.name = name
         self.channel = channel.name

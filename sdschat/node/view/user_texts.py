@@ -9,7 +9,7 @@ from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 
 
-class UserState:
+class UserTexts:
     """Texts by name. Saving returns False if it cannot be saved now; the node reports the reason itself."""
 
     def __init__(self, store: Store) -> None:
