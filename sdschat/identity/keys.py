@@ -10,13 +10,12 @@ SEED_BYTES = 32
 class Identity:
     """A profile's Ed25519 key. The secret part never appears in a repr, a log or a pickle."""
 
-    __slots__ = ("_secret", "_seed", "public_key", "sender_id")
+    __slots__ = ("_secret", "public_key", "sender_id")
 
     def __init__(self, seed: bytes) -> None:
         """`seed` is 32 random bytes: the whole secret."""
         if len(seed) != SEED_BYTES:
             raise ValueError(f"the seed of a key has {SEED_BYTES} bytes, not {len(seed)}")
-        self._seed = seed
         self.public_key, self._secret = key_pair(seed)
         self.sender_id = sender_id_of(self.public_key)
 
@@ -27,10 +26,6 @@ class Identity:
     def unseal(self, sealed: bytes) -> bytes | None:
         """Return the content of a box sealed for this key, or None if it cannot be opened."""
         return unseal(self.public_key, self._secret, sealed)
-
-    def reveal_seed(self) -> bytes:
-        """Return the secret itself. Only the key file may use it."""
-        return self._seed
 
     def __repr__(self) -> str:
         return f"Identity(sender_id={self.sender_id!r})"

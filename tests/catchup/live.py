@@ -13,7 +13,6 @@ from typing import IO
 from sdschat.catchup.values import Frame, RefusedFrame
 from sdschat.mvds.values import Refusal
 from sdschat.node.clock import Clock
-from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
@@ -26,6 +25,7 @@ from sdschat.transport.topics import place
 from sdschat.wire.catchup_codec import SyncCodec
 from sdschat.wire.sds_codec import SdsCodec
 from tests.cli.processes import command, environment
+from tests.node.worlds import InMemory
 
 CHANNEL = "lobby"
 CODEC = SdsCodec()

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from sdschat.cli.text import counted, parse_moment, safe
-from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
 from sdschat.transport.memory import MemoryNetwork
 from tests.cli.processes import ROOT, command, environment, run
 from tests.needs import needs_module
+from tests.node.worlds import InMemory
 
 START = 1_760_000_000_000
 

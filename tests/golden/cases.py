@@ -16,12 +16,12 @@ import click
 from click.testing import CliRunner
 
 from sdschat.cli.program import program
-from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
 from sdschat.transport.memory import MemoryNetwork
 from tests.cli.processes import run
+from tests.node.worlds import InMemory
 
 PACKETS = Path(__file__).parent / "packets.hex"
 _FORMATS = ("text", "json", "md")

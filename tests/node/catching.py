@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from sdschat.node.clock import Clock
 from sdschat.node.events import MessageDelivered
-from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import Value, make_settings
@@ -15,7 +14,7 @@ from sdschat.node.store_server.node import ServedChannel, StoreNode
 from sdschat.node.sync import extension
 from sdschat.node.sync.events import CatchingUp
 from sdschat.wire.sds_codec import SdsCodec
-from tests.node.worlds import QUICK, Member, World
+from tests.node.worlds import QUICK, InMemory, Member, World
 
 CODEC = SdsCodec()
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from sdschat.node.events import MessageDelivered, NodeEvent
-from sdschat.node.network import InMemory
+from sdschat.node.network import Hosts, with_faults
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
-from sdschat.node.settings import Value, make_settings
+from sdschat.node.settings import Settings, Value, make_settings
+from sdschat.transport.base import Transport
 from sdschat.transport.memory import MemoryNetwork
 
 T = TypeVar("T")
@@ -30,6 +31,24 @@ QUICK: dict[str, Value] = {
     "push.delay_min": 10,
     "push.delay_max": 50,
 }
+
+
+class InMemory:
+    """The network of nodes of one process."""
+
+    def __init__(self, network: MemoryNetwork, settings: Settings) -> None:
+        self._network = network
+        self._settings = settings
+
+    def transport(self, presence_topic: str) -> Transport:
+        inner = self._network.transport(presence_topic)
+        return with_faults(inner, self._settings, asyncio.get_running_loop(), presence_topic)
+
+    def listen(self, hosts: Hosts) -> None:
+        """There is no broker."""
+
+    async def close(self) -> None:
+        """There is nothing to end."""
 
 
 class Member:

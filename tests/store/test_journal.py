@@ -14,9 +14,10 @@ from sdschat.sds.config import Config
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.sds.state import Ready
 from sdschat.sds.values import HistoryEntry, Message, Now, Reason
-from sdschat.store.journal import JournalRow, fingerprint_of, journal_of, journal_rows, json_lines
+from sdschat.store.journal import JournalRow, journal_of, journal_rows, json_lines
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store
+from tests.fingerprints import fingerprint_of
 from tests.sds.group import Group
 from tests.store.samples import CODEC, START, Talk
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from sdschat.sds.rows import AckState, Append, Drop, Evidence, GapRow, OutgoingRow, Put, Table
-from sdschat.store.journal import fingerprint_of
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
 from sdschat.store.user_state import UNREAD_COUNTED
+from tests.fingerprints import fingerprint_of
 from tests.store.samples import CODEC, START, Talk, log_row, packet_of, state_row
 
 COUNT = 1300  # more than two windows

@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from sdschat.identity.keys import Identity
 from sdschat.node.channel.session import ChannelSession
-from sdschat.node.network import InMemory
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings
@@ -39,6 +38,7 @@ from sdschat.transport.memory import MemoryNetwork
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.store_codec import Range, StoreQuery, WantedMessage, encode_answer
 from tests.identity.signed import signed_message
+from tests.node.worlds import InMemory
 from tests.store.samples import WORDS, state_row
 from tests.storenode.bulk import fill_in_bulk
 

@@ -8,7 +8,6 @@ from itertools import repeat
 from pathlib import Path
 
 from sdschat.node.events import MessageDelivered, PresenceChanged
-from sdschat.node.network import InMemory
 from sdschat.node.store_server.counters import COUNTS, Counts
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
@@ -18,7 +17,7 @@ from sdschat.store.archive import LogArchive
 from sdschat.store.archive_stats import archived
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
-from tests.node.worlds import Member
+from tests.node.worlds import InMemory, Member
 from tests.storenode.worlds import Stores, stores
 
 

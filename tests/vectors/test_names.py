@@ -10,7 +10,8 @@ from sdschat.node.store_client.hint import Hint, hint_of, read_hint
 from sdschat.node.sync import history_sync
 from sdschat.node.sync.direct import pair_group
 from sdschat.sds.ids import content_id, text_id
-from sdschat.store.journal import fingerprint_of, fingerprint_step
+from sdschat.store.journal import fingerprint_step
+from tests.fingerprints import fingerprint_of
 from tests.vectors.files import vectors
 
 FILE = vectors("names")

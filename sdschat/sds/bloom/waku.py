@@ -10,22 +10,15 @@ from functools import lru_cache
 import mmh3
 
 CAPACITY = 10_000
-ERROR_RATE = 0.001
 HASHES = 10
 BITS = 150_000
 BYTES = 18_752
 
 
-def hash_n(item: str, n: int, bound: int) -> int:
-    """The n-th hash of an item: double hashing over MurmurHash3 x86_32, read as signed, absolute value."""
-    first = abs(mmh3.hash(item)) % bound
-    second = abs(mmh3.hash(item + " b")) % bound
-    return (first + n * second) % bound
-
-
 @lru_cache(maxsize=4096)
 def _places(item: str) -> tuple[tuple[int, int], ...]:
-    """(byte, bit mask) of every bit of an item. XOR 7 turns the byte order within each 64-bit word."""
+    """(byte, bit mask) of every bit of an item: double hashing over MurmurHash3 x86_32, read as signed, absolute value.
+    XOR 7 turns the byte order within each 64-bit word."""
     first = abs(mmh3.hash(item)) % BITS
     second = abs(mmh3.hash(item + " b")) % BITS
     bits = [(first + n * second) % BITS for n in range(HASHES)]

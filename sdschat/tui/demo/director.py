@@ -18,7 +18,6 @@ from sdschat.node.view.values import AckState
 from sdschat.tui.demo.script import LENGTH, NAMES, ONCE, WATCHER, Act, Verb, acts
 
 _LOOK: Final = 0.2  # seconds between two comparisons of all logs
-MOST_PEERS: Final = len(NAMES)
 
 
 class NodeTally:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
 
 from sdschat.node.view.values import Key, Lost, MissingMessage, RetrievalState
 from sdschat.tui.model.items import GapItem, MessageItem
 from sdschat.tui.model.words import clock, countdown, listed
 
 Namer = Callable[[str | None], str]
-
-MANY: Final = 3
 
 
 def gap_items(
