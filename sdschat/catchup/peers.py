@@ -15,14 +15,18 @@ ALONE: Final = 1_000  # so long we must have been here before it
 
 class HistorySource(NamedTuple):
     """A peer that may be asked for history. `store`: it gives pages of the log in its own way (see
-    `CatchUpSession.ranges`)."""
+    `CatchUpSession.ranges`). `proven`: it said something before, and so is no invention."""
 
     name: str
     store: bool = False
+    proven: bool = False
 
 
 class HistorySources:
-    """Those that are present, the best first. `compared`: whoever nothing more is to be had from."""
+    """Those that are present, the best first. `compared`: whoever nothing more is to be had from.
+
+    Every one is tried once before any is tried again, since anybody can make up sources that never answer.
+    """
 
     def __init__(self, rests: Rests) -> None:
         self._rests = rests
@@ -32,6 +36,8 @@ class HistorySources:
         self._present: dict[str, HistorySource] = {}
         self._lets: dict[str, int] = {}  # those who ask us first, and until when they are left to it
         self._alone_since: int | None = None
+        self._failures: dict[str, int] = {}  # since `restart`
+        self._offers: set[str] = set()  # those who say that they have what we lack
 
     def __contains__(self, name: str) -> bool:
         return name in self._present
@@ -42,6 +48,8 @@ class HistorySources:
         self.floors.clear()
         self.reach = None
         self._lets.clear()
+        self._failures.clear()
+        self._offers.clear()
         for name in self._present:
             self._rests.forget(name)
         self._alone_since = None
@@ -59,12 +67,31 @@ class HistorySources:
                 self._lets[name] = mono + AFTER_YOU
         self._alone_since = None if self._present else (self._alone_since or mono)
         self._lets = {name: until for name, until in self._lets.items() if name in self._present}
+        self._failures = {name: times for name, times in self._failures.items() if name in self._present}
+        self._offers &= self._present.keys()
 
     def next(self, mono: int) -> HistorySource | None:
-        for source in self._present.values():
-            if source.name not in self.compared and self._until(source.name) <= mono:
-                return source
-        return None
+        """Return the one to ask now: of those that failed least often, one that offers what we lack, or the best."""
+        free = (
+            source
+            for source in self._present.values()
+            if source.name not in self.compared and self._until(source.name) <= mono
+        )
+        return min(
+            free,
+            key=lambda source: (self._failures.get(source.name, 0), source.name not in self._offers),
+            default=None,
+        )
+
+    def untried(self, name: str, mono: int) -> bool:
+        """True if another source than this one may be asked now and did not fail yet."""
+        return any(
+            other != name
+            and other not in self.compared
+            and not self._failures.get(other)
+            and self._until(other) <= mono
+            for other in self._present
+        )
 
     def next_wake(self) -> int | None:
         """When the first of those that rest may be asked."""
@@ -84,9 +111,12 @@ class HistorySources:
 
     def failed(self, name: str, mono: int, rest: int = 0) -> None:
         source = self._present.get(name)
+        self._failures[name] = self._failures.get(name, 0) + 1
+        self._offers.discard(name)
         self._rests.failed(name, mono, rest, REST_LONGEST if source is not None and source.store else REST_OF_PEERS)
 
     def gave(self, name: str) -> None:
+        self._failures.pop(name, None)
         self._rests.forget(name)
 
     def asks_us(self, name: str, mono: int) -> None:
@@ -102,5 +132,6 @@ class HistorySources:
     def has_more(self, name: str) -> None:
         """It says that it has what we lack."""
         self.compared.discard(name)
+        self._offers.add(name)
         self._lets.pop(name, None)
         self._rests.forget(name)

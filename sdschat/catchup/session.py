@@ -33,6 +33,7 @@ from sdschat.catchup.values import (
 )
 
 PATIENCE: Final = 2_000  # milliseconds until the first question is asked again: it may be one who never answers
+PATIENCE_DOUBTFUL: Final = 600  # the same where nothing speaks for the source, and there are others
 PATIENCE_LATER: Final = 8_000  # the same for those after it, which take more work
 TRIES: Final = 5
 SILENCE: Final = 20_000  # without a page: the source is gone, whatever its presence says
@@ -267,10 +268,15 @@ class CatchUpSession:
 
     def _overdue(self, mono: int) -> None:
         self._tries += 1
-        if self._question is None or self._tries >= TRIES:
+        if self._question is None or self._tries >= TRIES or self._is_doubtful(mono):
             self._fail(mono)
             return
         self._send_question(mono)
+
+    def _is_doubtful(self, mono: int) -> bool:
+        """True if nothing speaks for this source so far, and there is another one to try."""
+        unknown = self._source is not None and not self._source.proven and self._number == 1
+        return unknown and self._sources.untried(self.source, mono)
 
     # Comparing and wanting.
 
@@ -292,7 +298,8 @@ class CatchUpSession:
     def _send_question(self, mono: int) -> None:
         assert self._question is not None
         self.frames.append((self.source, self._question))
-        self._deadline = mono + (PATIENCE if self._number == 1 else PATIENCE_LATER)
+        patience = PATIENCE if self._number == 1 else PATIENCE_LATER
+        self._deadline = mono + (PATIENCE_DOUBTFUL if self._is_doubtful(mono) else patience)
 
     def _asked_all(self, asker: RangeComparer, mono: int) -> None:
         """Everything is known of what this source has."""

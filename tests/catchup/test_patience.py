@@ -5,7 +5,15 @@ from __future__ import annotations
 from sdschat.catchup.memory import MemoryLog
 from sdschat.catchup.peers import AFTER_YOU, ALONE, HistorySource, HistorySources
 from sdschat.catchup.rests import REST_FIRST, REST_OF_PEERS, Rests
-from sdschat.catchup.session import LIAR_REST, PATIENCE, PATIENCE_LATER, SILENCE, TRIES, CatchUpSession
+from sdschat.catchup.session import (
+    LIAR_REST,
+    PATIENCE,
+    PATIENCE_DOUBTFUL,
+    PATIENCE_LATER,
+    SILENCE,
+    TRIES,
+    CatchUpSession,
+)
 from sdschat.catchup.values import (
     HIGHEST,
     LOWEST,
@@ -226,3 +234,32 @@ def test_progress_never_says_more_than_all() -> None:
     assert seeker.progress()[1:] == (0, 1, "ann")
     seeker.took([LogKey(5, "a"), LogKey(6, "b")], 2, False, 2000)
     assert seeker.progress()[1:] == (1, 1, "ann")
+
+
+def test_every_source_is_tried_once_before_any_is_tried_again() -> None:
+    ghosts = [HistorySource(f"ghost{number}") for number in range(40)]
+    seeker = CatchUpSession(MemoryLog(KEYS), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    present = [*ghosts, ANN]
+    seeker.sources(present, 0)
+    asked: list[str] = []
+    now = 0
+    while len(asked) < len(present):
+        if seeker.source and seeker.source not in asked[-1:]:
+            asked.append(seeker.source)
+        wake = seeker.next_wake()
+        assert wake is not None
+        now = wake
+        seeker.advance(now)
+    assert asked == [source.name for source in present]
+    assert now <= len(present) * PATIENCE_DOUBTFUL + PATIENCE
+
+
+def test_who_offers_what_is_lacking_is_asked_before_others_that_were_not_tried() -> None:
+    sources = HistorySources(Rests())
+    sources.replace([*(HistorySource(f"ghost{number}") for number in range(3)), ANN], 0)
+    sources.failed("ghost0", 0)
+    sources.has_more("ann")
+    assert sources.next(1) == ANN
+    sources.failed("ann", 1)
+    assert sources.next(1) == HistorySource("ghost1")

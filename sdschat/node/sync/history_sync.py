@@ -46,6 +46,7 @@ BACKLOG: Final = 512
 BACKLOG_FIRST: Final = 2_000  # milliseconds until such a comparison; the newest messages are on their way until then
 BACKLOG_AGAIN: Final = 10_000
 TELL_EVERY: Final = 250
+LOOK_EVERY: Final = 1_000
 _GROUP_TAG: Final = b"sdschat/history/v1\0"
 
 AHEAD: Final = 5_000  # milliseconds by which a burst of messages, one a millisecond, may be dated ahead
@@ -77,11 +78,14 @@ class HistorySync:
         self._room = room
         self._store = profile.store
         self._clock = clock
+        self._desk = desk
         self._asks = asks
         self._name = f"catchup/{room.name}"
         self._kept = self._load(on_join)
         self._saved: SyncProgress | None = None
         self._begin_at: int | None = None
+        self._looked_at = -LOOK_EVERY
+        self._look_at: int | None = None
         self._connected_at = 0  # by the wall clock
         self._away_since: int | None = -ABSENCE  # None: we are here
         self._nudged_at = -NUDGED_AGAIN
@@ -162,7 +166,15 @@ class HistorySync:
     def presence_changed(self, sender_id: str, online: bool) -> None:
         if not online:
             self.exchange.gone(sender_id)
-        self._look(self._clock.now())
+        self._look_soon()
+
+    def _look_soon(self) -> None:
+        """Look at the participants, at most once a second: there may be thousands of changes in it."""
+        now = self._clock.now()
+        if now.mono - self._looked_at >= LOOK_EVERY:
+            self._look(now)
+        elif self._look_at is None:
+            self._look_at = self._looked_at + LOOK_EVERY
 
     def heard(self, frm: str, what: Frame | Payload | Refusal, now: Now) -> None:
         """A frame, or the records of a payload of pages."""
@@ -178,11 +190,13 @@ class HistorySync:
         if self._begin_at is not None and self._begin_at <= now.mono:
             self._begin_at = None
             self.begin()
+        if self._look_at is not None and self._look_at <= now.mono:
+            self._look(now)
         self.exchange.advance(now)
         self._after(now)
 
     def next_wake(self) -> int | None:
-        due = [when for when in (self._begin_at, self.exchange.next_wake()) if when is not None]
+        due = [when for when in (self._begin_at, self._look_at, self.exchange.next_wake()) if when is not None]
         return min(due, default=None)
 
     def take(self, now: Now) -> tuple[list[OutgoingFrame], list[CatchingUp], SyncProgress | None]:
@@ -199,14 +213,25 @@ class HistorySync:
     # Parts of it.
 
     def _look(self, now: Now) -> None:
-        """Tell the seeker whom it can ask: Stores first, then participants, in an order of our own so that all get a
-        share. A Store that was left comes last, as the participant that it is, whose messages are checked like any."""
-        presence = self._room.presence
+        """Tell the seeker whom it can ask: Stores first, then participants, and of these who said something first, in an order of our own so that all get a share. A Store that was left comes last, as the participant that it is,
+        whose messages are checked like any."""
+        self._looked_at, self._look_at = now.mono, None
+        presence, book = self._room.presence, self._desk.book
+        heard = self._room.channel.state.peers.known
         stores = self._client.stores() if self._client else []
         others = [name for name, nick in presence.online.items() if nick and name not in stores]
         me = self._room.channel.state.participant_id
-        others.sort(key=lambda name: (name in presence.roles, hashlib.sha256(f"{me} {name}".encode()).digest()))
-        present = [HistorySource(name, store=True) for name in stores] + [HistorySource(name) for name in others]
+        others.sort(
+            key=lambda name: (
+                name in presence.roles,
+                not book.is_person(name),
+                name not in heard,
+                hashlib.sha256(f"{me} {name}".encode()).digest(),
+            )
+        )
+        present = [HistorySource(name, store=True) for name in stores] + [
+            HistorySource(name, proven=book.is_person(name)) for name in others
+        ]
         if self._room.transport.connected and self._begin_at is None:
             self.seeker.sources(present, now.mono)
         self.exchange.settle(now)
