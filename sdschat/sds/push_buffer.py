@@ -37,6 +37,10 @@ class PushBuffer(ScheduledSends[Push]):
     def has_room(self, wanted_by: str, message_id: str) -> bool:
         return self.make_room(wanted_by, message_id, PUSHES_PER_SENDER, PUSHES_PER_CHANNEL)
 
+    def turn(self, message_id: str) -> tuple[int, int]:
+        """The same; of one participant's the oldest first, since the others depend on it."""
+        return self.share_of_owner(message_id), self.entries[message_id].lamport
+
     def want(self, push: Push, sender_id: str) -> bool:
         """One more lacks what is to be pushed anyway. How many are remembered is bounded: to the others it is sent all
         the same, or their next filter asks for it again."""

@@ -53,6 +53,10 @@ class ScheduledSends(Generic[EntryType]):
         """Return how much is owed to the participant that this message is owed to."""
         return self.share(self._charged.get(message_id, ""))
 
+    def turn(self, message_id: str) -> tuple[int, int]:
+        """Return the place of this message among all that are due: whoever is owed least comes first."""
+        return self.share_of_owner(message_id), 0
+
     def make_room(self, owner: str, message_id: str, per_sender: int, per_channel: int) -> bool:
         """True if `owner` may be owed one more. If the buffer is full, forget the oldest memory for it."""
         if not may_take(self.share(owner), len(self._charged), per_sender, per_channel):

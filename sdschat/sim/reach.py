@@ -35,6 +35,7 @@ from sdschat.sds.events import (
 from sdschat.sds.rows import AckState
 from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import CERTAIN
+from sdschat.sds.steps.send_due import next_turn
 from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Reason
 
@@ -205,7 +206,7 @@ class Reach:
 
 def _put_off(s: ChannelState, timers: Deadlines, ready: Ready) -> bool:
     """True if something is due with the next sweep that was not scheduled just now: the budget did not suffice."""
-    later = s.now.mono + s.config.sweep_interval
+    later = next_turn(s)
     if timers.next() != later:
         return False
     new = {event.message_id for event in ready.events if isinstance(event, (PushScheduled, RepairScheduled))}

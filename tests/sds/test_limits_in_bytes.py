@@ -50,3 +50,21 @@ def test_bytes_pushed_in_a_minute() -> None:
     assert len(group["a"].messages("push")) == limits.PUSH_BYTES_PER_MINUTE // each
     group.tick(60_000)
     assert len(group["a"].messages("push")) == count
+
+
+def test_what_waits_for_the_budget_goes_out_oldest_first() -> None:
+    """The others depend on it: a peer with no room for what waits refuses them until it is there."""
+    spread = replace(Config(), id_rule="text", push_delay_min=1, push_delay_max=1000)
+    group = Group("a", config=spread, settle=2000)
+    each, at_once = 60_000, limits.PUSH_BYTES_PER_MINUTE // 60_000
+    ids = [f"m{7 * place % 16}" for place in range(16)]
+    for place, message_id in enumerate(ids):
+        group.give("a", forge("b", message_id, group.now.wall + place, content=b"x" * each))
+    group.tick(spread.push_grace)
+    group.give("a", forge("c", "s", group.now.wall, content=None, bloom_filter=filter_of("nothing of these")))
+    for _ in range(16):
+        group.tick(10_000)
+    pushed = [packet.message_id for packet in group["a"].sent if packet.kind == "push"]
+    waited = pushed[at_once:]
+    assert len(pushed) == len(ids)
+    assert waited == [message_id for message_id in ids if message_id in waited]
