@@ -22,7 +22,7 @@ class Convergence:
 
     def __init__(self, logs: list[dict[str, int]]) -> None:
         self._logs = logs
-        self.ignored: set[str] = set()  # what strangers wrote, which nobody is owed
+        self.ignored: set[str] = set()  # what strangers wrote and what is gone, which nobody is owed
         self._lacking: dict[int, dict[str, None]] = {}
         self._lamports: dict[str, int] = {}
         self._horizons: dict[int, int] = {}
@@ -72,6 +72,15 @@ class Convergence:
             self.outstanding -= 1
         if node not in self._silent:
             self.appeared(message_id, lamport)
+
+    def gone(self, message_id: str) -> None:
+        """Nobody present has the packet, so nobody is owed it."""
+        self.ignored.add(message_id)
+        self._lamports.pop(message_id, None)
+        for ids in self._lacking.values():
+            if message_id in ids:
+                del ids[message_id]
+                self.outstanding -= 1
 
     def lacking(self) -> dict[int, list[str]]:
         return {node: list(ids) for node, ids in self._lacking.items() if ids}

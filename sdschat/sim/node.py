@@ -115,6 +115,12 @@ class SimNode:
             online=self.online,
         )
 
+    def has_packet(self, message_id: str) -> bool:
+        """True if it could send this message."""
+        if self.literal is not None:
+            return message_id in self.literal.bodies
+        return self.channel is not None and self.channel.state.packet_of(message_id) is not None
+
     def kill(self) -> None:
         """Whatever was not written is gone, and so are packets that arrived and were not looked at."""
         self.channel = None

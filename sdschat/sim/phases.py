@@ -59,7 +59,9 @@ def patience(scenario: Scenario, lacking: int = 0) -> int:
     if scenario.wrong_clock:
         bound += scenario.wrong_clock  # until its messages are due
     silent = not all(config.repair_enabled for config in scenario.configs)
-    if scenario.losing or silent:  # without repair, parents from before joining are waited for
+    # Without repair, parents from before joining are waited for. So they are where their author no longer has the
+    # packet, and the others, who are not in its response group, answer only when they are asked again.
+    if scenario.losing or silent or scenario.forgetful:
         bound += lost_after + 4 * turn
     if scenario.hostile:  # what waited for such a parent may be refused when that comes, and is given up as well then
         bound += lost_after
@@ -137,9 +139,20 @@ def _note_rare(world: World) -> None:
 def _settle(world: World, within: int) -> None:
     world.until_settled = True
     world.run(world.scenario.heal_at + within, act)
+    _give_up_what_is_gone(world)
     if world.ledger.convergence.outstanding:
         raise Violation("I5", not_converged(world, within))
     world.until_settled = False
+
+
+def _give_up_what_is_gone(world: World) -> None:
+    """Owe nobody what has no packet left: of disks that keep few, who left may have taken the only one along."""
+    if not (world.scenario.forgetful and world.scenario.losing):
+        return
+    present = [node for node in world.nodes if not node.gone]
+    for message_id in {message_id for ids in world.ledger.convergence.lacking().values() for message_id in ids}:
+        if not any(node.has_packet(message_id) for node in present):
+            world.ledger.convergence.gone(message_id)
 
 
 def not_converged(world: World, within: int) -> str:

@@ -118,6 +118,11 @@ class Scenario:
         return any(action.verb == "flood" for action in self.actions)
 
     @property
+    def forgetful(self) -> bool:
+        """True if a disk keeps few packets, perhaps of its own author's."""
+        return any(plan.bodies for plan in self.plans)
+
+    @property
     def skew(self) -> int:
         """Return the most that honest clocks are ever off."""
         jumps = [abs(action.number) for action in self.actions if action.verb == "jump"]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+from sdschat.sds.bloom import waku
 from sdschat.sds.config import DEMO, SPEC, Config
 from sdschat.sim.generate import TIGHT, generate
 from sdschat.sim.malformed import MALFORMED
@@ -32,13 +33,13 @@ _TIMERS = (
     "push_delay_min",
     "push_delay_max",
 )
-_BYTES = (
-    ("BUFFERED_BYTES_PER_SENDER", 3_000),
-    ("BUFFERED_BYTES_PER_CHANNEL", 4_500),
-    ("FUTURE_DATED_BYTES_PER_SENDER", 3_000),
-    ("FUTURE_DATED_BYTES_PER_CHANNEL", 3_800),
-    ("ANSWER_BYTES_PER_MINUTE", 6_000),
-    ("PUSH_BYTES_PER_MINUTE", 12_000),
+_BYTES = (  # with how many packets that is, of long messages
+    ("BUFFERED_BYTES_PER_SENDER", 3_000, 1),
+    ("BUFFERED_BYTES_PER_CHANNEL", 4_500, 2),
+    ("FUTURE_DATED_BYTES_PER_SENDER", 3_000, 1),
+    ("FUTURE_DATED_BYTES_PER_CHANNEL", 3_800, 1),
+    ("ANSWER_BYTES_PER_MINUTE", 6_000, 2),
+    ("PUSH_BYTES_PER_MINUTE", 12_000, 5),
 )
 _TIGHTER = tuple({**dict(TIGHT), "PUSHES_PER_SENDER": 3, "FUTURE_DATED_PER_CHANNEL": 5}.items())
 _MEMORY = (
@@ -209,21 +210,24 @@ def _malformed(draw: Random, scenario: Scenario) -> Scenario:
     return scenario
 
 
-def _speaks_waku(scenario: Scenario) -> bool:
-    """True if a packet is larger than buffers made small in bytes, since its filter is."""
+def _small_in_bytes(scenario: Scenario) -> Settings:
+    """Bounds that hold a packet or a few: no packet exceeds the bounds as they are, and with a waku filter it is
+    longer."""
     layouts = {config.bloom_layout for config in scenario.configs}
-    return "waku" in layouts or any(plan.literal == "waku" for plan in scenario.plans)
+    speaks_waku = "waku" in layouts or any(plan.literal == "waku" for plan in scenario.plans)
+    longer = waku.BYTES if speaks_waku else 0
+    return tuple((name, size + packets * longer) for name, size, packets in _BYTES)
 
 
 def _tight_bytes(draw: Random, scenario: Scenario) -> Scenario:
     """Buffers small in bytes, and long messages."""
-    if scenario.limits or _speaks_waku(scenario):
+    if scenario.limits:
         return scenario
     actions = tuple(
         action._replace(point="long") if action.verb == "send" and action.number % 3 else action
         for action in scenario.actions
     )
-    return replace(scenario, limits=_BYTES, actions=actions)
+    return replace(scenario, limits=_small_in_bytes(scenario), actions=actions)
 
 
 def _tight_memory(draw: Random, scenario: Scenario) -> Scenario:
@@ -239,9 +243,8 @@ def _tight_memory(draw: Random, scenario: Scenario) -> Scenario:
 
 def _strangers(draw: Random, scenario: Scenario) -> Scenario:
     """Strangers ask, lack, write orphans and future dates, and send filters that nobody can believe."""
-    limits = scenario.limits or draw.choice((TIGHT, _TIGHTER, _TIGHTER, _BYTES, _BYTES, ()))
-    if limits is _BYTES and _speaks_waku(scenario):
-        limits = _TIGHTER
+    small = _small_in_bytes(scenario)
+    limits = scenario.limits or draw.choice((TIGHT, _TIGHTER, _TIGHTER, small, small, ()))
     for _ in range(draw.randint(2, 5)):
         kind = draw.choice((*CROWDS, *CROWDS, *FILTERS))
         if "future" in kind and (scenario.skew or any(plan.skew for plan in scenario.plans)):
