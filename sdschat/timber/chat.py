@@ -1,0 +1,69 @@
+"""The state that events produce: the posts that are alive, and the events that had their effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdschat.timber.values import EventBody, Kind, Post, PostId, Spans
+
+
+def within(spans: Spans, number: int) -> bool:
+    return any(low <= number <= high for low, high in spans)
+
+
+def with_number(spans: Spans, number: int) -> Spans:
+    """Return the spans with one more number in them."""
+    if spans and spans[-1][1] == number - 1:
+        return (*spans[:-1], (spans[-1][0], number))
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted((*spans, (number, number))):
+        if merged and merged[-1][1] >= low - 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+class Chat:
+    """Posts by name, and for each author the numbers of the events that had their effect: none has it twice."""
+
+    def __init__(self, posts: Iterable[Post] = (), done: Iterable[tuple[int, Spans]] = ()) -> None:
+        self.posts = {post.name: post for post in posts}
+        self.done: dict[int, Spans] = dict(done)
+        # Changed since the last `clean`.
+        self.changed_posts: set[PostId] = set()
+        self.changed_authors: set[int] = set()
+
+    def knows(self, name: PostId) -> bool:
+        return within(self.done.get(name.author, ()), name.number)
+
+    def note(self, name: PostId) -> None:
+        """Note that an event had its effect."""
+        self.done[name.author] = with_number(self.done.get(name.author, ()), name.number)
+        self.changed_authors.add(name.author)
+
+    def apply(self, body: EventBody, place: int, *, creator: bool) -> PostId | None:
+        """Give an event its effect and return the post that it changes. `creator`: its author made the data set."""
+        name = PostId(body.author, body.number)
+        if body.kind is Kind.SAY:
+            self.posts[name] = Post(name, place, body.time, body.text)
+        elif body.target is None or (post := self.posts.get(body.target)) is None:
+            return None
+        elif body.kind is Kind.EDIT and body.author == post.name.author and body.number > post.edit:
+            name = post.name
+            self.posts[name] = post._replace(text=body.text, edit=body.number)
+        elif body.kind is Kind.DELETE and (creator or body.author == post.name.author):
+            name = post.name
+            del self.posts[name]
+        else:
+            return None
+        self.changed_posts.add(name)
+        return name
+
+    def clean(self) -> None:
+        self.changed_posts.clear()
+        self.changed_authors.clear()
+
+    def copy(self) -> Chat:
+        """Return a copy whose posts can be changed without effect on this one."""
+        return Chat(self.posts.values(), self.done.items())

@@ -1,0 +1,129 @@
+"""Members and what each is known to hold: one slot for each membership."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.timber.ids import member_id
+from sdschat.timber.tree import Node
+from sdschat.timber.values import SlotRow
+
+
+class Standing(NamedTuple):
+    """The word of a slot's newest operation, of those compacted so far or of all held here."""
+
+    seq: int
+    id: bytes
+    clock: dict[int, int]  # by slot; its own seq included
+    turn: int
+    closed: int  # memberships that its writer knew to have ended
+
+
+class Slot:
+    """One membership. `seq`, `id`, `clock` and `turn` follow the newest operation held here."""
+
+    def __init__(self, number: int, key: bytes, standing: Standing) -> None:
+        self.number = number
+        self.key = key
+        self.member = member_id(key)
+        self.base = standing  # as of the compaction
+        self.chain: dict[int, Node] = {}  # operations since then, by seq
+        self.seq, self.id, _, self.turn, self.closed = standing
+        self.clock = dict(standing.clock)
+        self.names = sum(self.clock.values())  # operations that `clock` names
+        self.last: int | None = None  # the last operation that counts, of a slot that is closed
+        self.why = ""  # "left" or "removed" where it is closed
+        self.leaving: int | None = None  # seq of the leave held here, settled or not
+        self.needed = 0  # operations after `last` that others hang below: held as empty places up to this one
+
+    def advance(self, node: Node) -> None:
+        """Take in the slot's next operation."""
+        body = node.operation.body
+        clock = self.clock
+        before = clock.get(self.number, 0)
+        clock[self.number] = body.seq
+        self.names += body.seq - before
+        for slot, seq in body.delta:
+            self.names += seq - clock.get(slot, 0)
+            clock[slot] = seq
+        self.seq, self.id, self.turn, self.closed = body.seq, node.id, body.turn, body.closed
+        self.chain[body.seq] = node
+
+    def compact(self, node: Node) -> None:
+        """Move the base past an operation that is dropped."""
+        body = node.operation.body
+        clock = self.base.clock
+        clock[self.number] = body.seq
+        clock.update(body.delta)
+        self.base = Standing(body.seq, node.id, clock, body.turn, body.closed)
+        self.chain.pop(body.seq, None)
+
+    def row(self) -> SlotRow:
+        seq, newest, clock, turn, closed = self.base
+        known = tuple(sorted(clock.items()))
+        return SlotRow(self.number, self.key, seq, newest, known, turn, closed, self.last, self.why)
+
+
+class Committee:
+    """All slots ever given, and those that are open: the members in force."""
+
+    def __init__(self) -> None:
+        self.slots: list[Slot] = []
+        self.open: set[int] = set()
+        self.lives: dict[bytes, int] = {}  # slots that a key has had
+        self._floor: dict[int, int] = {}  # for each writer, operations that every member names
+        self._behind: dict[int, int] = {}  # for each writer, a member that named no more than that
+
+    def admit(self, key: bytes, standing: Standing) -> Slot:
+        slot = Slot(len(self.slots), key, standing)
+        self.slots.append(slot)
+        self.open.add(slot.number)
+        self.lives[key] = self.lives.get(key, 0) + 1
+        self._forget()
+        return slot
+
+    def load(self, row: SlotRow) -> Slot:
+        slot = self.admit(row.key, Standing(row.seq, row.newest, dict(row.clock), row.turn, row.closed))
+        if row.last is not None:
+            self.close(slot, row.last, row.why)
+        return slot
+
+    def close(self, slot: Slot, last: int, why: str) -> None:
+        slot.last, slot.why = last, why
+        self.open.discard(slot.number)
+        self._forget()
+
+    def slot_of(self, key: bytes) -> Slot | None:
+        """Return the open slot of a key."""
+        return next((self.slots[one] for one in self.open if self.slots[one].key == key), None)
+
+    def member(self, member: bytes) -> Slot | None:
+        """Return the open slot of a member id."""
+        return next((self.slots[one] for one in self.open if self.slots[one].member == member), None)
+
+    def named_by_all(self, slot: int, seq: int) -> bool:
+        """True if every member's newest operation names `(slot, seq)`."""
+        if self._floor.get(slot, 0) >= seq:
+            return True
+        behind = self._behind.get(slot)
+        if behind is not None and self.slots[behind].clock.get(slot, 0) < seq:
+            return False
+        if not self.open:
+            return False
+        low, who = min((self.slots[one].clock.get(slot, 0), one) for one in self.open)
+        self._floor[slot], self._behind[slot] = low, who
+        return low >= seq
+
+    @property
+    def ended(self) -> int:
+        """Number of memberships that have ended."""
+        return len(self.slots) - len(self.open)
+
+    def lacking(self, slot: int, seq: int) -> list[int]:
+        """Return the members whose newest operation does not name `(slot, seq)`."""
+        return sorted(one for one in self.open if self.slots[one].clock.get(slot, 0) < seq)
+
+    def _forget(self) -> None:
+        """Forget what followed from the old set of members."""
+        self._floor.clear()
+        self._behind.clear()

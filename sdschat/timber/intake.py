@@ -1,0 +1,138 @@
+"""Operations on their way into the tree: each is checked, waits for what it needs, and is added or refused."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sdschat.timber import limits
+from sdschat.timber.ids import event_bytes, operation_bytes, operation_id
+from sdschat.timber.replica import Replica, Wait
+from sdschat.timber.tree import Node
+from sdschat.timber.values import Event, Operation, Reason, Verify
+
+
+class Refused(NamedTuple):
+    """An operation that was refused. `proof`: the other operation of the same number, where it is a fork."""
+
+    operation: Operation
+    reason: Reason
+    peer: bytes
+    proof: Operation | None = None
+
+
+class _Waiting(NamedTuple):
+    operation: Operation
+    id: bytes
+    peer: bytes
+    verified: bool
+
+
+class Intake:
+    """`receive` adds an operation and all that waited for it, and calls `added` for each. It never raises."""
+
+    def __init__(self, replica: Replica, data_set: bytes, verify: Verify, added: Callable[[Node], None]) -> None:
+        self.replica = replica
+        self.data_set = data_set
+        self.verify = verify
+        self.added = added
+        self.refused: list[Refused] = []
+        self.waiting: dict[bytes, Wait] = {}  # by operation id
+        self._by_need: defaultdict[Wait, list[_Waiting]] = defaultdict(list)
+        self._count: Counter[bytes] = Counter()
+        self._bytes: Counter[bytes] = Counter()
+
+    def receive(self, operation: Operation, peer: bytes = b"") -> None:
+        todo = [_Waiting(operation, operation_id(self.data_set, operation.raw), peer, False)]
+        replica = self.replica
+        while todo:
+            one = todo.pop()
+            slots_before = len(replica.committee.slots)
+            if self._take(one):
+                body = one.operation.body
+                for number in range(slots_before, len(replica.committee.slots)):
+                    todo += self._released(Wait(number, 0))
+                todo += self._released(Wait(body.slot, body.seq))
+
+    def forget_waiting(self) -> int:
+        """Drop the operations that wait, and return how many: a synchronization brings what is still wanted."""
+        count = len(self.waiting)
+        self.waiting.clear()
+        self._by_need.clear()
+        self._count.clear()
+        self._bytes.clear()
+        return count
+
+    def _released(self, need: Wait) -> list[_Waiting]:
+        found = self._by_need.pop(need, [])
+        for one in found:
+            self.waiting.pop(one.id, None)
+            self._count[one.peer] -= 1
+            self._bytes[one.peer] -= len(one.operation.raw)
+        return found
+
+    def _take(self, one: _Waiting) -> bool:
+        """Add an operation, or let it wait, or refuse it. True if it was added."""
+        replica, operation, body = self.replica, one.operation, one.operation.body
+        if one.id in self.waiting:
+            return False
+        if body.slot < len(replica.committee.slots):
+            slot = replica.committee.slots[body.slot]
+            if body.seq <= slot.seq:
+                self._duplicate(one)
+                return False
+            if not one.verified:
+                if not self.verify(slot.key, operation_bytes(self.data_set, operation.raw), operation.signature):
+                    return self._refuse(one, Reason.SIGNATURE)
+                one = one._replace(verified=True)
+        found = replica.check(operation)
+        if isinstance(found, Wait):
+            return self._wait(one, found)
+        if found is not None:
+            return self._refuse(one, found)
+        if body.event is not None and (wrong := self._event_wrong(body.event)) is not None:
+            return self._refuse(one, wrong)
+        parent = replica.place(operation)
+        if isinstance(parent, Reason):
+            return self._refuse(one, parent)
+        node = Node(one.id, operation)
+        replica.add(node, parent)
+        self.added(node)
+        return True
+
+    def _event_wrong(self, event: Event) -> Reason | None:
+        slots = self.replica.committee.slots
+        if event.body.author >= len(slots):
+            return Reason.NOT_AUTHOR
+        key = slots[event.body.author].key
+        if not self.verify(key, event_bytes(self.data_set, event.raw), event.signature):
+            return Reason.SIGNATURE
+        return None
+
+    def _duplicate(self, one: _Waiting) -> None:
+        body = one.operation.body
+        slot = self.replica.committee.slots[body.slot]
+        node = slot.chain.get(body.seq)
+        held = node.id if node is not None else slot.base.id if body.seq == slot.base.seq else one.id
+        if held == one.id:
+            return
+        if not self.verify(slot.key, operation_bytes(self.data_set, one.operation.raw), one.operation.signature):
+            self._refuse(one, Reason.SIGNATURE)
+        else:
+            self._refuse(one, Reason.FORK, node.operation if node is not None else None)
+
+    def _wait(self, one: _Waiting, need: Wait) -> bool:
+        size = len(one.operation.raw)
+        full = self._count[one.peer] >= limits.WAITING_PER_PEER
+        if full or self._bytes[one.peer] + size > limits.WAITING_BYTES_PER_PEER:
+            return self._refuse(one, Reason.BUFFER_FULL)
+        self.waiting[one.id] = need
+        self._by_need[need].append(one)
+        self._count[one.peer] += 1
+        self._bytes[one.peer] += size
+        return False
+
+    def _refuse(self, one: _Waiting, reason: Reason, proof: Operation | None = None) -> bool:
+        self.refused.append(Refused(one.operation, reason, one.peer, proof))
+        return False

@@ -1,0 +1,33 @@
+"""All bounds of Timber, by name. Overflow hurts the peer that causes it, never the others."""
+
+from __future__ import annotations
+
+KIB = 1024
+MIB = 1024 * KIB
+
+# Packets (checked by the decoder before anything changes).
+HASH_BYTES = 32
+KEY_BYTES = 32
+SIGNATURE_BYTES = 64
+MAX_TEXT_BYTES = 64 * KIB
+MAX_OPERATION_BYTES = 96 * KIB
+MAX_PACKET_BYTES = 1 * MIB
+MAX_SLOTS = 4096  # entries of a clock
+MAX_OPERATIONS = 2048  # of one packet
+MAX_EVENTS = 512  # of one packet
+MAX_HASHES = 8192
+MAX_NUMBER = 2**53 - 1  # sequence numbers and times: what every language can count to
+MAX_PAGES = 1 << 20
+
+# Packets that are made.
+SEND_OPERATIONS = 512
+SEND_BYTES = 160 * KIB
+PAGE_BYTES = 128 * KIB
+
+# State.
+WAITING_PER_PEER = 4096  # operations that wait for others
+WAITING_BYTES_PER_PEER = 4 * MIB
+INBOX_PER_AUTHOR = 1024  # events of others that are to be written here
+STATE_BYTES = 1024 * MIB  # of a state that is being taken over
+REFUSED_REMEMBERED = 1024  # operations of which a refusal was reported
+MAX_INVITATIONS = 64  # in front of the checkpoint; further ones wait with their author

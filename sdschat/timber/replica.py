@@ -1,0 +1,412 @@
+"""One replica of the operation log: the tree, the committee, the ballots and the checkpoint.
+
+Everything here follows from the set of operations that are held, whatever the order in which they came. The checkpoint
+never goes back: what it passes, every set that contains this one passes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from sdschat.timber.ballots import Turn
+from sdschat.timber.chat import Chat
+from sdschat.timber.committee import Committee, Slot, Standing
+from sdschat.timber.ids import chained, checksum
+from sdschat.timber.tree import Node, Tree
+from sdschat.timber.values import (
+    AuthorRow,
+    CheckpointMark,
+    Event,
+    Kind,
+    Operation,
+    OperationBody,
+    PostId,
+    Reason,
+    State,
+    Statements,
+    Value,
+)
+
+
+class Wait(NamedTuple):
+    """An operation cannot be placed before another one is held. `seq` 0: before the slot exists."""
+
+    slot: int
+    seq: int
+
+
+class Settled(NamedTuple):
+    """The checkpoint passed an operation."""
+
+    node: Node
+    counts: bool  # its event had its effect
+
+
+class Admitted(NamedTuple):
+    slot: int
+
+
+class Closed(NamedTuple):
+    slot: int
+    last: int
+    why: str  # "left" or "removed"
+    lost: tuple[Node, ...]  # operations held here that do not count
+
+
+class TurnEnded(NamedTuple):
+    number: int
+    value: Value | None
+
+
+Change = Settled | Admitted | Closed | TurnEnded
+
+
+class Replica:
+    """`add` takes operations in; `changes` collects what follows from them."""
+
+    def __init__(self) -> None:
+        self.tree = Tree()
+        self.committee = Committee()
+        self.chat = Chat()
+        self.turn = Turn(0, ())
+        self.mark = CheckpointMark(0, b"")  # the checkpoint
+        self.base = CheckpointMark(0, b"")  # the compaction, at or before it
+        self.settled: Node | None = None  # the last operation behind the checkpoint
+        self.settled_seq: dict[int, int] = {}  # by slot, behind the checkpoint
+        self.invitations: dict[bytes, int] = {}  # keys invited by operations in front of the checkpoint, with how many
+        self.placed: dict[PostId, int] = {}  # events in front of the checkpoint, with how many operations that count
+        self.weighty: Node | None = None  # last item in front of the checkpoint that carries an event
+        self.held = 0  # operations of open slots
+        self.me: int | None = None  # our own open slot
+        self.fresh: set[int] = set()  # slots with operations that our newest one does not name
+        self.arrivals = 0
+        self.changes: list[Change] = []
+
+    # Operations.
+
+    def found(self, node: Node, key: bytes) -> None:
+        """Take in the first operation of all."""
+        self.committee.admit(key, Standing(0, b"", {}, 0, 0))
+        self.turn = Turn(0, (0,))
+        self.tree.plant(node)
+        self._enter(node, self.committee.slots[0])
+        self._advance()
+
+    def check(self, operation: Operation) -> Wait | Reason | None:
+        """Return the operation to wait for, or a reason to refuse this one, or None if it can be added.
+
+        The next number of its slot, and neither signature nor place are looked at here.
+        """
+        body = operation.body
+        slots = self.committee.slots
+        if body.slot >= len(slots):
+            return Wait(body.slot, 0)
+        slot = slots[body.slot]
+        if slot.leaving is not None and body.seq > slot.leaving and (body.event or any(body.statements)):
+            return Reason.AFTER_LEAVE
+        if slot.last is not None and body.seq > max(slot.last, slot.needed):
+            return Reason.REMOVED
+        if body.seq > slot.seq + 1:
+            return Wait(body.slot, body.seq - 1)
+        for other, seq in body.delta:
+            if other >= len(slots):
+                return Wait(other, 0)
+            if seq > slots[other].seq:
+                if (last := slots[other].last) is not None and seq > last:
+                    slots[other].needed = max(slots[other].needed, seq)
+                return Wait(other, seq)
+            if seq <= slot.clock.get(other, 0) or other == body.slot:
+                return Reason.CLOCK
+        known = body.turn <= self.turn.number and body.closed <= self.committee.ended
+        if not known or body.turn < slot.turn or body.closed < slot.closed:
+            return Reason.TURN
+        return None
+
+    def place(self, operation: Operation) -> Node | Reason:
+        """Return the parent of an operation that passed `check`: the last item of the history that its clock names."""
+        body = operation.body
+        slot = self.committee.slots[body.slot]
+        named = [slot.chain.get(slot.seq), *(self.committee.slots[o].chain.get(q) for o, q in body.delta)]
+        ids = [slot.id, *(self._id(self.committee.slots[o], q) for o, q in body.delta)]
+        # Ids from before the compaction are gone; whoever started from a state takes the word of its giver for them.
+        if None not in ids and checksum(one for one in ids if one is not None) != body.checksum:
+            return Reason.CHECKSUM
+        here = [node for node in named if node is not None]
+        if not slot.seq:
+            # A newcomer knows the prefix that admitted it, though its clock does not say so again.
+            here += [
+                node for o, q in slot.base.clock.items() if (node := self.committee.slots[o].chain.get(q)) is not None
+            ]
+        last = max(here, key=_label, default=self.tree.first)
+        if last is None or last.id != body.parent:
+            return Reason.PARENT
+        return last
+
+    def add(self, node: Node, parent: Node) -> None:
+        """Put an operation into the tree, and find what follows from it."""
+        slot = self.committee.slots[node.operation.body.slot]
+        self.tree.add(node, parent)
+        self._enter(node, slot)
+        self._advance()
+
+    def clock(self) -> dict[int, int]:
+        """Return what is held: the newest operation of every slot."""
+        return {slot.number: slot.seq for slot in self.committee.slots if slot.seq}
+
+    def draft(self, event: Event | None, statements: Statements) -> OperationBody:
+        """Return our next operation: behind the last item, with everything named that is held here."""
+        assert self.me is not None
+        assert self.tree.last is not None
+        slots = self.committee.slots
+        mine = slots[self.me]
+        delta = tuple((one, slots[one].seq) for one in sorted(self.fresh) if slots[one].seq > mine.clock.get(one, 0))
+        ids = [mine.id, *(slots[one].id for one, _ in delta)]
+        seq, parent = mine.seq + 1, self.tree.last.id
+        turn, ended = self.turn.number, self.committee.ended
+        return OperationBody(self.me, seq, parent, delta, checksum(ids), turn, ended, event, statements)
+
+    def compact(self) -> list[Node]:
+        """Drop the operations behind the checkpoint, and return them.
+
+        Operations of somebody who is no longer a member may still be named by members that do not know of it, and
+        hang anywhere. So nothing is dropped until all members have shown that they know.
+        """
+        if self.settled is None or self.settled.released:
+            return []
+        if any(self.committee.slots[one].closed < self.committee.ended for one in self.committee.open):
+            return []
+        dropped = [node for node in self.tree.drop_through(self.settled) if not node.released]
+        for node in dropped:
+            slot = self.committee.slots[node.operation.body.slot]
+            if node.dead:
+                slot.chain.pop(node.operation.body.seq, None)
+            else:
+                slot.compact(node)
+        self.base = self.mark
+        self.settled.release()
+        return dropped
+
+    def state(self) -> State | None:
+        """Return the state at the compaction, or None while the checkpoint is ahead of it."""
+        if self.settled is None or not self.settled.released:
+            return None
+        return State(
+            self.base,
+            self.settled.id,
+            self.turn.number,
+            tuple(sorted(self.turn.electors)),
+            tuple(slot.row() for slot in self.committee.slots),
+            tuple(AuthorRow(slot, done) for slot, done in sorted(self.chat.done.items())),
+            tuple(sorted(self.chat.posts.values(), key=lambda post: post.place)),
+            self.turn.rows(),
+            tuple((node.operation.body.slot, node.operation.body.seq) for node in self.in_front()),
+        )
+
+    def in_front(self) -> Iterator[Node]:
+        """Yield the items behind the first one, in linear order: all that a compaction left."""
+        nodes = self.tree.walk()
+        next(nodes, None)
+        return nodes
+
+    def load(self, state: State, operations: Iterable[Node], may_enter: Callable[[Node, bytes], bool]) -> None:
+        """Start from a state and operations in front of it, oldest first. Raise ValueError if they do not fit together.
+
+        `may_enter` is asked with the writer's key before an operation is taken in.
+        """
+        for row in state.slots:
+            slot = self.committee.load(row)
+            self.held += row.seq if row.last is None else 0
+            if row.seq:
+                self.settled_seq[slot.number] = row.seq
+        self.chat = Chat(state.posts, ((row.slot, row.done) for row in state.authors))
+        self.turn = Turn(state.turn, state.electors)
+        self.turn.load(state.votes, self.held)
+        self.mark = self.base = state.mark
+        self.arrivals = state.mark.number
+        self.fresh = {slot.number for slot in self.committee.slots}
+        edge = Node(state.newest, Operation(OperationBody(0, 0, b"", (), b"", 0, 0), b"", b""))
+        edge.settled = edge.released = True
+        self.tree.plant(edge)
+        self.settled = edge
+        nodes = list(operations)
+        by_name = {(node.operation.body.slot, node.operation.body.seq): node for node in nodes}
+        if not all(name in by_name for name in state.order):
+            raise ValueError("an operation of the state is missing")
+        listed = [by_name[name] for name in state.order]
+        self.tree.restore(listed)
+        placed = set(state.order)
+        for node in nodes:
+            body = node.operation.body
+            if body.slot >= len(self.committee.slots) or body.seq != self.committee.slots[body.slot].seq + 1:
+                raise ValueError("operations of the state are out of order")
+            slot = self.committee.slots[body.slot]
+            if not may_enter(node, slot.key):
+                raise ValueError("an operation of the state is not signed by its writer")
+            if (body.slot, body.seq) not in placed:
+                parent = self.tree.nodes.get(body.parent)
+                if parent is None:
+                    raise ValueError("an operation hangs below nothing")
+                self.tree.add(node, parent)
+            self._enter(node, slot)
+            self._advance()
+
+    # What follows.
+
+    def _enter(self, node: Node, slot: Slot) -> None:
+        body = node.operation.body
+        self.arrivals += 1
+        node.arrival = self.arrivals
+        slot.advance(node)
+        if body.slot == self.me:
+            self.fresh.clear()
+        else:
+            self.fresh.add(body.slot)
+        if slot.last is not None and body.seq > slot.last:
+            node.dead = True
+            return
+        self.held += slot.last is None
+        if body.turn == self.turn.number:
+            self.turn.add(body.slot, body.statements, self.held)
+        if body.event is not None:
+            self._note(node, body.event, slot)
+
+    def _note(self, node: Node, event: Event, slot: Slot) -> None:
+        self.placed[event.name] = self.placed.get(event.name, 0) + 1
+        if event.body.kind is Kind.INVITE:
+            self.invitations[event.body.key] = self.invitations.get(event.body.key, 0) + 1
+        if event.body.kind is Kind.LEAVE and event.body.author == slot.number:
+            slot.leaving = node.operation.body.seq
+        if self.weighty is None or node.label > self.weighty.label:
+            self.weighty = node
+
+    def _unnote(self, event: Event) -> None:
+        self.placed[event.name] -= 1
+        if not self.placed[event.name]:
+            del self.placed[event.name]
+        if event.body.kind is Kind.INVITE:
+            self.invitations[event.body.key] -= 1
+            if not self.invitations[event.body.key]:
+                del self.invitations[event.body.key]
+
+    def _advance(self) -> None:
+        """Take decisions, and move the checkpoint one operation at a time."""
+        while True:
+            value = self.turn.decided()
+            if value is not None:
+                self._decide(value)
+                continue
+            node = self._next()
+            if node is None or not self._passable(node):
+                return
+            self._pass(node)
+
+    def _next(self) -> Node | None:
+        """Return the first item in front of the checkpoint that counts."""
+        node = self.tree.first if self.settled is None else self.settled.after
+        while node is not None and node.dead:
+            node = node.after
+        return node
+
+    def _passable(self, node: Node) -> bool:
+        body = node.operation.body
+        return self.committee.named_by_all(body.slot, body.seq) and not self.turn.may_remove_before(body.slot, body.seq)
+
+    def _pass(self, node: Node) -> None:
+        body = node.operation.body
+        node.settled = True
+        self.settled = node
+        self.settled_seq[body.slot] = body.seq
+        self.mark = CheckpointMark(self.mark.number + 1, chained(self.mark.hash, node.id))
+        if node is self.weighty:
+            self.weighty = None
+        event = body.event
+        counts = False
+        if event is not None:
+            self._unnote(event)
+            counts = event.body.author < len(self.committee.slots) and not self.chat.knows(event.name)
+        self.changes.append(Settled(node, counts))
+        if counts and event is not None:
+            self.chat.note(event.name)
+            self._effect(event, body.slot, body.seq)
+
+    def _effect(self, event: Event, writer: int, seq: int) -> None:
+        body = event.body
+        if body.kind is Kind.INVITE:
+            if self.committee.lives.get(body.key, 0) == body.life:
+                held = dict(self.settled_seq)
+                slot = self.committee.admit(body.key, Standing(0, b"", held, 0, 0))
+                self.changes.append(Admitted(slot.number))
+        elif body.kind is Kind.LEAVE:
+            slot = self.committee.slots[writer]
+            if body.author == writer and slot.last is None:
+                self._close(slot, seq, "left")
+        else:
+            self.chat.apply(body, self.mark.number, creator=body.author == 0)
+
+    def _close(self, slot: Slot, last: int, why: str) -> None:
+        lost = [node for seq, node in sorted(slot.chain.items()) if seq > last]
+        self.held -= slot.seq
+        self.committee.close(slot, last, why)
+        for node in lost:
+            node.dead = True
+            if node.operation.body.event is not None:
+                self._unnote(node.operation.body.event)
+        if lost:
+            self._weigh()
+        self.changes.append(Closed(slot.number, last, why, tuple(lost)))
+        if why == "left" and not self.voters():
+            self._end_turn(
+                None, self.committee.open
+            )  # all electors left: their last words are known, and decide nothing
+
+    def _weigh(self) -> None:
+        """Find the last item in front of the checkpoint that carries an event, after some no longer count."""
+        self.weighty = None
+        node = self._next()
+        while node is not None:
+            if node.operation.body.event is not None and not node.dead:
+                self.weighty = node
+            node = node.after
+
+    def _decide(self, value: Value) -> None:
+        self._end_turn(value, value.electors)
+        for number, last in value.removed:
+            slot = self.committee.slots[number]
+            if slot.last is None:
+                self._close(slot, last, "removed")
+        if not self.voters():
+            self._end_turn(None, self.committee.open)
+
+    def _end_turn(self, value: Value | None, electors: Iterable[int]) -> None:
+        self.changes.append(TurnEnded(self.turn.number, value))
+        self.turn = Turn(self.turn.number + 1, electors)
+
+    # Questions.
+
+    def voters(self) -> frozenset[int]:
+        """Return the electors that have not left, as far as the checkpoint tells."""
+        return frozenset(one for one in self.turn.electors if self.committee.slots[one].why != "left")
+
+    def need(self) -> int:
+        """Return how many accepts decide: more than half of the voters."""
+        return len(self.voters()) // 2 + 1
+
+    def silent(self, rounds: int) -> list[int]:
+        """Return the members whose newest operation does not know `rounds` whole rounds of operations held here."""
+        wanted = rounds * len(self.committee.open)
+        return [one for one in sorted(self.committee.open) if self.held - self.known_count(one) >= wanted]
+
+    def known_count(self, number: int) -> int:
+        """Return how many of the operations of open slots the newest operation of a member names."""
+        slot = self.committee.slots[number]
+        closed = sum(seq for other, seq in slot.clock.items() if other not in self.committee.open)
+        return slot.names - closed
+
+    def _id(self, slot: Slot, seq: int) -> bytes | None:
+        node = slot.chain.get(seq)
+        return node.id if node is not None else slot.base.id if seq == slot.base.seq else None
+
+
+def _label(node: Node) -> int:
+    return node.label

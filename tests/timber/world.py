@@ -1,0 +1,141 @@
+"""Replicas of one data set without a network: what one holds is handed to another, in part or as a whole."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from hashlib import sha256
+
+from sdschat.timber.ids import event_bytes, operation_bytes, operation_id
+from sdschat.timber.intake import Intake
+from sdschat.timber.replica import Replica, Settled
+from sdschat.timber.tree import Node
+from sdschat.timber.values import Event, EventBody, Kind, Operation, OperationBody, PostId, Statements
+from sdschat.timber.voting import statements
+from sdschat.wire.timber_codec import TimberCodec
+
+CODEC = TimberCodec()
+
+
+def key_of(name: int) -> bytes:
+    return sha256(b"key %d" % name).digest()
+
+
+def sign_with(key: bytes) -> Callable[[bytes], bytes]:
+    """Return a stand-in for signing: whoever knows the key can check it, and the tests forge nothing by it."""
+    return lambda message: sha256(b"signed" + key + message).digest() * 2
+
+
+def verify(key: bytes, message: bytes, signature: bytes) -> bool:
+    return signature == sha256(b"signed" + key + message).digest() * 2
+
+
+def signed_event(data_set: bytes, key: bytes, body: EventBody) -> Event:
+    raw = CODEC.encode_event(body)
+    return Event(body, raw, sign_with(key)(event_bytes(data_set, raw)))
+
+
+def signed_operation(data_set: bytes, key: bytes, body: OperationBody) -> Operation:
+    raw = CODEC.encode_operation(body)
+    return Operation(body, raw, sign_with(key)(operation_bytes(data_set, raw)))
+
+
+def genesis(key: bytes, nonce: int = 0) -> tuple[bytes, Operation]:
+    event = signed_event(b"", key, EventBody(Kind.GENESIS, 0, 1, text=str(nonce), key=key))
+    operation = signed_operation(b"", key, OperationBody(0, 1, b"", (), sha256().digest(), 0, 0, event))
+    return operation_id(b"", operation.raw), operation
+
+
+class Participant:
+    """A replica with the key of its owner."""
+
+    def __init__(self, name: int, data_set: bytes, first: Operation, rounds: int = 2) -> None:
+        self.name, self.key, self.data_set, self.rounds = name, key_of(name), data_set, rounds
+        self.replica = Replica()
+        self.intake = Intake(self.replica, data_set, verify, lambda node: None)
+        self.replica.found(Node(data_set, first), first.body.event.body.key if first.body.event else b"")
+        self.prefix: list[bytes] = []  # ids behind the checkpoint
+        self.counted: list[PostId] = []  # events that had their effect, in order
+        self.number = 1  # of the next event
+        self.slot_then = -1
+        self.look()
+
+    def adopt(self, other: Participant) -> None:
+        """Start again from the state of `other`."""
+        other.replica.compact()
+        state = other.replica.state()
+        if state is None:
+            return
+        oldest_first = sorted(other.replica.in_front(), key=lambda node: node.arrival)
+        state = state._replace(operations=tuple(node.operation for node in oldest_first))
+        again = CODEC.decode_state(CODEC.encode_state(state))
+        assert again == state
+        self.replica = Replica()
+        nodes = [Node(operation_id(self.data_set, one.raw), one) for one in state.operations]
+        self.replica.load(state, nodes, lambda node, key: True)
+        self.intake = Intake(self.replica, self.data_set, verify, lambda node: None)
+        self.prefix = list(other.prefix)
+        self.counted = list(other.counted)
+        self.look()
+
+    def look(self) -> None:
+        replica = self.replica
+        slot = replica.committee.slot_of(self.key)
+        now = None if slot is None else slot.number
+        if now is not None and now != self.slot_then:
+            self.slot_then, self.number = now, 2 if now == 0 else 1
+        if now != replica.me:
+            replica.me = now
+            replica.fresh = {one.number for one in replica.committee.slots if one.number != now}
+        for change in replica.changes:
+            if isinstance(change, Settled):
+                self.prefix.append(change.node.id)
+                if change.counts and change.node.operation.body.event is not None:
+                    self.counted.append(change.node.operation.body.event.name)
+        replica.changes.clear()
+
+    def write(self, event: Event | None = None, said: Statements | None = None) -> Operation | None:
+        replica = self.replica
+        if replica.me is None:
+            return None
+        if replica.committee.slots[replica.me].leaving is not None:
+            event, said = None, Statements()
+        if said is None:
+            said = statements(replica, self.rounds)
+        operation = signed_operation(self.data_set, self.key, replica.draft(event, said))
+        self.receive(operation)
+        return operation
+
+    def event(self, kind: Kind, text: str = "", key: bytes = b"", target: PostId | None = None) -> Event | None:
+        if self.replica.me is None:
+            return None
+        life = self.replica.committee.lives.get(key, 0)
+        body = EventBody(kind, self.replica.me, self.number, 0, text, target, key, life)
+        self.number += 1
+        return signed_event(self.data_set, self.key, body)
+
+    def receive(self, operation: Operation) -> None:
+        self.intake.receive(operation)
+        self.look()
+
+    def lacks(self, other: Participant) -> list[Operation]:
+        """Return what `other` holds and this one does not, oldest first."""
+        mine = self.replica.clock()
+        found: list[Node] = []
+        for slot in other.replica.committee.slots:
+            known = mine.get(slot.number, 0)
+            found += [node for seq, node in slot.chain.items() if seq > known]
+        return [node.operation for node in sorted(found, key=lambda node: node.arrival)]
+
+    def take_from(self, other: Participant, rng: random.Random | None = None) -> None:
+        mine = self.replica.clock()
+        if any(mine.get(slot.number, 0) < slot.base.seq for slot in other.replica.committee.slots):
+            self.adopt(other)
+        lacking = self.lacks(other)
+        if rng is not None and lacking and rng.random() < 0.3:
+            lacking = lacking[: rng.randint(1, len(lacking))]
+        for operation in lacking:
+            self.receive(operation)
+        if self.intake.waiting:
+            for operation in self.lacks(other):
+                self.receive(operation)
