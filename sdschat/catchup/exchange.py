@@ -81,6 +81,7 @@ class HistoryIntake(Protocol):
 class OutgoingFrame(NamedTuple):
     peer: str
     payload: bytes
+    compares: bool = False  # a frame, which says what a log holds, and not a record
 
 
 class Exchange:
@@ -224,7 +225,7 @@ class Exchange:
         self._send(peer, frame._replace(what=found))
 
     def _send(self, peer: str, frame: Frame) -> None:
-        self.posts.append(OutgoingFrame(peer, self._codec.encode_frame(frame)))
+        self.posts.append(OutgoingFrame(peer, self._codec.encode_frame(frame), True))
 
     def _deal(self, mono: int) -> None:
         """With whom pages are exchanged: nobody else's offers are taken."""

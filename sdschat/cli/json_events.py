@@ -89,8 +89,9 @@ def _fields(what: events.What) -> Mapping[str, Any]:
             if opened.kind == ContentKind.ACTION:
                 found["action"] = True
             return {"message": found, "to": to}
-        case ev.StateChanged(message_id, state, by, resends, _, perhaps):
-            witnesses = {"by": by, "perhaps": perhaps} if perhaps else {"by": by}
+        case ev.StateChanged(message_id, state, by, resends, _, perhaps, unproven):
+            witnesses = {"by": by} | ({"perhaps": perhaps} if perhaps else {})
+            witnesses |= {"unproven": unproven} if unproven else {}
             return {"message_id": message_id, "state": state_name(state), **witnesses, "resends": resends}
         case ev.MessageResent(message_id, state, sends):
             return {"message_id": message_id, "state": state_name(state), "sends": sends}

@@ -99,6 +99,7 @@ class _Sending:
         self._order = order
         self._open: set[str] = set()  # ids of messages that have not reached the wanted state
         self._sent = 0
+        self._unproven: set[str] = set()  # sender ids of who says without a signature that they have a message
         self._moved = asyncio.Event()
         self._refused = ""
         self._news_at = 0.0  # monotonic time of the last change of presence, in seconds
@@ -205,7 +206,11 @@ class _Sending:
         wanted = _WANTED.get(self._order.wait)
         if isinstance(what, HandedOver):
             return wanted is None
-        return wanted is not None and what.state >= wanted
+        if wanted is None:
+            return False
+        if what.message_id in self._open:
+            self._unproven.update(what.unproven)
+        return what.state >= wanted
 
     def _not_sent(self) -> CommandProblem:
         order = self._order
@@ -221,4 +226,5 @@ class _Sending:
         kept = "An ephemeral message is not kept." if ephemeral else "Saved, and sent again with the next join."
         if self._order.to:
             kept = f"Saved, and sent once {self._order.to} is here with the key that it is sealed for."
-        return f"{which} not {state} within {self._order.patience:g} s. {kept}"
+        said = f" {len(self._unproven)} say so without a signature, which proves nothing." if self._unproven else ""
+        return f"{which} not {state} within {self._order.patience:g} s.{said} {kept}"

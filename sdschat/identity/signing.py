@@ -25,6 +25,7 @@ from nacl.exceptions import BadSignatureError, CryptoError
 # A signature made for one purpose must mean nothing for another, so every purpose has a tag of its own.
 CONTENT_DOMAIN: Final = b"sdschat/content/v1\0"
 PLACED_DOMAIN: Final = b"sdschat/content/v2\0"
+SYNC_DOMAIN: Final = b"sdschat/sync/v1\0"
 PRESENCE_DOMAIN: Final = b"sdschat/presence/v1\0"
 LEAVE_DOMAIN: Final = b"sdschat/leave/v1\0"
 DIRECT_DOMAIN: Final = b"sdschat/direct/v1\0"

@@ -101,6 +101,7 @@ class Node:
         topics = Topics(name, self.settings.topic_prefix)
         if topics.channel in self.rooms:
             return self.rooms[topics.channel]
+        from sdschat.identity.sync_proof import SigningCodec
         from sdschat.node.channel.dialect import choose_dialect, codec_for, keep_dialect
         from sdschat.node.channel.session import ChannelSession, open_engine
 
@@ -110,8 +111,9 @@ class Node:
         profile, name = self._profile, topics.channel
         dialect = choose_dialect(profile.store, name, self.settings)
         codec = codec_for(dialect, self.settings)
+        signing = SigningCodec(codec, self.desk.identity, name)
         engine = open_engine(
-            name, self.sender_id, profile.store, codec, profile.chance, self._clock, self.settings.config
+            name, self.sender_id, profile.store, signing, profile.chance, self._clock, self.settings.config
         )
         keep_dialect(profile.store, name, dialect)
         room = ChannelSession(
@@ -122,6 +124,7 @@ class Node:
             codec,
             self._clock,
             self.settings.qos,
+            unsigned_counts=self.settings.unsigned_counts,
             dialect=dialect,
             tell=self._tell,
             stir=self._stir,

@@ -127,6 +127,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
     "mqtt.qos": Setting(_integer, "node", "qos"),
     "mqtt.topic_prefix": Setting(_prefix, "node", "topic_prefix"),
     "content.format": Setting(_one_of("chat", "text"), "node", "content_format"),
+    "trust.unsigned": Setting(_one_of("mark", "count"), "node", "trust_unsigned"),
     "history.on_join": Setting(_one_of("all", "24h", "none"), "node", "history_on_join"),
     "journal.keep": Setting(duration, "node", "journal_keep"),
     "store.max_size": Setting(size, "node", "max_size"),
@@ -151,6 +152,7 @@ class Settings:
     qos: int = 1
     topic_prefix: str = DEFAULT_PREFIX
     content_format: str = "chat"
+    trust_unsigned: str = "mark"  # "count": what participants without a key say they have counts as acknowledged
     wire: str = "spec"  # of channels that were not used before
     history_on_join: str = "all"  # how far back the history is fetched when a channel is joined for the first time
     journal_keep: int = 30 * 24 * 3600 * 1000
@@ -158,6 +160,11 @@ class Settings:
     embedded_port: int = 1883
     fault_seed: int = 0
     explicit: frozenset[str] = field(default_factory=frozenset)  # names that somebody set
+
+    @property
+    def unsigned_counts(self) -> bool:
+        """True if what participants without a key say is taken for proof. Nobody signs bare text."""
+        return self.trust_unsigned == "count" or self.content_format == "text"
 
     def value(self, name: str) -> Value:
         """Return the value in force for the setting of this name; durations in milliseconds, sizes in bytes."""

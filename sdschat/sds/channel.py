@@ -76,9 +76,13 @@ class Channel:
         else:
             self.receive_message(now, message, packet, source)
 
-    def receive_message(self, now: Now, message: Message, packet: bytes, source: str = "live") -> None:
-        """As `receive`, for a packet that is decoded already."""
+    def receive_message(
+        self, now: Now, message: Message, packet: bytes, source: str = "live", *, unproven: bool = False
+    ) -> None:
+        """As `receive`, for a packet that is decoded already. `unproven`: anybody may have written what it says its
+        sender has; that is shown, and acknowledges nothing."""
         self.state.now = now
+        self.state.unproven = unproven
         receive_message(self.state, message, packet, source)
 
     def receive_history(self, now: Now, message: Message, raw: bytes, source: str = "store") -> bool:
@@ -102,9 +106,11 @@ class Channel:
         """Own messages that are still sent again, in the order of the log."""
         return sorted((known.lamport, known.message_id) for known in self.state.outgoing.open.values())
 
-    def equal_range(self, now: Now, sender_id: str, packet_id: str, ids: list[str]) -> None:
-        """A comparison beside the channel has shown that a participant has these own messages."""
+    def equal_range(self, now: Now, sender_id: str, packet_id: str, ids: list[str], *, unproven: bool = False) -> None:
+        """A comparison beside the channel has shown that a participant has these own messages; or seems to have shown
+        it, where anybody may have written its packets (`unproven`)."""
         self.state.now = now
+        self.state.unproven = unproven
         review_equal_range(self.state, sender_id, packet_id, ids)
 
     def send(self, now: Now, content: bytes | Compose) -> Message:

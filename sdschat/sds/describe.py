@@ -155,6 +155,8 @@ def _state_changed(event: ev.StateChanged, view: _View) -> str:
         line += f": {found.how} by {view.name(found.sender_id)} in {view.name(found.packet_id)}"
         if found.error_rate:
             line += f", wrong with {found.error_rate:.0e}"
+        if not found.signed:
+            line += ", unproven"
     return line
 
 

@@ -34,6 +34,7 @@ class StateChanged(NamedTuple):
     resends: int
     evidence: Evidence | None
     perhaps: tuple[str, ...] = ()  # participants whose filters seem to have it, which may be chance
+    unproven: tuple[str, ...] = ()  # participants who say that they have it, without a signature
 
 
 class LeftOutgoing(NamedTuple):

@@ -21,7 +21,7 @@ from sdschat.sds.values import Now
 class Outgoing:
     """An own message and what is known of its fate."""
 
-    __slots__ = ("due", "evidence", "lamport", "message_id", "proven_by", "sends", "state")
+    __slots__ = ("due", "evidence", "lamport", "message_id", "proven_by", "sends", "state", "unproven")
 
     def __init__(self, message_id: str, lamport: int) -> None:
         self.message_id = message_id
@@ -31,9 +31,14 @@ class Outgoing:
         self.due = 0
         self.evidence: dict[str, Evidence] = {}
         self.proven_by: tuple[str, ...] = ()  # whose evidence is no filter
+        self.unproven: dict[str, Evidence] = {}  # what was said without a signature: it is shown, and changes no state
 
     def note(self, evidence: Evidence) -> None:
         """Keep it in the place of what this participant told before, and as the last: in the order of a restart."""
+        self.unproven.pop(evidence.sender_id, None)
+        if not evidence.signed:
+            self.unproven[evidence.sender_id] = evidence
+            return
         self.evidence.pop(evidence.sender_id, None)
         self.evidence[evidence.sender_id] = evidence
         if evidence.proven:
@@ -75,14 +80,14 @@ class OutgoingBuffer:
         self.timers.set(message.message_id, due)
         self.changed[message.message_id] = message
 
-    def newest_first(self, floor: int, unseen_by: str = "") -> Iterator[Outgoing]:
-        """Open messages dated from `floor` on, of which this participant has told nothing yet."""
+    def newest_first(self, floor: int) -> Iterator[Outgoing]:
+        """Open messages dated from `floor` on."""
         self._forget_ages()
         ages = self._ages
         start = bisect_left(ages, (floor, "")) if floor else 0
         for place in range(len(ages) - 1, start - 1, -1):
             message = self.open.get(ages[place][1])
-            if message is not None and unseen_by not in message.evidence:
+            if message is not None:
                 yield message
 
     def oldest_first(self) -> Iterator[Outgoing]:
@@ -147,7 +152,7 @@ class OutgoingBuffer:
 
     def row(self, message: Outgoing, now: Now) -> OutgoingRow:
         due = to_wall(now, message.due) if message.message_id in self.open else message.due
-        evidence = tuple(message.evidence.values())
+        evidence = (*message.evidence.values(), *message.unproven.values())
         return OutgoingRow(message.message_id, message.lamport, message.state, message.sends, due, evidence)
 
     def restore(self, row: OutgoingRow, now: Now, within: int) -> None:

@@ -57,10 +57,16 @@ class Evidence(NamedTuple):
     at: int
     error_rate: float  # chance that this evidence is wrong: 0 for a mention, fill**k for a filter, 2**-64 for a range
 
+    signed: bool = True  # False: anybody could have said it in the name of this participant
+
     @property
-    def proven(self) -> bool:
+    def certain(self) -> bool:
         """A filter may hold an id by chance; nothing else does."""
         return self.how != "filter"
+
+    @property
+    def proven(self) -> bool:
+        return self.certain and self.signed
 
 
 class ChannelRow(NamedTuple):

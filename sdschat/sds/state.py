@@ -124,6 +124,7 @@ class ChannelState:
         "saved_channel",
         "spent_at",
         "sync",
+        "unproven",
         "unsaved",
         "waku_heard_at",
         "window",
@@ -140,6 +141,7 @@ class ChannelState:
         self.jitter = jitter
         self.history = history
         self.now = Now(0, 0)
+        self.unproven = False  # the packet at hand is no proof of what its sender has
         self.online = True
         self.offline_since = 0
         self.horizon = 0

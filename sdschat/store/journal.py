@@ -109,7 +109,7 @@ def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = 
         if event.evidence is None:
             return None
         return at._replace(
-            event=AckState(event.state).name.lower(),
+            event=AckState(event.state).name.lower() if event.evidence.signed else "unproven",
             message_id=event.message_id,
             peer=event.evidence.sender_id,
             attempt=event.resends,

@@ -54,7 +54,8 @@ def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
         return f"{glyphs.refused} refused", "refused"
     sign = (glyphs.queued, glyphs.unacked, glyphs.maybe, glyphs.acked)[fate.phase]
     counted = f" {fate.by}" if fate.by and fate.phase >= Phase.MAYBE else ""
-    return f"{sign} {_WORDS[fate.phase]}{counted}", _WORDS[fate.phase]
+    unproven = f", unproven {fate.unproven}" if fate.unproven else ""
+    return f"{sign} {_WORDS[fate.phase]}{counted}{unproven}", _WORDS[fate.phase]
 
 
 def item_lines(item: Item, width: int, look: LineStyle, now: int) -> list[Line]:

@@ -65,7 +65,7 @@ def test_a_message_of_nim_sds_is_shown_and_what_it_lacks_is_asked_for(tmp_path: 
 def test_a_mention_by_nim_sds_acknowledges(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann = w.start("ann", changes=NIM)
+            ann = w.start("ann", changes={**NIM, "trust.unsigned": "count"})
             await ann.until(ConnectionChanged, lambda c: c.state == "connected")
             sent = ann.node.send("lobby", "hello nim")
             await ann.until(MessageDelivered)

@@ -7,7 +7,7 @@ import itertools
 from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.events import Delivered, DuplicateReceived, StateChanged
-from sdschat.sds.rows import AckState
+from sdschat.sds.rows import AckState, Evidence
 from sdschat.sds.values import Message
 from tests.sds.group import QUIET, START, Group, forge
 
@@ -274,7 +274,7 @@ def test_s_038_the_evidence_says_who_when_how_and_by_which_packet() -> None:
     message = group.send("a", "one")
     group.give("a", forge("b", "m1", START + 9, message.message_id))
     evidence = group["a"].of(StateChanged)[-1].evidence
-    assert evidence == ("b", "mention", "m1", START, 0.0)
+    assert evidence == Evidence("b", "mention", "m1", START, 0.0)
 
 
 def test_s_039_a_hit_in_a_filter_is_possibly_acknowledged() -> None:

@@ -9,7 +9,7 @@ from sdschat.node.sync.events import DirectSaid
 from sdschat.node.sync.extension import sync_part
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.values import Shown
-from sdschat.tui.model.items import Phase
+from sdschat.tui.model.items import Fate, Phase
 from tests.tui.hostile.judge import judge
 from tests.tui.hostile.test_hostile import written
 from tests.tui.stage import Stage, stage, staged
@@ -109,7 +109,7 @@ async def test_an_absence_is_said(s: Stage) -> None:
     await s.until_text("1 here")
     await s.enter("/msg bob are you there?")
     await s.until_text("not here, 1 on its way")
-    await s.until(lambda: s.app.model.timeline.messages().__next__().fate == (Phase.UNACKED, 0, ""))
+    await s.until(lambda: s.app.model.timeline.messages().__next__().fate == Fate(Phase.UNACKED))
     await s.press("alt+up")
     assert "bob is not here: it is kept" in s.app.panes.said("details")
 

@@ -23,8 +23,10 @@ from sdschat.identity.keys import Identity
 from sdschat.identity.place import filter_digest, history_digest
 from sdschat.identity.presence import PresenceKind, decode_presence, seal_presence
 from sdschat.identity.signing import CONTENT_DOMAIN, DIRECT_DOMAIN
+from sdschat.identity.sync_proof import sign_sync, wrong_proof
 from sdschat.sds.values import HistoryEntry
 from sdschat.wire.chat_codec import Place, decode_envelope, encode_envelope
+from sdschat.wire.sync_proof import split_proof
 from tests.vectors.files import vectors
 
 FILE = vectors("content")
@@ -143,6 +145,31 @@ def test_what_is_in_the_box_of_a_direct_message(case: Case) -> None:
         author, reader.public_key, case["channel"], case["text"], reader=reader.sender_id, **fields(case)
     )
     assert reader.unseal(bytes.fromhex(case["hex"])) == reader.unseal(body) == inside
+
+
+@pytest.mark.parametrize("case", FILE["sync"], ids=lambda case: case["channel"])
+def test_the_proof_of_a_sync_message(case: Case) -> None:
+    author, packet = identity(case["seed"]), bytes.fromhex(case["packet"])
+    made = sign_sync(author, case["channel"], case["counter"], packet)
+    assert made.hex() == case["packet"] + case["field"]
+    rest, proof = split_proof(made)
+    assert rest == packet
+    assert proof is not None
+    assert proof.counter == case["counter"]
+    assert wrong_proof(proof, case["channel"], author.sender_id, packet) == ""
+    assert "by another" in wrong_proof(proof, case["channel"], "somebody", packet)
+    for channel, body in (("attic", packet), (case["channel"], packet + b"x")):
+        assert "did not sign" in wrong_proof(proof, channel, author.sender_id, body)
+
+
+def test_what_is_no_whole_proof_stays_in_the_packet() -> None:
+    made = sign_sync(identity("01" * 32), "lobby", 5, b"packet")
+    for cut in range(len(made)):
+        assert split_proof(made[:cut]) == (made[:cut], None)
+    for bit in range(8 * len(b"packet"), 8 * (len(b"packet") + 4)):
+        wrong = bytearray(made)
+        wrong[bit // 8] ^= 1 << bit % 8
+        assert split_proof(bytes(wrong)) == (bytes(wrong), None)
 
 
 @pytest.mark.parametrize("case", FILE["link"], ids=lambda case: case["payload"] or "empty")

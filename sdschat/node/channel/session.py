@@ -8,13 +8,14 @@ from typing import Final, Protocol
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, heard_at, sent_to
 from sdschat.node.channel.presence import ChannelPresence
+from sdschat.node.channel.proofs import HeardPacket, Proofs
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, HandedOver, NotPublished, TroubleMet, What
 from sdschat.sds.channel import Channel
 from sdschat.sds.config import Config
 from sdschat.sds.events import Rejected
 from sdschat.sds.state import Packet, Ready
-from sdschat.sds.values import Codec, Message, Now, Reason, Refusal
+from sdschat.sds.values import Codec, Message, MessageKind, Now, Reason, Refusal
 from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
@@ -61,6 +62,7 @@ class ChannelSession:
         clock: Clock,
         qos: int,
         *,
+        unsigned_counts: bool = False,
         dialect: str = "spec",
         tell: Tell,
         stir: Callable[[ChannelSession], None],
@@ -74,7 +76,7 @@ class ChannelSession:
         self.was_connected = False
         self._topics = topics
         self._desk = desk
-        self._codec = codec
+        self.proofs = Proofs(self.name, codec, desk, unsigned_counts)
         self._clock = clock
         self._qos = qos
         self._tell = tell
@@ -170,26 +172,29 @@ class ChannelSession:
             handler(place.frm, event.payload, self._clock.now())
             self._stir(self)
 
-    def read(self, packet: bytes) -> Message | Refusal:
-        """Decode a packet into a message, or return a refusal."""
-        message = self._codec.decode(packet)
-        if isinstance(message, Refusal):
-            return message
-        return self._desk.refusal_of(message, self.channel.state.holds(message.message_id)) or message
+    def read(self, packet: bytes) -> HeardPacket:
+        """Decode a packet into a message that is what its author signed, or into a refusal."""
+        heard = self.proofs.decode(packet)
+        message = heard.message
+        if isinstance(message, Refusal) or message.kind is MessageKind.SYNC:
+            return heard
+        refusal = self._desk.refusal_of(message, self.channel.state.holds(message.message_id))
+        return heard if refusal is None else HeardPacket(refusal, None)
 
     def _take_packet(self, packet: bytes, via: str) -> None:
         now = self._clock.now()
-        message = self.read(packet)
+        heard = self.read(packet)
+        message = self.proofs.refusal_of(heard) or heard.message
         for watcher in self.watchers:
             watcher(via, packet, message)
         if isinstance(message, Refusal):
             state = self.channel.state
             state.now = now
             state.reject(message.reason, message.sender_id, message.message_id, message.detail)
-        else:
+        elif not self.proofs.repeated(heard):
             if message.sender_id == self._desk.identity.sender_id:
                 self._desk.note_claim(message)
-            self.channel.receive_message(now, message, packet, via)
+            self.channel.receive_message(now, message, packet, via, unproven=self.proofs.unproven(heard))
         self._stir(self)
 
     def _connection(self, event: base.Connecting | base.Connected | base.Disconnected) -> None:

@@ -236,7 +236,7 @@ class ReplayNode(Node):
     def _packet(self, channel: str, packet: list[Any]) -> None:
         why, raw, out = str(packet[0]), from_json({"b": packet[1]}), bool(packet[2])
         room = self.rooms[channel]
-        message = None if out else room.read(raw)
+        message = None if out else room.read(raw).message
         for watcher in room.watchers:
             watcher(why, raw, message)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from sdschat.catchup.exchange import OutgoingFrame
 from sdschat.catchup.values import Frame, RefusedFrame
+from sdschat.identity.content import check_link, sign_link
+from sdschat.identity.keys import Identity
 from sdschat.mvds.values import Packet
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.events import HandedOver, NodeEvent, PresenceChanged, What
@@ -15,19 +18,22 @@ from sdschat.sds.events import Rejected
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now, Reason
 from sdschat.store.transaction import Transaction
-from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
+from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec, split_signature, with_signature
 
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
     from sdschat.node.node import Node
 
+_SIGNING_KEPT: Final = 4096
+
 
 class SyncExtension:
     """See `part.Part`."""
 
-    def __init__(self, catchup: HistorySync, direct: DirectMessaging) -> None:
+    def __init__(self, catchup: HistorySync, direct: DirectMessaging, identity: Identity) -> None:
         self.catchup = catchup
         self.direct = direct
+        self._identity = identity
         self._codec = SyncCodec()
         self._told: list[What] = []
 
@@ -54,9 +60,11 @@ class SyncExtension:
         self.direct.presence_changed(sender_id, online)
 
     def _heard(self, frm: str, payload: bytes, now: Now) -> None:
-        found = self._codec.decode(payload)
+        raw, signature = split_signature(payload)
+        found = self._codec.decode(raw)
         if isinstance(found, Frame):
-            self.catchup.heard(frm, found, now)
+            if self._is_from(frm, raw, signature):
+                self.catchup.heard(frm, found, now)
         elif isinstance(found, Records) and found.lane == PAGES:
             self.catchup.heard(frm, found.payload, now)
         elif isinstance(found, Records) and not found.lane:
@@ -64,6 +72,24 @@ class SyncExtension:
         else:
             why = found.why if isinstance(found, RefusedFrame) else "records of an unknown kind"
             self._told.append(Rejected(Reason.UNREADABLE, frm, "", f"on sync: {why}"))
+
+    def _is_from(self, frm: str, raw: bytes, signature: bytes) -> bool:
+        """True if a frame may be from this participant. Who has signed one signs all: frames tell what a log holds."""
+        key, signing = self.direct.people.key_of(frm), self.catchup.signing
+        if key is not None and check_link(key, self._room.name, self._identity.sender_id, raw, signature):
+            if len(signing) >= _SIGNING_KEPT:
+                signing.clear()
+            signing.add(frm)
+        elif frm in signing:
+            self._told.append(Rejected(Reason.ALTERED, frm, "", "on sync: its sender did not sign it"))
+            return False
+        return True
+
+    def _frame_post(self, post: OutgoingFrame) -> OutgoingPacket:
+        payload = post.payload
+        if post.compares:
+            payload = with_signature(payload, sign_link(self._identity, self._room.name, post.peer, payload))
+        return OutgoingPacket("sync", post.peer, payload)
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         posts, told, kept = self.catchup.take(now)
@@ -75,7 +101,7 @@ class SyncExtension:
                 self.catchup.save(transaction, kept)
             self.direct.save(transaction, direct)
 
-        sent = [OutgoingPacket("sync", post.peer, post.payload) for post in posts]
+        sent = [self._frame_post(post) for post in posts]
         sent += [self._direct_post(packet) for packet in direct.packets]
         anything = kept is not None or direct.writes or direct.rows or direct.met
         return ExtensionOutput(save if anything else None, sent, [*before, *told, *direct.told])
@@ -99,6 +125,7 @@ def install(node: Node, *, asks: bool = True) -> None:
         part = parts[room.name] = SyncExtension(
             HistorySync(room, node.profile, node.desk, node.clock, node.settings.history_on_join, asks=asks),
             DirectMessaging(room, node.profile, node.desk, node.clock),
+            node.desk.identity,
         )
         return part
 

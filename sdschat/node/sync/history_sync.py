@@ -80,6 +80,7 @@ class HistorySync:
         self._clock = clock
         self._desk = desk
         self._asks = asks
+        self.signing: set[str] = set()  # participants whose frames are signed
         self._name = f"catchup/{room.name}"
         self._kept = self._load(on_join)
         self._saved: SyncProgress | None = None
@@ -259,7 +260,8 @@ class HistorySync:
             self._pages.fetch(store, want)
         channel = self._room.channel
         for stretch, ids in self.exchange.proven(lambda: channel.unacknowledged):
-            channel.equal_range(now, stretch.peer, f"compared-{stretch.session:016x}", ids)
+            unproven = stretch.peer not in self.signing and not self._room.proofs.takes_the_word_of(stretch.peer)
+            channel.equal_range(now, stretch.peer, f"compared-{stretch.session:016x}", ids, unproven=unproven)
         if self.exchange.nudges:
             self.exchange.nudges.clear()
             idle = self._asks and not self.seeker.active and self._begin_at is None

@@ -27,7 +27,7 @@ def fate(room: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
     if known is None:
         return None
     due = to_wall(now, known.due) if message_id in outgoing.open else 0
-    return OwnFate(known.state, known.sends, due, tuple(known.evidence.values()))
+    return OwnFate(known.state, known.sends, due, (*known.evidence.values(), *known.unproven.values()))
 
 
 def missing(room: ChannelSession, now: Now) -> list[MissingMessage]:

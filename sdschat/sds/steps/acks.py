@@ -26,7 +26,7 @@ def review_causal_history(s: ChannelState, message: Message) -> None:
     for entry in message.causal_history:
         known = own.get(entry.message_id)
         if known is not None:
-            _witness(s, known, Evidence(message.sender_id, "mention", message.message_id, s.now.wall, 0.0))
+            _witness(s, known, _evidence(s, message.sender_id, "mention", message.message_id, 0.0))
 
 
 def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, with_settled: bool) -> None:
@@ -50,7 +50,7 @@ def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, w
     if len(found) > 1:
         found.sort(key=lambda known: (known.lamport, known.message_id))
     rate = received.fill**received.hashes
-    evidence = Evidence(message.sender_id, "filter", message.message_id, s.now.wall, rate)
+    evidence = _evidence(s, message.sender_id, "filter", message.message_id, rate)
     for known in found:
         _witness(s, known, evidence)
 
@@ -58,11 +58,12 @@ def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, w
 def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: bool) -> Iterator[Outgoing]:
     """Own messages of which this participant has told nothing yet: another filter of the same participant tells
     nothing new. The newest first, since filters forget the oldest."""
-    unseen = s.outgoing.newest_first(floor, sender_id)
-    if not with_settled:
-        return unseen
-    settled = s.outgoing.settled.values()
-    return chain(unseen, [known for known in settled if sender_id not in known.evidence and known.lamport >= floor])
+    known: Iterable[Outgoing] = s.outgoing.newest_first(floor)
+    if with_settled:
+        known = chain(known, [settled for settled in s.outgoing.settled.values() if settled.lamport >= floor])
+    for message in known:
+        if sender_id not in message.evidence and not (s.unproven and sender_id in message.unproven):
+            yield message
 
 
 def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: list[str]) -> None:
@@ -76,21 +77,30 @@ def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: lis
     for message_id in ids:
         known = s.outgoing.open.get(message_id) or s.outgoing.retired.get(message_id)
         if known is not None:
-            _witness(s, known, Evidence(sender_id, "range", packet_id, s.now.wall, COLLISION))
+            _witness(s, known, _evidence(s, sender_id, "range", packet_id, COLLISION))
+
+
+def _evidence(s: ChannelState, sender_id: str, how: str, packet_id: str, error_rate: float) -> Evidence:
+    return Evidence(sender_id, how, packet_id, s.now.wall, error_rate, not s.unproven)
 
 
 def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     """Take in a piece of evidence. States only ever grow, and keep why."""
-    old = known.evidence.get(evidence.sender_id)
-    if old is not None and (old.proven or not evidence.proven):
+    kept = known.evidence if evidence.signed else known.unproven
+    if not evidence.signed and evidence.sender_id in known.evidence:
+        return  # the same participant has said it with a signature
+    old = kept.get(evidence.sender_id)
+    if old is not None and (old.certain or not evidence.certain):
         return  # the same participant again: nothing new
-    if old is None and len(known.evidence) >= MAX_EVIDENCE and not _make_room(known, evidence):
+    if old is None and len(kept) >= MAX_EVIDENCE and not _make_room(kept, evidence):
         return
     known.note(evidence)
     s.outgoing.changed[known.message_id] = known
     before = known.state
     left: Iterable[str] = ()
-    if before is not AckState.ACKED and acknowledged(known):
+    if not evidence.signed:
+        pass  # it is shown, and changes nothing
+    elif before is not AckState.ACKED and acknowledged(known):
         s.outgoing.settle(known)
     elif before is AckState.UNACKED:
         left = s.outgoing.possibly(known)
@@ -99,18 +109,19 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     by = known.proven_by
     perhaps = tuple(filterfalse(by.__contains__, known.evidence))
     resends = known.sends - 1 if known.sends else 0
-    s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence, perhaps))
+    unproven = tuple(known.unproven)
+    s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence, perhaps, unproven))
     for message_id in left:
         s.events.append(LeftOutgoing(message_id))
 
 
-def _make_room(known: Outgoing, evidence: Evidence) -> bool:
+def _make_room(kept: dict[str, Evidence], evidence: Evidence) -> bool:
     """Make room for certain evidence in place of the filter that is likeliest to be wrong: names are free, and however
     many filters hold a message, whoever names it acknowledges it."""
-    weakest = max(known.evidence.values(), key=lambda other: (not other.proven, other.error_rate))
-    if not evidence.proven or weakest.proven:
+    weakest = max(kept.values(), key=lambda other: (not other.certain, other.error_rate))
+    if not evidence.certain or weakest.certain:
         return False
-    del known.evidence[weakest.sender_id]
+    del kept[weakest.sender_id]
     return True
 
 

@@ -13,7 +13,7 @@ from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.engine_snapshot import peek
-from sdschat.node.view.values import Message, Refusal, Shown
+from sdschat.node.view.values import Message, Refusal, Shown, Verdict
 from sdschat.tui.lens import events, faulting, filter_view, graph, matrix, packet, peers, repair, why
 from sdschat.tui.lens.lines import Line
 from sdschat.tui.lens.trace import LensTrace, LogLine
@@ -66,6 +66,7 @@ class LensInspector:
                         False,
                         shown.via,
                         shown.own,
+                        shown.verdict in (Verdict.KNOWN, Verdict.NEW),
                     )
                 )
         return found

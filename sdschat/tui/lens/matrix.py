@@ -6,6 +6,7 @@ from typing import Final
 
 from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
 from sdschat.tui.lens.lines import Line, Span, columns, heading, line, paragraph
+from sdschat.tui.lens.trace import UNPROVEN
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import short
 
@@ -23,6 +24,7 @@ def view(sight: ViewInput) -> list[Line]:
     for sign, style, meaning in (
         (glyphs.acked, "acked", "proven: wrote it, named it, or has an equal log"),
         (glyphs.maybe, "maybe", "possible: seems to be in a filter"),
+        (glyphs.unacked, "maybe", "unproven: it says so, and did not sign that"),
         (".", "time", "unknown. All of these are here"),
     ):
         first, *rest = paragraph(meaning, sight.width, "note", 4)
@@ -40,14 +42,15 @@ def view(sight: ViewInput) -> list[Line]:
 
 
 def known(sight: ViewInput, peer: str, message_id: str) -> str:
-    """Return the evidence that a participant holds a message: author, mention, range, filter; empty if none."""
+    """Return the evidence that a participant holds a message: author, mention, range, filter, unproven; empty if
+    none."""
     trace = sight.trace.peers.get(peer)
     fate = sight.fate(message_id)
     evidence = next((each for each in fate.evidence if each.sender_id == peer), None) if fate is not None else None
     if trace is not None and message_id in trace.proven:
         return trace.proven[message_id]
     if evidence is not None:
-        return evidence.how
+        return evidence.how if evidence.signed else UNPROVEN
     if trace is not None and trace.filter and filter_seen(trace.filter).fill <= _MOST_FILL:
         return "filter" if filter_holds(trace.filter, message_id) else ""
     return ""
@@ -57,6 +60,8 @@ def _cell(sight: ViewInput, peer: str, message_id: str) -> Span:
     how = known(sight, peer, message_id)
     if not how:
         return ".", "time"
+    if how == UNPROVEN:
+        return sight.glyphs.unacked, "maybe"
     return (sight.glyphs.maybe, "maybe") if how == "filter" else (sight.glyphs.acked, "acked")
 
 
@@ -66,6 +71,7 @@ def _legend(sight: ViewInput) -> list[Line]:
     if chosen is None:
         return []
     words = {"author": "wrote it", "mention": "named it", "range": "has an equal log", "filter": "has it in a filter"}
+    words[UNPROVEN] = "says so unsigned"
     told = [
         f"{sight.who(peer.sender_id)} {words[how]}"
         for peer in sight.peek.peers

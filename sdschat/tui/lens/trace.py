@@ -6,6 +6,7 @@ from collections import Counter, OrderedDict, deque
 from typing import Final, NamedTuple
 
 from sdschat.node import events
+from sdschat.node.channel.proofs import is_signed
 from sdschat.node.events import NodeEvent, ev
 from sdschat.node.view.engine_snapshot import is_compact
 from sdschat.node.view.packet_rules import message_rules
@@ -18,6 +19,7 @@ PACKETS: Final = 200
 PEERS: Final = 64
 PROVEN: Final = 1024  # ids for each participant
 RATE_SAMPLES: Final = 32
+UNPROVEN: Final = "unproven"  # evidence that nobody signed
 
 
 class TimedEvent(NamedTuple):
@@ -48,6 +50,7 @@ class LogLine(NamedTuple):
     late: bool
     via: str
     own: bool
+    signed: bool = True
 
 
 class PeerTrace:
@@ -66,8 +69,9 @@ class PeerTrace:
         self.signed = False  # its content was signed, in the format of this program
 
     def prove(self, message_id: str, how: str) -> None:
-        """Note evidence that the participant has a message. The first one stands, but authorship replaces any other."""
-        if message_id not in self.proven or how == "author":
+        """Note evidence that the participant has a message: what it is, or `UNPROVEN` if it is not signed. The first
+        one stands, but authorship replaces any other, and any other what is unproven."""
+        if how == "author" or self.proven.get(message_id, UNPROVEN) == UNPROVEN:
             self.proven[message_id] = how
             if len(self.proven) > PROVEN:
                 self.proven.popitem(last=False)
@@ -110,8 +114,8 @@ class LensTrace:
             self._delivered(fact.what)
         elif isinstance(fact.what, ev.StateChanged) and fact.what.evidence is not None:
             found = fact.what.evidence
-            if found.how != "filter":
-                self.peer(found.sender_id).prove(fact.what.message_id, found.how)
+            if found.certain:
+                self.peer(found.sender_id).prove(fact.what.message_id, found.how if found.signed else UNPROVEN)
 
     def _note(self, message_id: str, told: TimedEvent) -> None:
         steps = self.steps.get(message_id)
@@ -132,6 +136,7 @@ class LensTrace:
                 what.late,
                 what.via,
                 what.said.own,
+                what.said.opened.verdict.signed,
             )
         )
         if not what.said.own and what.said.opened.verdict in (Verdict.KNOWN, Verdict.NEW):
@@ -142,24 +147,21 @@ class LensTrace:
         if len(self.log) > MESSAGES:
             self.log.popitem(last=False)
         if not entry.own:
-            self._author(entry.sender_id, entry.message_id, entry.dependencies)
-
-    def _author(self, sender_id: str, message_id: str, dependencies: tuple[str, ...]) -> None:
-        peer = self.peer(sender_id)
-        peer.prove(message_id, "author")
-        for dependency in dependencies:
-            peer.prove(dependency, "mention")
+            peer = self.peer(entry.sender_id)
+            peer.prove(entry.message_id, "author" if entry.signed else UNPROVEN)
+            for dependency in entry.dependencies:
+                peer.prove(dependency, "mention" if entry.signed else UNPROVEN)
 
     def see(self, at: int, why: str, raw: bytes, message: Message | Refusal | None) -> None:
         """Take a packet. `message` is None for a packet that this node sends."""
         self._count += 1
         self.packets.append(PacketSeen(self._count, at, why, message is None, raw, message))
         if isinstance(message, Message) and message.sender_id != self.me:
-            self._heard(at, message)
+            self._heard(at, message, is_signed(message, raw))
         elif isinstance(message, Refusal) and message.sender_id:
             self.peer(message.sender_id).refused[str(message.reason)] += 1
 
-    def _heard(self, at: int, message: Message) -> None:
+    def _heard(self, at: int, message: Message, signed: bool) -> None:
         peer = self.peer(message.sender_id)
         kind = message.kind
         peer.packets[str(kind)] += 1
@@ -174,7 +176,7 @@ class LensTrace:
             peer.synced_at = at
         if not again:  # in a rebroadcast, history and filter are old
             for entry in message.causal_history:
-                peer.prove(entry.message_id, "mention")
+                peer.prove(entry.message_id, "mention" if signed else UNPROVEN)
             if message.bloom_filter is not None:
                 peer.filter, peer.filter_at = message.bloom_filter, at
 

@@ -146,6 +146,8 @@ def _witness(sight: ViewInput, state: AckState | None, evidence: Evidence) -> tu
     else:
         cause = f"it is in the filter that {who} sent with {packet} (wrong once in {_once(evidence.error_rate)})"
         style = "maybe"
+    if not evidence.signed:
+        return f"unproven: {cause}, and nobody signed that", "maybe"
     if state is None:  # from an earlier run: take the state that this evidence alone leads to
         state = AckState.POSSIBLY_ACKED if style == "maybe" else AckState.ACKED
     return f"{_WORDS[state]}: {cause}", style

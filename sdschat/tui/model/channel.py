@@ -163,7 +163,9 @@ class ChannelModel:
         phase = phase_of(own.state)
         if own.state is AckState.UNACKED and not own.sends:
             phase = Phase.QUEUED
-        fate = Fate(phase, sum(found.proven is (phase is Phase.ACKED) for found in own.evidence))
+        signed = [found for found in own.evidence if found.signed]
+        by = sum(found.proven is (phase is Phase.ACKED) for found in signed)
+        fate = Fate(phase, by, len(own.evidence) - len(signed))
         if phase < Phase.ACKED:
             self._fates[entry.message_id] = fate
         return fate
@@ -201,9 +203,10 @@ class ChannelModel:
                 self._move(message_id, Phase.UNACKED, 0)
             case events.NotPublished(message_id, failure, detail):
                 self._not_published(message_id, failure, detail)
-            case ev.StateChanged(message_id, state, by, _, _, perhaps):
-                if state is not AckState.UNACKED:
-                    self._move(message_id, phase_of(state), len(by if state is AckState.ACKED else perhaps))
+            case ev.StateChanged(message_id, state, by, _, _, perhaps, unproven):
+                if state is not AckState.UNACKED or unproven:
+                    known = by if state is AckState.ACKED else perhaps
+                    self._move(message_id, phase_of(state), len(known), len(unproven))
             case ev.MessageResent(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
             case events.ConnectionChanged():
@@ -303,9 +306,9 @@ class ChannelModel:
             del self.late[next(iter(self.late))]
         del self.late_unseen[:-_LATE_KEPT]
 
-    def _move(self, message_id: str, phase: Phase, by: int) -> None:
+    def _move(self, message_id: str, phase: Phase, by: int, unproven: int = 0) -> None:
         before = self._fates.get(message_id, Fate(Phase.QUEUED))
-        self._set_fate(message_id, before.moved(phase, by))
+        self._set_fate(message_id, before.moved(phase, by, unproven))
 
     def _not_published(self, message_id: str, failure: str, detail: str) -> None:
         if message_id and failure in _REFUSED:
@@ -314,7 +317,7 @@ class ChannelModel:
     def _set_fate(self, message_id: str, fate: Fate) -> None:
         entry = self.timeline.entries.get(message_id)
         if entry is not None and entry.fate is not None:
-            fate = fate.moved(entry.fate.phase, entry.fate.by)
+            fate = fate.moved(entry.fate.phase, entry.fate.by, entry.fate.unproven)
             if fate != entry.fate:
                 self.timeline.put(_changed(entry, fate=fate))
                 self.stirred |= ModelChange.ROWS

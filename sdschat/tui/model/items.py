@@ -28,14 +28,16 @@ class Fate(NamedTuple):
 
     phase: Phase
     by: int = 0  # number of participants: proven to have it if ACKED, whose filters seem to have it if MAYBE
+    unproven: int = 0  # number of participants who say without a signature that they have it
     refused: str = ""  # reason of the broker or this machine not to take it, while nobody has it
 
-    def moved(self, phase: Phase, by: int) -> Fate:
+    def moved(self, phase: Phase, by: int, unproven: int = 0) -> Fate:
         """Return the state after new evidence. It only goes forward: known evidence stays."""
+        unproven = max(self.unproven, unproven)
         if phase < self.phase:
-            return self
+            return self._replace(unproven=unproven)
         known = by if phase > self.phase else max(self.by, by)
-        return Fate(phase, known, "" if phase > Phase.QUEUED else self.refused)
+        return Fate(phase, known, unproven, "" if phase > Phase.QUEUED else self.refused)
 
     def refuse(self, why: str) -> Fate:
         """Return the state after a refusal. It counts only while nobody has the message."""

@@ -111,7 +111,8 @@ def fate_sentence(
     sent = f"sent {count(sends, 'time')}"
     with_broker = "" if fate.phase >= Phase.UNACKED else ", not taken by the broker yet"
     why = _silence(people, now, now - entry.received_at) if partner is None else _absence(partner)
-    return f"unacked for {age}{with_broker} | {sent}{again}{why}"
+    said = f" | {_evidence_words(evidence, names)}" if evidence else ""
+    return f"unacked for {age}{with_broker} | {sent}{again}{said}{why}"
 
 
 def _absence(partner: Participant) -> str:
@@ -132,14 +133,16 @@ def _silence(people: list[Participant], now: int, age: int) -> str:
 
 
 def _evidence_words(evidence: tuple[Evidence, ...], names: dict[str, str]) -> str:
-    """Return in words the participants proven to have a message, and those that perhaps have it."""
+    """Return in words the participants proven to have a message, those that perhaps have it, and those who say so
+    without a signature."""
     how = {"mention": "named it", "filter": "its filter has it", "range": "same log", RECEIPT: "said so, signed"}
-    found: dict[bool, list[str]] = {True: [], False: []}
+    found: dict[str, list[str]] = {"": [], "perhaps ": [], "unproven, for it is not signed: ": []}
+    proven, perhaps, unproven = found.values()
     for item in evidence:
         name = names.get(item.sender_id) or f"<{short(item.sender_id, 8)}>"
-        found[item.proven].append(f"{name} ({how.get(item.how, item.how)})")
-    proven, perhaps = (f"{count(len(each), 'peer')}: {listed(each, 5)}" if each else "" for each in found.values())
-    return " | ".join(part for part in (proven, perhaps and f"perhaps {perhaps}") if part)
+        kind = unproven if not item.signed else proven if item.certain else perhaps
+        kind.append(f"{name} ({how.get(item.how, item.how)})")
+    return " | ".join(f"{word}{count(len(each), 'peer')}: {listed(each, 5)}" for word, each in found.items() if each)
 
 
 def provenance(entry: MessageItem) -> str:

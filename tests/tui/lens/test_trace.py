@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sdschat.identity.keys import Identity
+from sdschat.identity.sync_proof import sign_sync
 from sdschat.node.events import NodeEvent
 from sdschat.sds import events as ev
 from sdschat.sds.bloom import compact
@@ -12,6 +14,9 @@ from sdschat.tui.lens.trace import LensTrace, LogLine
 
 ME = "a" * 32
 BOB = "b" * 32
+
+
+SIGNED = sign_sync(Identity(bytes(32)), "lobby", 1, b"x")
 
 
 def sync(lamport: int, sender: str = BOB, names: tuple[str, ...] = (), packed: bytes = b"") -> Message:
@@ -38,11 +43,23 @@ def test_a_rebroadcast_tells_nothing_of_now() -> None:
 
 def test_who_names_a_message_is_proven_to_hold_it() -> None:
     trace = LensTrace(ME)
-    trace.see(1, "live", b"x", sync(1, names=("m1",)))
+    trace.see(1, "live", SIGNED, sync(1, names=("m1",)))
     trace.add(LogLine(2, "m2", BOB, (), False, "live", False))
     found = Evidence(BOB, "range", "", 3, 0.0)
     trace.hear(NodeEvent("lobby", 3, ev.StateChanged("m3", AckState.ACKED, (BOB,), 0, found)))
     assert dict(trace.peer(BOB).proven) == {"m1": "mention", "m2": "author", "m3": "range"}
+
+
+def test_what_nobody_signed_is_unproven_until_somebody_does() -> None:
+    trace = LensTrace(ME)
+    trace.see(1, "live", b"x", sync(1, names=("m1", "m2", "m3")))
+    trace.add(LogLine(2, "m4", BOB, (), False, "live", False, False))
+    assert set(trace.peer(BOB).proven.values()) == {"unproven"}
+    trace.see(3, "live", SIGNED, sync(3, names=("m1",)))
+    found = Evidence(BOB, "range", "", 3, 0.0)
+    trace.hear(NodeEvent("lobby", 4, ev.StateChanged("m2", AckState.ACKED, (BOB,), 0, found)))
+    trace.hear(NodeEvent("lobby", 4, ev.StateChanged("m3", AckState.UNACKED, (), 0, found._replace(signed=False))))
+    assert dict(trace.peer(BOB).proven) == {"m1": "mention", "m2": "range", "m3": "unproven", "m4": "unproven"}
 
 
 def test_who_wrote_a_message_wrote_it_whatever_came_first() -> None:

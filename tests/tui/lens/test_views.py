@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity.keys import Identity
+from sdschat.identity.sync_proof import sign_sync
 from sdschat.node.events import MessageDelivered, NodeEvent, PresenceChanged, What
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
@@ -253,7 +255,8 @@ def test_the_matrix_tells_proven_from_possible(tmp_path: Path) -> None:
 
 def test_a_message_only_in_a_filter_is_possible_and_no_more(tmp_path: Path) -> None:
     """Send a packet made by hand: a real participant also names, in some packets, messages of its filter."""
-    eve = "e" * 32
+    key = Identity(b"e" * 32)
+    eve = key.sender_id
 
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
@@ -264,11 +267,14 @@ def test_a_message_only_in_a_filter_is_possible_and_no_more(tmp_path: Path) -> N
             packed = OwnFilter("compact", 256, 0.0001, 0)
             packed.add(first, newest)
             sync = Message(eve, "sync-1", ROOM, newest + 1, (HistoryEntry(second),), packed.to_bytes())
-            look.own.node.rooms[ROOM].receive(SdsCodec().encode(sync), "live")
-            shown = await look.until("matrix", "bob wrote it, <eeeeeeee> has it in a filter", selection=first)
+            packet, who = SdsCodec().encode(sync), f"<{eve[:8]}>"
+            look.own.node.rooms[ROOM].receive(packet, "live")
+            shown = await look.until("matrix", f"bob wrote it, {who} has it in a filter", selection=first)
             row = next(line for line in shown.splitlines() if line.startswith(first[:4]))
             assert (row.count("✓"), row.count("◌")) == (1, 1)
-            assert "<eeeeeeee> named it" in look.text("matrix", second)
+            assert f"{who} says so unsigned" in look.text("matrix", second)
+            look.own.node.rooms[ROOM].receive(sign_sync(key, ROOM, 1, packet), "live")
+            await look.until("matrix", f"{who} named it", selection=second)
 
     asyncio.run(story())
 

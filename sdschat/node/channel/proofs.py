@@ -1,0 +1,84 @@
+"""The packets that prove what their sender has: an acknowledgement counts if it is signed, by a message's content with
+its place or by the proof of a sync message."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from sdschat.identity.place import is_placed
+from sdschat.identity.sync_proof import wrong_proof
+from sdschat.node.channel.content import ContentGate
+from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
+from sdschat.wire.sync_proof import SyncProof, split_proof
+
+_COUNTERS_KEPT: Final = 4096
+
+
+class HeardPacket(NamedTuple):
+    message: Message | Refusal
+    proof: SyncProof | None  # of a sync message; it was checked
+
+
+def is_signed(message: Message, packet: bytes) -> bool:
+    """True if a packet that passed `Proofs` is signed by its sender."""
+    return is_placed(message) or (message.kind is MessageKind.SYNC and split_proof(packet)[1] is not None)
+
+
+class Proofs:
+    """Those of one channel. `unsigned_counts`: the user takes the word of participants who have no key."""
+
+    def __init__(self, channel: str, codec: Codec, desk: ContentGate, unsigned_counts: bool) -> None:
+        self._channel = channel
+        self._codec = codec
+        self._desk = desk
+        self._unsigned_counts = unsigned_counts
+        self._counters: OrderedDict[str, int] = OrderedDict()  # the last of each key, by sender id
+
+    def decode(self, packet: bytes) -> HeardPacket:
+        """Decode a packet, and check the proof of a sync message."""
+        rest, proof = split_proof(packet)
+        message = self._codec.decode(rest)
+        if proof is None or isinstance(message, Refusal):
+            return HeardPacket(message, None)
+        if message.kind is not MessageKind.SYNC:  # bytes that look like a proof, in a packet that needs none
+            return HeardPacket(self._codec.decode(packet), None)
+        why = wrong_proof(proof, self._channel, message.sender_id, rest)
+        if why:
+            return HeardPacket(Refusal(Reason.ALTERED, why, message.sender_id, message.message_id), None)
+        return HeardPacket(message, proof)
+
+    def refusal_of(self, heard: HeardPacket) -> Refusal | None:
+        """Refuse an unsigned sync message in the name of somebody whose sync messages are signed."""
+        message = heard.message
+        if not isinstance(message, Message) or message.kind is not MessageKind.SYNC or heard.proof is not None:
+            return None
+        if message.sender_id not in self._counters:
+            return None
+        why = "it is not signed, and those of this sender are"
+        return Refusal(Reason.ALTERED, why, message.sender_id, message.message_id)
+
+    def repeated(self, heard: HeardPacket) -> bool:
+        """True if a sync message came before, or is older than another of its sender: it tells nothing new."""
+        proof, message = heard.proof, heard.message
+        if proof is None or isinstance(message, Refusal):
+            return False
+        last = self._counters.get(message.sender_id, -1)
+        if proof.counter <= last:
+            return True
+        self._counters[message.sender_id] = proof.counter
+        self._counters.move_to_end(message.sender_id)
+        if len(self._counters) > _COUNTERS_KEPT:
+            self._counters.popitem(last=False)
+        return False
+
+    def unproven(self, heard: HeardPacket) -> bool:
+        """True if what the packet says its sender has is no proof: anybody could have written it."""
+        message = heard.message
+        if heard.proof is not None or isinstance(message, Refusal) or is_placed(message):
+            return False
+        return not self.takes_the_word_of(message.sender_id)
+
+    def takes_the_word_of(self, sender_id: str) -> bool:
+        """True if what this participant says without a signature counts; never in the name of a key that we know."""
+        return self._unsigned_counts and not self._desk.book.signs(sender_id)

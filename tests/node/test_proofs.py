@@ -1,0 +1,176 @@
+"""Acknowledgements that count, because they are signed, and those that are only shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sdschat.catchup.values import Frame, Nudge
+from sdschat.identity.keys import Identity
+from sdschat.identity.sync_proof import sign_sync
+from sdschat.node.channel.session import ChannelSession
+from sdschat.node.events import ConnectionChanged, MessageDelivered
+from sdschat.node.settings import Value
+from sdschat.node.sync.extension import install, sync_part
+from sdschat.sds.events import Rejected, StateChanged, SyncReceived
+from sdschat.sds.rows import AckState
+from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.wire.catchup_codec import encode_frame
+from sdschat.wire.sds_codec import SdsCodec
+from tests.identity.signed import signed_message
+from tests.node.worlds import Member, World, world
+
+CODEC = SdsCodec()
+BOB, CAROL = Identity(b"b" * 32), Identity(b"c" * 32)
+
+
+def sync(sender: str, room: ChannelSession, names: str) -> bytes:
+    """Return the unsigned packet of a sync message that names a message."""
+    lamport = room.channel.state.clock.value + 1
+    return CODEC.encode(Message(sender, "sync-1", "lobby", lamport, (HistoryEntry(names),)))
+
+
+async def spoken(w: World, **changes: Value) -> tuple[Member, ChannelSession, Message]:
+    """Return a node, alone, that has said something."""
+    settings = {name.replace("__", "."): value for name, value in changes.items()}
+    ann = w.start("ann", changes={"sds.sync_interval": "1h", **settings})
+    await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+    return ann, ann.node.rooms["lobby"], ann.node.send("lobby", "hello")
+
+
+def told(member: Member) -> StateChanged:
+    return member.of(StateChanged)[-1]
+
+
+def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with world(tmp_path) as w:
+            await story(w)
+
+    asyncio.run(whole())
+
+
+def test_nobody_acknowledges_in_an_invented_name(tmp_path: Path) -> None:
+    """Attack 2."""
+
+    async def story(w: World) -> None:
+        ann, room, sent = await spoken(w)
+        for name in ("nobody", "no one", "somebody else"):
+            room.receive(sync(name, room, sent.message_id), "live")
+        last = await ann.until(StateChanged, lambda s: len(s.unproven) == 3)
+        assert (last.state, last.by, last.perhaps) == (AckState.UNACKED, (), ())
+
+    run(tmp_path, story)
+
+
+def test_nobody_acknowledges_in_the_name_of_somebody_who_spoke(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, sent = await spoken(w, trust__unsigned="count")
+        room.receive(CODEC.encode(signed_message(BOB, "lobby", "hi", room.channel.state.clock.value)), "live")
+        await ann.until(MessageDelivered, lambda m: not m.said.own)
+        room.receive(sync(BOB.sender_id, room, sent.message_id), "live")
+        last = await ann.until(StateChanged, lambda s: s.unproven != ())
+        assert (last.state, last.unproven) == (AckState.UNACKED, (BOB.sender_id,))
+
+    run(tmp_path, story)
+
+
+@pytest.mark.parametrize("setting", [("trust__unsigned", "count"), ("content__format", "text")])
+def test_the_word_of_those_without_a_key_counts_where_the_user_says_so(
+    tmp_path: Path, setting: tuple[str, str]
+) -> None:
+    async def story(w: World) -> None:
+        ann, room, sent = await spoken(w, **dict([setting]))
+        room.receive(sync("somebody", room, sent.message_id), "live")
+        last = await ann.until(StateChanged, lambda s: s.state is AckState.ACKED)
+        assert (last.by, last.unproven) == (("somebody",), ())
+
+    run(tmp_path, story)
+
+
+def test_a_signed_sync_message_acknowledges(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, sent = await spoken(w)
+        packet = sync(BOB.sender_id, room, sent.message_id)
+        room.receive(packet, "live")
+        await ann.until(StateChanged, lambda s: s.unproven == (BOB.sender_id,))
+        room.receive(sign_sync(BOB, "lobby", 1, packet), "live")
+        last = await ann.until(StateChanged, lambda s: s.state is AckState.ACKED)
+        assert (last.by, last.unproven) == ((BOB.sender_id,), ())
+
+    run(tmp_path, story)
+
+
+def test_a_proof_is_of_its_sender_for_its_channel_and_for_every_byte(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, sent = await spoken(w)
+        packet = sync(BOB.sender_id, room, sent.message_id)
+        another = sync(BOB.sender_id, room, "m0")
+        moved = packet + sign_sync(BOB, "lobby", 1, another)[len(another) :]
+        for wrong in (sign_sync(CAROL, "lobby", 1, packet), sign_sync(BOB, "attic", 1, packet), moved):
+            room.receive(wrong, "live")
+        await ann.until(Rejected, lambda _: len(ann.of(Rejected)) == 3)
+        assert {each.reason for each in ann.of(Rejected)} == {Reason.ALTERED}
+        assert told(ann).state is AckState.UNACKED
+        room.receive(sign_sync(BOB, "lobby", 1, packet), "live")
+        await ann.until(StateChanged, lambda s: s.state is AckState.ACKED)
+
+    run(tmp_path, story)
+
+
+def test_who_has_signed_signs_and_an_old_packet_is_no_news(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, sent = await spoken(w)
+        empty = CODEC.encode(Message(BOB.sender_id, "sync-0", "lobby", room.channel.state.clock.value + 1))
+        for packet in (sign_sync(BOB, "lobby", 5, empty), sign_sync(BOB, "lobby", 4, empty)):
+            room.receive(packet, "live")
+        room.receive(sync(BOB.sender_id, room, sent.message_id), "live")
+        refused = await ann.until(Rejected)
+        assert refused.reason is Reason.ALTERED
+        assert [each.sender_id for each in ann.of(SyncReceived)] == [BOB.sender_id]
+        assert told(ann).unproven == ()
+
+    run(tmp_path, story)
+
+
+def test_two_of_our_make_acknowledge_with_signatures(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, bob = w.start("ann"), w.start("bob")
+        sent = ann.node.send("lobby", "hello")
+        last = await ann.until(StateChanged, lambda s: s.state is AckState.ACKED)
+        assert (last.message_id, last.by, last.unproven) == (sent.message_id, (bob.node.sender_id,), ())
+        assert not ann.of(Rejected)
+
+    run(tmp_path, story)
+
+
+def test_unproven_evidence_outlives_a_restart(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room, sent = await spoken(w)
+        room.receive(sync("nobody", room, sent.message_id), "live")
+        await ann.until(StateChanged, lambda s: s.unproven == ("nobody",))
+        await ann.node.close(0.1)
+        again = w.start("ann", changes={"sds.sync_interval": "1h"}).node.rooms["lobby"]
+        known = again.channel.state.outgoing.open[sent.message_id]
+        assert (list(known.evidence), list(known.unproven)) == ([], ["nobody"])
+
+    run(tmp_path, story)
+
+
+def test_who_signed_a_comparison_signs_all(tmp_path: Path) -> None:
+    """Comparisons acknowledge, too: an equal range."""
+
+    async def story(w: World) -> None:
+        ann, bob = (w.start(name, before=install) for name in ("ann", "bob"))
+        signing = sync_part(ann.node, "lobby").catchup.signing
+        async with asyncio.timeout(10):
+            while bob.node.sender_id not in signing:
+                await asyncio.sleep(0.01)
+        frame = encode_frame(Frame(1, 1, Nudge(3)))
+        w.network.pass_on(f"sds/1/lobby/sync/{ann.node.sender_id}/{bob.node.sender_id}", frame, False)
+        assert (await ann.until(Rejected)).reason is Reason.ALTERED
+
+    run(tmp_path, story)
