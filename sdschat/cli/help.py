@@ -11,8 +11,8 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.manual import TOPICS, text_of
 from sdschat.identity.suggest import did_you_mean
+from sdschat.tui.manual import TOPICS, text_of
 
 _WIDEST: Final = 100
 

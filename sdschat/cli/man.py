@@ -14,7 +14,7 @@ from typing import Final
 import click
 
 from sdschat.cli.help import show
-from sdschat.cli.manual import FOR_PROGRAMS, Section, rows_of
+from sdschat.tui.manual import FOR_PROGRAMS, Section, rows_of
 
 # Sections of the manual page that are tables of the page for programs.
 _TABLES: Final = {"EXIT STATUS": "Exit codes", "ENVIRONMENT": "Environment", "FILES": "Files"}

@@ -15,9 +15,9 @@ from sdschat import __version__
 from sdschat.cli.json_events import EVENT_NAMES
 from sdschat.cli.man import page as roff
 from sdschat.cli.man import plain
-from sdschat.cli.manual import FOR_PROGRAMS, TOPICS, Section, text_of
 from sdschat.cli.program import COMMANDS, program
 from sdschat.node.settings import SETTINGS
+from sdschat.tui.manual import FOR_PROGRAMS, TOPICS, Section, text_of
 from tests.cli.processes import PATIENCE, ROOT, command, environment, run
 from tests.cli.test_local import Lines, home, lines
 from tests.needs import needs_program

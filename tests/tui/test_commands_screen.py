@@ -10,6 +10,8 @@ import pytest
 from sdschat.tui.commands.loader import load
 from sdschat.tui.host import Command, CommandRegistry
 from sdschat.tui.input_handler import expanded
+from sdschat.tui.manual import TOPICS, lines_of
+from sdschat.tui.model.glyphs import ASCII, UNICODE
 from tests.tui.stage import Stage, stage, staged
 
 HERE = Path(__file__).parent
@@ -47,6 +49,24 @@ async def test_help_lists_every_command(s: Stage) -> None:
     await s.press("f1")
     for name in s.app.registry.names():
         assert f"/{name}" in s.text(), name
+
+
+@staged(size=(100, 60))
+async def test_help_and_legend_show_pages_of_the_manual(s: Stage) -> None:
+    page = lines_of(TOPICS["signs"])
+    assert page[2].split() == ["⧗", "queued", "saved", "here;", "nobody", "else", "has", "it", "yet"]
+    for line in ("/help signs", "/legend"):
+        await s.enter(line)
+        assert all(each.split()[-1] in s.text() for each in page)
+        await s.enter("/clear")
+    await s.enter("/help recordings")
+    assert "There is no command /recordings" in s.hint()
+
+
+def test_a_page_can_be_written_in_ascii_signs() -> None:
+    page = lines_of(TOPICS["signs"], ASCII)
+    assert page[2].split()[:2] == [".", "queued"]
+    assert not any(sign in line for line in page for sign in UNICODE if not sign.isascii())
 
 
 @staged()
@@ -138,7 +158,7 @@ async def test_clear_takes_out_the_lines_of_the_program_alone(s: Stage) -> None:
     await s.enter("a message")
     await s.enter("/legend")
     await s.enter("/clear")
-    assert "your messages:" not in s.text()
+    assert "saved here" not in s.text()
     assert "a message" in s.text()
 
 

@@ -282,7 +282,7 @@ async def test_the_palette_runs_commands(s: Stage) -> None:
     await s.press(*"legend")
     await s.until(lambda: "What the signs mean" in s.text(), "the palette did not find it")
     await s.press("enter")
-    await s.until_text("your messages:")
+    await s.until_text("saved here")
 
 
 @staged()

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from operator import attrgetter
 
 from sdschat.tui.errors import CommandError
 from sdschat.tui.host import Command, Host
-from sdschat.tui.line_style import fate_words
+from sdschat.tui.manual import COMMANDS as COMMANDS_PAGE
+from sdschat.tui.manual import LENS, SIGNS, TOPICS, lines_of
 from sdschat.tui.model.cleaning import clean
-from sdschat.tui.model.items import Fate, Phase
-from sdschat.tui.model.status import STATES
 from sdschat.tui.themes import PALETTES
-
-_GROUPS = {"chat": "Saying", "reading": "Reading", "channels": "Channels", "screen": "Program", "lens": "Lens"}
 
 
 def _help(host: Host, argument: str) -> None:
     if argument:
-        command = host.registry.find(argument.lstrip("/"))
-        also = f"\nalso: {', '.join(f'/{name}' for name in command.aliases)}" if command.aliases else ""
-        details = f"\n{command.details}" if command.details else ""
-        host.tell(f"{command.usage}\n{command.summary}{details}{also}", help=True)
+        host.tell("\n".join(_explained(host, argument.lstrip("/"))), help=True)
         return
-    lines = []
-    for group, title in _GROUPS.items():
-        found = [command for command in host.registry.commands if command.group == group]
-        if found:
-            lines.append(f"{title}:")
-            lines += [f"  {command.usage:<21} {command.summary}" for command in sorted(found, key=attrgetter("name"))]
-    lines.append("/help NAME tells more of a command, /keys lists the keys, /legend the signs. //x sends /x.")
-    host.tell("\n".join(lines), help=True)
+    listed = [each for page in (COMMANDS_PAGE, LENS) for each in lines_of(page, host.glyphs, only_tables=True)]
+    named = set(re.findall(r"/(\w+)", "\n".join(listed)))
+    listed += [f"  {each.usage:<21} {each.summary}" for each in host.registry.commands if each.name not in named]
+    listed.append(
+        f"/help NAME tells more of a command, or of {', '.join(TOPICS)}; /keys lists the keys, /legend the signs. "
+        "//x sends /x."
+    )
+    host.tell("\n".join(listed), help=True)
+
+
+def _explained(host: Host, name: str) -> list[str]:
+    """Return the lines about a topic of the manual or a command; both, if they have one name."""
+    page = lines_of(TOPICS[name], host.glyphs) if name in TOPICS else []
+    if page and host.registry.get(name) is None:
+        return page
+    command = host.registry.find(name)
+    also = [f"also: {', '.join(f'/{each}' for each in command.aliases)}"] if command.aliases else []
+    details = [command.details] if command.details else []
+    return [*page, command.usage, command.summary, *details, *also]
 
 
 def _keys(host: Host, argument: str) -> None:
@@ -65,21 +70,7 @@ def _set_key(host: Host, argument: str) -> None:
 
 
 def _legend(host: Host, argument: str) -> None:
-    glyphs = host.glyphs
-    lines = ["your messages:"]
-    for phase, meaning in STATES:
-        lines.append(f"  {fate_words(Fate(phase), glyphs)[0]:<12} {meaning}")
-    lines.append(
-        f"  {fate_words(Fate(Phase.QUEUED, refused='x'), glyphs)[0]:<12} the broker or this machine did not take it"
-    )
-    lines += [
-        "the log:",
-        f"  {glyphs.missing} a message that others name and that is not here; {glyphs.lost} one that was given up",
-        "  late: put in above what was there already",
-        f"  {glyphs.system} {glyphs.alert} lines of the program: no message can begin like this",
-        "  unsigned, new key, BAD SIGNATURE: what the signature of a message is worth; nothing: known",
-    ]
-    host.tell("\n".join(lines), help=True)
+    host.tell("\n".join(lines_of(SIGNS, host.glyphs)), help=True)
 
 
 def _theme(host: Host, argument: str) -> None:
@@ -140,14 +131,14 @@ def _quit(host: Host, argument: str) -> None:
 
 
 def _command_names(host: Host, argument: str) -> Iterable[str]:
-    return host.registry.names()
+    return [*host.registry.names(), *TOPICS]
 
 
 COMMANDS = (
     Command(
         "help",
         "/help [NAME]",
-        "List the commands, or explain one (F1)",
+        "List the commands, or explain one, or a topic of the manual (F1)",
         _help,
         aliases=("h",),
         group="screen",

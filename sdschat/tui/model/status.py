@@ -154,11 +154,3 @@ def provenance(entry: MessageItem) -> str:
     if entry.own:
         return f"you | {stamp(entry.at)}"
     return f"{who} | {stamp(entry.at)} | {verdict}{via}{late}"
-
-
-STATES: Final = (
-    (Phase.QUEUED, "saved here; nobody else has it yet"),
-    (Phase.UNACKED, "sent; nobody is known to have it"),
-    (Phase.MAYBE, "at least one filter of a peer seems to have it, which may be chance"),
-    (Phase.ACKED, "so many peers are known to have it; not that anybody read it"),
-)

@@ -1,0 +1,116 @@
+"""The manual: sections of the pages that stand beside the packages, shipped with the program.
+
+`sdschat help`, `sdschat man`, and `/help` and `/legend` in the chat take their texts from here, so that each text is
+written once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+from typing import Final, NamedTuple
+
+from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
+
+FOR_PROGRAMS: Final = "cli/README.md"
+
+
+class Section(NamedTuple):
+    """A section of a page: the page's path below the package, and the heading."""
+
+    page: str
+    heading: str
+
+
+COMMANDS: Final = Section("tui/README.md", "Commands")
+LENS: Final = Section("tui/README.md", "The Lens")
+SIGNS: Final = Section("tui/README.md", "Signs")
+# A topic with a command's name stands before the text of `--help`.
+TOPICS: Final[Mapping[str, Section]] = {
+    "chat": Section("tui/README.md", "The chat"),
+    "keys": Section("tui/README.md", "Keys"),
+    "signs": SIGNS,
+    "lens": LENS,
+    "store": Section("node/store_server/README.md", "Store nodes"),
+    "json": Section(FOR_PROGRAMS, "JSON lines"),
+    "settings": Section(FOR_PROGRAMS, "Settings"),
+    "audit": Section("pipeline/README.md", "Did everybody get everything?"),
+    "spark": Section("pipeline/README.md", "Audits and figures on Spark"),
+}
+_HEADING: Final = re.compile(r"(?m)^(#+) (.*)$")
+_PICTURE: Final = re.compile(r"(?m)^!\[[^\]]*\]\([^)]*\)\n+")
+_LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_MARKS: Final = re.compile(r"`([^`]*)`|\*+([^*]+)\*+")
+_COLUMN: Final = 22  # characters of a column of a table, at most
+_IN_ASCII: Final = "with --ascii"  # the head of the column that stands in place of the first one
+
+
+def text_of(section: Section) -> str:
+    """Return a section as Markdown, without pictures and links, its heading as a heading of the first level.
+
+    The section of a page's title ends at the next heading; any other at the next heading of its level or above.
+    """
+    page = resources.files("sdschat").joinpath(section.page).read_text(encoding="utf-8")
+    headings = list(_HEADING.finditer(page))
+    begin = next(found for found in headings if found[2] == section.heading)
+    level = len(begin[1])
+    deepest = level if level > 1 else len("######")
+    later = (found.start() for found in headings if found.start() > begin.start() and len(found[1]) <= deepest)
+    body = page[begin.end() : next(later, len(page))]
+    body = re.sub(rf"(?m)^#{{{level - 1}}}(?=#+ )", "", body)
+    return _LINK.sub(r"\1", _PICTURE.sub("", f"# {section.heading}{body}")).rstrip() + "\n"
+
+
+def rows_of(section: Section) -> list[tuple[str, ...]]:
+    """Return the rows of the table in a section, below its head, as plain text."""
+    lines = [line for line in text_of(section).splitlines() if line.startswith("|")]
+    return [tuple(cell.strip() for cell in line.replace("`", "").strip("|").split("|")) for line in lines[2:]]
+
+
+def lines_of(section: Section, glyphs: Glyphs = UNICODE, *, only_tables: bool = False) -> list[str]:
+    """Return a section as lines of plain text, each paragraph on one, with the signs of `glyphs`.
+
+    `only_tables`: without everything between the heading and the tables.
+    """
+    lines: list[str] = []
+    for block in re.split(r"\n\n+", text_of(section).strip()):
+        if block.startswith("|"):
+            lines += _table(block, glyphs)
+        elif only_tables and lines:
+            continue
+        elif block.startswith("    "):
+            lines += block.splitlines()
+        else:
+            lines += _plain(re.sub(r"\n +(?=\S)|\n(?![-#|])", " ", block)).splitlines()
+    return [line.lstrip("# ") + ":" if line.startswith("#") else _with_signs(line, glyphs) for line in lines]
+
+
+def _plain(markdown: str) -> str:
+    return _MARKS.sub(lambda found: found[1] or found[2] or "", markdown)
+
+
+def _table(block: str, glyphs: Glyphs) -> list[str]:
+    rows = [[_plain(cell.strip()) for cell in line.strip("|").split("|")] for line in block.splitlines()]
+    if _IN_ASCII in rows[0]:
+        unwanted = 1 if glyphs is UNICODE else 0
+        rows = [row[:unwanted] + row[unwanted + 1 :] for row in rows]
+    widths = [min(_COLUMN, max(map(len, column))) for column in zip(*rows[2:], strict=True)]
+    found = []
+    for row in rows[2:]:
+        *first, last = row
+        head = " ".join(f"{cell:<{width}}" for cell, width in zip(first, widths, strict=False))
+        if len(head) > sum(widths[:-1]) + len(widths) - 2:  # the head has a line of its own
+            found.append(f"  {head}")
+            head = " " * _COLUMN
+        found.append(f"  {head} {last}")
+    return found
+
+
+def _with_signs(text: str, glyphs: Glyphs) -> str:
+    """Return the text with the signs of these glyphs in place of those that the pages are written with."""
+    if glyphs is ASCII:
+        for sign, instead in zip(UNICODE, ASCII, strict=True):
+            text = text if sign.isascii() else text.replace(sign, instead)
+        text = text.replace("…", "...")
+    return text
