@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
 from sdschat.cli.options import local_options, say
 from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
-from sdschat.cli.text import moment, safe
+from sdschat.cli.text import counted, moment, safe
+from sdschat.node.private.inviting import PrivateState, private_state
+from sdschat.node.private.record import private_channels
 
 _HEADINGS = "MESSAGES  UNREAD  UNACKED  WAITING  MISSING  LOST  PEERS  NEWEST               LOG"
 
@@ -29,12 +32,17 @@ def command(chosen: Chosen, as_json: bool) -> None:
     """
     with open_reader(chosen) as reader:
         found = reader.channels()
+        private = {name: state for name in private_channels(reader) if (state := private_state(reader, name))}
     if as_json:
         for info in found:
-            click.echo(json.dumps(info._asdict(), separators=(",", ":")))
+            click.echo(json.dumps(info._asdict() | _described(private.get(info.channel)), separators=(",", ":")))
+        return
+    for name in private.keys() - {info.channel for info in found}:
+        say(f"{safe(name)} is private, and was not joined yet: sdschat join {safe(name)}")
+    if not found and not private:
+        say(f"The profile {chosen.profile} has no channels yet. Try: sdschat pipe lobby --name {chosen.nick}")
         return
     if not found:
-        say(f"The profile {chosen.profile} has no channels yet. Try: sdschat pipe lobby --name {chosen.nick}")
         return
     width = max(len("CHANNEL"), *(len(safe(info.channel)) for info in found))
     click.echo(f"{'CHANNEL':{width}}  {_HEADINGS}")
@@ -42,4 +50,17 @@ def command(chosen: Chosen, as_json: bool) -> None:
         click.echo(
             f"{safe(info.channel):{width}}  {info.messages:8}  {info.unread:6}  {info.open_outgoing:7}  {info.held:7}  "
             f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {moment(info.newest)}  {info.fingerprint[:8]}"
+            f"{_words(private.get(info.channel))}"
         )
+
+
+def _words(state: PrivateState | None) -> str:
+    if state is None:
+        return ""
+    return f"  private, epoch {state.roster.epoch_number}, {counted(len(state.members), 'member')}"
+
+
+def _described(state: PrivateState | None) -> dict[str, Any]:
+    if state is None:
+        return {"private": False}
+    return {"private": True, "epoch": state.roster.epoch_number, "members": state.members}

@@ -13,6 +13,7 @@ from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.profile_reader import codec_of, open_reader, require_channel
 from sdschat.cli.render import print_report
 from sdschat.cli.setting_sources import Chosen
+from sdschat.node.private.inviting import private_state
 from sdschat.node.view.packet_report import packet_report
 from sdschat.sds.rows import Evidence, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, DisplayMessage
@@ -39,7 +40,7 @@ def command(chosen: Chosen, channel: str, message: str | None, as_json: bool) ->
     """
     name = channel_name(channel)
     with open_reader(chosen) as reader:
-        require_channel(reader, chosen, name)
+        name = require_channel(reader, chosen, name)
         report = _channel(reader, name) if message is None else _message(reader, chosen, name, message)
     if as_json:
         click.echo(json.dumps(report, separators=(",", ":")))
@@ -58,6 +59,9 @@ def _channel(reader: Reader, name: str) -> dict[str, Any]:
         "unread": info.unread,
         "rejected": reader.rejections(name).get(name, {}),
     }
+    private = private_state(reader, name)
+    if private is not None:
+        report["private"] = {"epoch": private.roster.epoch_number, "members": private.members}
     if snapshot is not None:
         report |= _buffers(snapshot)
     if losses:

@@ -53,12 +53,12 @@ def command(
 
     names = list(dict.fromkeys(map(channel_name, channels)))
     if plain or os.environ.get("TERM") == "dumb":
-        return run_node(chosen, lambda node: recorded(node, record, _plain(node, names)), narrate=False)
+        return run_node(chosen, lambda node: recorded(node, record, _plain(node, names)), names, narrate=False)
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme)
-    return run_node(chosen, lambda node: recorded(node, record, chat(node)), narrate=False)
+    return run_node(chosen, lambda node: recorded(node, record, chat(node)), names, narrate=False)
 
 
 async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]) -> int:

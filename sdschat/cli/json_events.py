@@ -37,6 +37,10 @@ _NAMES: Final[Mapping[type, str]] = {
     CatchingUp: "catching_up",
     DirectSaid: "direct",
     DirectRefused: "direct_refused",
+    events.EpochChanged: "epoch_changed",
+    events.MembersChanged: "members_changed",
+    events.MessageWithheld: "withheld",
+    events.NotAMember: "not_a_member",
     KeyMet: "key_met",
     NickChanged: "nick_changed",
     NickClaimed: "nick_claimed",
@@ -124,6 +128,8 @@ def message_object(said: Said) -> dict[str, Any]:
     )
     if opened.kind == ContentKind.ACTION:
         found["action"] = True
+    if opened.kind == ContentKind.OPERATION:
+        found["operation"] = True
     if opened.reply_to:
         found["reply_to"] = opened.reply_to
     return found
@@ -140,7 +146,8 @@ def described(
     own: bool,
     verdict: str,
 ) -> dict[str, Any]:
-    """Return the `message` object. `verdict` judges the signature: known, new, unsigned, bad_signature, mismatched."""
+    """Return the `message` object. `verdict` judges the signature: known, new, unsigned, bad_signature, mismatched or
+    not_member."""
     found: dict[str, Any] = {
         "message_id": message_id,
         "sender_id": sender_id,

@@ -89,8 +89,8 @@ def command(chosen: Chosen, wanted: Wanted, is_json: bool, form: str, follows: b
     with open_reader(chosen) as reader:
         if journal:
             assert wanted.channel is not None
-            require_channel(reader, chosen, wanted.channel)
-            rows = _within(shown(reader.journal(wanted.channel), "journal", None), wanted)
+            name = require_channel(reader, chosen, wanted.channel)
+            rows = _within(shown(reader.journal(name), "journal", None), wanted)
             write_journal(rows) if form == "parquet" else _print(json_lines(rows))
         else:
             print_history(chosen, reader, wanted, form, follows=follows)
@@ -125,8 +125,7 @@ def _history(chosen: Chosen, reader: Reader, wanted: Wanted) -> LocalHistory:
     if to:
         return DirectHistory(reader, find_partner(reader, to, channel), own_id(chosen))
     assert channel is not None
-    require_channel(reader, chosen, channel)
-    return ChannelHistory(reader, channel, codec_of(chosen))
+    return ChannelHistory(reader, require_channel(reader, chosen, channel), codec_of(chosen))
 
 
 def _split(reader: Reader, wanted: Wanted) -> tuple[str | None, str]:

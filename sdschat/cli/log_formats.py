@@ -25,7 +25,7 @@ def who(message: DisplayMessage) -> str:
 
 def as_text(message: DisplayMessage) -> str:
     marks = "" if message.state is None else f" [{_fate(message.state, message.sends)}]"
-    if message.verdict in ("bad_signature", "mismatched"):
+    if message.verdict in ("bad_signature", "mismatched", "not_member"):
         marks += f" [{message.verdict.replace('_', ' ')}]"
     if message.damaged:
         marks += f" [{message.damaged}]"

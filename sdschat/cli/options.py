@@ -103,10 +103,24 @@ def standard_input() -> BinaryIO:
 
 
 def channel_name(text: str) -> str:
-    """Return the name in its normal form. Raises Problem if it cannot name a channel."""
+    """Return the name in its normal form, or a link to a private channel as it is. Raises Problem if it is neither."""
     from sdschat.transport.topics import normal_channel
 
+    if text.strip().startswith("sdschat:"):
+        return _checked_link(text.strip())
     try:
         return normal_channel(text)
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
+
+
+def _checked_link(text: str) -> str:
+    import time
+
+    from sdschat.identity.private.link import LinkError, read_link
+
+    try:
+        read_link(text, time.time_ns() // 1_000_000)
+    except LinkError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+    return text

@@ -54,13 +54,13 @@ def command(chosen: Chosen, channel: str, linger: str) -> int:
             patience = duration(linger) / 1000
         except ValueError as error:
             raise CommandProblem(f"--linger is {linger!r}, and {error}, or forever.", WRONG_USE) from error
-    return run_node(chosen, lambda node: _Pipe(node, name, patience, chosen.text("broker") is None).run())
+    return run_node(chosen, lambda node: _Pipe(node, name, patience, chosen.text("broker") is None).run(), [name])
 
 
 class _Pipe:
     def __init__(self, node: Node, channel: str, patience: float | None, embedded: bool) -> None:
         self.node = node
-        self.channel = channel
+        self.channel = node.named(channel)
         self.patience = patience
         self.embedded = embedded
         self.open: set[str] = set()  # own messages of this run that are not acknowledged

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem
 from sdschat.cli.setting_sources import Chosen
+from sdschat.node.private.record import full_name
 from sdschat.node.profile import database_path, profile_names
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
@@ -40,8 +41,11 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
         reader.close()
 
 
-def require_channel(reader: Reader, chosen: Chosen, channel: str) -> None:
+def require_channel(reader: Reader, chosen: Chosen, channel: str) -> str:
+    """Return the full name of a channel of this profile. Raises Problem if it has none of this name."""
+    channel = full_name(reader, channel)
     names = [info.channel for info in reader.channels()]
     if channel not in names:
         known = f"It has {', '.join(names[:5])}." if names else "It has none yet."
         raise CommandProblem(f"The profile {chosen.profile} has no channel {channel}. {known}", WRONG_USE)
+    return channel

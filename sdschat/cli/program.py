@@ -27,6 +27,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "join": "Chat.",
     "send": "Send one message.",
     "pipe": "Send input lines as messages, print events as JSON lines.",
+    "create": "Make a private channel.",
+    "invite": "Print a link that lets others into a private channel.",
+    "remove": "Remove a member of a private channel, and change its key.",
     "log": "Print the history, without a network.",
     "tail": "Print the last messages and those that come, without a network.",
     "export": "Write the history into a file.",
@@ -138,6 +141,7 @@ def _known_code(error: Exception) -> int | None:
     known: dict[str, int] = {
         "StoreError": getattr(error, "exit_code", codes.UNEXPECTED),
         "KeyFileError": codes.PROFILE,
+        "LinkError": codes.WRONG_USE,
         "AddressError": codes.WRONG_USE,
         "ProfileError": codes.WRONG_USE,
         "SettingError": codes.WRONG_USE,

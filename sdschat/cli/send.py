@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -90,13 +90,13 @@ def command(chosen: Chosen, channel: str, text: str, wait: str, timeout: str, ep
     if text == "-":
         standard_input()  # raises Problem if it is closed, before anything is started
     order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None, chosen.profile)
-    return run_node(chosen, lambda node: _Sending(node, order).run(), catches_up=False)
+    return run_node(chosen, lambda node: _Sending(node, order).run(), [name], catches_up=False)
 
 
 class _Sending:
     def __init__(self, node: Node, order: _Order) -> None:
         self._node = node
-        self._order = order
+        self._order = replace(order, channel=node.named(order.channel))
         self._open: set[str] = set()  # ids of messages that have not reached the wanted state
         self._sent = 0
         self._unproven: set[str] = set()  # sender ids of who says without a signature that they have a message

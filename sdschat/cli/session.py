@@ -6,21 +6,23 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.logs import log_to_file
 from sdschat.cli.options import say
-from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.setting_sources import Chosen, FoundSettings
 from sdschat.cli.text import safe
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
 from sdschat.node import events
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
+from sdschat.node.private.opening import broker_of
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.store_client.events import StoreLeft
+from sdschat.store.store import Store
 from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
@@ -33,9 +35,12 @@ ATTEMPTS_EMBEDDED = 10  # connection attempts: another process may just be takin
 _GRACE = 2.0  # seconds at the end for packets that wait to be sent
 
 
-def run_node(chosen: Chosen, body: Body, *, narrate: bool = True, catches_up: bool = True) -> int:
+def run_node(
+    chosen: Chosen, body: Body, channels: Sequence[str] = (), *, narrate: bool = True, catches_up: bool = True
+) -> int:
     """Run `body` with a node, until it is done, the node fails or a signal comes. Return the exit code.
 
+    `channels`: names or links; the broker of private ones among them is used if the user names no other.
     `narrate`: tell the user about connections and troubles on standard error; not for a body that shows them itself.
     `catches_up`: fetch missing history. Other participants can always fetch ours.
     """
@@ -44,7 +49,7 @@ def run_node(chosen: Chosen, body: Body, *, narrate: bool = True, catches_up: bo
     if narrate:
         _announce(chosen)
     log_to_file()
-    return asyncio.run(_session(chosen, body, narrate, catches_up))
+    return asyncio.run(_session(chosen, body, channels, narrate, catches_up))
 
 
 def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
@@ -76,11 +81,20 @@ def _announce(chosen: Chosen) -> None:
         say(f"faults injected: {chosen.settings.faults}")
 
 
-async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) -> int:
-    options, embedded = mqtt_options(chosen)
-    network = MqttNetwork(options, chosen.settings, embedded=embedded)
+async def _session(chosen: Chosen, body: Body, channels: Sequence[str], narrate: bool, catches_up: bool) -> int:
+    found = mqtt_options(chosen) if chosen.text("broker") is not None else None
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+    try:
+        if found is None:
+            _use_broker_of(chosen, profile.store, channels)
+            found = mqtt_options(chosen)
+    except BaseException:
+        profile.store.close()
+        raise
+    options, embedded = found
+    network = MqttNetwork(options, chosen.settings, embedded=embedded)
     node = Node(profile, chosen.nick, chosen.settings, network)
+    node.broker = "" if embedded else str(options.address)
     node.prepare(lambda: _install(node, catches_up))
     if narrate:
         node.listen(EventPrinter(chosen.verbose))
@@ -89,6 +103,17 @@ async def _session(chosen: Chosen, body: Body, narrate: bool, catches_up: bool) 
         return await first(node.failed, stopped, body(node))
     finally:
         await node.close(_GRACE)
+
+
+def _use_broker_of(chosen: Chosen, store: Store, channels: Sequence[str]) -> None:
+    """Use the broker of the private channels among these, as their links named it."""
+    brokers = {broker for channel in channels if (broker := broker_of(store, channel))}
+    if len(brokers) > 1:
+        raise CommandProblem(
+            f"These channels are on different brokers: {', '.join(sorted(brokers))}. Join them one by one.", WRONG_USE
+        )
+    for broker in brokers:
+        chosen.general["broker"] = FoundSettings(broker, "the invite")
 
 
 def _install(node: Node, catches_up: bool) -> None:

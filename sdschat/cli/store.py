@@ -60,7 +60,7 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
     names = [name if name == ALL else channel_name(name) for name in dict.fromkeys(channels)]
     keeping = ServedChannel(_time("--keep", keep), chosen.settings.max_size)
     place = None if metrics is None else _place(metrics)
-    return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run())
+    return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run(), names)
 
 
 def _as_store(chosen: Chosen) -> Chosen:
@@ -103,7 +103,8 @@ class _Run:
         self, node: Node, chosen: Chosen, names: list[str], keeping: ServedChannel, metrics: tuple[str, int] | None
     ) -> None:
         self.node = node
-        self.names = names
+        node.silent = True
+        self.names = [name if name == ALL else node.named(name) for name in names]
         self.metrics = metrics
         self.embedded = chosen.text("broker") is None
         self.limit = written(_LIMIT, keeping.size) if _LIMIT not in chosen.settings.explicit else None

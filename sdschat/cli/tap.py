@@ -17,12 +17,14 @@ import click
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.options import channel_name, channel_options, say
 from sdschat.cli.session import mqtt_options
-from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.setting_sources import Chosen, FoundSettings
 from sdschat.cli.tap_folder import TapFolder, tap_folder
 from sdschat.cli.text import counted, safe
+from sdschat.node.private.opening import link_broker, link_channel, open_for_reading
+from sdschat.node.private.record import is_link
 from sdschat.node.settings import duration
 from sdschat.transport import base
-from sdschat.transport.base import Why
+from sdschat.transport.base import Transport, Why
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.duplicate_filter import DuplicateFilter, known_in
 from sdschat.transport.segments import Recorded, Spool
@@ -58,6 +60,7 @@ def command(
       sdschat pipeline ingest tap --lake lake
       sdschat tap lobby --lint --for 1m --broker mqtt://broker.example
 
+    A link (`sdschat invite`) in the place of the only channel records a private one, opened, until its key is changed.
     It takes no part in the channels. Segments are whole files that never change. A packet is on disk before it is
     acknowledged to the broker, and the next run takes over the files of a killed one. While no tap records into this
     folder, the broker keeps packets for --keep, as many as it has room for (mosquitto: max_queued_messages).
@@ -68,12 +71,18 @@ def command(
     """
     if (folder is None) != lints or (length and not lints):
         raise CommandProblem("Say either --to DIR, to record, or --lint, with --for TIME if you like.", WRONG_USE)
+    links = [name for name in channels if is_link(name)]
+    if links and (lints or len(channels) > 1):
+        raise CommandProblem("A private channel is recorded alone: one link, no other channel, no --lint.", WRONG_USE)
     if folder is None:
         from sdschat.cli.lint import lint
 
         return lint(chosen, [channel_name(name) for name in channels], _seconds("--for", length) if length else None)
     longest, kept = _seconds("--every", every), int(_seconds("--keep", keep))
-    topics = [Topics(channel_name(name), chosen.settings.topic_prefix).everything for name in channels]
+    named = [link_channel(name) if is_link(name) else name for name in map(channel_name, channels)]
+    topics = [Topics(name, chosen.settings.topic_prefix).everything for name in named]
+    if links and chosen.text("broker") is None and (broker := link_broker(links[0])):
+        chosen.general["broker"] = FoundSettings(broker, "the invite")
     with tap_folder(folder) as here:
         try:
             spool = Spool(folder, secrets.token_hex(8))
@@ -83,7 +92,13 @@ def command(
             ) from error
         for path in spool.recovered:
             say(f"{path.name}: taken over from a run that was killed")
-        return asyncio.run(_Tap(chosen, topics, spool, here, longest, kept).run())
+        return asyncio.run(_record(chosen, topics, spool, here, longest, kept, *links))
+
+
+async def _record(
+    chosen: Chosen, topics: list[str], spool: Spool, folder: TapFolder, longest: float, kept: int, link: str = ""
+) -> int:
+    return await _Tap(chosen, topics, spool, folder, longest, kept, link).run()
 
 
 def _seconds(option: str, text: str) -> float:
@@ -95,7 +110,14 @@ def _seconds(option: str, text: str) -> float:
 
 class _Tap:
     def __init__(
-        self, chosen: Chosen, topics: list[str], spool: Spool, folder: TapFolder, longest: float, kept: int
+        self,
+        chosen: Chosen,
+        topics: list[str],
+        spool: Spool,
+        folder: TapFolder,
+        longest: float,
+        kept: int,
+        link: str,
     ) -> None:
         self._prefix = chosen.settings.topic_prefix
         self._spool = spool
@@ -106,7 +128,10 @@ class _Tap:
         self._unsaid: list[Callable[[], None]] = []  # acknowledgements to the broker of packets not on disk yet
         options, _ = mqtt_options(chosen)
         self._session = folder.session(str(options.address), topics) if kept else ""
-        self._transport = MqttTransport(replace(options, session=self._session, session_kept=kept))
+        self._transport: Transport = MqttTransport(replace(options, session=self._session, session_kept=kept))
+        self._key_changed = False
+        if link:
+            self._transport = open_for_reading(self._transport, link, self._prefix, self._tell_key_changed)
         self._transport.listen(self._hear)
         for each in topics:
             self._transport.subscribe(each)
@@ -127,6 +152,11 @@ class _Tap:
         packets, segments = counted(self._spool.seq, "packet"), counted(self._spool.segments, "segment")
         say(f"{packets} in {segments} in {self._spool.folder}")
         return DONE
+
+    def _tell_key_changed(self) -> None:
+        if not self._key_changed:
+            self._key_changed = True
+            say("the key of the channel was changed: a tap is no member, and needs a new invite")
 
     def _end(self) -> None:
         if not self._ended.done():

@@ -39,15 +39,17 @@ class ContentKind(IntEnum):
 
     TEXT = 0
     ACTION = 1  # "/me waves"
+    OPERATION = 2  # on the members of a private channel: see `sdschat.identity.private`
 
 
 class Verdict(StrEnum):
-    """The result of checking a received content's signature. The five results differ, so show each one as itself."""
+    """The result of checking a received content's signature. The results differ, so show each one as itself."""
 
     KNOWN = "known"  # signed, by a key seen before
     NEW = "new"  # signed, by a key never seen before
     UNSIGNED = "unsigned"  # made by another program: plain content, and nothing proves its sender
     BAD_SIGNATURE = "bad_signature"  # names an author who did not sign this content
+    NOT_MEMBER = "not_member"  # in a private channel: its author was no member when it was written
     MISMATCHED = "mismatched"  # the signature is valid, but the packet has another sender's id or another message's id
 
     @property

@@ -10,13 +10,26 @@ from typing import NamedTuple
 
 from sdschat.identity.content import OpenedContent
 from sdschat.identity.key_book import KeyMet, NickChanged, NickClaimed
+from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.sync.events import CatchingUp, DirectRefused, DirectSaid
 from sdschat.sds import events as ev
 from sdschat.sds.values import Message
 
 # From the layers below: an interface imports these here. `ev` holds the events of the engine.
-__all__ = ["CatchingUp", "DirectRefused", "DirectSaid", "KeyMet", "NickChanged", "NickClaimed", "ev"]
+__all__ = [
+    "CatchingUp",
+    "DirectRefused",
+    "DirectSaid",
+    "EpochChanged",
+    "KeyMet",
+    "MembersChanged",
+    "MessageWithheld",
+    "NickChanged",
+    "NickClaimed",
+    "NotAMember",
+    "ev",
+]
 
 
 class Said(NamedTuple):
@@ -159,6 +172,10 @@ What = (
     | StoreAnswered
     | StoreSilent
     | StoreLeft
+    | EpochChanged
+    | MembersChanged
+    | MessageWithheld
+    | NotAMember
     | CatchingUp
     | DirectSaid
     | DirectRefused

@@ -44,6 +44,8 @@ class Node:
         self.settings = settings
         self.desk = ContentGate(profile.identity, nick, settings.content_format, profile.store)
         self.rooms: dict[str, ChannelSession] = {}
+        self.broker = ""  # address to invite others to; empty: the broker of this machine
+        self.silent = False  # a Store: it joins private channels as somebody who writes nothing
         self.failed: asyncio.Future[NoReturn] = asyncio.get_running_loop().create_future()
         self._profile = profile
         self._store = profile.store
@@ -96,14 +98,18 @@ class Node:
         return Restoring(self._store, self.desk)
 
     def join(self, name: str) -> ChannelSession:
-        """Open a channel and connect it. Raises ValueError for a name that is none or was used
-        with another dialect, and StoreError."""
-        topics = Topics(name, self.settings.topic_prefix)
-        if topics.channel in self.rooms:
-            return self.rooms[topics.channel]
+        """Open a channel and connect it: by its name, or by a link to a private one. Raises ValueError for a name or
+        link that is none, or was used with another dialect, and StoreError."""
+        if name in self.rooms:
+            return self.rooms[name]
         from sdschat.identity.sync_proof import SigningCodec
         from sdschat.node.channel.dialect import choose_dialect, codec_for, keep_dialect
         from sdschat.node.channel.session import ChannelSession, open_engine
+        from sdschat.node.private.opening import open_private
+
+        topics = Topics(self.named(name), self.settings.topic_prefix)
+        if topics.channel in self.rooms:
+            return self.rooms[topics.channel]
 
         prepare, self._prepare = self._prepare, []
         for install in prepare:
@@ -116,10 +122,11 @@ class Node:
             name, self.sender_id, profile.store, signing, profile.chance, self._clock, self.settings.config
         )
         keep_dialect(profile.store, name, dialect)
+        private = open_private(self, topics)
         room = ChannelSession(
             engine,
             topics,
-            self.network.transport(topics.who(self.sender_id)),
+            self.network.transport(topics.who(self.sender_id)) if private is None else private.transport,
             self.desk,
             codec,
             self._clock,
@@ -131,6 +138,9 @@ class Node:
             fail=self.fail,
         )
         self.rooms[name] = room
+        if private is not None:
+            room.private = private
+            room.attach(private)
         for make in self._makers:
             room.attach(make(room))
         self._mend(room.name)
@@ -138,6 +148,12 @@ class Node:
         self._stir(room)
         room.start()
         return room
+
+    def named(self, text: str) -> str:
+        """Return the name of the channel that a name or a link means. A link is kept with the profile."""
+        from sdschat.node.private.opening import enter
+
+        return enter(self._store, text, self._clock.now().wall)
 
     async def part(self, channel: str, grace: float = 1.0) -> None:
         """Leave a channel: what is ready is saved and sent, and nothing more is heard. Its history stays."""
@@ -171,6 +187,8 @@ class Node:
         now = self._clock.now()
         if not text:
             raise ValueError("A message needs some text.")
+        if room.private is not None and kind is not ContentKind.OPERATION:
+            room.private.require_voice()
         content = self.desk.compose(channel, text, now.wall, kind, reply_to)
         try:
             if ephemeral:

@@ -77,6 +77,16 @@ class UserState:
         rows = self._all("SELECT name, value, sum FROM setting WHERE name = ?", name)
         return rows[0][1] if rows else None
 
+    def has_channel(self, name: str) -> bool:
+        """True if the database has a channel of this name."""
+        with told_plainly(self._file):
+            return bool(self.connection.execute(_NUMBER, (name,)).fetchall())
+
+    def values(self, prefix: str) -> dict[str, bytes]:
+        """The values whose names begin with the prefix."""
+        query = "SELECT name, value, sum FROM setting WHERE name >= ? AND name < ? ORDER BY name"
+        return dict(self._all(query, prefix, f"{prefix}\U0010ffff"))
+
     def _sound(self, query: str, *values: str) -> list[Any]:
         with told_plainly(self._file):
             rows = self.connection.execute(query, values).fetchall()

@@ -163,6 +163,7 @@ class SealedTransport:
         found = None if isinstance(opened, Unopened) else self._topics.unframe(event.topic, opened.plain)
         if found is None or isinstance(opened, Unopened):
             self.counts.strange += 1
+            _acknowledge(event)
             return
         topic, packet = found
         if topic.startswith(self._people) and len(self._learned) < _MAX_LEARNED:
@@ -174,7 +175,9 @@ class SealedTransport:
         self._waiting.append(event)
         self._waiting_bytes += len(event.payload)
         while len(self._waiting) > MAX_WAITING or self._waiting_bytes > MAX_WAITING_BYTES:
-            self._waiting_bytes -= len(self._waiting.popleft().payload)
+            oldest = self._waiting.popleft()
+            self._waiting_bytes -= len(oldest.payload)
+            _acknowledge(oldest)
             self.counts.forgotten += 1
 
     # Outgoing.
@@ -237,3 +240,9 @@ class SealedTransport:
 
     def describe(self) -> str:
         return self._inner.describe()
+
+
+def _acknowledge(event: base.Received) -> None:
+    """Tell a broker that keeps our session that this packet need not come again."""
+    if event.receipt is not None:
+        event.receipt.acknowledge()

@@ -13,12 +13,13 @@ from typing import NamedTuple, Protocol
 
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.private import privacy
 from sdschat.node.view.values import ContentKind, Key, did_you_mean
 from sdschat.tui.errors import CommandError
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.cleaning import clean_name, reason_text
 from sdschat.tui.model.glyphs import Glyphs
-from sdschat.tui.model.status import sync_words, talk_words
+from sdschat.tui.model.status import privacy_words, sync_words, talk_words
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
 
@@ -227,7 +228,9 @@ class Host:
             several = len({each.conversation.channel for each in self.models.values()}) > 1
             return f"{words} in {clean_name(conversation.channel)}" if several else words
         alone = not any(person.online for person in conversation.people() if not person.own)
-        return sync_words(model.connection, sync, model.catching_up, model.history, alone=alone)
+        words = sync_words(model.connection, sync, model.catching_up, model.history, alone=alone)
+        secrecy = privacy(self.view.node, name)
+        return words if secrecy is None else f"{words}, {privacy_words(secrecy)}"
 
     def find_message(self, prefix: str) -> str:
         """Return the full id that begins so; without a prefix, that of the selected message. Raises CommandError."""

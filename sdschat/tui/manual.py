@@ -32,6 +32,7 @@ TOPICS: Final[Mapping[str, Section]] = {
     "keys": Section("tui/README.md", "Keys"),
     "signs": SIGNS,
     "lens": LENS,
+    "private": Section("node/private/README.md", "Private channels"),
     "store": Section("node/store_server/README.md", "Store nodes"),
     "json": Section(FOR_PROGRAMS, "JSON lines"),
     "settings": Section(FOR_PROGRAMS, "Settings"),

@@ -50,6 +50,12 @@ def collect(room: ChannelSession, desk: ContentGate, clock: Clock) -> TurnBatch:
     for event in events:
         if isinstance(event, ev.Delivered):
             said = desk.read(event.message, event.own)
+            if room.private is not None:
+                judged = room.private.judge(said)
+                if judged is None:
+                    texts.append(room.private.withhold(said))
+                    continue
+                said = judged
             texts.append(indexed(said))
             rows, facts = desk.meet(said, now.wall)
             keys += rows

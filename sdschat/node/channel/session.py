@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, heard_at, sent_to
@@ -20,6 +20,9 @@ from sdschat.store.errors import StoreError
 from sdschat.store.store import Store
 from sdschat.transport import base
 from sdschat.transport.topics import Topics
+
+if TYPE_CHECKING:
+    from sdschat.node.private.membership import PrivateChannel
 
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
 
@@ -84,6 +87,7 @@ class ChannelSession:
         self._fail = fail
         self._parts: list[ChannelExtension] = []
         self._handlers: dict[str, Handler] = {}
+        self.private: PrivateChannel | None = None
         self.watchers: list[Watcher] = []  # see every packet of the channel, and must not raise
 
     @property
@@ -157,10 +161,10 @@ class ChannelSession:
 
     def _received(self, event: base.Received) -> None:
         if event.topic == self._topics.msg:
-            self._take_packet(event.payload, "live")
+            self._take_packet(event.payload, "live", event.outdated)
             return
         place = self._topics.place(event.topic)
-        if place is None:
+        if place is None or (event.outdated and place.frm and not self._is_member(place.frm)):
             return
         if place.what == "who":
             changed = self.presence.heard(place.frm, event.payload, self._clock.now(), event.retained)
@@ -181,10 +185,16 @@ class ChannelSession:
         refusal = self._desk.refusal_of(message, self.channel.state.holds(message.message_id))
         return heard if refusal is None else HeardPacket(refusal, None)
 
-    def _take_packet(self, packet: bytes, via: str) -> None:
+    def _is_member(self, sender_id: str) -> bool:
+        """Members who were away may still use an earlier key. Those who were removed have no other."""
+        return self.private is not None and self.private.has(sender_id)
+
+    def _take_packet(self, packet: bytes, via: str, outdated: bool = False) -> None:
         now = self._clock.now()
         heard = self.read(packet)
         message = self.proofs.refusal_of(heard) or heard.message
+        if outdated and not self._is_member(message.sender_id or ""):
+            return
         for watcher in self.watchers:
             watcher(via, packet, message)
         if isinstance(message, Refusal):

@@ -117,13 +117,18 @@ class SyncExtension:
         return OutgoingPacket("sync", packet.peer, self.direct.post(packet), done)
 
 
+def _reach(node: Node, room: ChannelSession) -> str:
+    """Return how far back the history is fetched: all of it in a private channel, since it tells the members."""
+    return node.settings.history_on_join if room.private is None else "all"
+
+
 def install(node: Node, *, asks: bool = True) -> None:
     """Every channel that is joined from now on catches up, and lets others catch up."""
     parts: dict[str, SyncExtension] = {}
 
     def make(room: ChannelSession) -> SyncExtension:
         part = parts[room.name] = SyncExtension(
-            HistorySync(room, node.profile, node.desk, node.clock, node.settings.history_on_join, asks=asks),
+            HistorySync(room, node.profile, node.desk, node.clock, _reach(node, room), asks=asks),
             DirectMessaging(room, node.profile, node.desk, node.clock),
             node.desk.identity,
         )

@@ -214,7 +214,8 @@ class HistorySync:
     # Parts of it.
 
     def _look(self, now: Now) -> None:
-        """Tell the seeker whom it can ask: Stores first, then participants, and of these who said something first, in an order of our own so that all get a share. A Store that was left comes last, as the participant that it is,
+        """Tell the seeker whom it can ask: Stores first, then participants, those who said something before the others,
+        in an order of our own so that all get a share. A Store that was left comes last, as the participant that it is,
         whose messages are checked like any."""
         self._looked_at, self._look_at = now.mono, None
         presence, book = self._room.presence, self._desk.book

@@ -130,10 +130,10 @@ class Conversations:
         if room is not None:
             room.transport.retry_now()
 
-    @staticmethod
-    def written(name: str) -> str:
-        """Return the name of a channel as it is written everywhere. Raises ValueError for an invalid name."""
-        return normal_channel(name)
+    def written(self, name: str) -> str:
+        """Return the name of a channel as it is written everywhere; a link stands for the name of its channel. Raises
+        ValueError for an invalid name or link."""
+        return normal_channel(self.node.named(name))
 
     def join(self, name: str, before: Callable[[str], None]) -> str:
         """Join a channel; `before` gets its name as it is written everywhere, before anything of it is told.

@@ -263,6 +263,15 @@ class ChannelModel:
                 self.note("saving works again", at)
             case events.TroubleMet(detail):
                 self.note(f"trouble: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
+            case events.EpochChanged(number):
+                self.note(f"the key of this channel was changed: epoch {number}", at)
+                self.stirred |= ModelChange.BADGES
+            case events.NotAMember(why):
+                self.note(clean(why, limit=_DETAIL), at, Tone.ALERT)
+                self.stirred |= ModelChange.BADGES
+            case events.MessageWithheld(message_id):
+                if self.loaded and (message_id in self.timeline.entries or self.timeline.at_end):
+                    self.open_at_end()
             case StoreLeft(store_id, nick, detail):
                 who = f"{nick_text(nick)} ({short(store_id, 8)})"
                 self.note(f"the Store {who} is not asked any more: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)

@@ -19,6 +19,7 @@ _VERDICTS: Final = {
     Verdict.NEW: "new key",
     Verdict.UNSIGNED: "unsigned",
     Verdict.BAD_SIGNATURE: "BAD SIGNATURE",
+    Verdict.NOT_MEMBER: "not shown",
     Verdict.MISMATCHED: "NOT THE SENDER'S",
 }
 _LINK: Final = re.compile(r"https?://[\x21-\x7e]+", re.ASCII)
@@ -33,6 +34,8 @@ def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None 
     """Return the row of a message. `mentions` returns True for a text that contains our nick."""
     readable = shown.text is not None
     text = clean(shown.text or "", lines=True).strip("\n") if readable else "(this content is not text)"
+    if shown.verdict == Verdict.NOT_MEMBER:
+        text = "(written by somebody who was no member)"
     fate = None
     if shown.own:
         fate = Fate(Phase.ACKED if shown.state is None else phase_of(shown.state))
@@ -46,7 +49,7 @@ def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None 
         received_at=shown.received_at,
         sent_at=shown.sent_at,
         via=shown.via,
-        action=shown.kind == ContentKind.ACTION,
+        action=shown.kind in (ContentKind.ACTION, ContentKind.OPERATION),
         reply_to=shown.reply_to,
         dependencies=shown.dependencies,
         fate=fate,

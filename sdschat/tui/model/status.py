@@ -7,6 +7,7 @@ from typing import Final
 from sdschat.node.events import ConnectionChanged
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.direct import RECEIPT
+from sdschat.node.view.private import Privacy
 from sdschat.node.view.values import Evidence, OwnFate, Participant, Sync
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.history import badge
@@ -19,6 +20,7 @@ _VERDICTS: Final = {
     "known": "signed, by a key known before",
     "new": "signed, by a key never met before",
     "unsigned": "unsigned: nothing vouches for its sender",
+    "not_member": "NOT SHOWN: its author was no member of this private channel",
     "bad_signature": "BAD SIGNATURE: its author did not sign this",
     "mismatched": "NOT THE SENDER'S: signed by another than it says, or under another id",
 }
@@ -61,6 +63,11 @@ def sync_words(
     elif not sync.missing:
         found.insert(0, "synced" if not catching_up else "alone" if alone else "catching up")
     return ", ".join(found)
+
+
+def privacy_words(privacy: Privacy) -> str:
+    """Return in words that a channel is private, and the number of its key."""
+    return f"private, epoch {privacy.epoch}" if privacy.is_member else "private, not a member"
 
 
 def talk_words(connection: ConnectionChanged, partner: Participant, waiting: int) -> str:

@@ -1,0 +1,62 @@
+"""`sdschat create`: make a private channel."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.invite import limits, print_link
+from sdschat.cli.options import channel_options, say
+from sdschat.cli.session import mqtt_options
+from sdschat.cli.setting_sources import Chosen
+from sdschat.node.private.creating import create_private
+from sdschat.node.private.inviting import invite_link, private_state
+from sdschat.node.profile import database_path, open_profile
+
+
+@click.command("create")
+@click.argument("channel")
+@click.option("--private", is_flag=True, help="Only those who are invited can read and write.")
+@click.option("--admins-invite", is_flag=True, help="Only you, and admins whom you appoint, may invite.")
+@click.option(
+    "--uses", metavar="N", type=click.IntRange(1, 1_000_000), help="How many may join by the link. Default: any number."
+)
+@click.option("--expires", metavar="TIME", help="How long the link lets others in, such as 7d. Default: for ever.")
+@click.option("--qr", is_flag=True, help="Show the link as a QR code too.")
+@channel_options
+def command(
+    chosen: Chosen, channel: str, private: bool, admins_invite: bool, uses: int | None, expires: str | None, qr: bool
+) -> None:
+    """Make a channel, and print the link that invites others.
+
+    \b
+    Examples:
+      sdschat create garden --private --name ann
+      sdschat create garden --private --broker mqtts://broker.example --expires 7d --qr
+
+    An open channel needs no making: it is there as soon as somebody joins it. `sdschat help private` tells what
+    private channels promise.
+    """
+    if not private:
+        raise CommandProblem(
+            f"An open channel needs no making: sdschat join {channel}. Say --private for one that only those read who "
+            "are invited.",
+            WRONG_USE,
+        )
+    lasts = limits(expires)
+    options, embedded = mqtt_options(chosen)
+    broker = "" if embedded else str(options.address)
+    profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+    with profile.store as store:
+        try:
+            name = create_private(store, profile.identity, channel, admins_invite=admins_invite, broker=broker)
+        except ValueError as error:
+            raise CommandProblem(str(error), WRONG_USE) from error
+        state = private_state(store, name)
+        assert state is not None
+        now = time.time_ns() // 1_000_000
+        link = invite_link(*state, profile.identity, now, uses=uses or 0, lasts=lasts, broker=broker)
+    say(f"{name} is made, and {chosen.nick} is its creator. Whoever has this link can join: sdschat join LINK")
+    print_link(link, qr)

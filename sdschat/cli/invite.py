@@ -1,0 +1,86 @@
+"""`sdschat invite`: print a link that lets others into a private channel."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Final
+
+import click
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.profile_reader import open_reader
+from sdschat.cli.session import mqtt_options
+from sdschat.cli.setting_sources import Chosen
+from sdschat.identity.keyfile import load_or_create
+from sdschat.node.private.inviting import invite_link, private_state
+from sdschat.node.private.record import full_name
+from sdschat.node.profile import database_path
+from sdschat.node.settings import duration
+from sdschat.node.view.qr import qr_lines
+
+_LIGHT_ON_DARK: Final = "\x1b[97;40m"
+_PLAIN: Final = "\x1b[0m"
+
+
+@click.command("invite")
+@click.argument("channel")
+@click.option(
+    "--uses", metavar="N", type=click.IntRange(1, 1_000_000), help="How many may join by it. Default: any number."
+)
+@click.option("--expires", metavar="TIME", help="How long it lets others in, such as 7d. Default: for ever.")
+@click.option("--qr", is_flag=True, help="Show it as a QR code too.")
+@channel_options
+def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None, qr: bool) -> None:
+    """Print a link that lets others into a private channel.
+
+    \b
+    Examples:
+      sdschat invite garden --name ann
+      sdschat invite garden --uses 1 --expires 7d --qr
+
+    Nobody need be online for somebody to join. Whoever has an unused link is in, so give it to people, not to places.
+    A link is of no use any more once a member was removed, since the key of the channel was changed then.
+    """
+    lasts = limits(expires)
+    with open_reader(chosen) as reader:
+        name = full_name(reader, channel_name(channel))
+        state = private_state(reader, name)
+        if state is None:
+            raise CommandProblem(
+                f"{channel} is no private channel of the profile {chosen.profile}: everybody can join it without an "
+                "invite. `sdschat create CHANNEL --private` makes one.",
+                WRONG_USE,
+            )
+    identity = load_or_create(database_path(chosen.data_dir, chosen.profile).parent)
+    broker = "" if chosen.text("broker") is None else str(mqtt_options(chosen)[0].address)
+    now = time.time_ns() // 1_000_000
+    try:
+        link = invite_link(*state, identity, now, uses=uses or 0, lasts=lasts, broker=broker)
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+    print_link(link, qr)
+
+
+def limits(expires: str | None) -> int:
+    """Return the time that a link lasts in milliseconds; 0 for ever. Raises Problem for a text that is no time."""
+    if expires is None:
+        return 0
+    try:
+        found = duration(expires)
+    except ValueError as error:
+        raise CommandProblem(f"--expires is {expires!r}, and {error}; 7d is seven days.", WRONG_USE) from error
+    if found <= 0:
+        raise CommandProblem("--expires is no time at all. Write 7d for seven days.", WRONG_USE)
+    return found
+
+
+def print_link(link: str, qr: bool) -> None:
+    """Print the link alone on standard output, and the QR code on standard error."""
+    click.echo(link)
+    if qr:
+        colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        for line in qr_lines(link):
+            say(f"{_LIGHT_ON_DARK}{line}{_PLAIN}" if colours else line)

@@ -1,0 +1,81 @@
+"""`sdschat remove`: remove a member of a private channel, and change its key."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import click
+
+from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem
+from sdschat.cli.options import channel_name, channel_options, say
+from sdschat.cli.session import first_connection, run_node
+from sdschat.cli.setting_sources import Chosen
+from sdschat.node.events import HandedOver, NodeEvent
+from sdschat.node.node import Node
+from sdschat.node.private.membership import PrivateChannel
+from sdschat.node.private.people import member_called
+
+_NEWS = 10.0  # seconds in which we may still hear of those who joined while we were away
+_LOOK = 0.1
+_PATIENCE = 30.0  # seconds until the broker has the removal
+
+
+@click.command("remove")
+@click.argument("channel")
+@click.argument("nick")
+@channel_options
+def command(chosen: Chosen, channel: str, nick: str) -> int:
+    """Remove a member from a private channel, and change its key.
+
+    \b
+    Examples:
+      sdschat remove garden carol --name ann
+      sdschat remove garden 3f9c21aa --name ann     by the beginning of the participant's id
+
+    The creator may do this, and admins. Who is removed reads nothing that is written afterwards, and keeps what they
+    have. Those who are away get the new key when they come back. In the chat: /remove.
+    """
+    name = channel_name(channel)
+    return run_node(chosen, lambda node: _remove(node, name, nick, chosen.text("broker") is None), [name])
+
+
+async def _remove(node: Node, channel: str, nick: str, embedded: bool) -> int:
+    name = node.named(channel)
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    wanted: list[str] = []
+
+    def hear(fact: NodeEvent) -> None:
+        if isinstance(fact.what, HandedOver) and fact.what.message_id in wanted and not done.done():
+            done.set_result(None)
+
+    node.listen(hear)
+    await first_connection(node, name, embedded=embedded)
+    private = node.rooms[name].private
+    if private is None:
+        raise CommandProblem(f"{channel} is an open channel: nobody can be removed from it.", WRONG_USE)
+    try:
+        wanted.append(private.remove(await _find(private, nick)))
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
+    try:
+        await asyncio.wait_for(done, _PATIENCE)
+    except TimeoutError as error:
+        raise CommandProblem(
+            "The broker did not take the removal in time. It is saved, and sent with the next command that joins.",
+            NOT_IN_TIME,
+        ) from error
+    say(f"{nick} is removed from {name}, and its key is changed.")
+    return DONE
+
+
+async def _find(private: PrivateChannel, nick: str) -> str:
+    """Return the sender id of a member, who may have joined while we were away. Raises ValueError."""
+    ends = time.monotonic() + _NEWS
+    while True:
+        try:
+            return member_called(private, nick)
+        except ValueError:
+            if time.monotonic() > ends:
+                raise
+        await asyncio.sleep(_LOOK)

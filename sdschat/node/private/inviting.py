@@ -1,0 +1,56 @@
+"""Links that a member makes, and what a profile knows of a private channel without being connected."""
+
+from __future__ import annotations
+
+import secrets
+from typing import NamedTuple
+
+from sdschat.identity.keys import Identity
+from sdschat.identity.private.epochs import epoch_mark
+from sdschat.identity.private.link import make_link
+from sdschat.identity.private.roster import Rank, Roster, fold
+from sdschat.identity.signing import sender_id_of
+from sdschat.node.private.record import PrivateRecord, Values, load_operations, load_record
+from sdschat.wire.private_codec import SEED_BYTES
+
+
+class PrivateState(NamedTuple):
+    """A private channel as it is in the database."""
+
+    record: PrivateRecord
+    roster: Roster
+
+    @property
+    def members(self) -> list[str]:
+        """The sender ids of all members."""
+        return [sender_id_of(key) for key in self.roster.members]
+
+
+def private_state(store: Values, channel: str) -> PrivateState | None:
+    """Return the state of a private channel by its full name; None for an open one."""
+    record = load_record(store, channel)
+    return None if record is None else PrivateState(record, fold(record.genesis, load_operations(store, channel)))
+
+
+def invite_link(
+    record: PrivateRecord, roster: Roster, identity: Identity, now: int, *, uses: int = 0, lasts: int = 0, broker: str
+) -> str:
+    """Return a link that lets others in. `lasts` is in milliseconds. Raises ValueError where we may not invite."""
+    rank = roster.rank(identity.public_key)
+    if rank is None:
+        raise ValueError(f"Only members invite, and you are no member of {record.name}.")
+    if record.genesis.admins_invite and rank < Rank.ADMIN:
+        raise ValueError(f"In {record.name} only its creator and admins invite.")
+    mark = epoch_mark(roster.epoch)
+    if mark not in record.secrets:
+        raise ValueError(f"The newest key of {record.name} is not here yet. Connect, and try again.")
+    return make_link(
+        identity,
+        record.genesis,
+        record.secrets[mark],
+        secrets.token_bytes(SEED_BYTES),
+        broker=broker or record.broker,
+        uses=uses,
+        expires=now + lasts if lasts else 0,
+        epoch=mark,
+    )

@@ -1,0 +1,396 @@
+"""Members and keys of one private channel: an extension that follows the operations in its log."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from sdschat.identity.content import ContentKind, OpenedContent, Verdict
+from sdschat.identity.packets import SECRET_BYTES, epoch_key
+from sdschat.identity.private.epochs import EpochName, epoch_mark, make_removal, mixed_secret, secret_for
+from sdschat.identity.private.link import accept, problem_with_join, read_link
+from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
+from sdschat.identity.signing import sender_id_of
+from sdschat.node.channel.content import ContentGate, indexed
+from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.events import MessageDelivered, Said
+from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
+from sdschat.node.private.inviting import invite_link
+from sdschat.node.private.record import PrivateRecord, save_operations
+from sdschat.node.private.sealer import ChannelSealer
+from sdschat.sds.state import Ready
+from sdschat.sds.values import Message, MessageKind, Now, Refusal
+from sdschat.store.transaction import IndexedText, Transaction
+from sdschat.transport.sealing import SealedTransport
+from sdschat.wire.chat_codec import decode_envelope
+from sdschat.wire.private_codec import Admin, Join, Operation, Remove, decode_operation, encode_operation
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.session import ChannelSession
+    from sdschat.node.events import What
+
+_ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
+_ANNOUNCE_AFTER: Final = 300  # ms, and a random part of the same length: another member may be first
+_ANNOUNCE_EVERY: Final = 10_000  # ms
+_HEARD: Final = 64  # operations that are here and not in the log yet
+_JUDGED_AGAIN: Final = 10_000  # messages of the log behind a change of the members
+_WITHHELD: Final = 1000  # ids of messages that may be shown later
+_PATIENCE: Final = 30_000  # ms until we say that our invite was of no use
+
+Send = Callable[[str, str, ContentKind], object]
+
+
+class PrivateChannel:
+    """Knows who is a member, and keeps the keys of the layer that seals in step with the log."""
+
+    def __init__(
+        self,
+        record: PrivateRecord,
+        operations: Iterable[SignedOperation],
+        sealer: ChannelSealer,
+        transport: SealedTransport,
+        gate: ContentGate,
+        send: Send,
+        msg_topic: str,
+        *,
+        silent: bool = False,
+    ) -> None:
+        self.record = record
+        self.roster = Roster()
+        self.transport = transport
+        self._operations = {each.message_id: each for each in operations}
+        self._heard: dict[str, tuple[SignedOperation, bytes]] = {}
+        self._sealer = sealer
+        self._gate = gate
+        self._send = send
+        self._msg_topic = msg_topic
+        self._silent = silent
+        self._unsaved: list[SignedOperation] = []
+        self._record_changed = False
+        self._events: list[What] = []
+        self._judge_from: tuple[int, str] | None = None  # texts from this place on are to be judged again
+        self._texts: list[IndexedText] = []
+        self._announce_at: int | None = None
+        self._announced_at = -_ANNOUNCE_EVERY
+        self._doubt_at: int | None = None
+        sealer.on_other_epoch = self._other_epoch
+
+    # For the rest of the program.
+
+    @property
+    def own_key(self) -> bytes:
+        return self._gate.identity.public_key
+
+    @property
+    def is_member(self) -> bool:
+        return self.own_key in self.roster.members
+
+    def has(self, sender_id: str) -> bool:
+        """True if this participant is a member now."""
+        return any(sender_id_of(key) == sender_id for key in self.roster.members)
+
+    def require_voice(self) -> None:
+        """Raise ValueError, for a person, if others would not show what we write."""
+        if not self.is_member and not self.record.link:
+            raise ValueError(f"You are no member of {self.record.name} any more: nobody would see this message.")
+
+    def nick_of(self, key: bytes) -> str:
+        """Return the nick of a member; empty for somebody who signed nothing yet."""
+        return self._gate.nick if key == self.own_key else self._gate.nick_of(sender_id_of(key))
+
+    def invite(self, now: int, *, uses: int = 0, lasts: int = 0) -> str:
+        """Return a link that lets others in; `lasts` in milliseconds. Raises ValueError where we may not invite."""
+        return invite_link(self.record, self.roster, self._gate.identity, now, uses=uses, lasts=lasts, broker="")
+
+    def remove(self, sender_id: str) -> str:
+        """Remove a member, and change the key. Return the message's id. Raises ValueError where we may not."""
+        target = self._member(sender_id)
+        self._require_rank_above(target)
+        remain = [key for key in self.roster.members if key != target]
+        operation = make_removal(target, self.roster.seen, remain, secrets.token_bytes(SECRET_BYTES))
+        return self._say(operation)
+
+    def appoint(self, sender_id: str, granted: bool) -> str:
+        """Make a member an admin, or a member again. Raises ValueError where we may not."""
+        target = self._member(sender_id)
+        if self.own_key != self.record.genesis.creator_key:
+            raise ValueError("Only the creator of a channel appoints admins.")
+        return self._say(Admin(target, self.roster.seen, granted))
+
+    def _member(self, sender_id: str) -> bytes:
+        found = next((key for key in self.roster.members if sender_id_of(key) == sender_id), None)
+        if found is None:
+            raise ValueError(f"That is no member of {self.record.name}.")
+        return found
+
+    def _require_rank_above(self, target: bytes) -> None:
+        own, other = self.roster.rank(self.own_key), self.roster.rank(target)
+        if target == self.own_key:
+            raise ValueError("You cannot remove yourself. Ask an admin, or leave with /leave.")
+        if own is None or own < Rank.ADMIN:
+            raise ValueError(f"Only the creator of {self.record.name} and admins remove members.")
+        if other is not None and own <= other:
+            raise ValueError("You cannot remove the creator, nor another admin unless you are the creator.")
+
+    def _say(self, operation: Operation) -> str:
+        message = self._send(self.record.name, encode_operation(operation), ContentKind.OPERATION)
+        assert isinstance(message, Message)
+        return message.message_id
+
+    # An extension of the channel.
+
+    def attach(self, room: ChannelSession) -> None:
+        self._room = room
+        room.watchers.append(self._see)
+        for mark, secret in self.record.secrets.items():
+            self._sealer.add(secret)
+            if mark == self.record.present:
+                self._sealer.use(epoch_key(secret).epoch_id)
+        for secret in self.record.shared.values():
+            self._sealer.add(secret)
+        self.roster = self._folded()
+        self._follow()
+        self._events.clear()  # as it was when the program last ran
+        if self.record.link and not self.is_member:
+            self._join(room)
+
+    def _join(self, room: ChannelSession) -> None:
+        own = [each for each in self._operations.values() if each.author_key == self.own_key]
+        try:
+            link = read_link(self.record.link, 0)  # whether it has expired is for the log to say
+        except ValueError:
+            return
+        join = accept(link, self._gate.identity, silent=self._silent)
+        if not any(isinstance(each.operation, Join) and each.operation.invite == join.invite for each in own):
+            self._say(join)
+        self._doubt_at = room.channel.state.now.mono + _PATIENCE
+
+    def connected(self, now: Now) -> None:
+        """Nothing: members who hear an earlier key answer by themselves."""
+
+    def disconnected(self, now: Now) -> None:
+        """Nothing."""
+
+    def next_wake(self) -> int | None:
+        # Once the turn is over: what is judged again must be in the log.
+        judge_at = None if self._judge_from is None else self._room.channel.state.now.mono
+        return min((when for when in (self._announce_at, self._doubt_at, judge_at) if when is not None), default=None)
+
+    def advance(self, now: Now) -> None:
+        self._texts += self._judged_again()
+        if self._announce_at is not None and now.mono >= self._announce_at:
+            self._announce_at = None
+            self._announced_at = now.mono
+            self._announce()
+        if self._doubt_at is not None and now.mono >= self._doubt_at:
+            self._doubt_at = None
+            self._tell_refusal()
+
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+        texts, self._texts = self._texts, []
+        told, self._events = self._events, []
+        operations, self._unsaved = self._unsaved, []
+        record = self.record if self._record_changed else None
+        self._record_changed = False
+        if not (texts or operations or record is not None):
+            return ExtensionOutput(told=told)
+
+        def save(transaction: Transaction) -> None:
+            save_operations(transaction, self._room.name, operations)
+            if record is not None:
+                record.save(transaction)
+            for text in texts:
+                transaction.index_text(*text)
+
+        return ExtensionOutput(save, told=told)
+
+    # Operations.
+
+    def judge(self, said: Said) -> Said | None:
+        """Judge a message that takes its place in the log. None if it is not to be shown: its author is no member."""
+        opened, message = said.opened, said.message
+        signed = self._signed_operation(message, opened)
+        if signed is not None:
+            if signed.message_id not in self._operations:
+                self._operations[signed.message_id] = signed
+                self._heard.pop(signed.message_id, None)
+                self._unsaved.append(signed)
+                self._refold(signed.lamport, signed.message_id)
+                self._announce_own(signed)
+            return said._replace(opened=opened._replace(text=self._line(signed)))
+        return said if self._may_speak(message, opened) else None
+
+    def _may_speak(self, message: Message, opened: OpenedContent) -> bool:
+        if opened.author_key == self.own_key:
+            return True  # whoever wrote it sees it
+        position = (message.lamport_timestamp or 0, message.message_id)
+        return opened.verdict.signed and self.roster.speaks_at(opened.author_key, position)
+
+    def _signed_operation(self, message: Message, opened: OpenedContent) -> SignedOperation | None:
+        if opened.kind != ContentKind.OPERATION or not opened.verdict.signed:
+            return None
+        operation = decode_operation(opened.text or "")
+        if operation is None:
+            return None
+        key = opened.author_key
+        problem = problem_with_join(self.record.genesis, operation, key) if isinstance(operation, Join) else ""
+        return SignedOperation(message.lamport_timestamp or 0, message.message_id, key, operation, problem)
+
+    def _see(self, _via: str, packet: bytes, message: Message | Refusal | None) -> None:
+        """An operation counts for the keys as soon as it is here. Its place in the log may have to wait for messages
+        that come only under the new key."""
+        if not isinstance(message, Message) or message.kind is not MessageKind.CONTENT:
+            return
+        known = message.message_id in self._operations or message.message_id in self._heard
+        envelope = None if known else decode_envelope(message.content or b"")
+        if envelope is None or envelope.kind != ContentKind.OPERATION:
+            return
+        signed = self._signed_operation(message, self._gate.read(message, own=False).opened)
+        if signed is None:
+            return
+        self._heard[signed.message_id] = (signed, packet)
+        if len(self._heard) > _HEARD:
+            del self._heard[next(iter(self._heard))]
+        self._refold(signed.lamport, signed.message_id)
+
+    def _folded(self) -> Roster:
+        heard = (signed for signed, _ in self._heard.values())
+        return fold(self.record.genesis, [*self._operations.values(), *heard])
+
+    def _refold(self, lamport: int, message_id: str) -> None:
+        before, self.roster = self.roster, self._folded()
+        self._follow()
+        if self.roster.members.keys() != before.members.keys():
+            self._events.append(MembersChanged(tuple(map(sender_id_of, self.roster.members))))
+            if self.own_key in before.members and not self.is_member:
+                self._events.append(NotAMember(f"you were removed from {self.record.name}"))
+        if self.is_member and self.record.link:
+            self._change(replace(self.record, link=""))
+            self._doubt_at = None
+        place = (lamport, message_id)
+        self._judge_from = place if self._judge_from is None else min(self._judge_from, place)
+
+    def _tell_refusal(self) -> None:
+        if self.is_member:
+            return
+        own = [each for each in self._operations.values() if each.author_key == self.own_key]
+        newest = max(own, key=lambda each: each.position, default=None)
+        why = "" if newest is None else self.roster.outcomes.get(newest.message_id, "")
+        if why:
+            self._events.append(NotAMember(f"your invite is of no use: {why}. Ask for a new one"))
+            self._room.stir()
+
+    # Keys.
+
+    def _follow(self) -> None:
+        """Use the key of the roster's epoch, as far as we have it."""
+        before = self._sealer.epoch_id
+        record, roster = self.record, self.roster
+        shared, marked = dict(record.shared), dict(record.secrets)
+        for each in (*self._operations.values(), *(signed for signed, _ in self._heard.values())):
+            if isinstance(each.operation, Remove) and each.message_id not in shared:
+                secret = secret_for(self._gate.identity, each.operation)
+                if secret is not None:
+                    shared[each.message_id] = secret
+                    self._sealer.add(secret)
+        names: set[EpochName] = {roster.epoch, *roster.epoch_before.values()}
+        for name in names:
+            secret = mixed_secret(name, shared) if name else None
+            if secret is not None and epoch_mark(name) not in marked:
+                marked[epoch_mark(name)] = secret
+                self._sealer.add(secret)
+        mark = epoch_mark(roster.epoch)
+        present = mark if mark in marked else record.present
+        self._sealer.use(epoch_key(marked[present]).epoch_id)
+        if (shared, marked, present) != (record.shared, record.secrets, record.present):
+            self._change(replace(record, shared=shared, secrets=marked, present=present))
+        if self._sealer.epoch_id != before:
+            self._events.append(EpochChanged(roster.epoch_number))
+            self.transport.keys_changed()
+
+    def _change(self, record: PrivateRecord) -> None:
+        self.record = record
+        self._record_changed = True
+
+    def _other_epoch(self) -> None:
+        """Somebody seals with another key than we do: one of us may lack a removal."""
+        if self._announce_at is None and self.roster.epoch_before:
+            wait = _ANNOUNCE_AFTER + secrets.randbelow(_ANNOUNCE_AFTER)
+            earliest = self._announced_at + _ANNOUNCE_EVERY
+            self._announce_at = max(self._room.channel.state.now.mono + wait, earliest)
+            self._room.stir()
+
+    def _announce_own(self, signed: SignedOperation) -> None:
+        if signed.author_key == self.own_key and signed.message_id in self.roster.epoch_before:
+            self._announce_at = self._room.channel.state.now.mono
+
+    def _announce(self) -> None:
+        """Send the removals again, each with the key of the epoch that it ended."""
+        for message_id, name in list(self.roster.epoch_before.items())[-_ANNOUNCED:]:
+            secret = self.record.secrets.get(epoch_mark(name))
+            packet = self._packet(message_id)
+            if secret is not None and packet is not None:
+                self.transport.publish_in_epoch(epoch_key(secret).epoch_id, self._msg_topic, packet)
+
+    def _packet(self, message_id: str) -> bytes | None:
+        heard = self._heard.get(message_id)
+        if heard is not None:
+            return heard[1]
+        row = self._room.channel.state.history.row(message_id)
+        return None if row is None else row.raw
+
+    # What is shown.
+
+    def _judged_again(self) -> list[IndexedText]:
+        """Texts behind a change of the members that are shown now, or are not shown any more."""
+        since, self._judge_from = self._judge_from, None
+        if since is None:
+            return []
+        history, found = self._room.channel.state.history, list[IndexedText]()
+        for entry in history.between(since[0], (1 << 62), _JUDGED_AGAIN):
+            row = history.row(entry.message_id) if (entry.lamport, entry.message_id) > since else None
+            message = None if row is None else self._room.read(row.raw).message
+            if row is None or not isinstance(message, Message):
+                continue
+            said = self._gate.read(message, row.own)
+            if said.opened.kind == ContentKind.OPERATION:
+                continue
+            shown = self._may_speak(message, said.opened)
+            if shown == (message.message_id not in self.record.withheld):
+                continue
+            if shown:
+                rest = tuple(one for one in self.record.withheld if one != message.message_id)
+                self._change(replace(self.record, withheld=rest))
+                found.append(indexed(said))
+                self._events.append(MessageDelivered(said, True, (), row.source))
+            else:
+                found.append(self.withhold(said))
+        return found
+
+    def _line(self, signed: SignedOperation) -> str:
+        """Return an operation in words, to stand behind the name of its author."""
+        problem = self.roster.outcomes.get(signed.message_id, "")
+        match signed.operation:
+            case Join(silent=silent):
+                done = "keeps an archive of the channel from now on" if silent else "joined the channel"
+                return f"could not join: {problem}" if problem else done
+            case Remove(target):
+                name = self._name(target)
+                return f"tried to remove {name}: {problem}" if problem else f"removed {name}, and changed the key"
+            case Admin(target, _, granted):
+                name = self._name(target)
+                done = f"made {name} an admin" if granted else f"made {name} a member without rights"
+                return f"tried to appoint {name}: {problem}" if problem else done
+
+    def _name(self, key: bytes) -> str:
+        return self.nick_of(key) or sender_id_of(key)[:8]
+
+    def withhold(self, said: Said) -> IndexedText:
+        """Return the row of a message that is not shown, and say that there is one."""
+        message = said.message
+        withheld = (*self.record.withheld, message.message_id)[-_WITHHELD:]
+        self._change(replace(self.record, withheld=withheld))
+        self._events.append(MessageWithheld(message.message_id, message.sender_id, said.nick))
+        return indexed(said._replace(opened=said.opened._replace(verdict=Verdict.NOT_MEMBER, text="")))

@@ -1,0 +1,98 @@
+"""Opening a private channel: its keys, the layer that seals, and the extension that follows its members."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sdschat.identity.private.link import channel_name, genesis_digest, read_link
+from sdschat.node.private.membership import PrivateChannel
+from sdschat.node.private.record import PrivateRecord, full_name, is_link, load_operations, load_record, take_link
+from sdschat.node.private.sealer import ChannelSealer
+from sdschat.node.settings import SettingError
+from sdschat.transport.base import Transport
+from sdschat.transport.sealing import SealedTopics, SealedTransport
+from sdschat.transport.topics import Topics
+
+if TYPE_CHECKING:
+    from sdschat.node.node import Node
+    from sdschat.store.store import Store
+
+
+def enter(store: Store, text: str, now: int) -> str:
+    """Return the name of the channel that a name or a link means. What a link holds is kept with the profile.
+
+    Raises ValueError, in words for a person, for a link that is refused.
+    """
+    if not is_link(text):
+        return full_name(store, text)
+    record = take_link(store, text, now)
+    with store.transaction() as transaction:
+        record.save(transaction)
+    return record.name
+
+
+def link_channel(text: str) -> str:
+    """Return the full name of the channel that a link invites to."""
+    return channel_name(read_link(text, 0).genesis)
+
+
+def link_broker(text: str) -> str:
+    """Return the address of the broker in a link; empty for the one of this machine."""
+    return read_link(text, 0).broker
+
+
+def broker_of(store: Store, text: str) -> str:
+    """Return the broker of the private channel that a name or a link means; empty for others, or if none is known."""
+    if is_link(text):
+        return link_broker(text)
+    record = load_record(store, full_name(store, text))
+    return "" if record is None else record.broker
+
+
+def open_for_reading(transport: Transport, text: str, prefix: str, told: Callable[[], None]) -> SealedTransport:
+    """Return a transport that opens the packets of the channel that a link invites to, without taking part in it.
+
+    `told` is called when a packet was sealed with another key than the link's.
+    """
+    link = read_link(text, 0)
+    genesis = link.genesis
+    sealer = ChannelSealer(genesis_digest(genesis), genesis.salt, link.epoch_secret)
+    sealer.on_other_epoch = told
+    topics = Topics(channel_name(genesis), prefix)
+    schedule = asyncio.get_running_loop().call_soon
+    return SealedTransport(transport, sealer, SealedTopics(sealer, topics, prefix), topics.who(""), schedule)
+
+
+def open_private(node: Node, topics: Topics) -> PrivateChannel | None:
+    """Return the extension, with the transport, of a channel that is private; None for an open one."""
+    store = node.profile.store
+    record = load_record(store, topics.channel)
+    if record is None:
+        return None
+    _require_chat(node, record)
+    sealer = ChannelSealer(genesis_digest(record.genesis), record.genesis.salt, record.secrets[record.present])
+    names = SealedTopics(sealer, topics, node.settings.topic_prefix)
+    presence = topics.who(node.sender_id)
+    schedule = asyncio.get_running_loop().call_soon
+    transport = SealedTransport(node.network.transport(names.outside(presence)), sealer, names, presence, schedule)
+    return PrivateChannel(
+        record,
+        load_operations(store, record.name),
+        sealer,
+        transport,
+        node.desk,
+        lambda channel, text, kind: node.send(channel, text, kind=kind),
+        topics.msg,
+        silent=node.silent,
+    )
+
+
+def _require_chat(node: Node, record: PrivateRecord) -> None:
+    """Raise SettingError for settings with which nothing is signed, so that nobody would show what we write."""
+    if node.settings.content_format != "chat" or node.settings.wire != "spec":
+        raise SettingError(
+            f"{record.name} is private, and private channels need content.format=chat and sds.wire=spec. "
+            "Leave out the other value."
+        )

@@ -1,0 +1,136 @@
+"""The private channels of a profile, as they are kept in its database, which only its owner may read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+
+from sdschat.identity.private.link import LinkError, channel_name, read_link
+from sdschat.identity.private.roster import SignedOperation
+from sdschat.store.transaction import Transaction
+from sdschat.wire.private_codec import SCHEME, Genesis, decode_operation, encode_operation
+
+_RECORD: Final = "private/"
+_OPERATION: Final = "private-operation/"
+_SEPARATOR: Final = "~"  # between the name that people gave and the digits that tell channels apart
+
+
+class Values(Protocol):
+    """The database, or a reader of it."""
+
+    def value(self, name: str) -> bytes | None: ...
+
+    def values(self, prefix: str) -> dict[str, bytes]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateRecord:
+    """One private channel of a profile."""
+
+    genesis: Genesis
+    secrets: dict[bytes, bytes] = field(default_factory=dict)  # of epochs, by their mark
+    present: bytes = b""  # mark of the epoch used last
+    shared: dict[str, bytes] = field(default_factory=dict)  # secrets that removals brought, by the id of the message
+    link: str = ""  # the invite by which we still have to join
+    withheld: tuple[str, ...] = ()  # ids of messages that are not shown, because their authors were no members
+    broker: str = ""  # address without user and password; empty: the broker of this machine
+
+    @property
+    def name(self) -> str:
+        return channel_name(self.genesis)
+
+    def save(self, transaction: Transaction) -> None:
+        transaction.set_value(_RECORD + self.name, _encoded(self))
+
+
+def load_record(store: Values, channel: str) -> PrivateRecord | None:
+    """Return the record of a channel, or None if it is no private one of this profile."""
+    kept = store.value(_RECORD + channel) if _SEPARATOR in channel else None
+    return None if kept is None else _decoded(kept)
+
+
+def private_channels(store: Values) -> list[str]:
+    """Return the full names of all private channels of a profile."""
+    return sorted(name.removeprefix(_RECORD) for name in store.values(_RECORD))
+
+
+def is_link(text: str) -> bool:
+    return text.strip().startswith(SCHEME)
+
+
+def full_name(store: Values, channel: str) -> str:
+    """Return the full name of the private channel that somebody means, or the name as it is for an open one.
+
+    A private channel goes before an open one of the same name, so that nothing is said in public by mistake. Raises
+    LinkError if several private channels have the name.
+    """
+    found = [name for name in private_channels(store) if name == channel or name.rpartition(_SEPARATOR)[0] == channel]
+    if len(found) > 1 and channel not in found:
+        raise LinkError(f"There are {len(found)} private channels called {channel}: say which, {' or '.join(found)}.")
+    return channel if channel in found or not found else found[0]
+
+
+def take_link(store: Values, text: str, now: int) -> PrivateRecord:
+    """Return the record of the channel that a link invites to, with what was known before. Raises LinkError."""
+    link = read_link(text, now)
+    before = load_record(store, channel_name(link.genesis))
+    if before is not None and before.genesis != link.genesis:
+        raise LinkError(f"You have another channel called {before.name}. Use another --profile for this one.")
+    mark = link.invite.epoch
+    record = before or PrivateRecord(link.genesis)
+    secrets = {**record.secrets, mark: link.epoch_secret}
+    # A channel that we know keeps its epoch until its log says otherwise: the link may be an old one.
+    present = mark if before is None else record.present
+    return replace(record, secrets=secrets, present=present, link=text.strip(), broker=link.broker or record.broker)
+
+
+def load_operations(store: Values, channel: str) -> list[SignedOperation]:
+    """Return the operations of the channel's log, in no order."""
+    prefix = f"{_OPERATION}{channel}/"
+    return [_operation(name.removeprefix(prefix), kept) for name, kept in store.values(prefix).items()]
+
+
+def save_operations(transaction: Transaction, channel: str, operations: Iterable[SignedOperation]) -> None:
+    for each in operations:
+        values = (each.lamport, each.author_key.hex(), encode_operation(each.operation), each.problem)
+        transaction.set_value(f"{_OPERATION}{channel}/{each.message_id}", json.dumps(values).encode())
+
+
+def _operation(message_id: str, kept: bytes) -> SignedOperation:
+    lamport, author, text, problem = json.loads(kept)
+    operation = decode_operation(text)
+    assert operation is not None  # it was one when it was saved
+    return SignedOperation(lamport, message_id, bytes.fromhex(author), operation, problem)
+
+
+def _encoded(record: PrivateRecord) -> bytes:
+    genesis = record.genesis
+    found: dict[str, Any] = {
+        "creator": genesis.creator_key.hex(),
+        "salt": genesis.salt.hex(),
+        "name": genesis.name,
+        "admins_invite": genesis.admins_invite,
+        "secrets": {mark.hex(): secret.hex() for mark, secret in record.secrets.items()},
+        "present": record.present.hex(),
+        "shared": {message_id: secret.hex() for message_id, secret in record.shared.items()},
+        "link": record.link,
+        "withheld": record.withheld,
+        "broker": record.broker,
+    }
+    return json.dumps(found).encode()
+
+
+def _decoded(kept: bytes) -> PrivateRecord:
+    found = json.loads(kept)
+    creator, salt = bytes.fromhex(found["creator"]), bytes.fromhex(found["salt"])
+    return PrivateRecord(
+        Genesis(creator, salt, found["name"], found["admins_invite"]),
+        {bytes.fromhex(mark): bytes.fromhex(secret) for mark, secret in found["secrets"].items()},
+        bytes.fromhex(found["present"]),
+        {message_id: bytes.fromhex(secret) for message_id, secret in found["shared"].items()},
+        found["link"],
+        tuple(found["withheld"]),
+        found["broker"],
+    )

@@ -1,0 +1,61 @@
+"""Private channels for an interface: state, invites, and the operations on members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sdschat.node.private.creating import create_private
+from sdschat.node.private.people import member_called
+
+if TYPE_CHECKING:
+    from sdschat.node.node import Node
+    from sdschat.node.private.membership import PrivateChannel
+
+__all__ = ["Privacy", "appoint", "create", "invite", "privacy", "remove"]
+
+
+class Privacy(NamedTuple):
+    """The state of a private channel."""
+
+    epoch: int  # number of the key in use, from 1
+    members: int
+    is_member: bool
+
+
+def privacy(node: Node, channel: str) -> Privacy | None:
+    """Return the state of a joined private channel; None for an open one."""
+    room = node.rooms.get(channel)
+    private = None if room is None else room.private
+    if private is None:
+        return None
+    return Privacy(private.roster.epoch_number, len(private.roster.members), private.is_member)
+
+
+def create(node: Node, name: str, admins_invite: bool = False) -> str:
+    """Make a private channel, and return its full name. Raises ValueError for a name that cannot be used."""
+    identity = node.desk.identity
+    return create_private(node.profile.store, identity, name, admins_invite=admins_invite, broker=node.broker)
+
+
+def invite(node: Node, channel: str, uses: int = 0, lasts: int = 0) -> str:
+    """Return a link that lets others into a channel; `lasts` in milliseconds. Raises ValueError."""
+    return _private(node, channel).invite(node.clock.now().wall, uses=uses, lasts=lasts)
+
+
+def remove(node: Node, channel: str, who: str) -> None:
+    """Remove a member, by nick or by the beginning of an id. Raises ValueError."""
+    private = _private(node, channel)
+    private.remove(member_called(private, who))
+
+
+def appoint(node: Node, channel: str, who: str, granted: bool) -> None:
+    """Make a member an admin, or a member without rights. Raises ValueError."""
+    private = _private(node, channel)
+    private.appoint(member_called(private, who), granted)
+
+
+def _private(node: Node, channel: str) -> PrivateChannel:
+    room = node.rooms.get(channel)
+    if room is None or room.private is None:
+        raise ValueError(f"{channel} is an open channel: everybody can join it. /create makes a private one.")
+    return room.private

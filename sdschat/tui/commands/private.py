@@ -1,0 +1,106 @@
+"""Commands of private channels: making one, inviting, removing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdschat.node.settings import duration
+from sdschat.node.view import private
+from sdschat.node.view.qr import qr_lines
+from sdschat.tui.errors import CommandError
+from sdschat.tui.host import Command, Host
+from sdschat.tui.model.cleaning import clean_name, nick_text
+
+
+def _create(host: Host, argument: str) -> None:
+    words = argument.split()
+    if not words:
+        raise CommandError("/create needs a name: /create garden.")
+    try:
+        name = host.open_channel(private.create(host.view.node, argument.strip()))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    host.show_channel(name)
+    host.tell(f"{clean_name(name)} is private: only those read it whom you invite. /invite makes a link.")
+
+
+def _invite(host: Host, argument: str) -> None:
+    uses, lasts = 0, 0
+    for word in argument.split():
+        if word.isdecimal() and int(word) > 0:
+            uses = int(word)
+        else:
+            lasts = _time(word)
+    try:
+        link = private.invite(host.view.node, host.room, uses, lasts)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    how_many = f"{uses} may" if uses else "whoever has it may"
+    until = "" if not lasts else f", for {argument.split()[-1]}"
+    host.tell(
+        "\n".join([f"An invite: {how_many} join by it{until}. Give it to people, not to places.", *qr_lines(link)])
+    )
+    host.tell(link)
+    host.copy(link, "the invite")
+
+
+def _time(word: str) -> int:
+    try:
+        found = duration(word)
+    except ValueError as error:
+        raise CommandError(f"/invite takes a number of people and a time, as in /invite 3 7d, not {word}.") from error
+    return found
+
+
+def _remove(host: Host, argument: str) -> None:
+    if not argument:
+        raise CommandError("/remove needs a member: /remove carol.")
+    try:
+        private.remove(host.view.node, host.room, argument)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _admin(host: Host, argument: str) -> None:
+    name, granted = argument.removesuffix(" off").strip(), not argument.endswith(" off")
+    if not name:
+        raise CommandError("/admin needs a member: /admin carol, or /admin carol off.")
+    try:
+        private.appoint(host.view.node, host.room, name, granted)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def _people(host: Host, argument: str) -> Iterable[str]:
+    return [nick_text(person.nick) for person in host.conversation.people() if person.nick and not person.own]
+
+
+COMMANDS = (
+    Command("create", "/create CHANNEL", "Make a private channel, for those whom you invite", _create, group="private"),
+    Command(
+        "invite",
+        "/invite [PEOPLE] [TIME]",
+        "A link and a QR code that let others into this channel",
+        _invite,
+        details="/invite 1 7d lets one person in, within seven days. Whoever has an unused link is in.",
+        group="private",
+    ),
+    Command(
+        "remove",
+        "/remove NICK",
+        "Remove a member, and change the key",
+        _remove,
+        details="The creator may, and admins. Who is removed reads nothing afterwards, and keeps what they have.",
+        complete=_people,
+        group="private",
+    ),
+    Command(
+        "admin",
+        "/admin NICK [off]",
+        "Let a member remove others, or no longer",
+        _admin,
+        details="Only the creator of the channel appoints admins.",
+        complete=_people,
+        group="private",
+    ),
+)

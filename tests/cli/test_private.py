@@ -1,0 +1,146 @@
+"""Private channels in real processes: nothing readable passes the broker, and invites are read back from the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+import segno
+
+from sdschat.identity.packets import SIZES
+from sdschat.transport.base import Received
+from tests.cli.processes import Pipe, command, environment, run
+from tests.transport.worlds import Mosquitto, connected, quick
+
+BLOCKS = {"█": (0, 0), "▀": (0, 1), "▄": (1, 0), " ": (1, 1)}  # a block is a light module
+
+
+def modules(lines: list[str]) -> list[list[int]]:
+    """Read the modules of a QR code back from lines of half blocks, without the light ones around it."""
+    rows = [[BLOCKS[block][half] for block in line] for line in lines for half in (0, 1)]
+    dark = [index for index, row in enumerate(rows) if any(row)]
+    left = min(row.index(1) for row in rows if any(row))
+    side = dark[-1] - dark[0] + 1
+    return [row[left : left + side] for row in rows[dark[0] : dark[-1] + 1]]
+
+
+def test_an_invite_comes_as_a_link_and_as_a_picture_of_it(tmp_path: Path) -> None:
+    made = run(tmp_path, "create", "garden", "--private", "--name", "ann", "--broker", "mqtt://ann@broker.example:1883")
+    assert made.returncode == 0, made.stderr
+    invited = run(tmp_path, "invite", "garden", "--name", "ann", "--uses", "3", "--expires", "7d", "--qr")
+    link = invited.stdout.strip()
+    assert link.startswith("sdschat:")
+    assert link != made.stdout.strip()
+    picture = [line for line in invited.stderr.splitlines() if set(line) <= set(BLOCKS)]
+    assert modules(picture) == [list(map(int, row)) for row in segno.make(link, error="l", micro=False).matrix]
+    assert max(map(len, picture)) < 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("create", "garden"), "Say --private"),
+        (("create", "garden~x", "--private"), "cannot have a ~"),
+        (("invite", "lobby"), "no private channel"),
+        (("create", "garden", "--private", "--expires", "soon"), "--expires is 'soon'"),
+        (("send", "sdschat:AAAA", "hello"), "not a whole invite"),
+    ],
+)
+def test_each_mistake_is_told_in_a_line(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    assert run(tmp_path, "create", "shed", "--private", "--name", "ann").returncode == 0
+    done = run(tmp_path, *arguments, "--name", "ann")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_nothing_that_was_used_is_in_a_topic_or_a_payload(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path) as broker, connected(quick(broker.url), "#") as (_, seen):
+            secrets = await asyncio.to_thread(_story, tmp_path, broker.url)
+            packets = [each for each in seen.of(Received) if "!echo" not in each.topic]
+        passed = b"\n".join(each.topic.encode() + b" " + each.payload for each in packets)
+        assert [secret for secret in secrets if secret.encode() in passed] == []
+        sizes = {len(each.payload) for each in packets}
+        assert all(size in (0, *SIZES) or size % SIZES[-1] == 0 for size in sizes)
+        assert {"msg", "who", "sync"} <= {each.topic.split("/")[3] for each in packets}
+
+    asyncio.run(scenario())
+
+
+def _story(home: Path, broker: str) -> list[str]:
+    """Three members, a Store, a direct message and a joiner. Return every string that was used."""
+    shared = ("--broker", broker, "--timing", "demo")
+    link = run(home, "create", "garden", "--private", "--name", "annabel", *shared).stdout.strip()
+    with contextlib.ExitStack() as stack:
+        ann, bob = Pipe(home, "garden", "--name", "annabel", *shared), Pipe(home, link, "--name", "bartholomew")
+        stack.callback(ann.kill, signal.SIGKILL)
+        stack.callback(bob.kill, signal.SIGKILL)
+        store = subprocess.Popen(
+            command("store", link),
+            cwd=home,
+            env=environment(home),
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        stack.callback(store.communicate)
+        stack.callback(store.kill)
+        for each in (ann, bob):
+            each.until(lambda lines: any(len(line.get("members", ())) == 3 for line in lines), "not three members")
+        ann.say("the treasure is under the oak")
+        bob.until(lambda lines: "the treasure is under the oak" in bob.texts(lines), "bob heard nothing")
+        joined = run(home, "send", link, "here I am", "--name", "carolina", "--wait", "acked")
+        assert joined.returncode == 0, joined.stderr
+        sent = run(home, "send", "garden", "for you alone", "--to", "annabel", "--name", "carolina", "--wait", "acked")
+        assert sent.returncode == 0, sent.stderr
+        ann.until_event("direct")
+        used = [line for each in (ann, bob) for line in each.lines]
+    text = json.dumps(used)
+    ids = {
+        word
+        for word in text.replace('"', " ").split()
+        if len(word) in (32, 64) and set(word) <= set("0123456789abcdef")
+    }
+    assert len(ids) > 6
+    words = ["garden", "annabel", "bartholomew", "carolina", "treasure", "alone", "here I am", "joined", "store"]
+    name = next(line["channel"] for line in used)
+    return [*words[:-1], name, link[8:40], *ids]
+
+
+def test_a_removed_member_is_told_and_reads_nothing_more(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path) as broker:
+            await asyncio.to_thread(_removal, tmp_path, broker.url)
+
+    asyncio.run(scenario())
+
+
+def _removal(home: Path, broker: str) -> None:
+    link = run(home, "create", "garden", "--private", "--name", "ann", "--broker", broker).stdout.strip()
+    with contextlib.ExitStack() as stack:
+        bob, carol = Pipe(home, link, "--name", "bob"), Pipe(home, link, "--name", "carol", "--linger", "forever")
+        for each in (bob, carol):
+            stack.callback(each.kill, signal.SIGKILL)
+            each.until_event("connection", state="connected")
+        bob.say("hello")
+        carol.until(lambda lines: "hello" in carol.texts(lines), "carol heard nothing")
+        # Ann was away while they joined: she hears of carol's joining when she comes.
+        removed = run(home, "remove", "garden", "carol", "--name", "ann", "--timing", "demo")
+        assert removed.returncode == 0, removed.stderr
+        carol.until_event("not_a_member")
+        bob.until_event("epoch_changed", number=2)
+        assert run(home, "send", "garden", "for bob", "--name", "ann").returncode == 0
+        bob.until(lambda lines: "for bob" in bob.texts(lines), "bob heard nothing")
+        carol.say("still here?")
+        refused = run(home, "send", link, "may I?", "--name", "dora", "--timing", "demo", "--timeout", "5s")
+        assert refused.returncode in (0, 6)
+        assert "for bob" not in carol.texts()
+        assert "still here?" not in bob.texts()
+        assert "may I?" not in bob.texts()
+    known = run(home, "channels", "--name", "bob", "--json")
+    assert (json.loads(known.stdout)["private"], json.loads(known.stdout)["epoch"]) == (True, 2)

@@ -1,0 +1,191 @@
+"""Private channels among nodes of one process: joining, reading, removing, and what nobody else gets."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from sdschat.node.events import EpochChanged, MessageDelivered, NotAMember
+from sdschat.node.node import Node
+from sdschat.node.private.creating import create_private
+from sdschat.node.private.membership import PrivateChannel
+from sdschat.transport.base import Received
+from sdschat.transport.memory import MemoryTransport
+from tests.node.worlds import Member, World, world
+from tests.transport.worlds import Recorder, run
+
+
+def creator(here: World, name: str = "ann") -> tuple[Member, str]:
+    """A member who made the channel garden, and its full name."""
+    made: list[str] = []
+
+    def make(node: Node) -> None:
+        made.append(create_private(node.profile.store, node.desk.identity, "garden"))
+
+    member = here.start(name, "garden", before=make)
+    return member, made[0]
+
+
+def private(member: Member) -> PrivateChannel:
+    (room,) = member.node.rooms.values()
+    assert room.private is not None
+    return room.private
+
+
+def link_of(member: Member, **limits: int) -> str:
+    return private(member).invite(member.node.clock.now().wall, **limits)
+
+
+def say(member: Member, text: str) -> None:
+    member.node.send(next(iter(member.node.rooms)), text)
+
+
+def said(member: Member) -> list[str]:
+    return [what.said.opened.text or "" for what in member.of(MessageDelivered) if what.said.opened.kind == 0]
+
+
+async def until_said(member: Member, text: str) -> None:
+    await member.until(MessageDelivered, lambda what: what.said.opened.text == text)
+
+
+def test_those_who_have_the_link_read_and_write(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, name = creator(here)
+            say(ann, "before bob")
+            bob = here.start("bob", link_of(ann))
+            assert list(bob.node.rooms) == [name]
+            say(bob, "hello ann")
+            await until_said(ann, "hello ann")
+            await until_said(bob, "before bob")
+            assert "joined the channel" in ann.texts()
+            assert len(private(bob).roster.members) == 2
+
+    run(scenario)
+
+
+def test_nobody_without_the_link_sees_a_word(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            outside, seen = here.network.transport(), Recorder()
+            assert isinstance(outside, MemoryTransport)
+            outside.listen(seen)
+            outside.subscribe("#")
+            outside.start()
+            ann, name = creator(here)
+            bob = here.start("bob", link_of(ann))
+            stranger = here.start("carol", "garden")
+            say(ann, "the treasure is under the oak")
+            await until_said(bob, "the treasure is under the oak")
+            assert stranger.texts() == []
+            packets = seen.of(Received)
+            text = b"".join(each.topic.encode() + each.payload for each in packets if "/garden/" not in each.topic)
+            ids = [ann.node.sender_id, bob.node.sender_id]
+            for secret in ("garden", name, "ann", "bob", "treasure", "joined", *ids):
+                assert secret.encode() not in text
+
+    run(scenario)
+
+
+def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_others_show(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            link = link_of(ann)
+            bob, carol = here.start("bob", link), here.start("carol", link)
+            say(carol, "I am here")
+            await until_said(ann, "I am here")
+            await until_said(bob, "I am here")
+            private(ann).remove(carol.node.sender_id)
+            await bob.until(EpochChanged)
+            await carol.until(NotAMember)
+            say(ann, "without carol")
+            await until_said(bob, "without carol")
+            with pytest.raises(ValueError, match="no member"):
+                say(carol, "may I?")
+            # A program that does not ask writes all the same, with the key that it has.
+            room = next(iter(carol.node.rooms.values()))
+            room.private = None
+            say(carol, "under the old key")
+            await asyncio.sleep(0.5)
+            assert "under the old key" not in [*said(ann), *said(bob)]
+            assert "without carol" not in said(carol)
+            assert said(carol)[0] == "I am here"
+
+    run(scenario)
+
+
+def test_a_member_who_was_away_gets_the_new_key_and_what_was_said(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, name = creator(here)
+            link = link_of(ann)
+            bob, carol = here.start("bob", link), here.start("carol", link)
+            await ann.until(MessageDelivered, lambda what: what.said.nick == "carol")
+            await ann.until(MessageDelivered, lambda what: what.said.nick == "bob")
+            await bob.node.close(0.1)
+            here.members.remove(bob)
+            private(ann).remove(carol.node.sender_id)
+            await ann.until(EpochChanged)
+            say(ann, "while bob was away")
+            bob = here.start("bob", "garden")
+            await until_said(bob, "while bob was away")
+            assert private(bob).roster.epoch_number == 2
+            assert list(bob.node.rooms) == [name]
+            dora = here.start("dora", link_of(bob))
+            say(dora, "hello from dora")
+            await until_said(ann, "hello from dora")
+
+    run(scenario)
+
+
+def test_admins_who_remove_while_apart_agree_and_share_a_key(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            link = link_of(ann)
+            bob, carol, dora = (here.start(name, link) for name in ("bob", "carol", "dora"))
+            people = [ann, bob, carol, dora]
+            await until(people, lambda each: len(private(each).roster.members) == 4)
+            private(ann).appoint(bob.node.sender_id, True)
+            await until(people, lambda each: len(private(each).roster.seen) == 1)
+            transports = [client for client in here.network.clients]
+            for client in transports:
+                client.drop()
+            private(ann).remove(carol.node.sender_id)
+            private(bob).remove(dora.node.sender_id)
+            await until([ann, bob], lambda each: private(each).roster.epoch_number == 2)
+            for client in transports:
+                client.reconnect()
+            await until([ann, bob], lambda each: len(private(each).roster.epoch) == 2)
+            say(ann, "we two")
+            await until_said(bob, "we two")
+            assert "we two" not in [*said(carol), *said(dora)]
+
+    run(scenario)
+
+
+def test_an_invite_that_is_used_up_lets_nobody_in_and_says_so(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _ = creator(here)
+            link = link_of(ann, uses=1)
+            bob = here.start("bob", link)
+            await ann.until(MessageDelivered, lambda what: what.said.nick == "bob")
+            carol = here.start("carol", link)
+            say(carol, "let me in")
+            found = await ann.until(MessageDelivered, lambda what: what.said.nick == "carol")
+            assert found.said.opened.text == "could not join: the invite was used up"
+            say(bob, "later")
+            await until_said(ann, "later")
+            assert "let me in" not in said(ann)
+
+    run(scenario)
+
+
+async def until(members: list[Member], holds: object) -> None:
+    async with asyncio.timeout(15):
+        while not all(holds(each) for each in members):  # type: ignore[operator]
+            await asyncio.sleep(0.02)
