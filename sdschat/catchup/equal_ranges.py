@@ -19,7 +19,7 @@ class EqualRanges(NamedTuple):
     high: LogKey
 
 
-def held(
+def own_messages_in(
     stretches: Sequence[EqualRanges], own: Sequence[tuple[int, str]], log: ComparedLog
 ) -> Iterator[tuple[EqualRanges, list[str]]]:
     """Yield each stretch that contains own messages, with their ids. `own` is in order. Only messages in the log were

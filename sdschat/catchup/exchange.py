@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from sdschat.catchup.equal_ranges import EqualRanges, held
+from sdschat.catchup.equal_ranges import EqualRanges, own_messages_in
 from sdschat.catchup.provider import HistoryProvider
 from sdschat.catchup.responder import ReadingBudget, answer
 from sdschat.catchup.session import CatchUpSession
@@ -89,16 +89,16 @@ class Exchange:
 
     def __init__(
         self,
-        seeker: CatchUpSession,
-        librarian: HistoryProvider,
+        session: CatchUpSession,
+        provider: HistoryProvider,
         log: ComparedLog,
         *,
         carrier: Carrier,
         codec: FrameCodec,
         intake: HistoryIntake,
     ) -> None:
-        self.seeker = seeker
-        self.librarian = librarian
+        self.session = session
+        self.provider = provider
         self.posts: list[OutgoingFrame] = []
         self.nudges: dict[str, int] = {}  # who says that we lack messages, and how many
         self._log = log
@@ -115,17 +115,17 @@ class Exchange:
         match what:
             case Ask():
                 self._answer(peer, frame, what, now.mono)
-                self.seeker.compared_by(peer, frame, what, now.mono)
+                self.session.compared_by(peer, frame, what, now.mono)
             case Want():
-                self.seeker.asked_by(peer, now.mono)
-                declined = self.librarian.want(peer, frame, what)
+                self.session.asked_by(peer, now.mono)
+                declined = self.provider.want(peer, frame, what)
                 if declined is not None:
                     self._send(peer, frame._replace(what=declined))
             case AnswerFrame() | Declined():
-                self.seeker.heard(peer, frame, now.mono)
+                self.session.heard(peer, frame, now.mono)
             case Nudge(lacking):
                 self.nudges[peer] = lacking
-                self.seeker.nudged(peer, now.mono)
+                self.session.nudged(peer, now.mono)
         self.settle(now)
 
     def records(self, peer: str, payload: Any, now: Any) -> None:
@@ -136,47 +136,47 @@ class Exchange:
         self.settle(now)
 
     def advance(self, now: Any) -> None:
-        self.seeker.advance(now.mono)
+        self.session.advance(now.mono)
         self._deal(now.mono)  # so that nothing is sent again to whom we stopped dealing with meanwhile
         self._carrier.advance(now)
         self.settle(now)
 
     def next_wake(self) -> int | None:
-        due = [when for when in (self.seeker.next_wake(), self._carrier.next_wake()) if when is not None]
+        due = [when for when in (self.session.next_wake(), self._carrier.next_wake()) if when is not None]
         return min(due, default=None)
 
     def gone(self, peer: str) -> None:
         """A participant left."""
-        self.librarian.gave_up(peer)
+        self.provider.gave_up(peer)
         self._efforts.pop(peer, None)
 
     def offline(self) -> None:
         """The connection is gone; what was under way is asked for anew."""
-        self.seeker.offline()
-        for peer in self.librarian.peers:
-            self.librarian.gave_up(peer)
+        self.session.offline()
+        for peer in self.provider.peers:
+            self.provider.gave_up(peer)
         self.posts.clear()
 
     def proven(self, own: Callable[[], Sequence[tuple[int, str]]]) -> list[tuple[EqualRanges, list[str]]]:
         """Return the stretches found equal with a peer since the last call, each with the ids of the messages of `own`
         that the peer has there. `own` returns keys in order."""
-        stretches = [*self._equal, *self.seeker.equal]
+        stretches = [*self._equal, *self.session.equal]
         self._equal.clear()
-        self.seeker.equal.clear()
-        return list(held(stretches, own(), self._log)) if stretches else []
+        self.session.equal.clear()
+        return list(own_messages_in(stretches, own(), self._log)) if stretches else []
 
     def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str) -> str:
         """Packets of the source that is asked now, in the order in which they are to be taken in. Return the reason to
         ask it no more, or nothing."""
-        if self.seeker.state is not State.LOADING:
+        if self.session.state is not State.LOADING:
             return ""
-        source = self.seeker.source
+        source = self.session.source
         taken = self._intake.take_in(packets, via, now)
         if taken.foreign:
-            self.seeker.failed(source, now.mono, lied=True)
+            self.session.failed(source, now.mono, lied=True)
             return ""
-        why = self.seeker.watch.named(taken.absent, len(taken.keys)) if self.seeker.ascending else ""
-        self.seeker.took(taken.keys, taken.new, last, now.mono)
+        why = self.session.watch.named(taken.absent, len(taken.keys)) if self.session.ascending else ""
+        self.session.took(taken.keys, taken.new, last, now.mono)
         return why
 
     def settle(self, now: Any) -> None:
@@ -184,9 +184,9 @@ class Exchange:
         self._deal(now.mono)
         while self._carried(now):
             self._deal(now.mono)
-        for peer, frame in self.seeker.frames:
+        for peer, frame in self.session.frames:
             self._send(peer, frame)
-        self.seeker.frames.clear()
+        self.session.frames.clear()
         self._nudge(now.mono)
 
     def _carried(self, now: Any) -> bool:
@@ -194,18 +194,18 @@ class Exchange:
         carried = self._carrier.take()
         for through in carried.through:
             if through.arrived:
-                self.librarian.arrived(through.peer, now.mono)
-                self.seeker.asked_by(through.peer, now.mono)  # it is not done with us
+                self.provider.arrived(through.peer, now.mono)
+                self.session.asked_by(through.peer, now.mono)  # it is not done with us
             else:
-                self.librarian.gave_up(through.peer)
+                self.provider.gave_up(through.peer)
         for came in carried.came:
             page = self._codec.decode_page(came.body)
             if isinstance(page, HistoryPage):
-                self.seeker.page(came.peer, page)
-        for page in self.seeker.take_pages():
+                self.session.page(came.peer, page)
+        for page in self.session.take_pages():
             self.take_in(page.packets, page.last, now, "sync")
         self._deal(now.mono)
-        for shipment in self.librarian.ship(now.mono):
+        for shipment in self.provider.ship(now.mono):
             self._carrier.give(shipment.peer, self._codec.encode_page(shipment.page), now)
         for packet in carried.packets:
             self.posts.append(OutgoingFrame(packet.peer, self._codec.encode_records(packet.payload)))
@@ -229,7 +229,7 @@ class Exchange:
 
     def _deal(self, mono: int) -> None:
         """With whom pages are exchanged: nobody else's offers are taken."""
-        for peer in (self.seeker.source, *self.librarian.peers):
+        for peer in (self.session.source, *self.provider.peers):
             if peer:
                 self._partners[peer] = mono + LINGER
         self._partners = {peer: until for peer, until in self._partners.items() if until > mono}
@@ -237,8 +237,8 @@ class Exchange:
 
     def _nudge(self, mono: int) -> None:
         """Tell whoever lacks something of ours, once in a while: it may not know that it was away."""
-        for peer, lacking in self.seeker.lacked_by.items():
+        for peer, lacking in self.session.lacked_by.items():
             if self._nudged.get(peer, mono) <= mono:
                 self._nudged[peer] = mono + NUDGE_AGAIN
                 self._send(peer, Frame(0, 0, Nudge(lacking)))
-        self.seeker.lacked_by.clear()
+        self.session.lacked_by.clear()

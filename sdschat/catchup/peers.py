@@ -34,7 +34,7 @@ class HistorySources:
         self.floors: dict[str, LogKey] = {}  # of those that dropped what is older
         self.reach: LogKey | None = None  # how far back the one that has most was compared with
         self._present: dict[str, HistorySource] = {}
-        self._lets: dict[str, int] = {}  # those who ask us first, and until when they are left to it
+        self._left_to_ask_until: dict[str, int] = {}  # those who ask us first, and until when they are left to it
         self._alone_since: int | None = None
         self._failures: dict[str, int] = {}  # since `restart`
         self._offers: set[str] = set()  # those who say that they have what we lack
@@ -47,7 +47,7 @@ class HistorySources:
         self.compared.clear()
         self.floors.clear()
         self.reach = None
-        self._lets.clear()
+        self._left_to_ask_until.clear()
         self._failures.clear()
         self._offers.clear()
         for name in self._present:
@@ -64,9 +64,11 @@ class HistorySources:
         for name in self._present.keys() - known:
             self._rests.forget(name)  # it was started again, and has nothing to do with what failed before
             if alone and not self._present[name].store:  # which need not be left to ask, for it has what we want
-                self._lets[name] = mono + AFTER_YOU
+                self._left_to_ask_until[name] = mono + AFTER_YOU
         self._alone_since = None if self._present else (self._alone_since or mono)
-        self._lets = {name: until for name, until in self._lets.items() if name in self._present}
+        self._left_to_ask_until = {
+            name: until for name, until in self._left_to_ask_until.items() if name in self._present
+        }
         self._failures = {name: times for name, times in self._failures.items() if name in self._present}
         self._offers &= self._present.keys()
 
@@ -101,7 +103,7 @@ class HistorySources:
         )
 
     def _until(self, name: str) -> int:
-        return max(self._lets.get(name, 0), self._rests.until(name))
+        return max(self._left_to_ask_until.get(name, 0), self._rests.until(name))
 
     def done_with(self, name: str, low: LogKey) -> None:
         """Nothing more is to be had from it of what is dated from `low` on."""
@@ -123,15 +125,15 @@ class HistorySources:
         """It compares with us just now, and will say if we lack something: no need to do the same the other way."""
         if self._until(name) > mono:
             self._rests.forget(name)  # it is alive
-            self._lets[name] = mono + AFTER_YOU
+            self._left_to_ask_until[name] = mono + AFTER_YOU
 
     def goes_first(self, name: str, mono: int) -> None:
         """We began to compare with it as it did with us."""
-        self._lets[name] = mono + AFTER_YOU
+        self._left_to_ask_until[name] = mono + AFTER_YOU
 
     def has_more(self, name: str) -> None:
         """It says that it has what we lack."""
         self.compared.discard(name)
         self._offers.add(name)
-        self._lets.pop(name, None)
+        self._left_to_ask_until.pop(name, None)
         self._rests.forget(name)

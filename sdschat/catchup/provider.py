@@ -96,9 +96,9 @@ class HistoryProvider:
             return None
         if known is None and len(self._serving) >= SERVED:
             return Declined("busy")
-        fresh = self._serving[peer] = _Serving(frame, want)
+        new = self._serving[peer] = _Serving(frame, want)
         if known is not None:
-            fresh.window = known.window
+            new.window = known.window
         return None
 
     def arrived(self, peer: str, mono: int) -> None:

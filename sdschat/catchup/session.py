@@ -59,9 +59,9 @@ class CatchUpSession:
         self._sources = HistorySources(Rests() if rests is None else rests)
         self._source: HistorySource | None = None
         self._last_source = ""
-        self._asker: RangeComparer | None = None
+        self._comparer: RangeComparer | None = None
         self._session = self._number = 0
-        self._needs = FetchPlan()
+        self._plan = FetchPlan()
         self.watch = Watch()  # of the source that is asked now
         self._pages = Sequenced()
         self._lowest: LogKey | None = None
@@ -97,7 +97,7 @@ class CatchUpSession:
         self.low, self._high = low, high
         self._sources.restart()
         self._done = self._total = 0
-        self._needs = FetchPlan()
+        self._plan = FetchPlan()
         if self.state is not State.PAUSED:
             self.state = State.WAITING
             self._next_source(mono)
@@ -129,8 +129,8 @@ class CatchUpSession:
     def compared_by(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
         """It compares with us just now. Where we do the same with it, one leads and the other lets it: who got further;
         of two that begin at once, who has fewer messages and so is more likely to lack some."""
-        if peer == self.source and self.state is State.COMPARING and not self._rounds and self._asker is not None:
-            ours = (-self._number, self._asker.messages, self._session)
+        if peer == self.source and self.state is State.COMPARING and not self._rounds and self._comparer is not None:
+            ours = (-self._number, self._comparer.messages, self._session)
             if (-frame.number, ask.messages, frame.session) < ours:
                 self._sources.goes_first(peer, mono)
                 self._drop_source()
@@ -168,17 +168,17 @@ class CatchUpSession:
             return
         if isinstance(frame.what, Declined):
             self._fail(mono)
-        elif isinstance(frame.what, AnswerFrame) and self._asker is not None:
+        elif isinstance(frame.what, AnswerFrame) and self._comparer is not None:
             if not frame.what.replies:
                 self._deadline = mono + PATIENCE_LATER  # too much asked for at once: the same again later
                 return
             try:
-                self._asker.answered(frame.what)
+                self._comparer.answered(frame.what)
             except BadAnswer:
                 self._fail(mono, LIAR_REST)
                 return
-            self.equal += [EqualRanges(source, self._session, *stretch) for stretch in self._asker.equal]
-            self._asker.equal.clear()
+            self.equal += [EqualRanges(source, self._session, *stretch) for stretch in self._comparer.equal]
+            self._comparer.equal.clear()
             self._ask(mono)
 
     def page(self, source: str, page: HistoryPage) -> bool:
@@ -193,7 +193,7 @@ class CatchUpSession:
 
     def wanted(self, key: LogKey) -> bool:
         """True if a message was asked for: nothing else is taken from a source."""
-        return self._needs.covers(key)
+        return self._plan.covers(key)
 
     def took(self, keys: Sequence[LogKey], new: int, last: bool, mono: int) -> None:
         """A page was taken in: these keys, `new` of which were not here. `last`: there are no more."""
@@ -206,19 +206,19 @@ class CatchUpSession:
         if keys:
             self._lowest = min(keys) if self._lowest is None else min(*keys, self._lowest)
         if last:
-            self._needs.settle(self._lowest)
+            self._plan.settle(self._lowest)
             self._want(mono)
 
     @property
     def ascending(self) -> bool:
         """True if the pages that come now begin with the oldest message."""
-        return not self._needs.partly
+        return not self._plan.partly
 
     def floor(self, source: str, lamport: int) -> None:
         """It says that it keeps nothing dated before that: whoever else is asked may have it."""
         if source == self.source and lamport > self.low.lamport:
             self._sources.floors[source] = LogKey(lamport, "")
-            self._needs.forget_below(LogKey(lamport, ""))
+            self._plan.forget_below(LogKey(lamport, ""))
             self.watch.forget_below(LogKey(lamport, ""))
 
     def failed(self, source: str, mono: int, lied: bool = False) -> None:
@@ -248,7 +248,7 @@ class CatchUpSession:
         if low >= self._high:  # it dropped everything that is wanted: there is nothing to ask
             self._finish(mono)
             return
-        self._asker = RangeComparer(self._log, low, self._high, self._session, guess=not self._rounds)
+        self._comparer = RangeComparer(self._log, low, self._high, self._session, guess=not self._rounds)
         self._ask(mono)
 
     def _drop_source(self) -> None:
@@ -256,9 +256,9 @@ class CatchUpSession:
         if source is not None and self.state is State.LOADING:
             self._number += 1
             self.frames.append((source.name, Frame(self._session, self._number, Want((), 0))))
-        self._asker = self._deadline = self.ranges = None
+        self._comparer = self._deadline = self.ranges = None
         self._pages.clear()
-        self._needs.replace(())
+        self._plan.replace(())
 
     def _fail(self, mono: int, rest: int = 0) -> None:
         self._sources.failed(self.source, mono, rest)
@@ -282,10 +282,10 @@ class CatchUpSession:
 
     def _ask(self, mono: int) -> None:
         """The next questions, or what follows from the last answers."""
-        assert self._asker is not None
-        ask = self._asker.ask()
+        assert self._comparer is not None
+        ask = self._comparer.ask()
         if ask is None:
-            self._asked_all(self._asker, mono)
+            self._asked_all(self._comparer, mono)
             return
         self._number += 1
         self._put(ask, mono)
@@ -301,36 +301,36 @@ class CatchUpSession:
         patience = PATIENCE if self._number == 1 else PATIENCE_LATER
         self._deadline = mono + (PATIENCE_DOUBTFUL if self._is_doubtful(mono) else patience)
 
-    def _asked_all(self, asker: RangeComparer, mono: int) -> None:
+    def _asked_all(self, comparer: RangeComparer, mono: int) -> None:
         """Everything is known of what this source has."""
-        self._asker = self._deadline = None
-        if asker.lacking:
-            self.lacked_by[self.source] = asker.lacking
+        self._comparer = self._deadline = None
+        if comparer.lacking:
+            self.lacked_by[self.source] = comparer.lacking
         self._rounds += 1
-        if not asker.needs or (self._rounds > 2 and not self._came) or self._rounds > ROUNDS:
+        if not comparer.needs or (self._rounds > 2 and not self._came) or self._rounds > ROUNDS:
             self._finish(mono)
             return
         self._came = 0
-        self._needs.replace(asker.needs)
-        self.watch.expect(asker.needs)
-        self._total = self._done + asker.lacks
+        self._plan.replace(comparer.needs)
+        self.watch.expect(comparer.needs)
+        self._total = self._done + comparer.lacks
         self.state = State.LOADING
         self._want(mono)
 
     def _finish(self, mono: int) -> None:
         """End with this source: nothing more is to be had from it."""
         self._sources.done_with(self.source, self.low)
-        self._source = self._asker = self._deadline = None
+        self._source = self._comparer = self._deadline = None
         self.state = State.DONE if len(self._sources.compared) >= SOURCES else State.WAITING
         self._next_source(mono)
 
     def _want(self, mono: int) -> None:
         """The next request, or the comparison that shows whether there is more."""
         assert self._source is not None
-        if not self._needs:
+        if not self._plan:
             self._compare_with(self._source, mono)
             return
-        want = self._needs.choose(apart=self._source.store)
+        want = self._plan.choose(apart=self._source.store)
         self._number += 1
         self._lowest = None
         self._pages.clear()

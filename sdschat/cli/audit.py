@@ -59,17 +59,17 @@ def command(
     if as_json:
         import json
 
-        told = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
-        click.echo(json.dumps(told, separators=(",", ":")))
+        report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
+        click.echo(json.dumps(report, separators=(",", ":")))
     else:
-        _tell(found, None if everything else SHOWN)
+        _print_report(found, None if everything else SHOWN)
     code = exit_code(found.audit, found.quarantine)
     if page is None or silver is None or _written(page, found, silver, rules):
         return code
     return code or WRONG_USE
 
 
-def _tell(found: Comparison, most: int | None) -> None:
+def _print_report(found: Comparison, most: int | None) -> None:
     from sdschat.cli.audit_report import closer_lines, lines, refused_lines, unsearchable_lines
 
     places = {

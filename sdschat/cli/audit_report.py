@@ -110,8 +110,8 @@ def _channel_lines(channel: AuditChannel, of: OfChannel, named: Named, most: int
     yield from _node_lines(channel.nodes, of, named, most)
     faults = [_finding(row, named) for row in of.findings if row.kind in FAULTS]
     lost = [_missing(row, named) for row in first_rows(of.missing) if row.reason == LOST]
-    told = [_finding(row, named) for row in of.findings if row.kind not in FAULTS]
-    for heading, rows in (("missing", lost), ("faults", faults), ("declared gaps", told)):
+    shown = [_finding(row, named) for row in of.findings if row.kind not in FAULTS]
+    for heading, rows in (("missing", lost), ("faults", faults), ("declared gaps", shown)):
         if rows:
             yield f"  {heading}:"
             yield from _cut([f"    {row}" for row in rows], most)
@@ -123,22 +123,22 @@ def _node_lines(total: int, of: OfChannel, named: Named, most: int | None) -> It
     for row in of.findings:
         findings[row.node].append(row)
     words = {node.node: node_words(node, findings[node.node]) for node in of.nodes}
-    told = sorted(of.nodes, key=lambda node: (node.agrees, words[node.node] == AGREES, named(node.node)))
+    shown = sorted(of.nodes, key=lambda node: (node.agrees, words[node.node] == AGREES, named(node.node)))
     if most is not None and total > most:
-        told = [node for node in told if words[node.node] != AGREES][:most]
-    if told:
-        width = max([4, *(len(named(node.node)) for node in told)])
+        shown = [node for node in shown if words[node.node] != AGREES][:most]
+    if shown:
+        width = max([4, *(len(named(node.node)) for node in shown)])
         yield f"  {'NODE':{width}}  MESSAGES  OWED  LACKS  FAULTS  VERDICT"
-    for node in told:
+    for node in shown:
         yield (
             f"  {named(node.node):{width}}  {node.messages:8}  {node.owed:4}  {node.missing:5}  {node.faults:6}  "
             f"{words[node.node]}"
         )
-    more = "more " if told else ""
-    differ = sum(not node.agrees for node in of.nodes) - sum(not node.agrees for node in told)
+    more = "more " if shown else ""
+    differ = sum(not node.agrees for node in of.nodes) - sum(not node.agrees for node in shown)
     if differ:
         yield f"  … {counted(differ, f'{more}node does', f'{more}nodes do')} not agree{_ALL}"
-    if agree := total - len(told) - differ:
+    if agree := total - len(shown) - differ:
         yield f"  … {counted(agree, f'{more}node agrees', f'{more}nodes agree')}{_ALL}"
 
 

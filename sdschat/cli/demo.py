@@ -82,15 +82,17 @@ def _share(text: str) -> float:
 
 
 @contextlib.asynccontextmanager
-async def _company(peers: int, loss: float, tell: Callable[[str], None], record: str | None) -> AsyncIterator[Director]:
+async def _local_group(
+    peers: int, loss: float, tell: Callable[[str], None], record: str | None
+) -> AsyncIterator[Director]:
     """Start all participants but the user's own; at the end, stop them and delete their files."""
     from sdschat.node.settings import make_settings
     from sdschat.node.tools.local_group import LocalGroup
     from sdschat.tui.demo.director import Director
 
     with tempfile.TemporaryDirectory(prefix="sdschat-demo-") as folder:
-        company = LocalGroup(Path(folder), make_settings({"sds.sync_interval": 2000}, "demo"), _CHANNEL)
-        director = Director(company, peers, loss, tell, None if record is None else Path(record))
+        group = LocalGroup(Path(folder), make_settings({"sds.sync_interval": 2000}, "demo"), _CHANNEL)
+        director = Director(group, peers, loss, tell, None if record is None else Path(record))
         try:
             await director.open()
         except TimeoutError as error:
@@ -129,7 +131,7 @@ async def _headless(peers: int, loss: float, seconds: float, record: str | None)
         await director.play(seconds * _TALKING)
         await director.settle(max(0.0, seconds - (time.monotonic() - started)))
 
-    async with _company(peers, loss, say if sys.stderr.isatty() else lambda _: None, record) as director:
+    async with _local_group(peers, loss, say if sys.stderr.isatty() else lambda _: None, record) as director:
         await first(*director.failed, talk())
         summary = director.summary(time.monotonic() - started)
     print(json.dumps(summary, ensure_ascii=False))
@@ -142,5 +144,5 @@ async def _on_screen(
     from sdschat.tui.demo.stage import show
 
     told: list[str] = []
-    async with _company(peers, loss, told.append, record) as director:
+    async with _local_group(peers, loss, told.append, record) as director:
         return await show(director, seconds, ascii_only=ascii_only, theme=theme)

@@ -74,16 +74,16 @@ EVENT_NAMES: Final = tuple(_NAMES.values())
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def json_line(fact: NodeEvent) -> str:
+def json_line(event: NodeEvent) -> str:
     """Return one line, without its end. Other than ASCII is escaped, so that no foreign text drives a terminal."""
-    what = fact.what
-    line: dict[str, Any] = {"event": _NAMES[type(what)], "channel": fact.channel, "time": fact.time}
-    line.update(_fields(what))
+    body = event.body
+    line: dict[str, Any] = {"event": _NAMES[type(body)], "channel": event.channel, "time": event.time}
+    line.update(_fields(body))
     return _encode(line)
 
 
-def _fields(what: events.What) -> Mapping[str, Any]:
-    match what:
+def _fields(body: events.EventBody) -> Mapping[str, Any]:
+    match body:
         case events.MessageDelivered(said, late, gap, via):
             return {"message": message_object(said), "late": late, "gap": gap, "via": via}
         case events.EphemeralSaid(said):
@@ -100,7 +100,7 @@ def _fields(what: events.What) -> Mapping[str, Any]:
         case ev.MessageResent(message_id, state, sends):
             return {"message_id": message_id, "state": state_name(state), "sends": sends}
         case events.ConnectionChanged():
-            found = what._asdict()
+            found = body._asdict()
             found.pop("ever")
             return {name: value for name, value in found.items() if value}
         case events.Joined(sender_id, nick):
@@ -111,7 +111,7 @@ def _fields(what: events.What) -> Mapping[str, Any]:
             return {"sender_id": sender_id, "why": reason}
         case ev.LayoutChanged(filter_format):
             return {"layout": filter_format}
-    return what._asdict()
+    return body._asdict()
 
 
 def message_object(said: Said) -> dict[str, Any]:

@@ -85,22 +85,22 @@ class _Pipe:
 
     def _hold(self, full: bool) -> None:
         """Pause, or resume, receiving from the network: the reader of our output is behind."""
-        for room in self.node.rooms.values():
+        for session in self.node.sessions.values():
             if full:
-                room.transport.pause()
+                session.transport.pause()
             else:
-                room.transport.resume()
+                session.transport.resume()
 
-    def _hear(self, fact: NodeEvent) -> None:
-        self._writer.write(json_line(fact))
-        what = fact.what
-        if isinstance(what, StateChanged):
-            if what.state is AckState.ACKED:
-                self.open.discard(what.message_id)
-        elif isinstance(what, HandedOver | NotPublished):
-            self.under_way.discard(what.message_id)
-        elif isinstance(what, ConnectionChanged):
-            self._connected = what.state == "connected"
+    def _hear(self, event: NodeEvent) -> None:
+        self._writer.write(json_line(event))
+        body = event.body
+        if isinstance(body, StateChanged):
+            if body.state is AckState.ACKED:
+                self.open.discard(body.message_id)
+        elif isinstance(body, HandedOver | NotPublished):
+            self.under_way.discard(body.message_id)
+        elif isinstance(body, ConnectionChanged):
+            self._connected = body.state == "connected"
         else:
             return
         self._moved.set()

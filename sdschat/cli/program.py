@@ -103,8 +103,8 @@ def run(arguments: Sequence[str]) -> int:
         return ended.exit_code
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "sdschat"
-        told = " ".join(error.format_message().split())
-        say(f"sdschat: {told}{'' if told.endswith(('.', '?', '!')) else '.'} See `{command} --help`.")
+        text = " ".join(error.format_message().split())
+        say(f"sdschat: {text}{'' if text.endswith(('.', '?', '!')) else '.'} See `{command} --help`.")
         return codes.WRONG_USE
     except (click.Abort, KeyboardInterrupt):
         return codes.INTERRUPTED

@@ -45,13 +45,13 @@ async def _remove(node: Node, channel: str, nick: str, embedded: bool) -> int:
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     wanted: list[str] = []
 
-    def hear(fact: NodeEvent) -> None:
-        if isinstance(fact.what, HandedOver) and fact.what.message_id in wanted and not done.done():
+    def hear(event: NodeEvent) -> None:
+        if isinstance(event.body, HandedOver) and event.body.message_id in wanted and not done.done():
             done.set_result(None)
 
     node.listen(hear)
     await first_connection(node, name, embedded=embedded)
-    private = node.rooms[name].private
+    private = node.sessions[name].private
     if private is None:
         raise CommandProblem(f"{channel} is an open channel: nobody can be removed from it.", WRONG_USE)
     try:

@@ -189,28 +189,28 @@ class _Sending:
         self._open.add(message_id)
         print(message_id, flush=True)
 
-    def _hear(self, fact: NodeEvent) -> None:
-        what = fact.what
-        if isinstance(what, PresenceChanged):
+    def _hear(self, event: NodeEvent) -> None:
+        body = event.body
+        if isinstance(body, PresenceChanged):
             self._news_at = time.monotonic()
-        if isinstance(what, NotPublished) and what.message_id in self._open:
-            if what.failure in ("too_large", "refused"):
-                self._refused = what.detail
-        elif isinstance(what, HandedOver | StateChanged) and self._reached(what):
-            self._open.discard(what.message_id)
+        if isinstance(body, NotPublished) and body.message_id in self._open:
+            if body.failure in ("too_large", "refused"):
+                self._refused = body.detail
+        elif isinstance(body, HandedOver | StateChanged) and self._reached(body):
+            self._open.discard(body.message_id)
         else:
             return
         self._moved.set()
 
-    def _reached(self, what: HandedOver | StateChanged) -> bool:
+    def _reached(self, body: HandedOver | StateChanged) -> bool:
         wanted = _WANTED.get(self._order.wait)
-        if isinstance(what, HandedOver):
+        if isinstance(body, HandedOver):
             return wanted is None
         if wanted is None:
             return False
-        if what.message_id in self._open:
-            self._unproven.update(what.unproven)
-        return what.state >= wanted
+        if body.message_id in self._open:
+            self._unproven.update(body.unproven)
+        return body.state >= wanted
 
     def _not_sent(self) -> CommandProblem:
         order = self._order

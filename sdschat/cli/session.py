@@ -145,18 +145,18 @@ async def first_connection(node: Node, channel: str, *, embedded: bool) -> None:
     connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     failures = 0
 
-    def hear(fact: events.NodeEvent) -> None:
+    def hear(event: events.NodeEvent) -> None:
         nonlocal failures
-        if not isinstance(fact.what, events.ConnectionChanged) or fact.channel != channel or connected.done():
+        if not isinstance(event.body, events.ConnectionChanged) or event.channel != channel or connected.done():
             return
-        if fact.what.state == "connected":
+        if event.body.state == "connected":
             connected.set_result(None)
-        elif fact.what.state == "disconnected":
+        elif event.body.state == "disconnected":
             failures += 1
-            refused = fact.what.why == Why.NOT_AUTHORISED
+            refused = event.body.why == Why.NOT_AUTHORISED
             if refused or not embedded or failures >= ATTEMPTS_EMBEDDED:
                 code = NOT_AUTHORISED if refused else UNREACHABLE
-                connected.set_exception(CommandProblem(f"{fact.what.address}: {fact.what.detail}", code))
+                connected.set_exception(CommandProblem(f"{event.body.address}: {event.body.detail}", code))
 
     node.listen(hear)
     if node.join(channel).dialect == "nim":
@@ -173,14 +173,14 @@ class EventPrinter:
         self._verbose = verbose
         self._said = ""
 
-    def __call__(self, fact: events.NodeEvent) -> None:
-        text = self._text(fact.what)
+    def __call__(self, event: events.NodeEvent) -> None:
+        text = self._text(event.body)
         if text and (text != self._said or self._verbose):
             self._said = text
-            say(f"{fact.channel}: {text}" if fact.channel else text)
+            say(f"{event.channel}: {text}" if event.channel else text)
 
-    def _text(self, what: events.What) -> str:
-        match what:
+    def _text(self, body: events.EventBody) -> str:
+        match body:
             case events.ConnectionChanged(state="disconnected", why=why, detail=detail, ever=ever):
                 return f"not connected: {detail}" if (ever or self._verbose) and why != Why.CLOSED else ""
             case events.ConnectionChanged(state="connected", address=address, ever=ever):

@@ -149,7 +149,7 @@ class _Run:
     async def _discover(self) -> Discovery:
         """Join the channels archived before, and every further channel that appears."""
         for one in archived(self.node.profile.store):
-            if one.channel not in self.node.rooms:
+            if one.channel not in self.node.sessions:
                 self.node.join(one.channel)
                 self._say(one.channel)
         discovery = Discovery(self.node, self.node.network, self._say, lambda: say(_FULL))

@@ -80,14 +80,14 @@ class KeyForgotten(NamedTuple):
 
 
 BookRow = KeyRow | NickRow | StandingRow | KeyForgotten
-KeyFact = KeyMet | NickChanged | NickClaimed
+KeyEvent = KeyMet | NickChanged | NickClaimed
 
 
 class Meeting(NamedTuple):
     """The result of learning from a signed content: rows to save and facts to report. Both are usually empty."""
 
     rows: tuple[BookRow, ...] = ()
-    facts: tuple[KeyFact, ...] = ()
+    facts: tuple[KeyEvent, ...] = ()
 
 
 _NOTHING: Final = Meeting()
@@ -157,7 +157,7 @@ class KeyBook:
             return _NOTHING
         sender_id = sender_id_of(key)
         rows: list[BookRow] = []
-        facts: list[KeyFact] = []
+        facts: list[KeyEvent] = []
         if not self.standing(sender_id) and self._admits(now):
             rows.append(StandingRow(sender_id, Standing.PERSON, now))
         if before is None or before.nick != opened.nick:
@@ -182,7 +182,7 @@ class KeyBook:
         admitted.append(now)
         return True
 
-    def _naming(self, key: bytes, sender_id: str, nick: str, before: KeyRow | None) -> Iterator[KeyFact]:
+    def _naming(self, key: bytes, sender_id: str, nick: str, before: KeyRow | None) -> Iterator[KeyEvent]:
         """Yield what there is to tell of a key that goes by this nick from now on."""
         yield KeyMet(sender_id, nick) if before is None else NickChanged(sender_id, before.nick, nick)
         held = self._nicks.get(skeleton(nick))

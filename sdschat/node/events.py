@@ -127,7 +127,7 @@ class HostingChanged(NamedTuple):
     hosting: bool
 
 
-What = (
+EventBody = (
     ev.StateChanged
     | ev.LeftOutgoing
     | ev.DependenciesMissing
@@ -187,4 +187,4 @@ class NodeEvent(NamedTuple):
 
     channel: str
     time: int  # epoch milliseconds
-    what: What
+    body: EventBody

@@ -56,7 +56,7 @@ class MqttNetwork:
     def listen(self, hosts: Hosts) -> None:
         self._hosts = hosts
 
-    def _told(self, hosting: bool) -> None:
+    def _hosting_changed(self, hosting: bool) -> None:
         if self._hosts is not None:
             self._hosts(hosting)
 
@@ -66,7 +66,7 @@ class MqttNetwork:
         from sdschat.transport.embedded import EmbeddedHosting
 
         address = self._options.address
-        self._hosting = EmbeddedHosting(BrokerConfig(address.host, address.port), self._told)
+        self._hosting = EmbeddedHosting(BrokerConfig(address.host, address.port), self._hosting_changed)
         self._options = self._hosting.options(self._options)
 
     @property

@@ -20,18 +20,18 @@ AT_KEYS: Final = 32  # packets, where somebody types
 
 
 class TurnScheduler:
-    """Calls `turn` after something stirred, and after everything that arrives in the same turn of the loop."""
+    """Calls `turn` after something became ready, and after everything that arrives in the same turn of the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, turn: Callable[[], None]) -> None:
         self.due = False
         self.most = MOST  # packets that wait until the turn is not put off any longer
         self._loop = loop
         self._turn = turn
-        self._waiting = 0  # packets and other things that stirred since the last turn
+        self._waiting = 0  # packets and other things that became ready since the last turn
         self._put_off: asyncio.TimerHandle | None = None
         self._began = self._ended = self._free_until = 0.0  # on the loop's clock
 
-    def stir(self) -> None:
+    def mark_ready(self) -> None:
         self._waiting += 1
         if not self.due:
             self.due = True
@@ -44,7 +44,7 @@ class TurnScheduler:
             self._put_off = None
             self._loop.call_soon(self._turn)
 
-    def hold(self) -> None:
+    def favour_input(self) -> None:
         """Somebody pressed a key: what that does comes first, unless the last turn was long ago or much waits."""
         self._free_until = max(self._free_until, min(self._loop.time() + KEY, self._ended + LONGEST))
         if self._put_off is not None:

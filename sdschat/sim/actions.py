@@ -47,7 +47,7 @@ def _send(world: World, action: Action) -> None:
     except TooManyUnacknowledged:
         return
     world.made(node, message, state.unsaved[message.message_id].raw)
-    check_made(world.ledger, world.ledger.seen[node.index], message.lamport_timestamp or 0)
+    check_made(world.oracle, world.oracle.records[node.index], message.lamport_timestamp or 0)
     world.flush(node)
 
 
@@ -67,7 +67,7 @@ def _ephemeral(world: World, action: Action) -> None:
     if node is None or node.channel is None:
         return
     message = node.channel.send_ephemeral(node.now(world.time), b"%d typing" % action.number)
-    world.ledger.ephemerals[message.message_id] = node.index
+    world.oracle.ephemerals[message.message_id] = node.index
     world.flush(node)
 
 
@@ -118,10 +118,10 @@ def _join(world: World, action: Action) -> None:
         return
     node.gone = False
     if node.plan.key_of:
-        other = world.nodes[world.ledger.index[node.plan.key_of]]
+        other = world.nodes[world.oracle.index[node.plan.key_of]]
         node.store = deepcopy(other.store)
-        world.ledger.reach.met["began from a copy of another's profile"] += 1
-        world.ledger.seen[node.index].put_back(world.ledger.seen[other.index].copied())
+        world.oracle.reach.met["began from a copy of another's profile"] += 1
+        world.oracle.records[node.index].put_back(world.oracle.records[other.index].copied())
     world.boot(node)
 
 
@@ -129,7 +129,7 @@ def _backup(world: World, action: Action) -> None:
     """Copy the disk, to be put back later."""
     node = world.nodes[action.node]
     if node.boots and not node.gone:
-        node.backup = Backup(deepcopy(node.store), world.ledger.seen[node.index].copied())
+        node.backup = Backup(deepcopy(node.store), world.oracle.records[node.index].copied())
 
 
 def _rollback(world: World, action: Action) -> None:
@@ -139,8 +139,8 @@ def _rollback(world: World, action: Action) -> None:
         return
     node.kill()
     node.store = deepcopy(node.backup.store)
-    world.ledger.reach.met["came back from an older backup"] += 1
-    world.ledger.seen[node.index].put_back(node.backup.copied)
+    world.oracle.reach.met["came back from an older backup"] += 1
+    world.oracle.records[node.index].put_back(node.backup.copied)
 
 
 def _fetch(world: World, action: Action) -> None:
@@ -149,10 +149,10 @@ def _fetch(world: World, action: Action) -> None:
     if node is None or node.channel is None:
         return
     since = START + action.number
-    seen = world.ledger.seen
+    seen = world.oracle.records
     known = {message_id for other in seen for message_id, lamport in other.log.items() if lamport >= since}
-    known -= world.ledger.convergence.ignored
-    origins = world.ledger.origins
+    known -= world.oracle.convergence.ignored
+    origins = world.oracle.origins
     for message_id in sorted(known, key=lambda key: (origins[key].lamport, key)):
         origin = origins[message_id]
         node.channel.receive_history(node.now(world.time), origin.message, origin.raw)
@@ -163,7 +163,7 @@ def _fetch(world: World, action: Action) -> None:
 def _lower_horizon(world: World, node: SimNode | None, since: int) -> None:
     if node is None or node.channel is None:  # it died of what it fetched
         return
-    world.ledger.seen[node.index].lowered_to = since
+    world.oracle.records[node.index].lowered_to = since
     node.channel.lower_horizon(node.now(world.time), since)
     world.flush(node)
 
@@ -215,8 +215,8 @@ def _flood(world: World, action: Action) -> None:
         message = said(world, action, count) or written(world, action, count)
         raw = world.codec.encode(message)
         if message.content:
-            world.ledger.origins[message.message_id] = Origin(-1, message, raw)
-            world.ledger.convergence.ignored.add(message.message_id)
+            world.oracle.origins[message.message_id] = Origin(-1, message, raw)
+            world.oracle.convergence.ignored.add(message.message_id)
         world.broadcast(len(world.nodes), message.message_id, (raw, world.codec.decode(raw)))
 
 
@@ -227,9 +227,9 @@ def _malformed(world: World, action: Action) -> None:
         world.broadcast(len(world.nodes), f"malformed {action.number}", (raw, world.codec.decode(raw)))
         return
     node = _up(world, action)
-    seen = world.ledger.seen[action.node]
-    if node is not None and seen.log:
-        known = world.ledger.origins[next(reversed(seen.log))].message
+    record = world.oracle.records[action.node]
+    if node is not None and record.log:
+        known = world.oracle.origins[next(reversed(record.log))].message
         raw = world.codec.encode(replace(known, sender_id="z", content=b"something else"))
         world.schedule(world.time + 1, ARRIVAL, node.index, (raw, world.codec.decode(raw)))
 

@@ -12,33 +12,33 @@ from sdschat.sim.world import World
 _REPLAYED = 24
 
 
-def check_finals(world: World) -> None:
+def check_end(world: World) -> None:
     """I1, I2, I6: the same set in the same order, of nothing but what was made, and nothing left over."""
-    ledger = world.ledger
+    oracle = world.oracle
     orders: dict[int, list[str]] = {}
     for node in world.nodes:
         if node.gone or node.channel is None:
             continue
-        seen = ledger.seen[node.index]
-        entries = node.store.history.newest(len(seen.log) + 1)
+        record = oracle.records[node.index]
+        entries = node.store.history.newest(len(record.log) + 1)
         ids = [entry.message_id for entry in entries]
-        if sorted((lamport, message_id) for message_id, lamport in seen.log.items()) != [e[:2] for e in entries]:
-            raise Violation("I2", f"the log of {seen.name} is not in order, or not what was put into it")
+        if sorted((lamport, message_id) for message_id, lamport in record.log.items()) != [e[:2] for e in entries]:
+            raise Violation("I2", f"the log of {record.name} is not in order, or not what was put into it")
         window = node.channel.state.window.order
         if [entry.message_id for entry in window] != ids[-len(window) :]:
-            raise Violation("I2", f"the recent window of {seen.name} is not the end of its log")
-        lacking = [message_id for message_id in ledger.convergence.required(node.index) if message_id not in seen.log]
+            raise Violation("I2", f"the recent window of {record.name} is not the end of its log")
+        lacking = [message_id for message_id in oracle.convergence.required(node.index) if message_id not in record.log]
         if lacking:
-            raise Violation("I1", f"{seen.name} lacks {len(lacking)} messages")
+            raise Violation("I1", f"{record.name} lacks {len(lacking)} messages")
         orders[node.index] = ids
-        check_sizes(seen)
-        check_waiting(seen)
+        check_sizes(record)
+        check_waiting(record)
     reference = max(orders.values(), key=len, default=[])
     places = {message_id: place for place, message_id in enumerate(reference)}
     for index, ids in orders.items():
         common = [places[message_id] for message_id in ids if message_id in places]
         if common != sorted(common):
-            raise Violation("I2", f"{ledger.seen[index].name} has another order")
+            raise Violation("I2", f"{oracle.records[index].name} has another order")
 
 
 def check_replay(world: World) -> None:
@@ -50,9 +50,9 @@ def check_replay(world: World) -> None:
         if channel is None or node.gone:
             continue
         for raw, message in sent[world.scenario.seed % stride :: stride]:
-            if isinstance(message, Refusal) or message.sender_id not in world.ledger.participants:
+            if isinstance(message, Refusal) or message.sender_id not in world.oracle.participants:
                 continue
-            if message.content and message.message_id not in world.ledger.seen[node.index].log:
+            if message.content and message.message_id not in world.oracle.records[node.index].log:
                 continue  # from before it joined, or of somebody who took it along
             channel.receive_message(node.now(world.time), message, raw)
         ready = channel.take()

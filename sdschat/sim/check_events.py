@@ -33,147 +33,149 @@ _JUDGED = (
 )
 
 
-def check_events(ledger: Oracle, seen: NodeRecord, events: list[Event]) -> None:
+def check_events(oracle: Oracle, record: NodeRecord, events: list[Event]) -> None:
     for event in events:
         if isinstance(event, Delivered):
-            _delivered(ledger, seen, event)
+            _delivered(oracle, record, event)
         elif isinstance(event, GapClosed):
-            seen.gaps_told.pop(event.message_id, None)
+            record.gaps_shown.pop(event.message_id, None)
         elif isinstance(event, StateChanged):
-            _state_changed(ledger, seen, event)
+            _state_changed(oracle, record, event)
         elif isinstance(event, DuplicateReceived):
-            _duplicate(seen, event)
+            _duplicate(record, event)
         elif isinstance(event, DependenciesMissing):
             for message_id in event.dependencies:
-                seen.missing_since.setdefault(message_id, ledger.time)
+                record.missing_since.setdefault(message_id, oracle.time)
         elif isinstance(event, RepairCancelled):
             if event.reason in ("requested_by_other", "received", "lost", "arrived_before_due"):
-                seen.put_off.pop(event.message_id, None)
+                record.put_off.pop(event.message_id, None)
                 if event.reason != "requested_by_other":
-                    seen.requests_due.pop(event.message_id, None)
+                    record.requests_due.pop(event.message_id, None)
         elif isinstance(event, DependenciesLost):
-            _lost(ledger, seen, event)
+            _lost(oracle, record, event)
         elif isinstance(event, Rejected):
-            _rejected(ledger, seen, event)
+            _rejected(oracle, record, event)
         elif isinstance(event, EphemeralReceived):
-            _ephemeral(ledger, seen, event)
-    if seen.put_off:
-        raise Violation("I5", f"T_req of {next(iter(seen.put_off))[:8]} at {seen.name} was put off")
+            _ephemeral(oracle, record, event)
+    if record.put_off:
+        raise Violation("I5", f"T_req of {next(iter(record.put_off))[:8]} at {record.name} was put off")
 
 
-def _delivered(ledger: Oracle, seen: NodeRecord, event: Delivered) -> None:
+def _delivered(oracle: Oracle, record: NodeRecord, event: Delivered) -> None:
     message = event.message
     message_id, lamport = message.message_id, message.lamport_timestamp or 0
-    what = f"{message_id[:8]} at {seen.name}"
-    if message_id not in seen.log:
+    what = f"{message_id[:8]} at {record.name}"
+    if message_id not in record.log:
         raise Violation("I6", f"{what} was told before it was saved")
-    if message_id in seen.told:
+    if message_id in record.shown:
         raise Violation("I4", f"{what} was told twice")
     place = (lamport, message_id)
-    if event.late != (place < seen.newest):
+    if event.late != (place < record.newest):
         raise Violation("I2", f"{what} was told as {'late' if event.late else 'the newest'}, which is not so")
-    seen.newest = max(seen.newest, place)
-    if message_id in seen.gaps_told and not ledger.scenario.limits:  # a small window forgets who names what
+    record.newest = max(record.newest, place)
+    if message_id in record.gaps_shown and not oracle.scenario.limits:  # a small window forgets who names what
         raise Violation("I3", f"{what} came, and is still told as a gap")
-    seen.gaps_told.update(dict.fromkeys(event.gap))
+    record.gaps_shown.update(dict.fromkeys(event.gap))
     history = event.source == FROM_STORE  # it waits for nothing, and acknowledges nothing
     for entry in message.causal_history:
         parent = entry.message_id
-        if parent in seen.told:
+        if parent in record.shown:
             if parent in event.gap:
                 raise Violation("I3", f"{what} names {parent[:8]} as a gap, which was told before")
-            if seen.log[parent] >= lamport:
+            if record.log[parent] >= lamport:
                 raise Violation("I3", f"{what} is not later than {parent[:8]}, on which it depends")
         elif parent in event.gap:
             if history:
                 continue
-            _gap(ledger, seen, parent, lamport, what)
+            _gap(oracle, record, parent, lamport, what)
         else:
             raise Violation("I3", f"{what} was told before {parent[:8]}, on which it depends")
-        if lamport > seen.horizon and not history:
-            _mentioned(seen, parent, message.sender_id)
-    seen.told[message_id] = None
+        if lamport > record.horizon and not history:
+            _mentioned(record, parent, message.sender_id)
+    record.shown[message_id] = None
 
 
-def _mentioned(seen: NodeRecord, message_id: str, sender_id: str) -> None:
+def _mentioned(record: NodeRecord, message_id: str, sender_id: str) -> None:
     """Check that a sender who names an own message counts as having it. Messages that left the buffer long ago are no
     longer looked up."""
-    own = seen.outgoing.get(message_id)
-    if own is None or own.state is AckState.ACKED or own.due == FORGOTTEN or sender_id == seen.participant:
+    own = record.outgoing.get(message_id)
+    if own is None or own.state is AckState.ACKED or own.due == FORGOTTEN or sender_id == record.participant:
         return
-    raise Violation("I7", f"{seen.name} heard {sender_id} name {message_id[:8]}, and does not count it as acknowledged")
+    raise Violation(
+        "I7", f"{record.name} heard {sender_id} name {message_id[:8]}, and does not count it as acknowledged"
+    )
 
 
-def _gap(ledger: Oracle, seen: NodeRecord, parent: str, lamport: int, what: str) -> None:
+def _gap(oracle: Oracle, record: NodeRecord, parent: str, lamport: int, what: str) -> None:
     """I3: a gap is something given up in time, or older than our joining, or crowded out by a hostile sender."""
-    tables = seen.node.store.tables
-    if parent in tables[Table.GAP] or parent in seen.log or lamport <= seen.horizon:
+    tables = record.node.store.tables
+    if parent in tables[Table.GAP] or parent in record.log or lamport <= record.horizon:
         return  # given up; or it came later in the same step; or older than our joining
     missing = tables[Table.MISSING].get(parent)
-    if parent in seen.held or (isinstance(missing, MissingRow) and not missing.awaited):
+    if parent in record.buffered or (isinstance(missing, MissingRow) and not missing.awaited):
         return  # named by the first message of the log, and not here yet or itself waiting
-    if not ledger.scenario.crowded:
+    if not oracle.scenario.crowded:
         raise Violation("I3", f"{what} names {parent[:8]} as a gap, which is on no record")
 
 
-def _lost(ledger: Oracle, seen: NodeRecord, event: DependenciesLost) -> None:
-    wait = seen.node.config.lost_after
-    jumps = any(action.verb in ("jump", "crash") for action in ledger.scenario.actions)
+def _lost(oracle: Oracle, record: NodeRecord, event: DependenciesLost) -> None:
+    wait = record.node.config.lost_after
+    jumps = any(action.verb in ("jump", "crash") for action in oracle.scenario.actions)
     for message_id in event.dependencies:
-        since = seen.missing_since.pop(message_id, None)
-        if since is not None and not jumps and ledger.time - since < wait:
-            raise Violation("I5", f"{seen.name} gave {message_id[:8]} up after {ledger.time - since} ms")
+        since = record.missing_since.pop(message_id, None)
+        if since is not None and not jumps and oracle.time - since < wait:
+            raise Violation("I5", f"{record.name} gave {message_id[:8]} up after {oracle.time - since} ms")
 
 
-def _state_changed(ledger: Oracle, seen: NodeRecord, event: StateChanged) -> None:
-    message_id, what = event.message_id, f"{event.message_id[:8]} at {seen.name}"
-    saved = seen.outgoing.get(message_id)
+def _state_changed(oracle: Oracle, record: NodeRecord, event: StateChanged) -> None:
+    message_id, what = event.message_id, f"{event.message_id[:8]} at {record.name}"
+    saved = record.outgoing.get(message_id)
     if saved is None or saved.state < event.state:
         raise Violation("I6", f"the state of {what} was told before it was saved")
-    if event.state < seen.told_states.get(message_id, event.state):
+    if event.state < record.shown_states.get(message_id, event.state):
         raise Violation("I7", f"the state of {what} was told to go back")
-    seen.told_states[message_id] = event.state
+    record.shown_states[message_id] = event.state
     evidence = event.evidence
     if evidence is None:
         return
-    ledger.evidence += 1
-    places = ledger.participants.get(evidence.sender_id)
+    oracle.evidence += 1
+    places = oracle.participants.get(evidence.sender_id)
     if places is None:
         return  # a stranger that an injected packet speaks for
     if any(message_id in theirs.log or message_id in theirs.once_in_log for theirs in places):
         return
     if evidence.how in CERTAIN:
         raise Violation("I7", f"{what} is acknowledged by {evidence.sender_id}, who does not have it")
-    if not any(message_id in theirs.held for theirs in places):
-        ledger.false_positives += 1  # by chance: what a filter may say is checked where it is sent
+    if not any(message_id in theirs.buffered for theirs in places):
+        oracle.false_positives += 1  # by chance: what a filter may say is checked where it is sent
 
 
-def _duplicate(seen: NodeRecord, event: DuplicateReceived) -> None:
+def _duplicate(record: NodeRecord, event: DuplicateReceived) -> None:
     """Somebody has just sent it, so nobody needs it from us. Of a batch, only the end is seen."""
-    channel = seen.node.channel
-    if channel is None or seen.node.batch:
+    channel = record.node.channel
+    if channel is None or record.node.batch:
         return
     message_id = event.message_id
     if message_id in channel.state.answers.timers or message_id in channel.state.pushes.timers:
-        raise Violation("I14", f"{seen.name} still means to send {event.message_id[:8]} that it has just heard")
+        raise Violation("I14", f"{record.name} still means to send {event.message_id[:8]} that it has just heard")
 
 
-def _rejected(ledger: Oracle, seen: NodeRecord, event: Rejected) -> None:
+def _rejected(oracle: Oracle, record: NodeRecord, event: Rejected) -> None:
     """I13: among honest peers nothing is refused, but for want of room."""
-    ledger.refusals += 1
+    oracle.refusals += 1
     if not isinstance(event.reason, Reason):
-        raise Violation("I13", f"{seen.name} refused something without a reason")
-    accepted = event.reason not in _JUDGED or (ledger.scenario.crowded and event.reason in _QUOTAS)
-    if event.reason is Reason.FUTURE_QUOTA and ledger.scenario.wrong_clock:
+        raise Violation("I13", f"{record.name} refused something without a reason")
+    accepted = event.reason not in _JUDGED or (oracle.scenario.crowded and event.reason in _QUOTAS)
+    if event.reason is Reason.FUTURE_QUOTA and oracle.scenario.wrong_clock:
         accepted = True
-    if event.reason is Reason.OWN_ID_UNKNOWN and seen.torn and event.sender_id == seen.participant:
+    if event.reason is Reason.OWN_ID_UNKNOWN and record.torn and event.sender_id == record.participant:
         accepted = True
-    if event.sender_id in ledger.participants and not accepted:
-        raise Violation("I13", f"{seen.name} refused an honest packet of {event.sender_id}: {event.reason}")
+    if event.sender_id in oracle.participants and not accepted:
+        raise Violation("I13", f"{record.name} refused an honest packet of {event.sender_id}: {event.reason}")
 
 
-def _ephemeral(ledger: Oracle, seen: NodeRecord, event: EphemeralReceived) -> None:
-    if event.message.message_id not in ledger.ephemerals:
-        raise Violation("I4", f"{seen.name} was shown an ephemeral message that nobody sent")
-    if event.message.message_id in seen.log:
-        raise Violation("I4", f"{seen.name} has an ephemeral message in its log")
+def _ephemeral(oracle: Oracle, record: NodeRecord, event: EphemeralReceived) -> None:
+    if event.message.message_id not in oracle.ephemerals:
+        raise Violation("I4", f"{record.name} was shown an ephemeral message that nobody sent")
+    if event.message.message_id in record.log:
+        raise Violation("I4", f"{record.name} has an ephemeral message in its log")

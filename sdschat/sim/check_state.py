@@ -15,17 +15,17 @@ from sdschat.sim.oracle import NodeRecord, Origin
 from sdschat.sim.scenario import Violation
 
 
-def check_sizes(seen: NodeRecord) -> None:
+def check_sizes(record: NodeRecord) -> None:
     """I8: every buffer is within its limit, in all and for each sender."""
-    channel = seen.node.channel
+    channel = record.node.channel
     if channel is None:
         return
     s = channel.state
     waiting: dict[str, int] = {}
     parked: dict[str, int] = {}
-    for held in s.incoming.buffered.values():
-        counts = parked if held.release_at else waiting
-        counts[held.message.sender_id] = counts.get(held.message.sender_id, 0) + 1
+    for buffered in s.incoming.buffered.values():
+        counts = parked if buffered.release_at else waiting
+        counts[buffered.message.sender_id] = counts.get(buffered.message.sender_id, 0) + 1
     blamed: dict[str, int] = {}
     for missing in s.requests.missing.values():
         blamed[missing.charged_to] = blamed.get(missing.charged_to, 0) + 1
@@ -58,11 +58,11 @@ def check_sizes(seen: NodeRecord) -> None:
         ("entries in the recent window", len(s.window.order), limits.RECENT_WINDOW),
         ("ephemeral ids", len(s.ephemeral_seen), limits.EPHEMERAL_SEEN),
     )
-    for what, size, bound in bounds + _far_bounds(s) if seen.small else bounds:
+    for what, size, bound in bounds + _far_bounds(s) if record.small else bounds:
         if size >= bound:
             if size > bound:
-                raise Violation("I8", f"{seen.name} has {size} {what}; {bound} are allowed")
-            seen.reach.met[f"full: {what}"] += 1
+                raise Violation("I8", f"{record.name} has {size} {what}; {bound} are allowed")
+            record.reach.met[f"full: {what}"] += 1
 
 
 def _far_bounds(s: ChannelState) -> tuple[tuple[str, int, int], ...]:
@@ -81,30 +81,30 @@ def _possibly_acked(s: ChannelState) -> int:
     return sum(known.state is AckState.POSSIBLY_ACKED for known in s.outgoing.open.values())
 
 
-def check_waiting(seen: NodeRecord) -> None:
+def check_waiting(record: NodeRecord) -> None:
     """Nothing waits for what is there; every own message that is open has a timer."""
-    channel = seen.node.channel
+    channel = record.node.channel
     if channel is None:
         return
     s = channel.state
-    name = seen.name
+    name = record.name
     for message_id in s.gaps:
-        if message_id in seen.log:
+        if message_id in record.log:
             raise Violation("I3", f"{name} still calls {message_id[:8]} a gap, which it has")
     for message_id in s.requests.missing:
-        held = s.incoming.buffered.get(message_id)
-        if message_id in seen.log or (held is not None and not held.release_at):
+        buffered = s.incoming.buffered.get(message_id)
+        if message_id in record.log or (buffered is not None and not buffered.release_at):
             raise Violation("I3", f"{name} still waits for {message_id[:8]}, which it has")
         # What is parked may be waited for, until it is given up like anything else, but it is not asked for.
         asked = message_id in s.requests.requests
-        if asked and held is not None:
+        if asked and buffered is not None:
             raise Violation("I14", f"{name} means to ask for {message_id[:8]}, which is parked here")
-        if message_id not in s.requests.lost or (s.config.repair_enabled and not asked and held is None):
+        if message_id not in s.requests.lost or (s.config.repair_enabled and not asked and buffered is None):
             raise Violation("I5", f"{name} waits for {message_id[:8]}, and will never ask for it or give it up")
-    for message_id, held in s.incoming.buffered.items():
-        if not held.release_at and not held.unmet:
+    for message_id, buffered in s.incoming.buffered.items():
+        if not buffered.release_at and not buffered.unmet:
             raise Violation("I3", f"{name} holds {message_id[:8]} back for nothing")
-        for parent in held.unmet:
+        for parent in buffered.unmet:
             if parent not in s.requests.missing and parent not in s.incoming.buffered:
                 raise Violation("I5", f"{name} holds {message_id[:8]} back for {parent[:8]}, which nobody looks for")
     for message_id in s.outgoing.open:
@@ -113,18 +113,18 @@ def check_waiting(seen: NodeRecord) -> None:
             raise Violation("I5", f"{name} has given up on {message_id[:8]}")
 
 
-def check_restored(seen: NodeRecord, channel: Channel) -> None:
+def check_restored(record: NodeRecord, channel: Channel) -> None:
     """I6: what the disk says is to be done is still to be done."""
     s = channel.state
-    if s.horizon != seen.horizon:
-        raise Violation("I6", f"{seen.name} came back with another join horizon")
-    for message_id, row in seen.outgoing.items():
+    if s.horizon != record.horizon:
+        raise Violation("I6", f"{record.name} came back with another join horizon")
+    for message_id, row in record.outgoing.items():
         known = message_id in s.outgoing.open and message_id in s.outgoing.timers
         if known != row.resent:
             how = "without" if row.resent else "with"
-            raise Violation("I6", f"{seen.name} came back {how} {message_id[:8]} in its outgoing buffer")
-    if s.clock.value < seen.last_own:
-        raise Violation("I9", f"the clock of {seen.name} went back over a restart")
+            raise Violation("I6", f"{record.name} came back {how} {message_id[:8]} in its outgoing buffer")
+    if s.clock.value < record.last_own:
+        raise Violation("I9", f"the clock of {record.name} went back over a restart")
 
 
 def check_refused(name: str, channel: Channel, receive: Callable[[], None]) -> None:
@@ -137,17 +137,17 @@ def check_refused(name: str, channel: Channel, receive: Callable[[], None]) -> N
         raise Violation("I13", f"{name} did more with garbage than refuse it")
 
 
-def check_answering(seen: NodeRecord, message: Message, origins: Mapping[str, Origin]) -> None:
+def check_answering(record: NodeRecord, message: Message, origins: Mapping[str, Origin]) -> None:
     """I5: the author of a message that somebody asks for answers, and at once."""
-    channel = seen.node.channel
+    channel = record.node.channel
     assert channel is not None
     s = channel.state
     for entry in message.repair_request[: limits.ANSWERS_PER_SENDER]:
         origin = origins.get(entry.message_id)
-        if origin is None or origin.author != seen.index or entry.message_id not in seen.log:
+        if origin is None or origin.author != record.index or entry.message_id not in record.log:
             continue
         if s.packet_of(entry.message_id) is None:  # a disk that keeps few packets
             continue
         answer = s.answers.entries.get(entry.message_id)
         if answer is None or (answer.due is None and answer.asked):
-            raise Violation("I5", f"{seen.name} does not answer for {entry.message_id[:8]}, which it wrote")
+            raise Violation("I5", f"{record.name} does not answer for {entry.message_id[:8]}, which it wrote")

@@ -24,94 +24,94 @@ from sdschat.sim.oracle import NodeRecord, Oracle
 from sdschat.sim.scenario import START, Violation
 
 
-def check_writes(ledger: Oracle, seen: NodeRecord, writes: list[Write]) -> None:
+def check_writes(oracle: Oracle, record: NodeRecord, writes: list[Write]) -> None:
     for write in writes:
         if isinstance(write, Put):
             row = write.row
             if isinstance(row, (ChannelRow, PeerRow)):
-                if isinstance(row, ChannelRow) and row.horizon != seen.horizon:
-                    _horizon(ledger, seen, row.horizon)
+                if isinstance(row, ChannelRow) and row.horizon != record.horizon:
+                    _horizon(oracle, record, row.horizon)
             elif isinstance(row, OutgoingRow):
-                _outgoing(seen, row)
+                _outgoing(record, row)
             elif isinstance(row, HeldRow):
-                _held(ledger, seen, row)
+                _incoming(oracle, record, row)
             elif isinstance(row, GapRow):
-                _gap(seen, row)
+                _gap(record, row)
             elif isinstance(row, MissingRow):
-                _missing(seen, row)
+                _missing(record, row)
             elif isinstance(row, AnswerRow):
-                _answer(ledger, seen, row)
+                _answer(oracle, record, row)
         elif isinstance(write, Append):
-            _append(ledger, seen, write.row)
+            _append(oracle, record, write.row)
         else:
-            _drop(seen, write)
+            _drop(record, write)
 
 
-def _append(ledger: Oracle, seen: NodeRecord, row: LogRow) -> None:
+def _append(oracle: Oracle, record: NodeRecord, row: LogRow) -> None:
     """I4: only what somebody made, as it was made, and once."""
     entry = row.entry
     message_id, lamport = entry.message_id, entry.lamport
-    origin = ledger.origins.get(message_id)
+    origin = oracle.origins.get(message_id)
     if origin is None:
-        raise Violation("I4", f"{seen.name} has {message_id[:8]} in its log, which nobody made")
-    if row.raw != origin.raw or lamport != origin.lamport or row.own != ledger.wrote(seen, origin):
-        raise Violation("I4", f"{seen.name} has {message_id[:8]} in its log other than it was made")
-    if message_id in seen.log:
-        raise Violation("I4", f"{seen.name} put {message_id[:8]} into its log twice")
-    seen.log[message_id] = lamport
-    ledger.delivered += 1
+        raise Violation("I4", f"{record.name} has {message_id[:8]} in its log, which nobody made")
+    if row.raw != origin.raw or lamport != origin.lamport or row.own != oracle.wrote(record, origin):
+        raise Violation("I4", f"{record.name} has {message_id[:8]} in its log other than it was made")
+    if message_id in record.log:
+        raise Violation("I4", f"{record.name} put {message_id[:8]} into its log twice")
+    record.log[message_id] = lamport
+    oracle.delivered += 1
     if row.own and row.source != FROM_STORE:
-        seen.made_now = message_id
-        seen.last_own = max(seen.last_own, lamport)
-    elif seen.held.pop(message_id, None) is None:
-        seen.masks.add(message_id, lamport)
-    seen.parked.pop(message_id, None)
-    ledger.convergence.appended(seen.index, message_id, lamport)
+        record.made_now = message_id
+        record.last_own = max(record.last_own, lamport)
+    elif record.buffered.pop(message_id, None) is None:
+        record.masks.add(message_id, lamport)
+    record.future_dated.pop(message_id, None)
+    oracle.convergence.appended(record.index, message_id, lamport)
 
 
-def _horizon(ledger: Oracle, seen: NodeRecord, horizon: int) -> None:
+def _horizon(oracle: Oracle, record: NodeRecord, horizon: int) -> None:
     """It moves down only: where all the history from there on was given, or a clock that was fast is put right."""
-    put_right = START + ledger.time + seen.node.skew < seen.horizon
-    if seen.horizon >= 0 and (horizon > seen.horizon or not (put_right or horizon == seen.lowered_to)):
-        raise Violation("I6", f"the join horizon of {seen.name} moved")
-    if seen.horizon >= 0:
+    put_right = START + oracle.time + record.node.skew < record.horizon
+    if record.horizon >= 0 and (horizon > record.horizon or not (put_right or horizon == record.lowered_to)):
+        raise Violation("I6", f"the join horizon of {record.name} moved")
+    if record.horizon >= 0:
         how = "mended after a clock was put right" if put_right else "lowered after catching up"
-        seen.reach.met[f"join horizon {how}"] += 1
-    seen.horizon = horizon
+        record.reach.met[f"join horizon {how}"] += 1
+    record.horizon = horizon
 
 
-def _held(ledger: Oracle, seen: NodeRecord, row: HeldRow) -> None:
+def _incoming(oracle: Oracle, record: NodeRecord, row: HeldRow) -> None:
     message_id = row.message.message_id
-    if message_id in seen.held:
+    if message_id in record.buffered:
         return
-    origin = ledger.origins.get(message_id)
+    origin = oracle.origins.get(message_id)
     if origin is None or row.raw != origin.raw:
-        raise Violation("I4", f"{seen.name} holds {message_id[:8]} other than it was made")
+        raise Violation("I4", f"{record.name} holds {message_id[:8]} other than it was made")
     if row.release_at:  # not in the filter until it is due
-        seen.parked[message_id] = None
+        record.future_dated[message_id] = None
         return
-    seen.parked.pop(message_id, None)
-    seen.held[message_id] = origin.lamport
-    seen.masks.add(message_id, origin.lamport)
+    record.future_dated.pop(message_id, None)
+    record.buffered[message_id] = origin.lamport
+    record.masks.add(message_id, origin.lamport)
 
 
-def _drop(seen: NodeRecord, write: Drop) -> None:
+def _drop(record: NodeRecord, write: Drop) -> None:
     key, table = write.key, write.table
     if table is Table.HELD:
-        seen.parked.pop(key, None)
-        if seen.held.pop(key, None) is not None:
-            seen.masks.drop(key)
+        record.future_dated.pop(key, None)
+        if record.buffered.pop(key, None) is not None:
+            record.masks.drop(key)
     elif table is Table.MISSING:
-        seen.requests_due.pop(key, None)
+        record.requests_due.pop(key, None)
     elif table is Table.ANSWER:
-        seen.answers_due.pop(key, None)
+        record.answers_due.pop(key, None)
 
 
-def _outgoing(seen: NodeRecord, row: OutgoingRow) -> None:
+def _outgoing(record: NodeRecord, row: OutgoingRow) -> None:
     """I7: states only grow, keep why, and are no surer than that."""
-    what = f"{row.message_id[:8]} at {seen.name}"
-    old = seen.outgoing.get(row.message_id)
-    seen.outgoing[row.message_id] = row
+    what = f"{row.message_id[:8]} at {record.name}"
+    old = record.outgoing.get(row.message_id)
+    record.outgoing[row.message_id] = row
     if old is not None:
         if row.state < old.state:
             raise Violation("I7", f"the state of {what} went back")
@@ -124,7 +124,7 @@ def _outgoing(seen: NodeRecord, row: OutgoingRow) -> None:
     mentioned, chance = False, 1.0
     filters: set[str] = set()
     for evidence in row.evidence:
-        if evidence.sender_id == seen.participant:
+        if evidence.sender_id == record.participant:
             raise Violation("I7", f"{what} is acknowledged by its own author")
         if evidence.how in CERTAIN:
             mentioned = True
@@ -137,36 +137,36 @@ def _outgoing(seen: NodeRecord, row: OutgoingRow) -> None:
         raise Violation("I7", f"{what} is acked by {len(filters)} filters with a chance of error of {chance:.0e}")
 
 
-def _gap(seen: NodeRecord, row: GapRow) -> None:
+def _gap(record: NodeRecord, row: GapRow) -> None:
     """I3: what holds for every message that names it was waited for."""
-    if row.message_id not in seen.node.store.tables[Table.MISSING]:
-        raise Violation("I3", f"{seen.name} gave {row.message_id[:8]} up, for which it never waited")
+    if row.message_id not in record.node.store.tables[Table.MISSING]:
+        raise Violation("I3", f"{record.name} gave {row.message_id[:8]} up, for which it never waited")
 
 
-def _missing(seen: NodeRecord, row: MissingRow) -> None:
+def _missing(record: NodeRecord, row: MissingRow) -> None:
     """T_req stands until the request is made, by us or (which the events tell) by another."""
     message_id = row.message_id
-    channel = seen.node.channel
-    held = None if channel is None else channel.state.incoming.buffered.get(message_id)
+    channel = record.node.channel
+    buffered = None if channel is None else channel.state.incoming.buffered.get(message_id)
     # What is dated in the future does not keep waiting what is dated before it.
-    if message_id in seen.log or (held is not None and not held.release_at):
-        raise Violation("I3", f"{seen.name} waits for {message_id[:8]}, which it has")
+    if message_id in record.log or (buffered is not None and not buffered.release_at):
+        raise Violation("I3", f"{record.name} waits for {message_id[:8]}, which it has")
     if not row.t_req:  # not asked for: one of two that contradict each other is here, dated too far ahead
-        seen.requests_due.pop(message_id, None)
+        record.requests_due.pop(message_id, None)
         return
-    due = row.t_req - seen.node.skew
-    old = seen.requests_due.get(message_id)
-    seen.requests_due[message_id] = (due, row.attempts)
-    if old is not None and old[0] < due and old[1] == row.attempts and seen.node.config.repair_enabled:
-        seen.put_off[message_id] = None
+    due = row.t_req - record.node.skew
+    old = record.requests_due.get(message_id)
+    record.requests_due[message_id] = (due, row.attempts)
+    if old is not None and old[0] < due and old[1] == row.attempts and record.node.config.repair_enabled:
+        record.put_off[message_id] = None
 
 
-def _answer(ledger: Oracle, seen: NodeRecord, row: AnswerRow) -> None:
+def _answer(oracle: Oracle, record: NodeRecord, row: AnswerRow) -> None:
     """The earliest T_resp stands."""
-    old = seen.answers_due.pop(row.message_id, None)
+    old = record.answers_due.pop(row.message_id, None)
     if not row.due:
         return
-    due = row.due - seen.node.skew
-    seen.answers_due[row.message_id] = due
-    if old is not None and due > old > START + ledger.time:
-        raise Violation("I5", f"the answer of {seen.name} for {row.message_id[:8]} was put off")
+    due = row.due - record.node.skew
+    record.answers_due[row.message_id] = due
+    if old is not None and due > old > START + oracle.time:
+        raise Violation("I5", f"the answer of {record.name} for {row.message_id[:8]} was put off")

@@ -309,16 +309,16 @@ class HistoryWorld(World):
         ready = channel.take()
         parcels = companion.take(ready, node.now(self.time))
         if companion.complete and node.armed != "before-writes":
-            seen = self.ledger.seen[node.index]
-            lowest = _lowest(ready.writes, seen.horizon)
-            if lowest == companion.reach < seen.horizon:  # which is the one way in which it may move
-                seen.horizon = lowest
+            record = self.oracle.records[node.index]
+            lowest = _lowest(ready.writes, record.horizon)
+            if lowest == companion.reach < record.horizon:  # which is the one way in which it may move
+                record.horizon = lowest
         if node.armed and self._dies(node, ready):
             del self.companions[node.index]
             self.people_changed()
             return
         if ready.writes:
-            check_writes(self.ledger, self.ledger.seen[node.index], ready.writes)
+            check_writes(self.oracle, self.oracle.records[node.index], ready.writes)
         node.store.apply(ready.writes)
         if ready.writes or ready.packets or ready.events:
             self._engine_did(node, companion, ready)
@@ -328,34 +328,34 @@ class HistoryWorld(World):
         self._set_wake(node, channel)
 
     def _engine_did(self, node: SimNode, companion: Companion, ready: Ready) -> None:
-        seen = self.ledger.seen[node.index]
+        record = self.oracle.records[node.index]
         for packet in ready.packets:
             self._publish(node, packet)
-        seen.settle()
-        self._told(seen, companion, ready.events)
+        record.settle()
+        self._check_events(record, companion, ready.events)
         self.trace.step(self.time, node.index, ready)
-        check_sizes(seen)
+        check_sizes(record)
 
-    def _told(self, seen: NodeRecord, companion: Companion, events: list[Event]) -> None:
+    def _check_events(self, record: NodeRecord, companion: Companion, events: list[Event]) -> None:
         """Check events. A message that came as history is told at once, with the parents that are not here yet as its
         gap: for that moment it counts as older than joining."""
-        put_off, seen.put_off = seen.put_off, {}  # to be looked at when all events are
+        put_off, record.put_off = record.put_off, {}  # to be looked at when all events are
         for event in events:
             history = isinstance(event, Delivered) and event.message.message_id in companion.came
-            horizon = seen.horizon
+            horizon = record.horizon
             if isinstance(event, Delivered) and history:
                 companion.came.discard(event.message.message_id)
                 self.fetched += 1
-                seen.horizon = 1 << 62
+                record.horizon = 1 << 62
             elif isinstance(event, RepairCancelled):
                 put_off.pop(event.message_id, None)
-            check_events(self.ledger, seen, [event])
-            seen.horizon = horizon
-        seen.put_off = put_off
-        check_events(self.ledger, seen, [])
+            check_events(self.oracle, record, [event])
+            record.horizon = horizon
+        record.put_off = put_off
+        check_events(self.oracle, record, [])
 
     def receivers(self, parcel: Parcel) -> list[int]:
-        return [self.ledger.index[parcel.to]]
+        return [self.oracle.index[parcel.to]]
 
     def _post(self, node: SimNode, parcel: Parcel) -> None:
         if not node.online:

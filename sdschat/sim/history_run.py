@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from sdschat.sds.config import Config
-from sdschat.sim.check_end import check_finals, check_replay
+from sdschat.sim.check_end import check_end, check_replay
 from sdschat.sim.generate import generate, limits
 from sdschat.sim.history import HistoryWorld
 from sdschat.sim.liveness import check_liveness
@@ -63,7 +63,7 @@ def run(seed: int, make: Worlds = HistoryWorld) -> tuple[Outcome, int]:
     except Exception as error:
         outcome.rule, outcome.what = "I13", _where(error)
     if world is not None:
-        outcome.delivered, outcome.frames = world.ledger.delivered, world.frames
+        outcome.delivered, outcome.frames = world.oracle.delivered, world.frames
     outcome.trace, outcome.steps = trace.digest(), trace.steps
     return outcome, 0 if world is None else world.fetched
 
@@ -121,11 +121,11 @@ def _live(world: HistoryWorld, draw: Random) -> None:
     world.until_settled = True
     within = patience(scenario) + _CATCHING_UP
     world.run(began + within, _act)
-    if world.ledger.convergence.outstanding:
+    if world.oracle.convergence.outstanding:
         raise Violation("I5", not_converged(world, within))
     world.until_settled = False
     world.run(max(world.time, at_rest) + 2 * turn + scenario.rates.tail_ms, _act)
-    check_finals(world)
+    check_end(world)
     world.check()
     check_liveness(world)
     world.check_rest()
@@ -158,7 +158,7 @@ def _heal(world: HistoryWorld) -> None:
     """Everyone is there, the network is whole, and everything that was ever said is owed to everyone."""
     world.network.calm = True
     world.network.blocked = frozenset()
-    world.ledger.convergence.begin(world.time, {node.index: world.owed_from(node) for node in world.nodes})
+    world.oracle.convergence.begin(world.time, {node.index: world.owed_from(node) for node in world.nodes})
 
 
 if __name__ == "__main__":

@@ -63,22 +63,24 @@ def turn_of(world: World) -> int:
 
 def bound(world: World) -> int:
     """Milliseconds from convergence to rest, at most."""
-    longest = max((len(seen.log) for seen in world.ledger.seen), default=0)
+    longest = max((len(record.log) for record in world.oracle.records), default=0)
     others = longest // limits.RANGE_IDS
-    wait = max((seen.node.config.lost_after for seen in world.ledger.seen if _waits(seen)), default=0)
-    wait += max((_owed_for(seen.node.channel.state) for seen in world.ledger.seen if seen.node.channel), default=0)
-    if any(_not_sent_yet(world, seen) for seen in world.ledger.seen):
+    wait = max((record.node.config.lost_after for record in world.oracle.records if _waits(record)), default=0)
+    wait += max(
+        (_owed_for(record.node.channel.state) for record in world.oracle.records if record.node.channel), default=0
+    )
+    if any(_not_sent_yet(world, record) for record in world.oracle.records):
         wait += max(2 * node.config.resend_max for node in world.nodes)
     intervals = (FIRST_RANGE + EACH_RANGE * others) * (TORN if world.scenario.torn else 1)
     return intervals * turn_of(world) + wait
 
 
-def _not_sent_yet(world: World, seen: NodeRecord) -> bool:
+def _not_sent_yet(world: World, record: NodeRecord) -> bool:
     """True for an author of something that no other has: it is from before the others joined, and owed to nobody."""
-    channel = seen.node.channel
-    if channel is None or seen.node.gone:
+    channel = record.node.channel
+    if channel is None or record.node.gone:
         return False
-    others = [other for other in world.ledger.seen if other is not seen and not other.node.gone]
+    others = [other for other in world.oracle.records if other is not record and not other.node.gone]
     return any(not any(key in other.log for other in others) for key in channel.state.outgoing.open)
 
 
@@ -89,12 +91,12 @@ def _owed_for(s: ChannelState) -> int:
     return (pushes * 60_000 // limits.PUSH_BYTES_PER_MINUTE) + (answers * 60_000 // limits.ANSWER_BYTES_PER_MINUTE)
 
 
-def _waits(seen: NodeRecord) -> bool:
+def _waits(record: NodeRecord) -> bool:
     """True for a participant that misses something, which it may have to give up first, or will."""
-    node = seen.node
+    node = record.node
     if node.literal is not None:
         return bool(node.literal.missing)
-    return seen.torn or (node.channel is not None and bool(node.channel.state.requests.missing))
+    return record.torn or (node.channel is not None and bool(node.channel.state.requests.missing))
 
 
 def check_liveness(world: World) -> None:
@@ -125,15 +127,15 @@ def _noise(world: World, turns: int) -> str:
     what else there was, if anything."""
     sent: Counter[tuple[str, int, str]] = Counter()
 
-    def heard(seen: NodeRecord, packet: Packet, message: Message) -> None:
+    def heard(record: NodeRecord, packet: Packet, message: Message) -> None:
         for entry in message.repair_request if packet.kind == "sync" else ():
-            sent["asks for", seen.index, entry.message_id] += 1
-        if packet.kind == "resend" and _promised(world, seen, packet.message_id):
-            sent["sends again", seen.index, packet.message_id] += 1
+            sent["asks for", record.index, entry.message_id] += 1
+        if packet.kind == "resend" and _promised(world, record, packet.message_id):
+            sent["sends again", record.index, packet.message_id] += 1
         elif packet.kind not in ("sync", "resend"):
-            sent[f"sends ({packet.kind})", seen.index, packet.message_id] += 1
+            sent[f"sends ({packet.kind})", record.index, packet.message_id] += 1
 
-    before = [seen.syncs for seen in world.ledger.seen]
+    before = [record.syncs for record in world.oracle.records]
     world.listener = heard
     world.run(world.time + turns * turn_of(world))
     world.listener = None
@@ -141,21 +143,21 @@ def _noise(world: World, turns: int) -> str:
     for (what, index, message_id), count in sent.items():
         config = world.nodes[index].config
         if not lenient or count > 1 + 2 * turns * turn_of(world) // min(config.t_max, config.sync_interval):
-            return f"{world.ledger.seen[index].name} is not quiet: it {what} {message_id[:8]}"
-    for seen, syncs in zip(world.ledger.seen, before, strict=True):
-        own_turns = turns * turn_of(world) // seen.node.config.sync_interval
-        asked = sum(count for (what, index, _), count in sent.items() if what == "asks for" and index == seen.index)
-        if seen.syncs - syncs > 2 * own_turns + 2 + asked:
-            return f"{seen.name} sent {seen.syncs - syncs} sync messages in {own_turns} quiet intervals"
+            return f"{world.oracle.records[index].name} is not quiet: it {what} {message_id[:8]}"
+    for record, syncs in zip(world.oracle.records, before, strict=True):
+        own_turns = turns * turn_of(world) // record.node.config.sync_interval
+        asked = sum(count for (what, index, _), count in sent.items() if what == "asks for" and index == record.index)
+        if record.syncs - syncs > 2 * own_turns + 2 + asked:
+            return f"{record.name} sent {record.syncs - syncs} sync messages in {own_turns} quiet intervals"
     return ""
 
 
 def _restless(world: World) -> Iterator[str]:
     """Yield the work that anybody still has to do, in words."""
-    if world.ledger.convergence.outstanding:
+    if world.oracle.convergence.outstanding:
         yield "somebody lacks something again"
-    for seen in world.ledger.seen:
-        node, name = seen.node, seen.name
+    for record in world.oracle.records:
+        node, name = record.node, record.name
         if node.gone:
             continue
         if node.literal is not None and node.literal.filter is not None and node.literal.missing:
@@ -166,9 +168,9 @@ def _restless(world: World) -> Iterator[str]:
         if not (world.scenario.twins or _somebody_walks_back(world)):
             yield from _owing(name, s)
         for message_id, known in s.outgoing.open.items():
-            if _promised(world, seen, message_id):
+            if _promised(world, record, message_id):
                 yield f"{name} has {known.state.name.lower()} {message_id[:8]}, which others have"
-            elif known.state is AckState.UNACKED and _seems_held(world, seen, known):
+            elif known.state is AckState.UNACKED and _seems_held(world, record, known):
                 yield f"{name} has unacked {message_id[:8]}, which the filters of others have"
 
 
@@ -194,20 +196,20 @@ def _promised(world: World, author: NodeRecord, message_id: str) -> bool:
         return False
     return any(
         message_id in other.log and other is not author and not other.torn and _compares(other)
-        for other in world.ledger.seen
+        for other in world.oracle.records
     )
 
 
-def _compares(seen: NodeRecord) -> bool:
-    channel = seen.node.channel
-    if channel is None or seen.node.gone:
+def _compares(record: NodeRecord) -> bool:
+    channel = record.node.channel
+    if channel is None or record.node.gone:
         return False
     return channel.state.filter.filter_format == "compact" and channel.state.waku_heard_at < 0
 
 
 def _seems_held(world: World, author: NodeRecord, known: Outgoing) -> bool:
     """True if a filter that somebody present sends holds the message."""
-    for other in world.ledger.seen:
+    for other in world.oracle.records:
         channel = other.node.channel
         if channel is None or other.node.gone or other.participant == author.participant:
             continue

@@ -21,8 +21,8 @@ class Copied(NamedTuple):
 
     horizon: int
     log: dict[str, int]
-    held: dict[str, int]
-    parked: dict[str, None]
+    buffered: dict[str, int]
+    future_dated: dict[str, None]
     outgoing: dict[str, OutgoingRow]
     last_own: int
 

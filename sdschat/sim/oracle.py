@@ -90,8 +90,9 @@ class NodeRecord:
 
     __slots__ = (
         "answers_due",
-        "gaps_told",
-        "held",
+        "buffered",
+        "future_dated",
+        "gaps_shown",
         "horizon",
         "index",
         "last_own",
@@ -105,15 +106,14 @@ class NodeRecord:
         "node",
         "once_in_log",
         "outgoing",
-        "parked",
         "participant",
         "put_off",
         "reach",
         "requests_due",
+        "shown",
+        "shown_states",
         "small",
         "syncs",
-        "told",
-        "told_states",
         "torn",
         "wrong_clock",
     )
@@ -131,12 +131,12 @@ class NodeRecord:
         self.lowered_to = -1  # where the join horizon may go, since all from there on was given
         self.log: dict[str, int] = {}
         self.once_in_log: set[str] = set()  # what an older backup took out of it
-        self.held: dict[str, int] = {}
-        self.parked: dict[str, None] = {}
+        self.buffered: dict[str, int] = {}
+        self.future_dated: dict[str, None] = {}
         self.outgoing: dict[str, OutgoingRow] = {}
-        self.told: dict[str, None] = {}
-        self.gaps_told: dict[str, None] = {}
-        self.told_states: dict[str, AckState] = {}
+        self.shown: dict[str, None] = {}
+        self.gaps_shown: dict[str, None] = {}
+        self.shown_states: dict[str, AckState] = {}
         self.newest = (0, "")
         self.last_own = 0  # the largest Lamport timestamp that it ever stood by
         self.made_now = ""  # the message that this step made
@@ -162,7 +162,7 @@ class NodeRecord:
         shape = compact.shape_for(self.node.config.bloom_capacity, self.node.config.bloom_error_rate)
         if shape != self.masks.shape:
             self._measure_anew()
-        self.told = dict.fromkeys(self.log)
+        self.shown = dict.fromkeys(self.log)
         self.newest = max(((lamport, message_id) for message_id, lamport in self.log.items()), default=(0, ""))
         self.missing_since.clear()
         self.requests_due.clear()
@@ -172,14 +172,19 @@ class NodeRecord:
     def _measure_anew(self) -> None:
         """Filters have another shape from now on: they are made of what is here."""
         self.masks = Masks(self.node.config.bloom_capacity, self.node.config.bloom_error_rate)
-        for message_id, lamport in (*self.log.items(), *self.held.items()):
+        for message_id, lamport in (*self.log.items(), *self.buffered.items()):
             self.masks.add(message_id, lamport)
 
     def copied(self) -> Copied:
         """Return the contents that a copy of the disk holds now."""
         self.settle()
         return Copied(
-            self.horizon, dict(self.log), dict(self.held), dict(self.parked), dict(self.outgoing), self.last_own
+            self.horizon,
+            dict(self.log),
+            dict(self.buffered),
+            dict(self.future_dated),
+            dict(self.outgoing),
+            self.last_own,
         )
 
     def put_back(self, copied: Copied) -> None:
@@ -188,10 +193,14 @@ class NodeRecord:
         self.once_in_log |= self.log.keys() - copied.log.keys()
         self.log.clear()  # others know this one dictionary
         self.log.update(copied.log)
-        self.horizon, self.held, self.parked = copied.horizon, dict(copied.held), dict(copied.parked)
+        self.horizon, self.buffered, self.future_dated = (
+            copied.horizon,
+            dict(copied.buffered),
+            dict(copied.future_dated),
+        )
         self.outgoing, self.last_own = dict(copied.outgoing), copied.last_own
-        self.told_states = {row.message_id: row.state for row in copied.outgoing.values()}
-        self.gaps_told.clear()
+        self.shown_states = {row.message_id: row.state for row in copied.outgoing.values()}
+        self.gaps_shown.clear()
         self._measure_anew()
 
 
@@ -209,9 +218,9 @@ class Oracle:
         "origins",
         "participants",
         "reach",
+        "records",
         "refusals",
         "scenario",
-        "seen",
         "time",
     )
 
@@ -220,12 +229,12 @@ class Oracle:
         self.origins: dict[str, Origin] = {}
         self.ephemerals: dict[str, int] = {}
         self.reach = Reach()
-        self.seen = [NodeRecord(node, scenario, self.reach) for node in nodes]
+        self.records = [NodeRecord(node, scenario, self.reach) for node in nodes]
         self.index = {node.plan.name: node.index for node in nodes}
         self.participants: dict[str, list[NodeRecord]] = {}  # those with this id: one, or two places with one key
-        for seen in self.seen:
-            self.participants.setdefault(seen.participant, []).append(seen)
-        self.convergence = Convergence([seen.log for seen in self.seen])
+        for record in self.records:
+            self.participants.setdefault(record.participant, []).append(record)
+        self.convergence = Convergence([record.log for record in self.records])
         # I9: as far as honest clocks differ; somebody who lies about his may drag the others along to `max_skew`.
         poisoned = scenario.hostile or scenario.wrong_clock
         self.clock_bound = _SLACK + scenario.skew + (scenario.config.max_skew if poisoned else 0)
@@ -235,11 +244,11 @@ class Oracle:
         self.evidence = 0
         self.false_positives = 0
 
-    def wrote(self, seen: NodeRecord, origin: Origin) -> bool:
+    def wrote(self, record: NodeRecord, origin: Origin) -> bool:
         """True if the message bears the participant id of this node, whichever place with that key made it."""
-        return origin.author >= 0 and self.seen[origin.author].participant == seen.participant
+        return origin.author >= 0 and self.records[origin.author].participant == record.participant
 
     def refuses(self, node: int, message_id: str) -> bool:
         """True for a message under this node's own id that another place, or an older time, made: it looks forged."""
-        seen = self.seen[node]
-        return seen.torn and self.wrote(seen, self.origins[message_id])
+        record = self.records[node]
+        return record.torn and self.wrote(record, self.origins[message_id])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sdschat.sds.bloom import waku
 from sdschat.sds.limits import PUSH_BYTES_PER_MINUTE
 from sdschat.sim.actions import act
-from sdschat.sim.check_end import check_finals, check_replay
+from sdschat.sim.check_end import check_end, check_replay
 from sdschat.sim.generate import limits
 from sdschat.sim.liveness import check_liveness
 from sdschat.sim.scenario import Plan, Scenario, Violation, config_for
@@ -83,10 +83,10 @@ def run(scenario: Scenario, full_trace: bool = False, replace_every: int = 0) ->
     except Exception as error:
         outcome.rule, outcome.what = "I13", _where(error)
     if world is not None:
-        ledger = world.ledger
-        outcome.delivered, outcome.frames, outcome.refusals = ledger.delivered, world.frames, ledger.refusals
-        outcome.reach = dict(ledger.reach.met)
-        outcome.evidence, outcome.false_positives = ledger.evidence, ledger.false_positives
+        oracle = world.oracle
+        outcome.delivered, outcome.frames, outcome.refusals = oracle.delivered, world.frames, oracle.refusals
+        outcome.reach = dict(oracle.reach.met)
+        outcome.evidence, outcome.false_positives = oracle.evidence, oracle.false_positives
         if outcome.rule:
             outcome.what += f" (at {world.time / 1000:.1f} s)"
     outcome.trace, outcome.steps = trace.digest(), trace.steps
@@ -110,7 +110,7 @@ def _live(world: World) -> int:
         world.schedule(action.at, ACTION, -1, action)
     world.run(scenario.heal_at, act)
     _heal(world)
-    within = patience(scenario, max(map(len, world.ledger.convergence.lacking().values()), default=0))
+    within = patience(scenario, max(map(len, world.oracle.convergence.lacking().values()), default=0))
     _settle(world, within)
     took = world.time - scenario.heal_at
     turn = scenario.turn
@@ -118,7 +118,7 @@ def _live(world: World) -> int:
     stragglers = scenario.heal_at + 2 * rates.tail_ms + rates.latency if rates.tail or rates.duplicate else 0
     world.run(max(world.time, stragglers) + 2 * turn, act)
     _settle(world, within)  # what is left of somebody who has left may reach a log only now, and then all must get it
-    check_finals(world)
+    check_end(world)
     _note_rare(world)
     if not scenario.hostile:
         check_liveness(world)
@@ -128,11 +128,11 @@ def _live(world: World) -> int:
 
 def _note_rare(world: World) -> None:
     """Situations that are seen at the end."""
-    met = world.ledger.reach.met
+    met = world.oracle.reach.met
     for node in world.nodes:
         if node.literal is not None and node.literal.answered:
             met["a peer that is the specification asked, and was answered"] += 1
-    dates = Counter(origin.lamport for origin in world.ledger.origins.values() if origin.author >= 0)
+    dates = Counter(origin.lamport for origin in world.oracle.origins.values() if origin.author >= 0)
     met["two messages of one date"] += sum(count > 1 for count in dates.values())
 
 
@@ -140,7 +140,7 @@ def _settle(world: World, within: int) -> None:
     world.until_settled = True
     world.run(world.scenario.heal_at + within, act)
     _give_up_what_is_gone(world)
-    if world.ledger.convergence.outstanding:
+    if world.oracle.convergence.outstanding:
         raise Violation("I5", not_converged(world, within))
     world.until_settled = False
 
@@ -150,15 +150,15 @@ def _give_up_what_is_gone(world: World) -> None:
     if not (world.scenario.forgetful and world.scenario.losing):
         return
     present = [node for node in world.nodes if not node.gone]
-    for message_id in {message_id for ids in world.ledger.convergence.lacking().values() for message_id in ids}:
+    for message_id in {message_id for ids in world.oracle.convergence.lacking().values() for message_id in ids}:
         if not any(node.has_packet(message_id) for node in present):
-            world.ledger.convergence.gone(message_id)
+            world.oracle.convergence.gone(message_id)
 
 
 def not_converged(world: World, within: int) -> str:
     parts = [
         f"{world.nodes[node].plan.name} lacks {', '.join(message_id[:8] for message_id in ids[:4])}"
-        for node, ids in world.ledger.convergence.lacking().items()
+        for node, ids in world.oracle.convergence.lacking().items()
     ]
     return f"not converged {within / 1000:.0f} s after healing: {'; '.join(parts)}"
 
@@ -181,13 +181,13 @@ def _heal(world: World) -> None:
             node.online = True
             node.channel.connected(node.now(world.time))
             world.flush(node)
-    seen = world.ledger.seen
+    seen = world.oracle.records
     owed = [node.index for node in world.nodes if not node.gone and _is_owed(scenario, node.plan)]
-    world.ledger.convergence.begin(
+    world.oracle.convergence.begin(
         world.time,
         {index: seen[index].horizon for index in owed},
         silent=[node.index for node in world.nodes if node.literal is not None],
-        refuses=world.ledger.refuses if scenario.torn else None,
+        refuses=world.oracle.refuses if scenario.torn else None,
     )
 
 

@@ -183,12 +183,12 @@ class Reach:
     def _by_bytes(self, s: ChannelState, sender_id: str, what: str, each: int, every: int) -> None:
         """A message was refused, and it was not for the number of messages."""
         parked = what == "parked"
-        held = [held for held in s.incoming.buffered.values() if bool(held.release_at) == parked]
-        own = [one for one in held if one.message.sender_id == sender_id]
-        if len(own) >= each or len(held) >= every:
+        buffered = [buffered for buffered in s.incoming.buffered.values() if bool(buffered.release_at) == parked]
+        own = [one for one in buffered if one.message.sender_id == sender_id]
+        if len(own) >= each or len(buffered) >= every:
             return
         bound = limits.FUTURE_DATED_BYTES_PER_SENDER if parked else limits.BUFFERED_BYTES_PER_SENDER
-        longest = max((len(one.raw) for one in held), default=0)
+        longest = max((len(one.raw) for one in buffered), default=0)
         full = sum(len(one.raw) for one in own) + longest > bound
         self.met[f"full by bytes: messages {'of one sender ' if full else ''}{what}"] += 1
 

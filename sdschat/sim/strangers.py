@@ -40,7 +40,7 @@ def written(world: World, action: Action, count: int) -> Message:
     elif kind.endswith("future"):
         lamport = now + world.scenario.config.max_skew + 10_000 + count
     elif kind == "parent":
-        newest = max(world.ledger.origins, key=lambda key: (world.ledger.origins[key].lamport, key), default=what)
+        newest = max(world.oracle.origins, key=lambda key: (world.oracle.origins[key].lamport, key), default=what)
         history = (HistoryEntry(newest, None, None),)
         lamport = now - 1000
     elif kind == "clock":
@@ -56,7 +56,7 @@ def said(world: World, action: Action, count: int) -> Message | None:
     packed = b""
     requests: tuple[HistoryEntry, ...] = ()
     if kind == "asks":
-        most, ids = world.scenario.config.max_requests, list(world.ledger.origins)
+        most, ids = world.scenario.config.max_requests, list(world.oracle.origins)
         number = count % CROWD
         requests = tuple(HistoryEntry(ids[-1 - (count * most + at) % len(ids)]) for at in range(most) if ids)
     elif kind == "lacks":

@@ -63,7 +63,7 @@ class World:
         self.codec = SharedCodec(scenario.config.max_message_bytes)
         self.nodes = [_node(scenario, at, configs[at]) for at in range(len(scenario.plans))]
         self.network = SimNetwork(scenario.seed, scenario.rates)
-        self.ledger = Oracle(scenario, self.nodes)
+        self.oracle = Oracle(scenario, self.nodes)
         self.time = 0
         self.sent: list[Arrival] = []
         self.frames = 0
@@ -85,12 +85,12 @@ class World:
     def run(self, until: int, act: Any = None) -> None:
         """Let everything happen that is due by then."""
         heap = self._heap
-        convergence = self.ledger.convergence
+        convergence = self.oracle.convergence
         while heap and heap[0][0] <= until:
             if self.until_settled and not convergence.outstanding:
                 return
             self.time, _, kind, index, what = heappop(heap)
-            self.ledger.time = self.time
+            self.oracle.time = self.time
             if kind == ARRIVAL:
                 self._arrive(self.nodes[index], what)
             elif kind == WAKE:
@@ -99,24 +99,24 @@ class World:
                 self._drain(self.nodes[index])
             else:
                 act(self, what)
-        self.time = self.ledger.time = until
+        self.time = self.oracle.time = until
 
     # A node's life.
 
     def boot(self, node: SimNode) -> None:
         if node.plan.literal:
             peer = node.boot_literal(self.time, self.codec)
-            peer.log = self.ledger.seen[node.index].log
+            peer.log = self.oracle.records[node.index].log
             self.literal_did(node, [])
             return
         known = node.store.snapshot() is not None
         if known and node.boots and node.later is not None:
-            self.ledger.reach.met["came back with other settings"] += 1
+            self.oracle.reach.met["came back with other settings"] += 1
         channel = node.boot(self.time, self.codec)
-        seen = self.ledger.seen[node.index]
-        seen.booted()
+        record = self.oracle.records[node.index]
+        record.booted()
         if known:
-            check_restored(seen, channel)
+            check_restored(record, channel)
         self.flush(node)
 
     def flush(self, node: SimNode) -> None:
@@ -126,21 +126,21 @@ class World:
         ready = channel.take()
         if node.armed and self._dies(node, ready):
             return
-        ledger = self.ledger
-        seen = ledger.seen[node.index]
+        oracle = self.oracle
+        record = oracle.records[node.index]
         if ready.writes:
-            check_writes(ledger, seen, ready.writes)
+            check_writes(oracle, record, ready.writes)
             node.store.apply(ready.writes)
         for packet in ready.packets:
             self._publish(node, packet)
-        seen.settle()
+        record.settle()
         if ready.events:
-            check_events(ledger, seen, ready.events)
-        ledger.reach.step(node.index, channel.state, ready)
+            check_events(oracle, record, ready.events)
+        oracle.reach.step(node.index, channel.state, ready)
         self.trace.step(self.time, node.index, ready)
         self._steps += 1
-        check_sizes(seen)
-        check_waiting(seen)
+        check_sizes(record)
+        check_waiting(record)
         if self._replace_every and self._steps % self._replace_every == 0:
             channel = node.channel = node.open(self.time, self.codec)
         self._set_wake(node, channel)
@@ -148,36 +148,36 @@ class World:
     def _dies(self, node: SimNode, ready: Ready) -> bool:
         """True if the node dies at this step; if so, do first the part of the step that still happens."""
         armed = node.armed
-        seen = self.ledger.seen[node.index]
+        record = self.oracle.records[node.index]
         if node.armed == "before-writes":
             if not ready.writes:
                 return False
         elif not ready.packets:
             return False
         else:
-            check_writes(self.ledger, seen, ready.writes)
+            check_writes(self.oracle, record, ready.writes)
             node.store.apply(ready.writes)
             if node.armed == "between-packets":
                 for packet in ready.packets[: (len(ready.packets) + 1) // 2]:
                     self._publish(node, packet)
-            seen.settle()
+            record.settle()
         node.kill()
-        self.ledger.reach.met[f"died {_DEATHS[armed]}"] += 1
+        self.oracle.reach.met[f"died {_DEATHS[armed]}"] += 1
         return True
 
     def literal_did(self, node: SimNode, packets: Iterable[bytes]) -> None:
         """After every verb of a peer that is the specification and no more."""
-        peer, ledger = node.literal, self.ledger
+        peer, oracle = node.literal, self.oracle
         assert peer is not None
-        before = len(ledger.seen[node.index].told)
+        before = len(oracle.records[node.index].shown)
         for raw in packets:
             message = self.codec.decode(raw)
             assert isinstance(message, Message)
             peer.asked += bool(message.repair_request)
             self.broadcast(node.index, message.message_id, (raw, message))
         for message_id, lamport in list(peer.log.items())[before:]:
-            ledger.seen[node.index].told[message_id] = None
-            ledger.convergence.appended(node.index, message_id, lamport)
+            oracle.records[node.index].shown[message_id] = None
+            oracle.convergence.appended(node.index, message_id, lamport)
         self._wake_at(node, peer.next_wake())
 
     def _set_wake(self, node: SimNode, channel: Channel) -> None:
@@ -215,12 +215,12 @@ class World:
 
     def _publish(self, node: SimNode, packet: Packet) -> None:
         message = self.codec.decode(packet.raw)
-        seen = self.ledger.seen[node.index]
-        check_packet(self.ledger, seen, packet, message)
+        record = self.oracle.records[node.index]
+        check_packet(self.oracle, record, packet, message)
         assert isinstance(message, Message)
-        seen.syncs += packet.kind == "sync"
+        record.syncs += packet.kind == "sync"
         if self.listener is not None:
-            self.listener(seen, packet, message)
+            self.listener(record, packet, message)
         what = packet.message_id if packet.kind != "sync" else f"sync {node.index}"
         self.broadcast(node.index, what, (packet.raw, message))
 
@@ -260,7 +260,7 @@ class World:
         else:
             channel.receive_message(node.now(self.time), message, raw)
             if message.repair_request and not message.content and self._answers(node, message):
-                check_answering(self.ledger.seen[node.index], message, self.ledger.origins)
+                check_answering(self.oracle.records[node.index], message, self.oracle.origins)
 
     def _answers(self, node: SimNode, message: Message) -> bool:
         return node.config.repair_enabled and not self.scenario.crowded and message.sender_id != node.plan.participant
@@ -277,4 +277,4 @@ class World:
 
     def made(self, node: SimNode, message: Message, raw: bytes) -> None:
         """A node made a message with content: the world knows it before anybody else can."""
-        self.ledger.origins[message.message_id] = Origin(node.index, message, raw)
+        self.oracle.origins[message.message_id] = Origin(node.index, message, raw)

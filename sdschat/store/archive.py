@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from sdschat.store.checksums import body_sum
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 
 _FROM: Final = "SELECT log.place, log.lamport, log.message_id, body.raw, body.sum FROM log"
@@ -65,7 +65,7 @@ class LogArchive:
         number = self._store.number(channel)
         if number is None:
             return None
-        with told_plainly(self._store.path):
+        with as_store_error(self._store.path):
             rows = self._connection.execute(_PLACE, (number, message_id)).fetchall()
         return rows[0][0] if rows else None
 
@@ -84,7 +84,7 @@ class LogArchive:
             low = max(low, after[0])
         found: list[ArchivedMessage] = []
         size = rows_read = 0
-        with told_plainly(self._store.path):
+        with as_store_error(self._store.path):
             for row in self._connection.execute(sql, (number, low, high, *after)):
                 rows_read += 1
                 if len(found) == span.limit or (rows_read > _PATIENCE * span.limit and found):
@@ -99,7 +99,7 @@ class LogArchive:
         return found, False
 
     def _one(self, sql: str, values: tuple[int | str, ...]) -> ArchivedMessage | None:
-        with told_plainly(self._store.path):
+        with as_store_error(self._store.path):
             rows = self._connection.execute(sql, values).fetchall()
         return _sound(rows[0]) if rows else None
 

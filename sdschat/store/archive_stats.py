@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from sdschat.store.channel_table import load_tallies
 from sdschat.store.dropped_packets import BYTES_EACH
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.reader import Reader
 from sdschat.store.retention import DiskSpace, space
 from sdschat.store.retention_floor import RetentionFloor, floor_of
@@ -42,7 +42,7 @@ class _Source(Protocol):
 def archived(source: Store | Reader) -> list[Archived]:
     """Counts of all channels, by name."""
     connection = source.connection
-    with told_plainly(source.path):
+    with as_store_error(source.path):
         tallies = load_tallies(connection, source.path)
     return [
         _archived(connection, source, name, tally.number, tally.messages, tally.newest)
@@ -51,7 +51,7 @@ def archived(source: Store | Reader) -> list[Archived]:
 
 
 def database_space(source: Store | Reader) -> DiskSpace:
-    with told_plainly(source.path):
+    with as_store_error(source.path):
         return space(source.connection)
 
 
@@ -59,6 +59,6 @@ def _archived(
     connection: sqlite3.Connection, source: _Source, name: str, number: int, messages: int, newest: int
 ) -> Archived:
     floor = floor_of(source, name)
-    with told_plainly(source.path):
+    with as_store_error(source.path):
         rows: list[Any] = connection.execute(_OLDEST, (number, floor.lamport)).fetchall()
     return Archived(name, messages, messages - floor.ids, rows[0][0] or 0, newest, floor)

@@ -17,7 +17,7 @@ from sdschat.store.channel_table import ChannelTally, count_again, load_tallies
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import LOG_COLUMNS, load_ids
 from sdschat.store.connection import open_reader
-from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
@@ -97,7 +97,7 @@ class AuditReader:
         self.path = path
         self._connection = open_reader(path)
         try:
-            with told_plainly(path):
+            with as_store_error(path):
                 self._connection.execute("BEGIN")  # from the first query on, all see the same state
                 require_current(self._connection, path)
                 self._tallies = load_tallies(self._connection, path)
@@ -115,20 +115,20 @@ class AuditReader:
         for node, _ in reversed(self._boots.values()):
             if node:
                 return node
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             row = self._connection.execute(_OWN_SENDER).fetchone()
         return "" if row is None else str(row[0])
 
     def as_of(self) -> int:
         """Place of the newest row of the journal: it grows with every change, and never falls."""
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             place = self._connection.execute("SELECT max(place) FROM journal").fetchone()[0]
         return place or 0
 
     def standings(self) -> list[ChannelCounts]:
         found = []
         for name, tally in sorted(self._tallies.items()):
-            with told_plainly(self.path):
+            with as_store_error(self.path):
                 counted = count_again(self._connection, tally)
                 horizon = self._horizon(tally.number)
             claims = (
@@ -149,7 +149,7 @@ class AuditReader:
 
     def messages(self, number: int) -> Iterator[LogRowFound]:
         """The log of a channel: messages with packets in order of arrival, then those without, in log order."""
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             kept_from = self._kept_from(number)
             for row in self._connection.execute(_MESSAGES, (first_place(number), last_place(number))):
                 yield _found(row, kept_from)
@@ -169,13 +169,13 @@ class AuditReader:
             return 0
 
     def declared(self, number: int) -> Iterator[BufferedRow]:
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             for row in self._connection.execute(_DECLARED, {"channel": number}):
                 yield BufferedRow(*row)
 
     def journal(self) -> Iterator[JournalRow | AlteredRow]:
         names = {tally.number: name for name, tally in self._tallies.items()}
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             for row in self._connection.execute(f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"):
                 node, boot = self._boots.get(row[0] >> PLACE_BITS, ("", ""))
                 if row_sum(row[:-1]) != row[-1]:

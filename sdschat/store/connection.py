@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from sdschat.store.errors import StoreReadOnly, StoreUnavailable, told_plainly
+from sdschat.store.errors import StoreReadOnly, StoreUnavailable, as_store_error
 from sdschat.store.files import beside
 
 _CACHE_KIB: Final = 8192
@@ -31,7 +31,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """The one connection that writes. Transactions are begun and ended by hand."""
     connection = sqlite3.connect(path, timeout=_BUSY_MS / 1000, isolation_level=None, cached_statements=256)
     try:
-        with told_plainly(path):
+        with as_store_error(path):
             # Before anything reads the schema.
             _set(connection, _UNTRUSTED)
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -60,7 +60,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def _connect_reader(path: Path, options: str) -> sqlite3.Connection:
-    with told_plainly(path):
+    with as_store_error(path):
         connection = sqlite3.connect(
             f"file:{quote(str(path.absolute()))}?{options}", uri=True, timeout=_BUSY_MS / 1000, isolation_level=None
         )

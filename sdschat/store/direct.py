@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sdschat.store.checksums import row_sum
 from sdschat.store.direct_rows import COLUMNS, DirectRow, sound_row
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 
@@ -48,5 +48,5 @@ class DirectMessages:
 
     def _ask(self, query: str, *values: str | int) -> list[Any]:
         number = self._store.number(self._channel)
-        with told_plainly(self._store.path):
+        with as_store_error(self._store.path):
             return self._store.connection.execute(query, (number, *values)).fetchall()

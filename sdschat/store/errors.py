@@ -131,7 +131,7 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
 
 
 @contextmanager
-def told_plainly(path: Path) -> Iterator[None]:
+def as_store_error(path: Path) -> Iterator[None]:
     """Translate errors of SQLite to `StoreError`, except wrong calls by our own code."""
     try:
         yield

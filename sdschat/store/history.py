@@ -13,7 +13,7 @@ from sdschat.sds.rows import Entry, LogRow
 from sdschat.store import dropped_packets
 from sdschat.store.checksums import body_sum
 from sdschat.store.columns import LOG_COLUMNS, RowAltered, log_entry
-from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.schema import PLACE_BITS
 
 _FROM: Final = f"SELECT {LOG_COLUMNS} FROM log"
@@ -50,7 +50,7 @@ class SqlHistory:
         found = [] if number is None else self._ask(_BY_ID, (number, message_id))
         if number is None or found:
             return self._entry(found[0]) if found else None
-        with told_plainly(self._path):
+        with as_store_error(self._path):
             return dropped_packets.entry(self._connection, number, message_id)
 
     def row(self, message_id: str) -> LogRow | None:
@@ -84,7 +84,7 @@ class SqlHistory:
         if number is None:
             return []
         kept = self._in_order(self._ask(_BETWEEN, (number, low, high, limit)))
-        with told_plainly(self._path):
+        with as_store_error(self._path):
             dropped = list(islice(dropped_packets.entries(self._connection, number, low, high), limit))
         return sorted([*kept, *dropped])[:limit] if dropped else kept
 
@@ -93,7 +93,7 @@ class SqlHistory:
         is read only as far as the log does not reach back."""
         kept = self._in_order(rows[::-1])
         low = kept[0].lamport if len(kept) == count else 0
-        with told_plainly(self._path):
+        with as_store_error(self._path):
             found = dropped_packets.entries(self._connection, number, low, high, newest_first=True)
             dropped = list(islice(found, count))
         return sorted([*kept, *dropped])[-count:] if dropped else kept
@@ -108,7 +108,7 @@ class SqlHistory:
         try:
             return self._connection.execute(query, values).fetchall()
         except (sqlite3.Error, UnicodeDecodeError):
-            with told_plainly(self._path):
+            with as_store_error(self._path):
                 raise
 
     def _entry(self, values: Any) -> Entry:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from zlib import crc32
 
-from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged, StoreUnavailable, told_plainly
+from sdschat.store.errors import SchemaNewer, SchemaOlder, StoreDamaged, StoreUnavailable, as_store_error
 from sdschat.store.files import FILE_MODE, beside, sync_directory
 from sdschat.store.schema import APPLICATION_ID, MIGRATIONS, Migration
 
@@ -60,7 +60,7 @@ def schema_version(connection: sqlite3.Connection, path: Path) -> int:
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> list[int]:
     """Apply the migrations that are not applied yet; return their numbers."""
     known = migrations[-1].number
-    with told_plainly(path):
+    with as_store_error(path):
         found = schema_version(connection, path)
         if found > known:
             raise SchemaNewer(path, found, known)
@@ -77,7 +77,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
 def require_current(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
     """Check the schema for a reader. Raises `SchemaNewer`, `SchemaOlder` or `StoreDamaged`."""
     known = migrations[-1].number
-    with told_plainly(path):
+    with as_store_error(path):
         found = schema_version(connection, path)
         if found > known:
             raise SchemaNewer(path, found, known)

@@ -28,7 +28,7 @@ from sdschat.mvds.rows import (
 from sdschat.mvds.values import Message, Metadata, Mode
 from sdschat.store.checksums import row_sum
 from sdschat.store.columns import dump
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 
@@ -86,7 +86,7 @@ class MvdsStore:
 
     def _ask(self, query: str, *values: str) -> list[Any]:
         number = self._store.number(self._channel)
-        with told_plainly(self._store.path):
+        with as_store_error(self._store.path):
             return self._store.connection.execute(query, (number, *values)).fetchall()
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sdschat.catchup.provider import StoredMessage
 from sdschat.catchup.values import LogKey, RangeSummary
 from sdschat.store.checksums import body_sum
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 
 # SQLite enters the index by the dates alone, hence both conditions.
@@ -46,7 +46,7 @@ class ChannelLog:
             return []
         found: list[StoredMessage] = []
         values = (number, low.lamport, high.lamport, *low, *high, limit)
-        with told_plainly(self._store.path):
+        with as_store_error(self._store.path):
             for row in self._store.connection.execute(_DOWN if newest_first else _UP, values):
                 found.append(_stored(row))
                 max_bytes -= len(found[-1].raw)
@@ -56,7 +56,7 @@ class ChannelLog:
 
     def packet(self, message_id: str) -> bytes | None:
         number = self._store.number(self._channel)
-        with told_plainly(self._store.path):
+        with as_store_error(self._store.path):
             rows = self._store.connection.execute(_ONE, (number, message_id)).fetchall()
         return _stored(rows[0]).raw or None if rows else None
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from sdschat.store.channel_table import load_tallies
 from sdschat.store.display_rows import Key
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.reader import Reader
 
@@ -30,7 +30,7 @@ class Positions:
         self._connection: sqlite3.Connection = reader.connection
 
     def count(self, channel: str) -> int:
-        with told_plainly(self._reader.path):
+        with as_store_error(self._reader.path):
             tally = load_tallies(self._connection, self._reader.path).get(channel)
         return 0 if tally is None else tally.messages
 
@@ -56,6 +56,6 @@ class Positions:
         return -1 if found is None else int(found[0])
 
     def _one(self, query: str, *values: int | str) -> tuple[int, str] | None:
-        with told_plainly(self._reader.path):
+        with as_store_error(self._reader.path):
             found: tuple[int, str] | None = self._connection.execute(query, values).fetchone()
         return found

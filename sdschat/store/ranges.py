@@ -17,7 +17,7 @@ from sdschat.catchup.index import Draft, IndexBucket, RangeIndex, Read, split
 from sdschat.catchup.values import LOWEST, LogKey, RangeSummary
 from sdschat.store import dropped_packets
 from sdschat.store.checksums import row_sum
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 
 _SELECT: Final = "SELECT channel, start, count, total, sum FROM range_bucket WHERE channel = ?"
 _PUT: Final = (
@@ -136,15 +136,15 @@ class StoredLog:
         self._read = _reader(connection, -1 if channel is None else channel)
 
     def summary(self, low: LogKey, high: LogKey) -> RangeSummary:
-        with told_plainly(self._path):
+        with as_store_error(self._path):
             return self._index().summary(low, high, self._read)
 
     def keys(self, low: LogKey, high: LogKey, limit: int) -> Sequence[tuple[int, str]]:
-        with told_plainly(self._path):
+        with as_store_error(self._path):
             return self._read(low, high, limit)
 
     def cut(self, low: LogKey, high: LogKey, parts: int) -> list[LogKey]:
-        with told_plainly(self._path):
+        with as_store_error(self._path):
             return self._index().cut(low, high, parts, self._read)
 
     def _index(self) -> RangeIndex:

@@ -17,7 +17,7 @@ from sdschat.store.columns import SHAPES, RowAltered, load_ids
 from sdschat.store.connection import open_reader
 from sdschat.store.direct_rows import DirectRow, rows_after
 from sdschat.store.display_rows import Ancestor, ChannelInfo, DisplayMessage, Key, MessageDetail
-from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
@@ -69,7 +69,7 @@ class Reader(UserState):
     def channels(self) -> list[ChannelInfo]:
         """All channels by name, with their counts, without a scan of their logs."""
         found = []
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             for name, tally in sorted(load_tallies(self.connection, self.path).items()):
                 counts = self.connection.execute(_GLANCE, {"channel": tally.number}).fetchone()
                 fingerprint = fingerprint_text(tally.fingerprint)
@@ -119,10 +119,10 @@ class Reader(UserState):
             left = None if left is None else left - len(page.messages)
 
     def _search(self, channel: str, query: MessageQuery, limit: int | None) -> Iterator[DisplayMessage]:
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             places = query.places(self.connection, limit)
         for start in range(0, len(places), _WINDOW):
-            with told_plainly(self.path), self._altered_is_damaged(channel):
+            with as_store_error(self.path), self._altered_is_damaged(channel):
                 found = query.at_places(self.connection, channel, places[start : start + _WINDOW])
             yield from found
 
@@ -134,7 +134,7 @@ class Reader(UserState):
             raise StoreDamaged(self.path, f"channel {channel}: {error}") from error
 
     def _page(self, channel: str, query: MessageQuery, window: int, backwards: bool) -> MessagePage:
-        with told_plainly(self.path), self._altered_is_damaged(channel):
+        with as_store_error(self.path), self._altered_is_damaged(channel):
             return query.page(self.connection, channel, window, backwards)
 
     def find_ids(self, channel: str, prefix: str, limit: int = 10) -> list[str]:
@@ -142,7 +142,7 @@ class Reader(UserState):
         tally = self._tally(channel)
         if tally is None:
             return []
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             rows = self.connection.execute(_IDS, (tally.number, prefix, prefix + _LAST_CHARACTER, limit)).fetchall()
         return [message_id for (message_id,) in rows]
 
@@ -177,12 +177,12 @@ class Reader(UserState):
         return page.messages[0] if page.messages else None
 
     def _status(self, number: int, message_id: str) -> str:
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             return str(self.connection.execute(_STATUS, {"channel": number, "id": message_id}).fetchone()[0])
 
     def _outgoing(self, number: int, message: DisplayMessage) -> OutgoingRow | None:
         shape = SHAPES[Table.OUTGOING]
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             rows = self.connection.execute(
                 f"{shape.select} WHERE channel = ? AND message_id = ?", (number, message.message_id)
             ).fetchall()
@@ -198,19 +198,19 @@ class Reader(UserState):
         if tally is None:
             return None, []
         loader = Loader(self.connection, self._codec, channel, tally.number)
-        with told_plainly(self.path), self._altered_is_damaged(channel):
+        with as_store_error(self.path), self._altered_is_damaged(channel):
             return loader.load(), loader.losses
 
     def direct(self, channel: str, after: int = 0) -> list[tuple[int, DirectRow]]:
         """Direct messages of a channel after a place, each with its own place, in order of arrival."""
         tally = self._tally(channel)
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             return [] if tally is None else list(rows_after(self.connection, tally.number, after))
 
     def rejections(self, channel: str | None = None) -> dict[str, dict[str, int]]:
         """Number of packets refused since the profile exists, by channel and reason."""
         found: dict[str, dict[str, int]] = {}
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             rows = self.connection.execute(
                 "SELECT rejection.channel, reason, count, last_at, rejection.sum, name FROM rejection "
                 "JOIN channel ON channel.id = rejection.channel ORDER BY name, reason"
@@ -222,7 +222,7 @@ class Reader(UserState):
 
     def journal(self, channel: str | None = None) -> Iterator[JournalRow]:
         """Every event that is kept, in the order in which they were saved."""
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             boots = {row[0]: row[1:] for row in self.connection.execute("SELECT id, node, boot FROM boot")}
             names = {tally.number: name for name, tally in load_tallies(self.connection, self.path).items()}
         number = None
@@ -233,7 +233,7 @@ class Reader(UserState):
             number = tally.number
         place = 0
         while True:
-            with told_plainly(self.path):
+            with as_store_error(self.path):
                 rows = self.connection.execute(_JOURNAL, (place, number, number, _WINDOW)).fetchall()
             for row in rows:
                 yield self._journal_row(row, boots.get(row[0] >> PLACE_BITS, ("", "")), names.get(row[1], ""))
@@ -291,7 +291,7 @@ class Reader(UserState):
         tally = self._tally(channel)
         if tally is None:
             return []
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             rows = self.connection.execute(
                 "SELECT message_id FROM log LEFT JOIN text USING (place) "
                 "WHERE log.place BETWEEN ? AND ? AND text.place IS NULL ORDER BY log.place LIMIT ?",
@@ -300,7 +300,7 @@ class Reader(UserState):
         return [message_id for (message_id,) in rows]
 
     def _tally(self, channel: str) -> ChannelTally | None:
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             return load_tallies(self.connection, self.path).get(channel)
 
     def close(self) -> None:

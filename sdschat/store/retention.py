@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.store import dropped_packets
 from sdschat.store.checksums import row_sum
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.retention_floor import RetentionFloor, floor_name, floor_of
 from sdschat.store.schema import PLACE_BITS
@@ -95,7 +95,7 @@ def make_compact(store: Store, channel: str, most: int) -> int:
     """Make ids compact whose packets an earlier version dropped, at most `most` at a time. Return their number."""
     floor = floor_of(store, channel)
     number = store.number(channel)
-    with told_plainly(store.path):
+    with as_store_error(store.path):
         rows = store.connection.execute(_BARE, (number, floor.lamport, most)).fetchall()
     places = {place for (place,) in rows}
     if places:
@@ -108,7 +108,7 @@ def forget_oldest(store: Store, channel: str, most: int, now: int) -> RetentionF
     """Delete about `most` ids without packets, the oldest first, with all that have the date of the last one."""
     floor, number = floor_of(store, channel), store.number(channel)
     assert number is not None
-    with told_plainly(store.path):
+    with as_store_error(store.path):
         keys = dropped_packets.oldest(store.connection, number, most)
         if keys:
             keys = sorted({*keys, *dropped_packets.keys(store.connection, number, keys[-1][0], keys[-1][0])})
@@ -132,13 +132,13 @@ def _dated(store: Store, channel: str, low: int, offset: int) -> int | None:
     number = store.number(channel)
     if number is None:
         return None
-    with told_plainly(store.path):
+    with as_store_error(store.path):
         rows: list[Any] = store.connection.execute(_NEXT, (number, low, offset)).fetchall()
     return rows[0][0] if rows else None
 
 
 def _newest(store: Store, channel: str) -> int:
-    with told_plainly(store.path):
+    with as_store_error(store.path):
         rows: list[Any] = store.connection.execute(_NEWEST, (store.number(channel),)).fetchall()
     return rows[0][0] or 0
 
@@ -164,7 +164,7 @@ def space(connection: sqlite3.Connection) -> DiskSpace:
 def make_shrinkable(store: Store) -> bool:
     """Let a new database give empty pages back. A database with messages needs `compact` for that, which takes longer.
     Return True if the database gives pages back."""
-    with told_plainly(store.path):
+    with as_store_error(store.path):
         if not space(store.connection).shrinks and not store.channels():
             store.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             store.connection.execute("VACUUM")
@@ -174,14 +174,14 @@ def make_shrinkable(store: Store) -> bool:
 def give_back(store: Store, pages: int) -> int:
     """Give at most `pages` empty pages back to the file system. Return the bytes by which the file shrank."""
     before = space(store.connection).file
-    with told_plainly(store.path):
+    with as_store_error(store.path):
         store.connection.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
     return before - space(store.connection).file
 
 
 def compact(store: Store) -> None:
     """Write the whole database anew, without empty pages. Nothing else can use it meanwhile."""
-    with told_plainly(store.path):
+    with as_store_error(store.path):
         store.connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         store.connection.execute("VACUUM")
         store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -26,7 +26,7 @@ from sdschat.sds.values import Codec
 from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.columns import RowAltered
 from sdschat.store.connection import open_writer
-from sdschat.store.errors import DiskFull, StoreDamaged, StoreError, told_plainly
+from sdschat.store.errors import DiskFull, StoreDamaged, StoreError, as_store_error
 from sdschat.store.files import ProfileLock, Reserve, prepare_directory, prepare_file, sync_directory
 from sdschat.store.history import SqlHistory
 from sdschat.store.journal import JournalRow
@@ -101,7 +101,7 @@ class Store(UserState):
             lock.release()
             raise
         try:
-            with told_plainly(path):
+            with as_store_error(path):
                 sync_directory(path)
                 migrate(connection, path, migrations)
                 losses = mend_on_opening(connection, path, codec, thorough)
@@ -150,7 +150,7 @@ class Store(UserState):
         if tally is None:
             return None
         loader = Loader(self.connection, self._codec, channel_id, tally.number)
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             try:
                 snapshot = loader.load()
             except RowAltered as error:
@@ -185,7 +185,7 @@ class Store(UserState):
     def _write(self, transaction: Transaction) -> None:
         connection = self.connection
         try:
-            with told_plainly(self.path):
+            with as_store_error(self.path):
                 connection.execute("BEGIN IMMEDIATE")
                 transaction.write(connection)
                 connection.execute("COMMIT")
@@ -203,13 +203,13 @@ class Store(UserState):
 
     def trim_journal(self, rows: int, most: int) -> int:
         """Delete the oldest rows of the journal beyond `rows`, at most `most` of them. Return their number."""
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             return self._book.trim(self.connection, rows, most)
 
     def close(self) -> None:
         """Close the database. Committed data is safe without it; it leaves one file instead of three."""
         try:
-            with contextlib.suppress(StoreError), told_plainly(self.path):
+            with contextlib.suppress(StoreError), as_store_error(self.path):
                 self.connection.close()
         finally:
             self._lock.release()

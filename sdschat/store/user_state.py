@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.store.checksums import row_sum
-from sdschat.store.errors import StoreDamaged, told_plainly
+from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.history import last_place
 
 UNREAD_COUNTED: Final = 1000  # more unread messages are not counted
@@ -49,7 +49,7 @@ class UserState:
 
     def unread(self, channel: str) -> int:
         """Number of messages of others that came since the read mark, late ones too; at most `UNREAD_COUNTED`."""
-        with told_plainly(self._file):
+        with as_store_error(self._file):
             numbers = self.connection.execute(_NUMBER, (channel,)).fetchall()
             if not numbers:
                 return 0
@@ -79,7 +79,7 @@ class UserState:
 
     def has_channel(self, name: str) -> bool:
         """True if the database has a channel of this name."""
-        with told_plainly(self._file):
+        with as_store_error(self._file):
             return bool(self.connection.execute(_NUMBER, (name,)).fetchall())
 
     def values(self, prefix: str) -> dict[str, bytes]:
@@ -88,12 +88,12 @@ class UserState:
         return dict(self._all(query, prefix, f"{prefix}\U0010ffff"))
 
     def _sound(self, query: str, *values: str) -> list[Any]:
-        with told_plainly(self._file):
+        with as_store_error(self._file):
             rows = self.connection.execute(query, values).fetchall()
         return [row for row in rows if row_sum(row[:-1]) == row[-1]]
 
     def _all(self, query: str, *values: str) -> list[Any]:
-        with told_plainly(self._file):
+        with as_store_error(self._file):
             rows = self.connection.execute(query, values).fetchall()
         for row in rows:
             if row_sum(row[:-1]) != row[-1]:

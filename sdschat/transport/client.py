@@ -79,7 +79,7 @@ class MqttTransport:
         self._make_link = make_link
         self._backoff = ReconnectBackoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
         self._notifier = EventQueue()
-        self._traffic = LinkTraffic(self._notifier.tell, self._answered)
+        self._traffic = LinkTraffic(self._notifier.put, self._answered)
         self._outbox = Outbox(options.queue_packets, options.queue_bytes, options.window)
         self._limits = SizeLimits(options.max_payload)
         self._link: Link | None = None  # for packets that we send: from `_ready` until `_forget`
@@ -110,7 +110,7 @@ class MqttTransport:
             raise RuntimeError("this transport was started before")
         self._loop = asyncio.get_running_loop()
         self._notifier.begin(self._loop.call_soon)
-        self._task = start(self._run(), lambda error: self._notifier.tell(base.Crashed(error)))
+        self._task = start(self._run(), lambda error: self._notifier.put(base.Crashed(error)))
 
     def subscribe(self, topic_filter: str) -> None:
         if topic_filter not in self._filters:
@@ -182,7 +182,7 @@ class MqttTransport:
         self._link = None
         for packet in self._outbox.drain():
             self._failed(packet, Failure.CLOSED, "The program left the broker before this was taken over.")
-        self._notifier.tell(base.Disconnected(Why.CLOSED, "The program left the broker.", None))
+        self._notifier.put(base.Disconnected(Why.CLOSED, "The program left the broker.", None))
         self._notifier.finish()
 
     async def _leave(self, grace: float) -> None:
@@ -237,14 +237,14 @@ class MqttTransport:
         if refusal is not None:
             self._failed(packet, Failure.REFUSED, f"The broker refused to pass this on: {refusal}.")
         elif packet.tag is not _UNTRACKED:
-            self._notifier.tell(base.Published(packet.tag))
+            self._notifier.put(base.Published(packet.tag))
         if not len(self._outbox):
             self._sent_all.set()
         self._pump()
 
     def _failed(self, packet: QueuedPacket, failure: Failure, detail: str) -> None:
         if packet.tag is not _UNTRACKED:
-            self._notifier.tell(base.PublishFailed(packet.tag, failure, detail))
+            self._notifier.put(base.PublishFailed(packet.tag, failure, detail))
 
     async def _all_sent(self, patience: float) -> bool:
         """Wait up to `patience` seconds. Return True if the broker has accepted everything by then."""
@@ -260,7 +260,7 @@ class MqttTransport:
 
     async def _run(self) -> None:
         while not self._closing:
-            self._notifier.tell(base.Connecting(self.describe(), self._backoff.attempts + 1))
+            self._notifier.put(base.Connecting(self.describe(), self._backoff.attempts + 1))
             end = await self._once()
             if end.why is Why.PROTOCOL and self._version == _NEW:
                 # Old brokers close an MQTT 5 connection without an answer. So after a protocol failure try MQTT 3.1.1.
@@ -292,7 +292,7 @@ class MqttTransport:
             return
         delay = self._backoff.next()
         self._hurry.clear()
-        self._notifier.tell(base.Disconnected(end.why, end.detail, self._loop.time() + delay))
+        self._notifier.put(base.Disconnected(end.why, end.detail, self._loop.time() + delay))
         try:
             await asyncio.wait_for(self._hurry.wait(), delay)
         except TimeoutError:
@@ -344,7 +344,7 @@ class MqttTransport:
         self._limits.broker = opened.max_packet
         self._outbox.window = max(1, min(self._options.window, opened.window))
         limit, _ = self._limits.largest("")
-        self._notifier.tell(
+        self._notifier.put(
             base.Connected(
                 self.describe(), _NAMES[self._version], limit, self._options.address.encrypted, opened.resumed
             )

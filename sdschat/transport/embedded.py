@@ -24,10 +24,10 @@ class EmbeddedHosting:
     connect to it.
     """
 
-    def __init__(self, config: BrokerConfig | None = None, tell: Callable[[bool], None] | None = None) -> None:
+    def __init__(self, config: BrokerConfig | None = None, changed: Callable[[bool], None] | None = None) -> None:
         """`tell` gets True when we begin to host the broker, False when we stop."""
         self._broker = EmbeddedBroker(config or BrokerConfig())
-        self._tell = tell
+        self._changed = changed
         self._hosted = False
         self._turn = asyncio.Lock()  # the transports of several channels call `ensure` at the same time
 
@@ -73,8 +73,8 @@ class EmbeddedHosting:
             self._say()
 
     def _say(self) -> None:
-        if self._tell is not None and self._hosted != self.hosting:
-            self._tell(self.hosting)
+        if self._changed is not None and self._hosted != self.hosting:
+            self._changed(self.hosting)
         self._hosted = self.hosting
 
     def options(self, options: MqttOptions) -> MqttOptions:

@@ -30,7 +30,7 @@ class EventQueue:
         self._schedule = schedule
         self._arrange()
 
-    def tell(self, event: Event) -> None:
+    def put(self, event: Event) -> None:
         self._news.append(event)
         self._arrange()
 

@@ -47,7 +47,7 @@ class Faults:
     def active(self) -> bool:
         return self != NONE
 
-    def told(self, way: str = "in/out") -> str:
+    def describe(self, way: str = "in/out") -> str:
         """Describe the faults in words; empty if there are none."""
         if self.offline:
             return f"offline {way}"
@@ -63,7 +63,7 @@ class Faults:
         return f"{', '.join(parts)} {way}" if parts else ""
 
     def __str__(self) -> str:
-        return self.told() or "none"
+        return self.describe() or "none"
 
 
 NONE: Final = Faults()

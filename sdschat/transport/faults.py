@@ -39,12 +39,12 @@ class Applied(NamedTuple):
 
     def __str__(self) -> str:
         if self.offline:
-            told = "offline in/out"
+            text = "offline in/out"
         elif self.incoming == self.outgoing:
-            told = self.incoming.told()
+            text = self.incoming.describe()
         else:
-            told = ", ".join(filter(None, (self.incoming.told("in"), self.outgoing.told("out"))))
-        return ", ".join(filter(None, (told, *self.more))) or "none"
+            text = ", ".join(filter(None, (self.incoming.describe("in"), self.outgoing.describe("out"))))
+        return ", ".join(filter(None, (text, *self.more))) or "none"
 
 
 class FaultyTransport:
@@ -97,10 +97,10 @@ class FaultyTransport:
             for lane in self.lanes.values():
                 lane.clear()
             if self._last is not None:
-                self._notifier.tell(self._offline())
+                self._notifier.put(self._offline())
         elif cut and not faults.offline:
             if self._last is not None:
-                self._notifier.tell(self._last)
+                self._notifier.put(self._last)
             while self._kept:
                 topic, payload, retain, tag = self._kept.popleft()
                 self.publish(topic, payload, retain=retain, tag=tag)
@@ -117,21 +117,21 @@ class FaultyTransport:
                     lane.carry(faults, lambda: self._deliver(came), lambda: None)
             case base.Connected():
                 self._last = event._replace(address=self.describe())
-                self._notifier.tell(self._offline() if self._faults.offline else self._last)
+                self._notifier.put(self._offline() if self._faults.offline else self._last)
             case base.Disconnected():
                 was, self._last = self._last, None
                 if not self._faults.offline or was is None or event.why is Why.CLOSED:
-                    self._notifier.tell(event)
+                    self._notifier.put(event)
             case base.Connecting():
-                self._notifier.tell(event._replace(address=self.describe()))
+                self._notifier.put(event._replace(address=self.describe()))
             case base.Published(tag) | base.PublishFailed(tag) if isinstance(tag, _Copy):
                 self._answer(tag, event)
             case _:
-                self._notifier.tell(event)
+                self._notifier.put(event)
 
     def _deliver(self, event: base.Received) -> None:
         if not self._faults.offline:
-            self._notifier.tell(event)
+            self._notifier.put(event)
 
     def _sifted(self, way: Direction, topic: str, payload: bytes) -> bool:
         if self._sieve is None or not self._sieve(way, topic, payload):
@@ -143,7 +143,7 @@ class FaultyTransport:
         """Report the result of the first copy of a packet only."""
         if not copy.told:
             copy.told = True
-            self._notifier.tell(event._replace(tag=copy.tag))
+            self._notifier.put(event._replace(tag=copy.tag))
 
     def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, tag: Hashable = None) -> None:
         problem = base.publish_problem(topic, qos)
@@ -174,7 +174,7 @@ class FaultyTransport:
             self._kept.append((topic, payload, retain, tag))
 
     def _failed(self, tag: Hashable, failure: Failure, detail: str) -> None:
-        self._notifier.tell(base.PublishFailed(tag, failure, detail))
+        self._notifier.put(base.PublishFailed(tag, failure, detail))
 
     def listen(self, handler: base.Handler) -> None:
         self._notifier.listen(handler)

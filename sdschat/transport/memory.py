@@ -76,7 +76,7 @@ class MemoryTransport:
 
     def start(self) -> None:
         self._notifier.begin(self._network.soon)
-        self._notifier.tell(base.Connecting(_ADDRESS, 1))
+        self._notifier.put(base.Connecting(_ADDRESS, 1))
         self._network.soon(self.reconnect)
 
     def reconnect(self) -> None:
@@ -85,7 +85,7 @@ class MemoryTransport:
             return
         self.connected = True
         self._network.clients.append(self)
-        self._notifier.tell(base.Connected(_ADDRESS, "memory", self._network.max_payload, True))
+        self._notifier.put(base.Connected(_ADDRESS, "memory", self._network.max_payload, True))
         for topic_filter in self._filters:
             self._give_retained(topic_filter)
         if self._presence:
@@ -101,7 +101,7 @@ class MemoryTransport:
         self._network.clients.remove(self)
         if self._presence_topic is not None:
             self._network.pass_on(self._presence_topic, self._leaving, True)
-        self._notifier.tell(base.Disconnected(why, "The connection was cut.", None))
+        self._notifier.put(base.Disconnected(why, "The connection was cut.", None))
 
     async def close(self, grace: float = 1.0) -> None:
         if self._closed:
@@ -113,7 +113,7 @@ class MemoryTransport:
             self._network.pass_on(self._presence_topic, b"", True)
         while self._queue:
             tag = self._queue.popleft()[3]
-            self._notifier.tell(base.PublishFailed(tag, Failure.CLOSED, "The program left before this was sent."))
+            self._notifier.put(base.PublishFailed(tag, Failure.CLOSED, "The program left before this was sent."))
         self._notifier.finish()
 
     def subscribe(self, topic_filter: str) -> None:
@@ -129,7 +129,7 @@ class MemoryTransport:
         problem = base.publish_problem(topic, qos)
         if problem is not None:
             raise ValueError(problem)
-        fail = self._notifier.tell
+        fail = self._notifier.put
         if self._closed:
             fail(base.PublishFailed(tag, Failure.CLOSED, "The program has left."))
         elif len(payload) > self._network.max_payload:
@@ -148,7 +148,7 @@ class MemoryTransport:
                 self.publish(topic, payload, retain=retain, tag=tag)  # the connection was cut meanwhile: queue it again
                 return
             self._network.pass_on(topic, payload, retain)
-            self._notifier.tell(base.Published(tag))
+            self._notifier.put(base.Published(tag))
 
         return step
 
@@ -159,7 +159,7 @@ class MemoryTransport:
         if self._paused:
             self._held.append((topic, payload, retained))
         else:
-            self._notifier.tell(base.Received(topic, payload, retained))
+            self._notifier.put(base.Received(topic, payload, retained))
 
     def _give_retained(self, topic_filter: str) -> None:
         for topic, payload in self._network.retained.items():
@@ -179,7 +179,7 @@ class MemoryTransport:
     def resume(self) -> None:
         self._paused = False
         while self._held:
-            self._notifier.tell(base.Received(*self._held.popleft()))
+            self._notifier.put(base.Received(*self._held.popleft()))
 
     def retry_now(self) -> None:
         self.reconnect()

@@ -148,13 +148,13 @@ class SealedTransport:
         if isinstance(event, base.Received):
             self._received(event)
         else:
-            self._notifier.tell(event)
+            self._notifier.put(event)
 
     def _received(self, event: base.Received) -> None:
         if not event.payload:  # the broker removes what a topic kept; it can do so at any time anyway
             topic = self._learned.get(event.topic)
             if topic is not None:
-                self._notifier.tell(event._replace(topic=topic))
+                self._notifier.put(event._replace(topic=topic))
             return
         opened = self._sealer.open(event.topic, event.payload)
         if opened is Unopened.UNKNOWN_EPOCH:
@@ -168,7 +168,7 @@ class SealedTransport:
         topic, packet = found
         if topic.startswith(self._people) and len(self._learned) < _MAX_LEARNED:
             self._learned[event.topic] = topic
-        self._notifier.tell(event._replace(topic=topic, payload=packet, outdated=opened.outdated))
+        self._notifier.put(event._replace(topic=topic, payload=packet, outdated=opened.outdated))
 
     def _hold_back(self, event: base.Received) -> None:
         """Keep a packet until its key comes. The oldest go first: SDS brings them again."""

@@ -75,7 +75,7 @@ class ChatApp(KeyedHost):
 
     def on_mount(self) -> None:
         self.apply_keys()
-        self.node.pace.most = AT_KEYS
+        self.node.scheduler.most = AT_KEYS
         self.node.listen(self._hear)
         for name in self.wanted:
             self.desktop.add_if_new(self.view.written(name))
@@ -84,11 +84,11 @@ class ChatApp(KeyedHost):
         self.composer.focus()
         self.set_interval(1.0, self._second)
         for text in self.said_at_start:
-            self.tell(text)
+            self.show_notice(text)
         self.call_after_refresh(self.opening.begin)
 
     def action_command_palette(self) -> None:
-        if self.look.glyphs is not ASCII:
+        if self.line_style.glyphs is not ASCII:
             super().action_command_palette()
             return
         from sdschat.tui.palette import AsciiPalette
@@ -100,16 +100,16 @@ class ChatApp(KeyedHost):
         if self.opening is not None:
             self.opening.before(event)
         if isinstance(event, events.Key):
-            self.node.pace.hold()
+            self.node.scheduler.favour_input()
         await super().on_event(event)
 
     def on_unmount(self) -> None:
         self._keep()
-        self.keeper.save_past(self.composer.past.texts)
+        self.user_state.save_input_history(self.composer.input_history.texts)
 
     def _keep(self) -> None:
-        self.keeper.set_draft(self.desktop.shown, self.composer.text)
-        self.keeper.save()
+        self.user_state.set_draft(self.desktop.shown, self.composer.text)
+        self.user_state.save()
 
     def fail(self, error: Exception) -> None:
         """End the application because of an error outside of it: `crash` is that error then."""
@@ -130,14 +130,14 @@ class ChatApp(KeyedHost):
 
     # Events of the node.
 
-    def _hear(self, fact: NodeEvent) -> None:
+    def _hear(self, event: NodeEvent) -> None:
         """Take an event. The node calls this outside of Textual's own message handling."""
         if not self.is_running:
             return
         with self._context():
-            if self.desktop.hear(fact, self.looking):
+            if self.desktop.hear(event, self.looking):
                 self.draw_soon()
-            self.lens.hear(fact)
+            self.lens.hear(event)
 
     def draw_soon(self) -> None:
         """Draw at once after a quiet moment; when much happens, once in a while."""
@@ -153,9 +153,9 @@ class ChatApp(KeyedHost):
             self.panes.fit()  # a participant began a conversation
         found = ModelChange.NOTHING
         for name, model in self.desktop.models.items():
-            stirred = model.take_stirred()
-            found |= stirred if name == self.desktop.shown else stirred & ModelChange.BADGES
-            if name == self.desktop.beside and ModelChange.ROWS in stirred:
+            changes = model.take_changes()
+            found |= changes if name == self.desktop.shown else changes & ModelChange.BADGES
+            if name == self.desktop.beside and ModelChange.ROWS in changes:
                 self.second_view.refresh_rows()
         began = time.monotonic()
         self.draw(found)
@@ -197,8 +197,8 @@ class ChatApp(KeyedHost):
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
         self.panes.hint("")
-        if await self.typist.submit(message.text) or self.composer.text:
-            self.composer.past.add(message.text)
+        if await self.input_handler.submit(message.text) or self.composer.text:
+            self.composer.input_history.add(message.text)
         else:
             self.composer.put(message.text)  # for the user to correct
 

@@ -133,7 +133,7 @@ class Host:
         """The signs that this host draws states with."""
 
     @abstractmethod
-    def tell(self, text: str, *, help: bool = False) -> None:
+    def show_notice(self, text: str, *, help: bool = False) -> None:
         """Write one or several lines of the program into the log that is shown."""
 
     @abstractmethod

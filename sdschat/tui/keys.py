@@ -91,7 +91,7 @@ class KeyedHost(ScreenHost):
     async def action_command(self, line: str) -> None:
         """Run a command line without its slash, for a key or the palette, as if the user had typed it."""
         try:
-            await self.typist.run(f"/{line}")
+            await self.input_handler.run(f"/{line}")
         except CommandError as error:
             self.warn(str(error))
 
@@ -130,7 +130,7 @@ class KeyedHost(ScreenHost):
         if entry is None:
             self.warn("Select a message first.")
             return
-        self.typist.reply_to = entry.message_id
+        self.input_handler.reply_to = entry.message_id
         name = self.model.name_of(entry.sender_id, entry.nick)
         self.warn(f"answering {name} ({short(entry.message_id)}): {first_line(entry)[:60]} | Esc: not an answer")
         self.composer.focus()
@@ -149,8 +149,8 @@ class KeyedHost(ScreenHost):
             self.toggle_bare()
         elif self.lens.is_open:
             self.lens.close()
-        elif self.typist.reply_to:
-            self.typist.reply_to = ""
+        elif self.input_handler.reply_to:
+            self.input_handler.reply_to = ""
         elif self.selection is not None:
             self.log_view.unchoose()
         elif not self.log_view.following:

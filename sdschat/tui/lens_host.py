@@ -43,7 +43,7 @@ class LensHost:
         from sdschat.tui.lens.panel import LensPanel
 
         screen = self._screen
-        return LensPanel(screen.view, lambda: screen.look, screen.room, screen.selection, id="lens")
+        return LensPanel(screen.view, lambda: screen.line_style, screen.room, screen.selection, id="lens")
 
     def close(self) -> None:
         if self.panel is not None and self.panel.display:
@@ -74,9 +74,9 @@ class LensHost:
 
     # Events for the panel.
 
-    def hear(self, fact: NodeEvent) -> None:
+    def hear(self, event: NodeEvent) -> None:
         if self.panel is not None:
-            self.panel.hear(fact)
+            self.panel.hear(event)
 
     def select(self, message_id: str | None) -> None:
         if self.panel is not None:

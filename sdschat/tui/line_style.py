@@ -58,15 +58,15 @@ def fate_words(fate: Fate, glyphs: Glyphs) -> tuple[str, str]:
     return f"{sign} {_WORDS[fate.phase]}{counted}{unproven}", _WORDS[fate.phase]
 
 
-def item_lines(item: Item, width: int, look: LineStyle, now: int) -> list[Line]:
+def item_lines(item: Item, width: int, line_style: LineStyle, now: int) -> list[Line]:
     if isinstance(item, MessageItem):
-        return _entry_lines(item, width, look)
+        return _entry_lines(item, width, line_style)
     if isinstance(item, GapItem):
         name = "lost" if item.lost else "gap"
-        sign = look.glyphs.lost if item.lost else look.glyphs.missing
-        return _own_lines(sign, gap_words(item, now), look.style(name), item.message_id, width, look)
+        sign = line_style.glyphs.lost if item.lost else line_style.glyphs.missing
+        return _own_lines(sign, gap_words(item, now), line_style.style(name), item.message_id, width, line_style)
     tone = {Tone.INFO: "note", Tone.ALERT: "alert", Tone.HELP: "help"}[item.tone]
-    return _note_lines(item, tone, width, look)
+    return _note_lines(item, tone, width, line_style)
 
 
 def _columns(width: int) -> tuple[bool, int, int]:
@@ -76,39 +76,39 @@ def _columns(width: int) -> tuple[bool, int, int]:
     return wide, start, max(_LEAST_TEXT, width - start - 1)
 
 
-def _entry_lines(entry: MessageItem, width: int, look: LineStyle) -> list[Line]:
+def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[Line]:
     wide, start, room = _columns(width)
     nick_width = _WIDE_NICK if wide else _NARROW_NICK
     nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
     shown = f"* {nick}" if entry.action else nick
     head: Line = [
         Segment("  "),
-        Segment(clock(entry.at, wide) + " ", look.style("time")),
-        Segment(fitted(shown, nick_width, look.glyphs.cut) + " ", look.nick_style(entry.sender_id)),
+        Segment(clock(entry.at, wide) + " ", line_style.style("time")),
+        Segment(fitted(shown, nick_width, line_style.glyphs.cut) + " ", line_style.nick_style(entry.sender_id)),
     ]
     lines: list[Line] = []
     if entry.quote is not None:
-        lines.append([*head, Segment(fitted(_quote(entry, look), room), look.style("quote"))])
+        lines.append([*head, Segment(fitted(_quote(entry, line_style), room), line_style.style("quote"))])
         head = [Segment(" " * start)]
-    style = look.style("mention" if entry.mention else "text")
+    style = line_style.style("mention" if entry.mention else "text")
     if entry.action or not entry.readable:
-        style += look.style("action")
+        style += line_style.style("action")
     for low, high in wrapped(entry.text, room):
-        lines.append([*head, *_linked(entry.text, low, high, style, look)])
+        lines.append([*head, *_linked(entry.text, low, high, style, line_style)])
         head = [Segment(" " * start)]
-    _add_marks(lines, _marks(entry, wide, look), start, width, look)
+    _add_marks(lines, _marks(entry, wide, line_style), start, width, line_style)
     return lines
 
 
-def _quote(entry: MessageItem, look: LineStyle) -> str:
+def _quote(entry: MessageItem, line_style: LineStyle) -> str:
     quote = entry.quote
     assert quote is not None
     if not quote.nick:
-        return f"{look.glyphs.reply} answers {short(quote.message_id)}, which is not here"
-    return f"{look.glyphs.reply} {quote.nick}: {quote.text}"
+        return f"{line_style.glyphs.reply} answers {short(quote.message_id)}, which is not here"
+    return f"{line_style.glyphs.reply} {quote.nick}: {quote.text}"
 
 
-def _linked(text: str, low: int, high: int, style: Style, look: LineStyle) -> Line:
+def _linked(text: str, low: int, high: int, style: Style, line_style: LineStyle) -> Line:
     """Return one line of a text, with the parts of links that lie in it marked."""
     if "://" not in text:
         return [Segment(text[low:high], style)]
@@ -117,29 +117,29 @@ def _linked(text: str, low: int, high: int, style: Style, look: LineStyle) -> Li
     for start, end in link_spans(text):
         if start < high and end > at:
             found.append(Segment(text[at : max(at, start)], style))
-            link = Style(link=text[start:end]) if look.links else _NOTHING
-            found.append(Segment(text[max(at, start) : min(end, high)], style + look.style("link") + link))
+            link = Style(link=text[start:end]) if line_style.links else _NOTHING
+            found.append(Segment(text[max(at, start) : min(end, high)], style + line_style.style("link") + link))
             at = min(end, high)
     found.append(Segment(text[at:high], style))
     return [segment for segment in found if segment.text]
 
 
-def _marks(entry: MessageItem, wide: bool, look: LineStyle) -> Line:
+def _marks(entry: MessageItem, wide: bool, line_style: LineStyle) -> Line:
     """Return the marks at the right of a message: remark, late, state, id."""
     marks: Line = []
     if entry.remark:
-        marks.append(Segment(entry.remark, look.style("remark")))
+        marks.append(Segment(entry.remark, line_style.style("remark")))
     if entry.late:
-        marks.append(Segment("late", look.style("late")))
+        marks.append(Segment("late", line_style.style("late")))
     if entry.fate is not None:
-        words, name = fate_words(entry.fate, look.glyphs)
-        marks.append(Segment(words, look.style(name)))
-    if wide and look.ids:
-        marks.append(Segment(short(entry.message_id), look.style("id")))
+        words, name = fate_words(entry.fate, line_style.glyphs)
+        marks.append(Segment(words, line_style.style(name)))
+    if wide and line_style.ids:
+        marks.append(Segment(short(entry.message_id), line_style.style("id")))
     return marks
 
 
-def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: LineStyle) -> None:
+def _add_marks(lines: list[Line], marks: Line, start: int, width: int, line_style: LineStyle) -> None:
     """Add the marks at the right end of the last line, or of one more line if there is no room."""
     if not marks:
         return
@@ -156,15 +156,15 @@ def _add_marks(lines: list[Line], marks: Line, start: int, width: int, look: Lin
     lines[-1] += [Segment(" " * max(0, width - used - size)), *joined]
 
 
-def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, look: LineStyle) -> list[Line]:
+def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, line_style: LineStyle) -> list[Line]:
     """Return lines of the program: each has the sign in the gutter, where no message can draw anything."""
     wide, _, _ = _columns(width)
-    tag = short(message_id) if wide and look.ids and message_id else ""
+    tag = short(message_id) if wide and line_style.ids and message_id else ""
     room = max(_LEAST_TEXT, width - 3 - (len(tag) + 2 if tag else 0))
     shown = (part for line in text.split("\n") for part in _hanging(line, room))
     lines: list[Line] = [[Segment(f"{sign} ", style), Segment(part, style)] for part in shown]
     if tag:
-        _add_marks(lines, [Segment(tag, look.style("id"))], 2, width, look)
+        _add_marks(lines, [Segment(tag, line_style.style("id"))], 2, width, line_style)
     return lines
 
 
@@ -180,17 +180,17 @@ def _hanging(line: str, room: int) -> Iterator[str]:
             yield " " * indent + rest[low:high]
 
 
-def _note_lines(note: NoteItem, tone: str, width: int, look: LineStyle) -> list[Line]:
-    sign = look.glyphs.alert if note.tone is Tone.ALERT else look.glyphs.system
+def _note_lines(note: NoteItem, tone: str, width: int, line_style: LineStyle) -> list[Line]:
+    sign = line_style.glyphs.alert if note.tone is Tone.ALERT else line_style.glyphs.system
     text = note.text if note.tone is Tone.HELP else f"{clock(note.at, width >= _WIDE)} {note.text}"
-    return _own_lines(sign, text, look.style(tone), "", width, look)
+    return _own_lines(sign, text, line_style.style(tone), "", width, line_style)
 
 
-def day_line(at: int, width: int, look: LineStyle) -> Line:
-    text = f"{look.glyphs.rule * 2} {day(at)} "
-    return [Segment(text + look.glyphs.rule * max(0, width - len(text)), look.style("day"))]
+def day_line(at: int, width: int, line_style: LineStyle) -> Line:
+    text = f"{line_style.glyphs.rule * 2} {day(at)} "
+    return [Segment(text + line_style.glyphs.rule * max(0, width - len(text)), line_style.style("day"))]
 
 
-def unread_line(width: int, look: LineStyle) -> Line:
-    side = look.glyphs.rule * max(0, (width - 5) // 2)
-    return [Segment(f"{side} new {look.glyphs.rule * max(0, width - len(side) - 5)}", look.style("new"))]
+def unread_line(width: int, line_style: LineStyle) -> Line:
+    side = line_style.glyphs.rule * max(0, (width - 5) // 2)
+    return [Segment(f"{side} new {line_style.glyphs.rule * max(0, width - len(side) - 5)}", line_style.style("new"))]

@@ -58,7 +58,7 @@ class Panes:
 
     def draw_badges(self) -> None:
         lines = self.lines()
-        self.channel_list.set_lines(lines, self._screen.look)
+        self.channel_list.set_lines(lines, self._screen.line_style)
         self._draw_head(lines)
 
     def _draw_head(self, lines: list[ChannelLine]) -> None:
@@ -77,7 +77,7 @@ class Panes:
             late = len(screen.desktop.models[shown.name].late_unseen)
             if late:
                 text.append(" | ")
-                text.append(f"{late} late: Alt+L", screen.look.style("late"))
+                text.append(f"{late} late: Alt+L", screen.line_style.style("late"))
         timing = screen.view.node.settings.timing
         if timing != "spec":
             text.append(f" | timing {timing}")
@@ -104,7 +104,7 @@ class Panes:
             model = screen.desktop.models[screen.desktop.shown]
             people = model.conversation.people()
             connected = model.connection.state == "connected"
-            self.member_list.set_people(people, screen.look, screen.view.now().wall, connected)
+            self.member_list.set_people(people, screen.line_style, screen.view.now().wall, connected)
 
     def draw_banners(self) -> None:
         """Draw the state of the connection, and the faults that are injected."""

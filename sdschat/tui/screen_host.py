@@ -62,20 +62,20 @@ class ScreenHost(Window, App[int]):
         Window.__init__(self, view, preferences, load(commands), theme_now)
         self.lens: LensHost = LensHost(self)
         self.panes = Panes(self)
-        self.typist = InputHandler(self)
+        self.input_handler = InputHandler(self)
         self.copies = copies
-        self.look = LineStyle(glyphs=ASCII if ascii_only else UNICODE)
+        self.line_style = LineStyle(glyphs=ASCII if ascii_only else UNICODE)
         ScrollBar.renderer = WholeCells if ascii_only else ScrollBarRender
-        self.keeper = UserStateWriter(view, self.desktop)
+        self.user_state = UserStateWriter(view, self.desktop)
         self.said_at_start = list(said)
         self.wanted = list(channels)
         self.logs, self.entry = Horizontal(id="logs"), Horizontal(id="entry")
         self.prompt = Static("> ", id="prompt", markup=False)
         self.second = Vertical(id="second")
         self.second_title = Static("", id="second-title", markup=False)
-        self.log_view = LogView(self.look, id="log")
-        self.second_view = LogView(self.look, id="second-log")
-        self.composer = Composer(InputHistory(self.keeper.past()), self.typist.complete, id="input")
+        self.log_view = LogView(self.line_style, id="log")
+        self.second_view = LogView(self.line_style, id="second-log")
+        self.composer = Composer(InputHistory(self.user_state.input_history()), self.input_handler.complete, id="input")
         self.restyle()
 
     # Drawing, which `ChatApp` does.
@@ -90,9 +90,9 @@ class ScreenHost(Window, App[int]):
 
     @property
     def glyphs(self) -> Glyphs:
-        return self.look.glyphs
+        return self.line_style.glyphs
 
-    def tell(self, text: str, *, help: bool = False) -> None:
+    def show_notice(self, text: str, *, help: bool = False) -> None:
         if not self.logs.display:
             self.lens.close()  # the panel covers the log, where the line goes
         self.model.note(text, self.view.now().wall, Tone.HELP if help else Tone.INFO)
@@ -150,11 +150,11 @@ class ScreenHost(Window, App[int]):
         self.register_theme(palette.theme)
         self.theme = palette.theme.name
         self.set_class(palette is PLAIN, "-plain")
-        self.set_class(self.look.glyphs is ASCII, "-ascii")
+        self.set_class(self.line_style.glyphs is ASCII, "-ascii")
         preferences = self.preferences
-        self.look = LineStyle(palette, self.look.glyphs, preferences.ids, preferences.links)
-        self.log_view.restyle(self.look)
-        self.second_view.restyle(self.look)
+        self.line_style = LineStyle(palette, self.line_style.glyphs, preferences.ids, preferences.links)
+        self.log_view.restyle(self.line_style)
+        self.second_view.restyle(self.line_style)
         if self.is_running:
             self.draw(EVERYTHING)
 
@@ -183,7 +183,7 @@ class ScreenHost(Window, App[int]):
     async def close_channel(self, name: str) -> None:
         for talk in self.desktop.talks_of(name):
             await self.close_channel(talk)
-        self.keeper.save()
+        self.user_state.save()
         if self.desktop.beside == name:
             self.split(None)
         self.desktop.remove(name)
@@ -194,14 +194,14 @@ class ScreenHost(Window, App[int]):
         await self.view.part(name)
 
     def show_channel(self, name: str) -> None:
-        self.keeper.set_draft(self.desktop.shown, self.composer.text)
-        self.keeper.save()
+        self.user_state.set_draft(self.desktop.shown, self.composer.text)
+        self.user_state.save()
         if name == self.desktop.beside:
             self.desktop.beside = self.desktop.shown
         model = self.desktop.show(name)
         self.log_view.show(model)
-        self.composer.put(self.keeper.draft(name))
-        self.typist.reply_to = ""
+        self.composer.put(self.user_state.draft(name))
+        self.input_handler.reply_to = ""
         self.prompt.update("@ " if model.conversation.peer else "> ")
         self.panes.hint("")
         self.lens.switch(model.conversation.channel)

@@ -13,7 +13,7 @@ from sdschat.tui.line_style import LineStyle
 class Window(Host):
     """A host with a screen: it can be measured, and widgets can be put on it."""
 
-    look: LineStyle
+    line_style: LineStyle
     logs: Widget  # the log, or both logs of a split
     entry: Widget  # the input with its prompt
 

@@ -45,7 +45,7 @@ def by_ranges(common: int, lacking: int) -> Cost:
     world.begin("bob")
     world.present("ann", "bob")
     done = 0
-    while world.peers["bob"].exchange.seeker.active:
+    while world.peers["bob"].exchange.session.active:
         world.run(world.mono + 10)
         if not done and len(world.peers["bob"].order) == lacking:
             done = world.mono

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.catchup import HIGHEST, LogKey
-from sdschat.catchup.equal_ranges import EqualRanges, held
+from sdschat.catchup.equal_ranges import EqualRanges, own_messages_in
 from sdschat.catchup.memory import MemoryLog
 from tests.catchup.compare import some_keys
 from tests.catchup.world import Keys, World, brought_together
@@ -36,10 +36,10 @@ def test_of_one_who_lacks_messages_it_is_only_proven_what_it_has() -> None:
 def test_what_the_log_has_not_got_yet_was_not_compared() -> None:
     log = MemoryLog([(1, "saved")])
     stretch = EqualRanges("bob", 1, LogKey(0, ""), HIGHEST)
-    assert list(held([stretch], [(1, "saved"), (2, "not yet")], log)) == [(stretch, ["saved"])]
+    assert list(own_messages_in([stretch], [(1, "saved"), (2, "not yet")], log)) == [(stretch, ["saved"])]
 
 
 def test_the_end_of_a_stretch_is_not_in_it() -> None:
     log = MemoryLog([(1, "a"), (2, "b")])
     stretch = EqualRanges("bob", 1, LogKey(1, "a"), LogKey(2, "b"))
-    assert list(held([stretch], [(1, "a"), (2, "b")], log)) == [(stretch, ["a"])]
+    assert list(own_messages_in([stretch], [(1, "a"), (2, "b")], log)) == [(stretch, ["a"])]

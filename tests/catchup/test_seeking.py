@@ -25,7 +25,7 @@ def test_a_newcomer_gets_the_newest_hundred_and_then_the_rest_in_order() -> None
     assert world.keys("bob") == keys
     assert sorted(bob.order[:READ_FIRST]) == keys[-READ_FIRST:]
     assert bob.order[READ_FIRST:] == keys[:-READ_FIRST]
-    assert (bob.twice, bob.exchange.seeker.state) == (0, State.DONE)
+    assert (bob.twice, bob.exchange.session.state) == (0, State.DONE)
 
 
 def test_two_that_were_apart_bring_each_other_up_to_date() -> None:
@@ -52,7 +52,7 @@ def test_another_source_goes_on_where_one_fell_silent() -> None:
     world.present("ann", "bob", "cid")
     while len(world.peers["bob"].order) < 1000:
         world.run(world.mono + 50)
-    world.kill(world.peers["bob"].exchange.seeker.source)
+    world.kill(world.peers["bob"].exchange.session.source)
     world.run(10 * MINUTE, ["bob"])
     assert world.keys("bob") == keys
     assert world.peers["bob"].twice == 0
@@ -67,7 +67,7 @@ def test_a_source_that_leaves_is_replaced_at_once() -> None:
         world.run(world.mono + 50)
     world.kill("ann")
     world.present("bob", "cid")
-    assert world.peers["bob"].exchange.seeker.source == "cid"
+    assert world.peers["bob"].exchange.session.source == "cid"
     world.run(MINUTE, ["bob"])
     assert world.keys("bob") == keys
 
@@ -113,13 +113,13 @@ def test_paused_it_takes_nothing_and_resumed_it_goes_on() -> None:
     world.present("ann", "bob")
     while len(bob.order) < 500:
         world.run(world.mono + 50)
-    bob.exchange.seeker.pause()
+    bob.exchange.session.pause()
     bob.exchange.settle(world.now())
     here = len(bob.order)
     world.run(world.mono + MINUTE)
-    assert (len(bob.order), bob.exchange.seeker.state) == (here, State.PAUSED)
-    assert not world.peers["ann"].exchange.librarian.peers
-    bob.exchange.seeker.resume(world.mono)
+    assert (len(bob.order), bob.exchange.session.state) == (here, State.PAUSED)
+    assert not world.peers["ann"].exchange.provider.peers
+    bob.exchange.session.resume(world.mono)
     bob.exchange.settle(world.now())
     world.run(world.mono + MINUTE, ["bob"])
     assert (world.keys("bob"), bob.twice) == (keys, 0)
@@ -140,7 +140,7 @@ def test_alone_it_waits_for_somebody() -> None:
     world.begin("bob")
     world.present("bob")
     world.run(MINUTE)
-    assert world.peers["bob"].exchange.seeker.state is State.WAITING
+    assert world.peers["bob"].exchange.session.state is State.WAITING
     world.present("ann", "bob")
     world.run(world.mono + MINUTE, ["bob"])
     assert world.keys("bob") == keys
@@ -153,9 +153,9 @@ def test_offline_it_asks_for_no_waking_though_a_source_failed_before() -> None:
     world.present("mute", "bob")
     world.run(15_000)
     bob = world.peers["bob"]
-    assert bob.exchange.seeker.next_wake() is not None
+    assert bob.exchange.session.next_wake() is not None
     bob.exchange.offline()
-    assert bob.exchange.seeker.next_wake() is None
+    assert bob.exchange.session.next_wake() is None
 
 
 def test_progress_counts_up_to_all() -> None:
@@ -164,9 +164,9 @@ def test_progress_counts_up_to_all() -> None:
     world.begin("bob")
     world.present("ann", "bob")
     seen = []
-    while world.peers["bob"].exchange.seeker.active:
+    while world.peers["bob"].exchange.session.active:
         world.run(world.mono + 20)
-        seen.append(world.peers["bob"].exchange.seeker.progress())
+        seen.append(world.peers["bob"].exchange.session.progress())
     assert [one.done for one in seen] == sorted(one.done for one in seen)
     assert (seen[-1].done, seen[-1].total, seen[-1].source) == (1500, 1500, "ann")
 
@@ -195,7 +195,7 @@ def joined_one_after_the_other(ann: list[tuple[int, str]], bob: list[tuple[int, 
 def test_who_was_there_first_lets_the_newcomer_compare_and_only_follows_when_told() -> None:
     keys = some_keys(2000)
     world = joined_one_after_the_other(keys, keys[:1900])
-    ann = world.peers["ann"].exchange.seeker
+    ann = world.peers["ann"].exchange.session
     assert ann.source == ""
     world.run(2 * MINUTE, ["bob"])
     assert world.keys("bob") == keys
@@ -221,7 +221,7 @@ def test_who_comes_back_asks_at_once() -> None:
     world.run(2 * MINUTE)
     world.begin("bob")
     world.present("ann", "bob")
-    assert world.peers["bob"].exchange.seeker.source == "ann"
+    assert world.peers["bob"].exchange.session.source == "ann"
 
 
 def test_of_two_that_come_at_once_the_one_that_has_less_asks_and_the_other_answers() -> None:
@@ -230,7 +230,7 @@ def test_of_two_that_come_at_once_the_one_that_has_less_asks_and_the_other_answe
     for name in ("ann", "bob"):
         world.begin(name)
     world.present("ann", "bob")
-    ann, bob = (world.peers[name].exchange.seeker for name in ("ann", "bob"))
+    ann, bob = (world.peers[name].exchange.session for name in ("ann", "bob"))
     assert (ann.source, bob.source) == ("bob", "ann")
     while not bob.progress().done:
         world.run(world.mono + 1)
@@ -249,10 +249,10 @@ def test_of_two_that_come_at_once_with_as_many_messages_just_one_leads(seed: int
         world.begin(name)
     world.present("ann", "bob")
     peers = world.peers.values()
-    while all(peer.exchange.seeker.source for peer in peers):
+    while all(peer.exchange.session.source for peer in peers):
         world.run(world.mono + 1)
     assert sorted(peer.asked for peer in peers) == [1, 1]
-    assert any(peer.exchange.seeker.source for peer in peers)
+    assert any(peer.exchange.session.source for peer in peers)
     world.run(MINUTE, ["ann", "bob"])
     assert world.keys("ann") == world.keys("bob") == keys
 
@@ -282,7 +282,7 @@ def test_what_looked_like_one_message_and_is_more_is_found_by_the_next_compariso
 def test_what_a_source_dropped_is_not_asked_of_it_again_and_not_counted_as_had() -> None:
     keys = some_keys(3000)
     world = World({"ann": keys, "bob": keys[2000:]})
-    seeker = world.peers["bob"].exchange.seeker
+    seeker = world.peers["bob"].exchange.session
     world.begin("bob")
     world.present("ann", "bob")
     while seeker.progress().state is not State.LOADING:
@@ -298,7 +298,7 @@ def test_what_a_source_dropped_is_not_asked_of_it_again_and_not_counted_as_had()
 def test_another_source_that_has_what_one_dropped_is_asked_for_all_of_it() -> None:
     keys = some_keys(3000)
     world = World({"ann": keys[2500:], "cid": keys, "bob": keys[2900:]})
-    seeker = world.peers["bob"].exchange.seeker
+    seeker = world.peers["bob"].exchange.session
     world.begin("bob")
     world.present("ann", "bob")
     while seeker.progress().state is not State.LOADING:

@@ -71,7 +71,7 @@ class Peer:
         for packet in packets:
             lamport, message_id, _ = packet.decode().split(" ")
             found.append(LogKey(int(lamport), message_id))
-        if not all(map(self.exchange.seeker.wanted, found)):
+        if not all(map(self.exchange.session.wanted, found)):
             return TakenIn((), 0, True)
         here = {key for key in found if self.log.keys(key, LogKey(key[0], key[1] + "\0"))}
         fresh = [key for key in found if key not in here]
@@ -100,13 +100,13 @@ class World:
         """Set the peers that are present, as everybody sees them."""
         for peer in self.peers.values():
             others = [HistorySource(name) for name in names if name != peer.name]
-            peer.exchange.seeker.sources(others, self.mono)
+            peer.exchange.session.sources(others, self.mono)
             peer.exchange.settle(self.now())
         self._collect()
 
     def begin(self, name: str, low: LogKey = LOWEST) -> None:
         peer = self.peers[name]
-        peer.exchange.seeker.begin(low, HIGHEST, self.mono)
+        peer.exchange.session.begin(low, HIGHEST, self.mono)
         peer.exchange.settle(self.now())
         self._collect()
 
@@ -117,7 +117,7 @@ class World:
     def run(self, until: int, names: Iterable[str] | None = None) -> None:
         """Until then, or until these have nothing more to do."""
         while self.mono < until:
-            if names is not None and not any(self.peers[name].exchange.seeker.active for name in names):
+            if names is not None and not any(self.peers[name].exchange.session.active for name in names):
                 return
             wakes = [when for peer in self.peers.values() if (when := peer.exchange.next_wake()) is not None]
             arrival = self._heap[0][0] if self._heap else until

@@ -180,7 +180,7 @@ def test_following_notices_what_comes_late(tmp_path: Path) -> None:
                 log = ChannelHistory(reader, "lobby", EitherCodec())
                 assert [message.text for message in log.more()] == ["now"]
                 assert list(log.more()) == []
-                slow.node.rooms["lobby"].transport.unsubscribe("sds/1/lobby/msg")
+                slow.node.sessions["lobby"].transport.unsubscribe("sds/1/lobby/msg")
                 slow.node.send("lobby", "said before")
                 await ann.until_texts("now", "said before")
                 await say(ann, "after")

@@ -48,9 +48,9 @@ def start(
         StoreNode(node, node.profile.store, ServedChannel())
     member = Member(node)
     w.members.append(member)
-    room = node.join(channel)
+    session = node.join(channel)
     if alone:
-        room.transport.unsubscribe(f"sds/1/{channel}/msg")
+        session.transport.unsubscribe(f"sds/1/{channel}/msg")
     return member
 
 

@@ -107,7 +107,7 @@ def test_two_that_wrote_apart_end_up_with_equal_logs(tmp_path: Path) -> None:
             await say(ann, "together")
             await bob.until_texts("together")
             for member in (ann, bob):
-                transport = member.node.rooms["lobby"].transport
+                transport = member.node.sessions["lobby"].transport
                 transport.drop()  # type: ignore[attr-defined]
             await asyncio.gather(
                 say(ann, *(f"ann {text}" for text in TEXTS)), say(bob, *(f"bob {text}" for text in TEXTS))
@@ -135,12 +135,12 @@ def test_how_far_back_a_newcomer_looks_is_a_setting_and_older_ones_come_on_reque
             ann, bob = start(w, "ann"), start(w, "bob", alone=True, history__on_join=on_join)
             await caught_up(bob)
             assert log_of(bob) == TEXTS[first:]
-            horizon = bob.node.rooms["lobby"].channel.state.horizon
+            horizon = bob.node.sessions["lobby"].channel.state.horizon
             bob.facts.clear()
             sync_part(bob.node, "lobby").catchup.load_older()
             await caught_up(bob)
             assert log_of(bob) == TEXTS
-            assert bob.node.rooms["lobby"].channel.state.horizon == 0 < horizon
+            assert bob.node.sessions["lobby"].channel.state.horizon == 0 < horizon
 
     asyncio.run(story())
 
@@ -211,8 +211,8 @@ def test_the_setting_is_checked() -> None:
         parse("history.on_join", "1d")
 
 
-def _compared(what: StateChanged) -> bool:
-    return what.evidence is not None and what.evidence.packet_id.startswith("compared-")
+def _compared(body: StateChanged) -> bool:
+    return body.evidence is not None and body.evidence.packet_id.startswith("compared-")
 
 
 def test_what_was_written_while_nobody_was_there_is_acknowledged_once_the_logs_are_equal(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_what_was_written_while_nobody_was_there_is_acknowledged_once_the_logs_a
             ann, bob = start(w, "ann", **seldom), start(w, "bob", alone=True, **seldom)
             await caught_up(bob)
             await ann.until(
-                StateChanged, lambda what: _compared(what) and not ann.node.rooms["lobby"].channel.unacknowledged
+                StateChanged, lambda body: _compared(body) and not ann.node.sessions["lobby"].channel.unacknowledged
             )
             assert sum(map(_compared, ann.of(StateChanged))) > len(TEXTS) - 4  # the newest are also mentioned
 

@@ -22,7 +22,7 @@ COUNT = 1500
 
 
 async def _until_settled(member: Member, most: int) -> None:
-    state = member.node.rooms["lobby"].channel.state
+    state = member.node.sessions["lobby"].channel.state
     async with asyncio.timeout(PATIENCE):
         while len(state.outgoing.open) > most:
             await asyncio.sleep(0.05)

@@ -48,7 +48,7 @@ def test_a_store_killed_in_the_middle_is_replaced_by_a_peer_and_nothing_comes_tw
             _, store = await _archived(w)
             bob = start(w, "bob", alone=True)
             await bob.until(MessageDelivered, lambda told: told.via == "store")
-            store.node.rooms["lobby"].transport.drop()  # type: ignore[attr-defined]
+            store.node.sessions["lobby"].transport.drop()  # type: ignore[attr-defined]
             await bob.until(PresenceChanged, lambda told: told.sender_id == store.node.sender_id and not told.online)
             done = await caught_up(bob)
             assert done.source != store.node.sender_id
@@ -90,7 +90,7 @@ def test_what_a_store_dropped_is_neither_asked_for_again_nor_lost(tmp_path: Path
             start(w, "store", store=True)
             bob = start(w, "bob", alone=True)
             await caught_up(bob)
-            state = bob.node.rooms["lobby"].channel.state
+            state = bob.node.sessions["lobby"].channel.state
             assert log_of(bob) == TEXTS[len(TEXTS) - len(dated) + 120 :]
             assert (state.horizon, len(state.requests.missing)) == (floor, 0)
             assert not bob.of(DependenciesLost)

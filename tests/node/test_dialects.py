@@ -102,7 +102,10 @@ def test_a_channel_keeps_its_dialect(tmp_path: Path) -> None:
             await first.until(MessageDelivered)
             await first.node.close(0.1)
             again = w.start("ann", "lobby", "hall")
-            assert {name: room.dialect for name, room in again.node.rooms.items()} == {"lobby": "nim", "hall": "spec"}
+            assert {name: session.dialect for name, session in again.node.sessions.items()} == {
+                "lobby": "nim",
+                "hall": "spec",
+            }
             again.node.send("hall", "said in words")
             await again.until(MessageDelivered)
             await again.node.close(0.1)

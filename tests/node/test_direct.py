@@ -153,7 +153,7 @@ def test_nobody_acknowledges_in_another_s_name(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann, bob = start(w, "ann"), start(w, "bob")
             await _met(ann, bob)
-            bob.node.rooms["lobby"].transport.unsubscribe(f"sds/1/lobby/sync/{bob.node.sender_id}/+")
+            bob.node.sessions["lobby"].transport.unsubscribe(f"sds/1/lobby/sync/{bob.node.sender_id}/+")
             sent = direct(ann).send("bob", "did you get this?")
             forger = w.network.transport()
             forger.start()
@@ -260,7 +260,7 @@ def _day_of(found: DirectMessaging, now: Now) -> tuple[Now, int, list[str]]:
         found.advance(now)
         ready = found.take(now)
         packets += len(ready.packets)
-        troubles += [told.detail for told in ready.told if isinstance(told, TroubleMet)]
+        troubles += [told.detail for told in ready.events if isinstance(told, TroubleMet)]
     return now, packets, troubles
 
 

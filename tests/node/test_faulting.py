@@ -28,9 +28,9 @@ def test_a_channel_without_faults_has_no_layer_for_them(tmp_path: Path) -> None:
             ann, _ = await pair(w)
             faults = Injection(ann.node, "lobby")
             faults.off()
-            assert faults.told() == ""
+            assert faults.describe() == ""
             assert faults.carried() == {}
-            assert isinstance(ann.node.rooms["lobby"].transport, MemoryTransport)
+            assert isinstance(ann.node.sessions["lobby"].transport, MemoryTransport)
 
     asyncio.run(story())
 
@@ -44,13 +44,13 @@ def test_loss_in_one_direction_leaves_the_other_alone(tmp_path: Path) -> None:
             bob.node.send("lobby", "heard")
             ann.node.send("lobby", "lost")
             await ann.until_texts("heard", "lost")
-            assert faults.told() == "loss 100% in"
+            assert faults.describe() == "loss 100% in"
             assert bob.texts() == ["heard"]
             assert faults.carried()["in"].lost > 0
             assert faults.carried()["out"].lost == 0
             faults.off()
             await bob.until_texts("heard", "lost")
-            assert faults.told() == ""
+            assert faults.describe() == ""
 
     asyncio.run(story())
 
@@ -62,9 +62,9 @@ def test_faults_of_both_directions_are_told_apart(tmp_path: Path) -> None:
             faults = Injection(ann.node, "lobby")
             faults.share("loss", 0.3, "in")
             faults.delay(200)
-            assert faults.told() == "loss 30%, delay 200 ms in, delay 200 ms out"
+            assert faults.describe() == "loss 30%, delay 200 ms in, delay 200 ms out"
             faults.share("loss", 0.3)
-            assert faults.told() == "loss 30%, delay 200 ms in/out"
+            assert faults.describe() == "loss 30%, delay 200 ms in/out"
 
     asyncio.run(story())
 
@@ -83,7 +83,7 @@ def test_offline_is_told_as_a_connection_lost_and_found_again(tmp_path: Path) ->
             faults.offline(False)
             await bob.until_texts("unheard", "while away")
             await ann.until_texts("while away", "unheard")
-            assert faults.told() == ""
+            assert faults.describe() == ""
 
     asyncio.run(story())
 
@@ -96,7 +96,7 @@ def test_a_partition_loses_what_one_participant_wrote_whoever_passes_it_on(tmp_p
             await eve.until(PresenceChanged)
             faults = Injection(ann.node, "lobby")
             faults.partition(bob.node.sender_id, "bob")
-            assert faults.told() == "without bob"
+            assert faults.describe() == "without bob"
             assert dict(faults.cut) == {bob.node.sender_id: "bob"}
             written = bob.node.send("lobby", "by bob")
             await eve.until_texts("by bob")
@@ -106,7 +106,7 @@ def test_a_partition_loses_what_one_participant_wrote_whoever_passes_it_on(tmp_p
             assert "by bob" not in ann.texts()
             faults.partition(bob.node.sender_id, "bob", cut=False)
             await ann.until_texts("by bob", "by eve")
-            assert faults.told() == ""
+            assert faults.describe() == ""
 
     asyncio.run(story())
 
@@ -117,13 +117,13 @@ def test_a_skewed_clock_dates_messages_and_is_said(tmp_path: Path) -> None:
             ann, bob = await pair(w)
             faults = Injection(ann.node, "lobby")
             faults.skew(90_000)
-            assert faults.told() == "clock +90 s"
+            assert faults.describe() == "clock +90 s"
             ann.node.send("lobby", "from the future")
             told = await bob.until(MessageDelivered)
-            fact = next(fact for fact in bob.facts if fact.what is told)
-            assert (told.said.message.lamport_timestamp or 0) - fact.time > 80_000
+            event = next(event for event in bob.facts if event.body is told)
+            assert (told.said.message.lamport_timestamp or 0) - event.time > 80_000
             faults.off()
-            assert faults.told() == ""
+            assert faults.describe() == ""
             assert ann.node.clock.skew == 0
 
     asyncio.run(story())
@@ -157,7 +157,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(tmp_path: Path, wrong: Ca
             faults = Injection(ann.node, "lobby")
             with pytest.raises(ValueError, match=r"must be|at most"):
                 wrong(faults)
-            assert faults.told() == ""
+            assert faults.describe() == ""
             bob.node.send("lobby", "heard")
             await ann.until_texts("heard")
             await ann.until(SyncReceived)

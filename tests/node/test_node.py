@@ -66,11 +66,11 @@ def test_what_is_told_is_on_disk(tmp_path: Path) -> None:
             ann, bob = w.start("ann"), w.start("bob")
             on_disk: list[bool] = []
 
-            def look(fact: NodeEvent) -> None:
-                if isinstance(fact.what, MessageDelivered):
+            def look(event: NodeEvent) -> None:
+                if isinstance(event.body, MessageDelivered):
                     with Reader.open(w.path("bob"), CODEC) as reader:
-                        found = reader.message("lobby", fact.what.said.message.message_id)
-                        on_disk.append(found is not None and found.message.text == fact.what.said.opened.text)
+                        found = reader.message("lobby", event.body.said.message.message_id)
+                        on_disk.append(found is not None and found.message.text == event.body.said.opened.text)
 
             bob.node.listen(look)
             for number in range(5):
@@ -89,9 +89,9 @@ def test_several_channels_do_not_mix(tmp_path: Path) -> None:
             ann.node.send("attic", "above")
             await bob.until_texts("below", "above")
             where = {
-                fact.channel: fact.what.said.opened.text
-                for fact in bob.facts
-                if isinstance(fact.what, MessageDelivered)
+                event.channel: event.body.said.opened.text
+                for event in bob.facts
+                if isinstance(event.body, MessageDelivered)
             }
             assert where == {"lobby": "below", "attic": "above"}
 
@@ -132,7 +132,7 @@ def test_a_lost_connection_is_told_and_what_was_said_meanwhile_arrives(tmp_path:
         async with world(tmp_path) as w:
             ann, bob = w.start("ann"), w.start("bob")
             await bob.until(PresenceChanged)
-            transport = ann.node.rooms["lobby"].transport
+            transport = ann.node.sessions["lobby"].transport
             assert isinstance(transport, MemoryTransport)
             transport.drop()
             lost = await ann.until(ConnectionChanged, lambda c: c.state == "disconnected")
@@ -196,7 +196,7 @@ def test_only_our_own_signature_says_that_our_key_is_used_elsewhere(tmp_path: Pa
             ann = w.start("ann")
             await ann.until(ConnectionChanged, lambda c: c.state == "connected")
             identity = load_or_create(w.path("ann").parent)
-            lamport = ann.node.rooms["lobby"].channel.state.clock.value
+            lamport = ann.node.sessions["lobby"].channel.state.clock.value
             content = b"only claimed"
             claimed = Message(identity.sender_id, content_id(content), "lobby", lamport, (), None, (), content)
             sealed = signed_message(identity, "lobby", "not me", lamport)
@@ -241,7 +241,7 @@ def told_after(folder: Path, false: Callable[[bytes, Message], Message], forge: 
             ann = w.start("ann")
             await ann.until(ConnectionChanged, lambda c: c.state == "connected")
             bob, mallory = (load_or_create(folder / name) for name in ("bob", "mallory"))
-            clock = ann.node.rooms["lobby"].channel.state.clock.value
+            clock = ann.node.sessions["lobby"].channel.state.clock.value
             true = signed_message(bob, "lobby", "the true one", clock + 1, nick="bob")
             for message in (false(forge(mallory), true), true):
                 w.network.pass_on("sds/1/lobby/msg", CODEC.encode(message), False)
@@ -311,12 +311,12 @@ def test_an_altered_copy_takes_nobody_s_place(tmp_path: Path, alter: Callable[[M
         async with world(tmp_path) as w:
             ann = w.start("ann")
             bob = load_or_create(tmp_path / "bob")
-            room = ann.node.rooms["lobby"]
-            true = signed_message(bob, "lobby", "hello", room.channel.state.clock.value + 1, nick="bob")
+            session = ann.node.sessions["lobby"]
+            true = signed_message(bob, "lobby", "hello", session.channel.state.clock.value + 1, nick="bob")
             for message in (alter(true), true, alter(true)):
-                room.receive(CODEC.encode(message), way)
+                session.receive(CODEC.encode(message), way)
             await ann.until_texts("hello")
-            entry = room.channel.state.delivered(true.message_id)
+            entry = session.channel.state.delivered(true.message_id)
             assert entry is not None
             assert (entry.lamport, entry.dependencies) == (true.lamport_timestamp, ())
             assert [told.reason for told in ann.of(Rejected)] == [Reason.ALTERED] * 2
@@ -331,12 +331,12 @@ def test_a_hint_may_be_added_to_what_was_signed(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann = w.start("ann")
             bob = load_or_create(tmp_path / "bob")
-            lamport = ann.node.rooms["lobby"].channel.state.clock.value + 1
+            lamport = ann.node.sessions["lobby"].channel.state.clock.value + 1
             true = signed_message(bob, "lobby", "hello", lamport, nick="bob", history=(HistoryEntry("m0"),))
             hinted = replace(true, causal_history=(HistoryEntry("m0", b"a hint"),))
-            room = ann.node.rooms["lobby"]
-            room.receive(CODEC.encode(hinted), "live")
-            assert room.channel.state.holds(true.message_id)
+            session = ann.node.sessions["lobby"]
+            session.receive(CODEC.encode(hinted), "live")
+            assert session.channel.state.holds(true.message_id)
 
     asyncio.run(story())
 
@@ -387,7 +387,7 @@ def test_what_is_not_of_our_make_may_have_any_id(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann = w.start("ann")
             await ann.until(ConnectionChanged, lambda c: c.state == "connected")
-            clock = ann.node.rooms["lobby"].channel.state.clock.value
+            clock = ann.node.sessions["lobby"].channel.state.clock.value
             message = Message("someone", "m1", "lobby", clock + 1, content=b"plain")
             w.network.pass_on("sds/1/lobby/msg", CODEC.encode(message), False)
             await ann.until_texts("plain")
@@ -400,8 +400,8 @@ def test_a_consumer_that_raises_stops_nobody(tmp_path: Path) -> None:
         async with world(tmp_path) as w:
             ann = w.start("ann")
 
-            def broken(fact: NodeEvent) -> None:
-                if isinstance(fact.what, MessageDelivered):
+            def broken(event: NodeEvent) -> None:
+                if isinstance(event.body, MessageDelivered):
                     raise RuntimeError("a consumer's own affair")
 
             ann.node.listen(broken)
@@ -468,7 +468,7 @@ def test_a_transport_that_cannot_go_on_ends_the_node(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
             node = w.start("ann").node
-            node.rooms["lobby"]._heard(Crashed(ValueError("planted")))
+            node.sessions["lobby"]._heard(Crashed(ValueError("planted")))
             with pytest.raises(ValueError, match="planted"):
                 await node.failed
 

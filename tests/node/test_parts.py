@@ -28,9 +28,9 @@ class Courier:
         self.due: int | None = None
         self.woken = asyncio.Event()
 
-    def attach(self, room: ChannelSession) -> None:
-        self.room = room
-        room.handle(self.what, self.hear)
+    def attach(self, session: ChannelSession) -> None:
+        self.room = session
+        session.handle(self.what, self.hear)
 
     def hear(self, frm: str, payload: bytes, now: Now) -> None:
         self.got.append((frm, payload))
@@ -90,10 +90,10 @@ def test_every_topic_of_parts_reaches_whom_it_is_for(tmp_path: Path) -> None:
             ann, bob = w.start("ann", "hall"), w.start("bob", "hall")
             for what in ("sync", "timber", "store/query", "store/answer"):
                 mine, theirs = Courier(what), Courier(what)
-                room = ann.node.rooms["hall"]
-                room.attach(mine)
-                bob.node.rooms["hall"].attach(theirs)
-                room.post([OutgoingPacket(what, bob.node.sender_id, what.encode())])
+                session = ann.node.sessions["hall"]
+                session.attach(mine)
+                bob.node.sessions["hall"].attach(theirs)
+                session.post([OutgoingPacket(what, bob.node.sender_id, what.encode())])
                 while not theirs.got:
                     await asyncio.sleep(0)
                 assert theirs.got == [("" if what == "store/answer" else ann.node.sender_id, what.encode())]
@@ -105,10 +105,10 @@ def test_every_topic_of_parts_reaches_whom_it_is_for(tmp_path: Path) -> None:
 def test_a_topic_has_one_handler(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            room = w.start("ann").node.rooms["lobby"]
-            room.attach(Courier())
+            session = w.start("ann").node.sessions["lobby"]
+            session.attach(Courier())
             with pytest.raises(ValueError, match="sync is handled already"):
-                room.attach(Courier())
+                session.attach(Courier())
 
     asyncio.run(story())
 
@@ -123,8 +123,8 @@ def test_a_handler_that_raises_is_reported_and_stops_nobody(tmp_path: Path) -> N
             def broken(frm: str, payload: bytes, now: Now) -> None:
                 raise RuntimeError("a part's own affair")
 
-            ann.node.rooms["lobby"].handle("sync", broken)
-            bob.node.rooms["lobby"].post([OutgoingPacket("sync", ann.node.sender_id, b"x")])
+            ann.node.sessions["lobby"].handle("sync", broken)
+            bob.node.sessions["lobby"].post([OutgoingPacket("sync", ann.node.sender_id, b"x")])
             assert "own affair" in (await ann.until(TroubleMet)).detail
             bob.node.send("lobby", "go on")
             await ann.until_texts("go on")

@@ -22,16 +22,16 @@ def creator(here: World, name: str = "ann") -> tuple[Member, str]:
     made: list[str] = []
 
     def make(node: Node) -> None:
-        made.append(create_private(node.profile.store, node.desk.identity, "garden"))
+        made.append(create_private(node.profile.store, node.gate.identity, "garden"))
 
     member = here.start(name, "garden", before=make)
     return member, made[0]
 
 
 def private(member: Member) -> PrivateChannel:
-    (room,) = member.node.rooms.values()
-    assert room.private is not None
-    return room.private
+    (session,) = member.node.sessions.values()
+    assert session.private is not None
+    return session.private
 
 
 def link_of(member: Member, **limits: int) -> str:
@@ -39,15 +39,15 @@ def link_of(member: Member, **limits: int) -> str:
 
 
 def say(member: Member, text: str) -> None:
-    member.node.send(next(iter(member.node.rooms)), text)
+    member.node.send(next(iter(member.node.sessions)), text)
 
 
 def said(member: Member) -> list[str]:
-    return [what.said.opened.text or "" for what in member.of(MessageDelivered) if what.said.opened.kind == 0]
+    return [body.said.opened.text or "" for body in member.of(MessageDelivered) if body.said.opened.kind == 0]
 
 
 async def until_said(member: Member, text: str) -> None:
-    await member.until(MessageDelivered, lambda what: what.said.opened.text == text)
+    await member.until(MessageDelivered, lambda body: body.said.opened.text == text)
 
 
 def test_those_who_have_the_link_read_and_write(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_those_who_have_the_link_read_and_write(tmp_path: Path) -> None:
             ann, name = creator(here)
             say(ann, "before bob")
             bob = here.start("bob", link_of(ann))
-            assert list(bob.node.rooms) == [name]
+            assert list(bob.node.sessions) == [name]
             say(bob, "hello ann")
             await until_said(ann, "hello ann")
             await until_said(bob, "before bob")
@@ -106,8 +106,8 @@ def test_a_removed_member_reads_nothing_afterwards_and_writes_nothing_that_other
             with pytest.raises(ValueError, match="no member"):
                 say(carol, "may I?")
             # A program that does not ask writes all the same, with the key that it has.
-            room = next(iter(carol.node.rooms.values()))
-            room.private = None
+            session = next(iter(carol.node.sessions.values()))
+            session.private = None
             say(carol, "under the old key")
             await asyncio.sleep(0.5)
             assert "under the old key" not in [*said(ann), *said(bob)]
@@ -123,8 +123,8 @@ def test_a_member_who_was_away_gets_the_new_key_and_what_was_said(tmp_path: Path
             ann, name = creator(here)
             link = link_of(ann)
             bob, carol = here.start("bob", link), here.start("carol", link)
-            await ann.until(MessageDelivered, lambda what: what.said.nick == "carol")
-            await ann.until(MessageDelivered, lambda what: what.said.nick == "bob")
+            await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
+            await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
             await bob.node.close(0.1)
             here.members.remove(bob)
             private(ann).remove(carol.node.sender_id)
@@ -133,7 +133,7 @@ def test_a_member_who_was_away_gets_the_new_key_and_what_was_said(tmp_path: Path
             bob = here.start("bob", "garden")
             await until_said(bob, "while bob was away")
             assert private(bob).roster.epoch_number == 2
-            assert list(bob.node.rooms) == [name]
+            assert list(bob.node.sessions) == [name]
             dora = here.start("dora", link_of(bob))
             say(dora, "hello from dora")
             await until_said(ann, "hello from dora")
@@ -173,10 +173,10 @@ def test_an_invite_that_is_used_up_lets_nobody_in_and_says_so(tmp_path: Path) ->
             ann, _ = creator(here)
             link = link_of(ann, uses=1)
             bob = here.start("bob", link)
-            await ann.until(MessageDelivered, lambda what: what.said.nick == "bob")
+            await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
             carol = here.start("carol", link)
             say(carol, "let me in")
-            found = await ann.until(MessageDelivered, lambda what: what.said.nick == "carol")
+            found = await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
             assert found.said.opened.text == "could not join: the invite was used up"
             say(bob, "later")
             await until_said(ann, "later")

@@ -27,9 +27,9 @@ CODEC = SdsCodec()
 BOB, CAROL = Identity(b"b" * 32), Identity(b"c" * 32)
 
 
-def sync(sender: str, room: ChannelSession, names: str) -> bytes:
+def sync(sender: str, session: ChannelSession, names: str) -> bytes:
     """Return the unsigned packet of a sync message that names a message."""
-    lamport = room.channel.state.clock.value + 1
+    lamport = session.channel.state.clock.value + 1
     return CODEC.encode(Message(sender, "sync-1", "lobby", lamport, (HistoryEntry(names),)))
 
 
@@ -38,7 +38,7 @@ async def spoken(w: World, **changes: Value) -> tuple[Member, ChannelSession, Me
     settings = {name.replace("__", "."): value for name, value in changes.items()}
     ann = w.start("ann", changes={"sds.sync_interval": "1h", **settings})
     await ann.until(ConnectionChanged, lambda c: c.state == "connected")
-    return ann, ann.node.rooms["lobby"], ann.node.send("lobby", "hello")
+    return ann, ann.node.sessions["lobby"], ann.node.send("lobby", "hello")
 
 
 def told(member: Member) -> StateChanged:
@@ -57,9 +57,9 @@ def test_nobody_acknowledges_in_an_invented_name(tmp_path: Path) -> None:
     """Attack 2."""
 
     async def story(w: World) -> None:
-        ann, room, sent = await spoken(w)
+        ann, session, sent = await spoken(w)
         for name in ("nobody", "no one", "somebody else"):
-            room.receive(sync(name, room, sent.message_id), "live")
+            session.receive(sync(name, session, sent.message_id), "live")
         last = await ann.until(StateChanged, lambda s: len(s.unproven) == 3)
         assert (last.state, last.by, last.perhaps) == (AckState.UNACKED, (), ())
 
@@ -68,10 +68,10 @@ def test_nobody_acknowledges_in_an_invented_name(tmp_path: Path) -> None:
 
 def test_nobody_acknowledges_in_the_name_of_somebody_who_spoke(tmp_path: Path) -> None:
     async def story(w: World) -> None:
-        ann, room, sent = await spoken(w, trust__unsigned="count")
-        room.receive(CODEC.encode(signed_message(BOB, "lobby", "hi", room.channel.state.clock.value)), "live")
+        ann, session, sent = await spoken(w, trust__unsigned="count")
+        session.receive(CODEC.encode(signed_message(BOB, "lobby", "hi", session.channel.state.clock.value)), "live")
         await ann.until(MessageDelivered, lambda m: not m.said.own)
-        room.receive(sync(BOB.sender_id, room, sent.message_id), "live")
+        session.receive(sync(BOB.sender_id, session, sent.message_id), "live")
         last = await ann.until(StateChanged, lambda s: s.unproven != ())
         assert (last.state, last.unproven) == (AckState.UNACKED, (BOB.sender_id,))
 
@@ -83,8 +83,8 @@ def test_the_word_of_those_without_a_key_counts_where_the_user_says_so(
     tmp_path: Path, setting: tuple[str, str]
 ) -> None:
     async def story(w: World) -> None:
-        ann, room, sent = await spoken(w, **dict([setting]))
-        room.receive(sync("somebody", room, sent.message_id), "live")
+        ann, session, sent = await spoken(w, **dict([setting]))
+        session.receive(sync("somebody", session, sent.message_id), "live")
         last = await ann.until(StateChanged, lambda s: s.state is AckState.ACKED)
         assert (last.by, last.unproven) == (("somebody",), ())
 
@@ -93,11 +93,11 @@ def test_the_word_of_those_without_a_key_counts_where_the_user_says_so(
 
 def test_a_signed_sync_message_acknowledges(tmp_path: Path) -> None:
     async def story(w: World) -> None:
-        ann, room, sent = await spoken(w)
-        packet = sync(BOB.sender_id, room, sent.message_id)
-        room.receive(packet, "live")
+        ann, session, sent = await spoken(w)
+        packet = sync(BOB.sender_id, session, sent.message_id)
+        session.receive(packet, "live")
         await ann.until(StateChanged, lambda s: s.unproven == (BOB.sender_id,))
-        room.receive(sign_sync(BOB, "lobby", 1, packet), "live")
+        session.receive(sign_sync(BOB, "lobby", 1, packet), "live")
         last = await ann.until(StateChanged, lambda s: s.state is AckState.ACKED)
         assert (last.by, last.unproven) == ((BOB.sender_id,), ())
 
@@ -106,16 +106,16 @@ def test_a_signed_sync_message_acknowledges(tmp_path: Path) -> None:
 
 def test_a_proof_is_of_its_sender_for_its_channel_and_for_every_byte(tmp_path: Path) -> None:
     async def story(w: World) -> None:
-        ann, room, sent = await spoken(w)
-        packet = sync(BOB.sender_id, room, sent.message_id)
-        another = sync(BOB.sender_id, room, "m0")
+        ann, session, sent = await spoken(w)
+        packet = sync(BOB.sender_id, session, sent.message_id)
+        another = sync(BOB.sender_id, session, "m0")
         moved = packet + sign_sync(BOB, "lobby", 1, another)[len(another) :]
         for wrong in (sign_sync(CAROL, "lobby", 1, packet), sign_sync(BOB, "attic", 1, packet), moved):
-            room.receive(wrong, "live")
+            session.receive(wrong, "live")
         await ann.until(Rejected, lambda _: len(ann.of(Rejected)) == 3)
         assert {each.reason for each in ann.of(Rejected)} == {Reason.ALTERED}
         assert told(ann).state is AckState.UNACKED
-        room.receive(sign_sync(BOB, "lobby", 1, packet), "live")
+        session.receive(sign_sync(BOB, "lobby", 1, packet), "live")
         await ann.until(StateChanged, lambda s: s.state is AckState.ACKED)
 
     run(tmp_path, story)
@@ -123,11 +123,11 @@ def test_a_proof_is_of_its_sender_for_its_channel_and_for_every_byte(tmp_path: P
 
 def test_who_has_signed_signs_and_an_old_packet_is_no_news(tmp_path: Path) -> None:
     async def story(w: World) -> None:
-        ann, room, sent = await spoken(w)
-        empty = CODEC.encode(Message(BOB.sender_id, "sync-0", "lobby", room.channel.state.clock.value + 1))
+        ann, session, sent = await spoken(w)
+        empty = CODEC.encode(Message(BOB.sender_id, "sync-0", "lobby", session.channel.state.clock.value + 1))
         for packet in (sign_sync(BOB, "lobby", 5, empty), sign_sync(BOB, "lobby", 4, empty)):
-            room.receive(packet, "live")
-        room.receive(sync(BOB.sender_id, room, sent.message_id), "live")
+            session.receive(packet, "live")
+        session.receive(sync(BOB.sender_id, session, sent.message_id), "live")
         refused = await ann.until(Rejected)
         assert refused.reason is Reason.ALTERED
         assert [each.sender_id for each in ann.of(SyncReceived)] == [BOB.sender_id]
@@ -149,11 +149,11 @@ def test_two_of_our_make_acknowledge_with_signatures(tmp_path: Path) -> None:
 
 def test_unproven_evidence_outlives_a_restart(tmp_path: Path) -> None:
     async def story(w: World) -> None:
-        ann, room, sent = await spoken(w)
-        room.receive(sync("nobody", room, sent.message_id), "live")
+        ann, session, sent = await spoken(w)
+        session.receive(sync("nobody", session, sent.message_id), "live")
         await ann.until(StateChanged, lambda s: s.unproven == ("nobody",))
         await ann.node.close(0.1)
-        again = w.start("ann", changes={"sds.sync_interval": "1h"}).node.rooms["lobby"]
+        again = w.start("ann", changes={"sds.sync_interval": "1h"}).node.sessions["lobby"]
         known = again.channel.state.outgoing.open[sent.message_id]
         assert (list(known.evidence), list(known.unproven)) == ([], ["nobody"])
 

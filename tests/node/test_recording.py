@@ -138,9 +138,9 @@ def test_in_its_middle_a_recording_shows_what_was_there_then(tmp_path: Path) -> 
         assert [row[1] for row in state_of(again)["log"]] == ["first"]
         told: list[str] = []
 
-        def hear(fact: NodeEvent) -> None:
-            if isinstance(fact.what, MessageDelivered):
-                told.append(fact.what.said.opened.text or "")
+        def hear(event: NodeEvent) -> None:
+            if isinstance(event.body, MessageDelivered):
+                told.append(event.body.said.opened.text or "")
 
         again.listen(hear)
         again.go_to(len(recording.steps))
@@ -220,7 +220,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_node(tmp_path: Path) -> None
             ann = recorded(w, Path("/dev/full"))
             ann.node.send("lobby", "hello")
             await ann.until_texts("hello")
-            assert [what.detail.partition(":")[0] for what in ann.of(TroubleMet)] == [
+            assert [body.detail.partition(":")[0] for body in ann.of(TroubleMet)] == [
                 "recording to /dev/full has stopped"
             ]
 

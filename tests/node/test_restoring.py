@@ -88,9 +88,9 @@ def test_a_packet_that_is_found_altered_later_comes_back(tmp_path: Path) -> None
             ann, bob, mine, theirs = await said(w)
             for message in (mine, theirs):
                 alter(w.path("ann"), message.message_id)
-                room = ann.node.rooms["lobby"]
-                assert room.channel.state.history.row(message.message_id) is None  # as when somebody asks for it
-                room.stir()
+                session = ann.node.sessions["lobby"]
+                assert session.channel.state.history.row(message.message_id) is None  # as when somebody asks for it
+                session.mark_ready()
                 await ann.until(PacketRestored, lambda told, message=message: told.message_id == message.message_id)  # type: ignore[misc]
             for member in (ann, bob):
                 await member.node.close(0.1)
@@ -115,6 +115,6 @@ def test_another_packet_under_the_same_id_is_not_taken(tmp_path: Path) -> None:
             cat.node.send("lobby", "said after it")
             await again.until(MessageDelivered)
             assert again.of(PacketRestored) == []
-            assert mine.message_id in again.node.rooms["lobby"].channel.state.refetch
+            assert mine.message_id in again.node.sessions["lobby"].channel.state.refetch
 
     asyncio.run(story())

@@ -20,7 +20,7 @@ async def packets_of_bob(w: World, count: int) -> list[bytes]:
     """Return the packets that bob sends while nobody listens."""
     sent: list[bytes] = []
     bob = w.start("bob")
-    bob.node.rooms["lobby"].watchers.append(lambda _via, packet, message: sent.append(packet))
+    bob.node.sessions["lobby"].watchers.append(lambda _via, packet, message: sent.append(packet))
     for number in range(count):
         bob.node.send("lobby", f"number {number}")
     await bob.until_texts(*(f"number {number}" for number in range(count)))
@@ -31,7 +31,7 @@ async def packets_of_bob(w: World, count: int) -> list[bytes]:
 async def alone(w: World, monkeypatch: pytest.MonkeyPatch) -> Member:
     """Somebody to whom nothing happens by itself."""
     ann = w.start("ann")
-    await ann.until(ConnectionChanged, lambda what: what.state == "connected")
+    await ann.until(ConnectionChanged, lambda body: body.state == "connected")
     await step()
     if ann.node._alarm is not None:
         ann.node._alarm.cancel()
@@ -54,12 +54,12 @@ def test_of_a_flood_a_turn_takes_no_more_than_it_may(tmp_path: Path, monkeypatch
         async with world(tmp_path) as w:
             packets = await packets_of_bob(w, 20 * FEW)
             ann = await alone(w, monkeypatch)
-            ann.node.pace.most = turn_scheduler.AT_KEYS
-            room, taken = ann.node.rooms["lobby"], []
+            ann.node.scheduler.most = turn_scheduler.AT_KEYS
+            session, taken = ann.node.sessions["lobby"], []
             for at in range(0, len(packets), FEW):
                 before = len(ann.of(MessageDelivered))
                 for packet in packets[at : at + FEW]:
-                    room.receive(packet, "live")
+                    session.receive(packet, "live")
                 await step()
                 taken.append(len(ann.of(MessageDelivered)) - before)
             assert max(taken) <= turn_scheduler.AT_KEYS
@@ -98,17 +98,17 @@ def test_a_key_comes_before_what_is_to_be_saved(tmp_path: Path, monkeypatch: pyt
             first, second, third = await packets_of_bob(w, 3)
             ann = await alone(w, monkeypatch)
             clock = SlowDisk(monkeypatch, 0.01)
-            ann.node.pace.hold()
+            ann.node.scheduler.favour_input()
             hand_over(ann, first)
             await step()
             assert len(ann.of(MessageDelivered)) == 1, "nothing was saved for long: there is nothing to wait for"
             hand_over(ann, second)
-            ann.node.pace.hold()
+            ann.node.scheduler.favour_input()
             clock.now += turn_scheduler.KEY - 0.001
             await step()
             assert len(ann.of(MessageDelivered)) == 1
             hand_over(ann, third)
-            ann.node.pace.hold()
+            ann.node.scheduler.favour_input()
             clock.now += turn_scheduler.LONGEST - turn_scheduler.KEY + 0.002
             await step()
             assert len(ann.of(MessageDelivered)) == 3, "however much is typed, it is saved"
@@ -117,7 +117,7 @@ def test_a_key_comes_before_what_is_to_be_saved(tmp_path: Path, monkeypatch: pyt
 
 
 def hand_over(member: Member, packet: bytes) -> None:
-    member.node.rooms["lobby"].receive(packet, "live")
+    member.node.sessions["lobby"].receive(packet, "live")
 
 
 class SlowDisk:

@@ -60,12 +60,12 @@ class Member:
         self._changed = asyncio.Event()
         node.listen(self._hear)
 
-    def _hear(self, fact: NodeEvent) -> None:
-        self.facts.append(fact)
+    def _hear(self, event: NodeEvent) -> None:
+        self.facts.append(event)
         self._changed.set()
 
     def of(self, kind: type[T]) -> list[T]:
-        return [fact.what for fact in self.facts if isinstance(fact.what, kind)]
+        return [event.body for event in self.facts if isinstance(event.body, kind)]
 
     async def until(self, kind: type[T], where: Callable[[T], bool] = lambda _: True) -> T:
         async with asyncio.timeout(PATIENCE):

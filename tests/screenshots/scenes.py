@@ -256,9 +256,9 @@ async def _load(ann: Node, shown: Camera) -> None:
     """It is paused as soon as there is a part of it; slowed down, so that this is told before all of it came."""
     slow, pausing = Injection(ann, CHANNEL), list[asyncio.Future[None]]()
 
-    def hear(fact: NodeEvent) -> None:
-        if not pausing and isinstance(fact.what, CatchingUp) and 0 < fact.what.done < fact.what.total:
-            pausing.append(asyncio.ensure_future(shown.app.typist.run("/load pause")))
+    def hear(event: NodeEvent) -> None:
+        if not pausing and isinstance(event.body, CatchingUp) and 0 < event.body.done < event.body.total:
+            pausing.append(asyncio.ensure_future(shown.app.input_handler.run("/load pause")))
 
     ann.listen(hear)
     slow.delay(2 * TELL_EVERY + 200, "in")

@@ -100,7 +100,7 @@ class Booth:
             for part in self.parts:
                 work = part.take(ready, now)
                 self.posts += work.posts
-                self.left += [told.store_id for told in work.told if isinstance(told, StoreLeft)]
+                self.left += [told.store_id for told in work.events if isinstance(told, StoreLeft)]
             ready = _NOTHING
             settle()
             if not self._stirred:

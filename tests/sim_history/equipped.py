@@ -84,7 +84,7 @@ class Equipped(Companion):
         self._now = now
         self._connected = False
         self._others: Sequence[SimNode] = ()
-        self._told: list[tuple[bytes, bytes]] = []
+        self._check_events: list[tuple[bytes, bytes]] = []
 
     def _did(self, what: str) -> None:
         """Count what this Store did that it should not."""
@@ -186,11 +186,11 @@ class Equipped(Companion):
             for packet in direct.packets
         ]
         came = [event for event in direct.events if isinstance(event, Delivered) and event.peer]
-        self._told += [(event.message_id, event.message.body) for event in came]
+        self._check_events += [(event.message_id, event.message.body) for event in came]
         return parcels
 
     def saved(self) -> None:
-        told, self._told = self._told, []
+        told, self._check_events = self._check_events, []
         for message_id, body in told:
             self.everyone.letters.came(message_id, body, self.node.index)
 

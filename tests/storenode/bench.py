@@ -163,12 +163,12 @@ def packets(count: int, started: int) -> list[tuple[bytes, int]]:
     return found
 
 
-async def taken_in(store: StoreNode, room: ChannelSession, ready: list[tuple[bytes, int]]) -> None:
+async def taken_in(store: StoreNode, session: ChannelSession, ready: list[tuple[bytes, int]]) -> None:
     """Come back when all of them are saved."""
     wanted = store.counts.archived + len(ready)
     for start in range(0, len(ready), 50):
         for packet, _ in ready[start : start + 50]:
-            room.receive(packet, "live")
+            session.receive(packet, "live")
         await asyncio.sleep(0)
     while store.counts.archived < wanted:
         await asyncio.sleep(0.001)
@@ -181,11 +181,13 @@ async def ingest(path: Path, count: int) -> None:
     profile = open_profile(path, settings)
     node = Node(profile, "store", settings, InMemory(network, settings))
     store = StoreNode(node, profile.store, ServedChannel())
-    room = node.join(CHANNEL)
-    await taken_in(store, room, packets(1, int(time.time() * 1000) - count - 1000))  # opens what is opened when needed
+    session = node.join(CHANNEL)
+    await taken_in(
+        store, session, packets(1, int(time.time() * 1000) - count - 1000)
+    )  # opens what is opened when needed
     ready = packets(count, int(time.time() * 1000) - count)
     before, worked = time.perf_counter(), time.process_time()
-    await taken_in(store, room, ready)
+    await taken_in(store, session, ready)
     taken, worked = time.perf_counter() - before, time.process_time() - worked
     await node.close(0.1)
     _tell("taking in signed messages through the whole node", f"{count / taken:,.0f} messages/s", "(>= 1,500)")

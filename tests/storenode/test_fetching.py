@@ -176,7 +176,7 @@ def test_a_silent_store_costs_a_moment_and_the_other_one_answers(tmp_path: Path)
             keeper, ann, bob = _three(w)
             mute, _ = w.start_store("mute", changes=SLOW)
             silence(mute)
-            client_of(bob)._asking.patience = 1000
+            client_of(bob)._requests.patience = 1000
             for round_number in range(40):  # which of the two is asked is drawn
                 await _one_round(bob, ann, [keeper, mute], round_number)
                 if any(fact.store_id == mute.node.sender_id for fact in bob.of(StoreSilent)):
@@ -222,7 +222,7 @@ def test_answers_that_nobody_asked_for_or_that_another_signed_change_nothing(tmp
                     item = Item(query.wanted[0].message_id, b"rubbish")
                     lie = encode_answer(StoreAnswer(query.query_id, (item,)))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, lie))
-                    borrowed = encode_sealed(Sealed(keeper.node.desk.identity.public_key, b"s" * 64, lie))
+                    borrowed = encode_sealed(Sealed(keeper.node.gate.identity.public_key, b"s" * 64, lie))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", borrowed)
                     other = encode_answer(StoreAnswer(bytes(8), (item,)))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, other))

@@ -49,7 +49,7 @@ def test_a_message_is_named_with_the_hint_of_the_store_that_confirmed_it(tmp_pat
             await ann.until(PresenceChanged)
             first = ann.node.send("lobby", "first")
             await keeper.until(MessageDelivered)
-            state = ann.node.rooms["lobby"].channel.state
+            state = ann.node.sessions["lobby"].channel.state
             while first.message_id not in state.hints:
                 await asyncio.sleep(0.005)
             assert "hints" in [fact.why for fact in ann.of(StoreAsked)]
@@ -100,7 +100,7 @@ def test_the_store_that_a_hint_names_is_asked_and_finds_it_by_the_hint(tmp_path:
             await ann.until(PresenceChanged, lambda p: p.nick == "bob")
             deaf(bob)
             missed = ann.node.send("lobby", "missed")
-            state = ann.node.rooms["lobby"].channel.state
+            state = ann.node.sessions["lobby"].channel.state
             while missed.message_id not in state.hints:
                 await asyncio.sleep(0.005)
             hint = read_hint(state.hints[missed.message_id])

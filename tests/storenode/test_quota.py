@@ -18,8 +18,8 @@ def test_who_asks_without_end_is_told_to_wait_and_others_are_not() -> None:
 
 def test_all_together_have_a_bound_too() -> None:
     quota = Quota(each=1000, all_=1500)
-    for asker in ("a", "b"):
-        quota.given(asker, 800, 0)
+    for requester in ("a", "b"):
+        quota.given(requester, 800, 0)
     assert not quota.may_have("c", 0)
     assert quota.may_have("c", 30_000)
 

@@ -35,7 +35,7 @@ def test_a_store_is_found_by_its_presence(tmp_path: Path) -> None:
             keeper, _ = w.start_store("keeper")
             ann = w.start_asking("ann")
             await ann.until(PresenceChanged)
-            assert list(ann.node.rooms["lobby"].presence.roles) == [keeper.node.sender_id]
+            assert list(ann.node.sessions["lobby"].presence.roles) == [keeper.node.sender_id]
 
     asyncio.run(story())
 
@@ -50,7 +50,7 @@ def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> Non
                 pass
             shelf = LogArchive(keeper.node.profile.store)
             assert shelf.by_id("lobby", ids[0]) is None
-            assert keeper.node.rooms["lobby"].channel.state.history.entry(ids[0]) is not None
+            assert keeper.node.sessions["lobby"].channel.state.history.entry(ids[0]) is not None
             assert store.counts.dropped_packets > 20
             assert store.floor("lobby").packets == store.counts.dropped_packets
 
@@ -124,9 +124,9 @@ def test_made_up_channels_are_not_joined_and_real_ones_up_to_a_bound(tmp_path: P
             while not discovery.passed_over:
                 await asyncio.sleep(0.001)
             assert full == [1]
-            assert set(ann.node.rooms) == {"one", "two", "three"}
-            assert len(keeper.node.rooms) == 3
-            assert set(keeper.node.rooms) < {"elsewhere", "one", "two", "three"}
+            assert set(ann.node.sessions) == {"one", "two", "three"}
+            assert len(keeper.node.sessions) == 3
+            assert set(keeper.node.sessions) < {"elsewhere", "one", "two", "three"}
             await discovery.close()
 
     asyncio.run(story())
@@ -177,7 +177,7 @@ def test_metrics_are_served_in_the_format_of_prometheus(tmp_path: Path) -> None:
             assert any(line.startswith('sdschat_store_messages{channel="a\\"b\\\\c"} 0') for line in lines)
             names = [line.split()[2] for line in lines if line.startswith("# TYPE")]
             assert len(names) == len(set(names)) > 15
-            assert keeper.node.rooms
+            assert keeper.node.sessions
 
     asyncio.run(story())
 
@@ -264,7 +264,7 @@ def test_ids_that_take_half_of_the_size_are_bounded_and_the_operator_is_told(tmp
             assert one.messages < 1200
             assert len(told) == 1
             assert "half of --max-size" in told[0]
-            state = node.rooms["lobby"].channel.state
+            state = node.sessions["lobby"].channel.state
             assert state.horizon == one.floor.ids_from > 0
             assert state.history.entry(ids[0]) is None
             text = prometheus(store.snapshot())

@@ -72,15 +72,15 @@ class Stores(World):
         extend(member.node)
         for channel in channels or ("lobby",):
             member.node.join(channel)
-            for part in member.node.rooms[channel].parts:
+            for part in member.node.sessions[channel].extensions:
                 if isinstance(part, client.StoreClient):
-                    part._asking.patience = 60_000  # a machine that is busy is not a Store that is silent
+                    part._requests.patience = 60_000  # a machine that is busy is not a Store that is silent
         return member
 
 
 def transport_of(member: Member, channel: str = "lobby") -> MemoryTransport:
     """The connection itself, under whatever injects faults."""
-    transport = member.node.rooms[channel].transport
+    transport = member.node.sessions[channel].transport
     inner = getattr(transport, "_inner", transport)
     assert isinstance(inner, MemoryTransport)
     return inner
@@ -105,11 +105,11 @@ async def stores(folder: Path) -> AsyncIterator[Stores]:
 
 
 def keeper_of(member: Member, channel: str = "lobby") -> StoreServer:
-    return next(part for part in member.node.rooms[channel].parts if isinstance(part, StoreServer))
+    return next(part for part in member.node.sessions[channel].extensions if isinstance(part, StoreServer))
 
 
 def client_of(member: Member, channel: str = "lobby") -> client.StoreClient:
-    return next(part for part in member.node.rooms[channel].parts if isinstance(part, client.StoreClient))
+    return next(part for part in member.node.sessions[channel].extensions if isinstance(part, client.StoreClient))
 
 
 Twist = Callable[[StoreQuery, StoreAnswer], StoreAnswer]
@@ -121,7 +121,7 @@ class _Twisted(Answerer):
     __slots__ = ("_twist",)
 
     def __init__(self, honest: Answerer, how: Twist) -> None:
-        super().__init__(honest._me, honest._channel, honest._shelf)
+        super().__init__(honest._me, honest._channel, honest._archive)
         self._twist = how
 
     def answer(self, query: StoreQuery, floor: int) -> StoreAnswer:
@@ -137,4 +137,4 @@ def twist(member: Member, how: Twist, channel: str = "lobby") -> None:
 def silence(member: Member, channel: str = "lobby") -> None:
     """From now on this Store answers nothing."""
     keeper = keeper_of(member, channel)
-    keeper._send = lambda asker, answer: 0  # type: ignore[method-assign]
+    keeper._send = lambda requester, answer: 0  # type: ignore[method-assign]

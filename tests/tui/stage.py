@@ -60,7 +60,7 @@ class Stage:
         """Wait until everything that this node knows is drawn."""
         await self.pilot.pause()
         async with asyncio.timeout(PATIENCE):
-            while self.app.opening is None or not self.app.opening.done or self.app.node.pace.due:
+            while self.app.opening is None or not self.app.opening.done or self.app.node.scheduler.due:
                 await asyncio.sleep(0.001)
         self.app._redraw()
         await self.pilot.pause()

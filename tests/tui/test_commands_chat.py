@@ -121,7 +121,7 @@ async def test_resend_sends_again_now_what_is_not_acknowledged(s: Stage) -> None
     await s.until_text("unacked")
     await s.enter("/resend")
     assert "1 message sent again" in s.hint()
-    channel = s.app.node.rooms["lobby"].channel
+    channel = s.app.node.sessions["lobby"].channel
     await s.until(lambda: [known.sends for known in channel.state.outgoing.open.values()] == [2])
 
 

@@ -26,7 +26,7 @@ class Lines:
         self._out = out
 
     async def enter(self, text: str) -> bool:
-        return await self.host.typist.submit(text)
+        return await self.host.input_handler.submit(text)
 
     def text(self) -> str:
         return self._out.getvalue()

@@ -271,7 +271,9 @@ async def test_presence_is_in_the_list_and_in_the_head(s: Stage) -> None:
 @staged(peers=("bob",))
 async def test_a_connection_that_was_lost_is_caught_up_with(s: Stage) -> None:
     found: list[str] = []
-    s.app.node.listen(lambda fact: found.append(fact.what.state) if isinstance(fact.what, ConnectionChanged) else None)
+    s.app.node.listen(
+        lambda event: found.append(event.body.state) if isinstance(event.body, ConnectionChanged) else None
+    )
     Injection(s.app.node, "lobby").offline(True)
     await s.until_text("offline")
     s.say("said meanwhile")

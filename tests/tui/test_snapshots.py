@@ -48,7 +48,7 @@ async def _talk(s: Stage) -> None:
     await s.enter("/alias hi say hello")
     s.app.panes.hint("")
     await s.until(lambda: s.text().count("acked 1") == 2, "all of it acknowledged")
-    s.app.tell("a line of the program")
+    s.app.show_notice("a line of the program")
     await s.press("alt+up")
     await s.until(lambda: "known" in s.app.panes.said("details"), "the details")
     s.app.model.catching_up = s.app.models["dev"].catching_up = False

@@ -18,7 +18,7 @@ from tests.tui.stage import Stage, stage, staged
 async def all_here(s: Stage) -> None:
     """Wait until all nodes have seen each other's presence, and so their keys."""
     nodes = [s.app.node, *(member.node for member in s.peers.values())]
-    await s.until(lambda: all(len(node.rooms["lobby"].presence.keys) >= len(nodes) - 1 for node in nodes))
+    await s.until(lambda: all(len(node.sessions["lobby"].presence.keys) >= len(nodes) - 1 for node in nodes))
 
 
 def whisper(s: Stage, text: str, who: str = "bob") -> str:
@@ -164,7 +164,7 @@ async def test_search_reply_and_part_work_in_a_conversation(s: Stage) -> None:
     assert said.opened.reply_to == message_id
     await s.enter("/part")
     assert list(s.app.order) == ["lobby"]
-    assert "lobby" in s.app.node.rooms
+    assert "lobby" in s.app.node.sessions
     await s.enter("/msg")
     assert "@bob" in s.text()
     assert "2 messages" in s.text()
@@ -182,13 +182,13 @@ async def test_without_direct_messages_the_command_says_so(s: Stage) -> None:
 async def test_names_and_texts_of_others_drive_no_terminal(s: Stage) -> None:
     await all_here(s)
     hostile = "ev\x1b[2Jil\u202e[/b]\x1b]52;c;eA==\x07"
-    s.app.node.rooms["lobby"].presence.online["e" * 32] = hostile
+    s.app.node.sessions["lobby"].presence.online["e" * 32] = hostile
     await s.enter("/msg nobody hello")
     assert "Here are: bob, ev" in s.hint()
     judge(written(s), "who is here")
     s.app.composer.put("")
     peer = s.peers["bob"].node.sender_id
-    s.app.node.rooms["lobby"].presence.online[peer] = hostile
+    s.app.node.sessions["lobby"].presence.online[peer] = hostile
     await s.enter(f"/msg {peer}")
     model = s.app.model
     shown = Shown("1" * 64, 1, peer, hostile, f"text {hostile}", "known", False, 1)

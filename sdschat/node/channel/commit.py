@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.identity.key_book import BookRow, KeyFact
+from sdschat.identity.key_book import BookRow, KeyEvent
 from sdschat.node.channel.content import ContentGate, indexed, save_book
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
-from sdschat.node.events import EphemeralSaid, IdentityUsedElsewhere, MessageDelivered, What
+from sdschat.node.events import EphemeralSaid, EventBody, IdentityUsedElsewhere, MessageDelivered
 from sdschat.node.profile import Profile
 from sdschat.sds import events as ev
 from sdschat.sds.rows import Write
@@ -26,62 +26,62 @@ from sdschat.store.transaction import IndexedText
 class TurnBatch(NamedTuple):
     """The output that one channel has ready, with everything that must be saved together with it."""
 
-    room: ChannelSession
+    session: ChannelSession
     writes: list[Write]
     packets: list[Packet]
-    told: list[What]
+    events: list[EventBody]
     texts: list[IndexedText]
     keys: list[BookRow]
     values: dict[str, bytes]
     journal: list[JournalRow]
-    parts: list[ExtensionOutput]
+    outputs: list[ExtensionOutput]
 
 
-def collect(room: ChannelSession, desk: ContentGate, clock: Clock) -> TurnBatch:
-    """Take what a room has ready, and read what is to be shown of it."""
-    ready = room.channel.take()
+def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBatch:
+    """Take the output that a session has ready, and read the texts that are to be shown."""
+    ready = session.channel.take()
     now = clock.now()
     texts: list[IndexedText] = []
     keys: list[BookRow] = []
-    told: list[What] = []
-    own = desk.identity.sender_id
+    emitted: list[EventBody] = []
+    own = gate.identity.sender_id
     # A broker that speaks MQTT 3.1.1 sends us our own packets back. That is not news.
     events = [event for event in ready.events if not (type(event) is ev.DuplicateReceived and event.sender_id == own)]
     for event in events:
         if isinstance(event, ev.Delivered):
-            said = desk.read(event.message, event.own)
-            if room.private is not None:
-                judged = room.private.judge(said)
+            said = gate.read(event.message, event.own)
+            if session.private is not None:
+                judged = session.private.judge(said)
                 if judged is None:
-                    texts.append(room.private.withhold(said))
+                    texts.append(session.private.withhold(said))
                     continue
                 said = judged
             texts.append(indexed(said))
-            rows, facts = desk.meet(said, now.wall)
+            rows, met = gate.meet(said, now.wall)
             keys += rows
-            told += _others(facts, own)
-            told.append(MessageDelivered(said, event.late, event.gap, event.source))
+            emitted += _others(met, own)
+            emitted.append(MessageDelivered(said, event.late, event.gap, event.source))
         elif isinstance(event, ev.EphemeralReceived):
-            said = desk.read(event.message, own=False)
-            rows, facts = desk.meet(said, now.wall)
+            said = gate.read(event.message, own=False)
+            rows, met = gate.meet(said, now.wall)
             keys += rows
-            told += _others(facts, own)
-            told.append(EphemeralSaid(said))
+            emitted += _others(met, own)
+            emitted.append(EphemeralSaid(said))
         else:
-            if isinstance(event, ev.Rejected) and room.stolen(event):
-                told.append(IdentityUsedElsewhere(event.message_id))
-            told.append(event)
+            if isinstance(event, ev.Rejected) and session.stolen(event):
+                emitted.append(IdentityUsedElsewhere(event.message_id))
+            emitted.append(event)
     ready = Ready(ready.writes, ready.packets, events)
-    journal = journal_of(room.name, ready, now)
-    parts = [part.take(ready, now) for part in room.parts]
-    for work in parts:
-        told += work.told
-    return TurnBatch(room, ready.writes, ready.packets, told, texts, keys, desk.chains.take(), journal, parts)
+    journal = journal_of(session.name, ready, now)
+    outputs = [extension.take(ready, now) for extension in session.extensions]
+    for work in outputs:
+        emitted += work.events
+    return TurnBatch(session, ready.writes, ready.packets, emitted, texts, keys, gate.chains.take(), journal, outputs)
 
 
-def _others(facts: tuple[KeyFact, ...], own: str) -> list[What]:
+def _others(met: tuple[KeyEvent, ...], own: str) -> list[EventBody]:
     """Meeting ourselves is not news."""
-    return [fact for fact in facts if fact.sender_id != own]
+    return [fact for fact in met if fact.sender_id != own]
 
 
 def commit(store: Store, batches: list[TurnBatch]) -> None:
@@ -90,23 +90,23 @@ def commit(store: Store, batches: list[TurnBatch]) -> None:
         return
     with store.transaction() as transaction:
         for batch in batches:
-            transaction.apply(batch.room.name, batch.writes)
+            transaction.apply(batch.session.name, batch.writes)
             for text in batch.texts:
                 transaction.index_text(*text)
             save_book(transaction, batch.keys)
             for name, value in batch.values.items():
                 transaction.set_value(name, value)
             transaction.journal(batch.journal)
-            for work in batch.parts:
+            for work in batch.outputs:
                 if work.save is not None:
                     work.save(transaction)
 
 
 def _saves(batch: TurnBatch) -> bool:
-    return any(work.save is not None for work in batch.parts)
+    return any(work.save is not None for work in batch.outputs)
 
 
-def read_again(channel: str, profile: Profile, desk: ContentGate) -> None:
+def read_again(channel: str, profile: Profile, gate: ContentGate) -> None:
     """Texts that are not there though their messages are: from the packets, as when they were delivered."""
     store = profile.store
     with store.open_read_only(store.path, profile.codec) as reader:
@@ -116,6 +116,6 @@ def read_again(channel: str, profile: Profile, desk: ContentGate) -> None:
     for row in filter(None, map(history.row, unread)):
         message = profile.codec.decode(row.raw)
         if isinstance(message, Message):
-            texts.append(indexed(desk.read(message, row.own)))
+            texts.append(indexed(gate.read(message, row.own)))
     if texts:
         store.commit([], texts=texts)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, claims_identity, open_content, seal
-from sdschat.identity.key_book import BookRow, KeyBook, KeyFact, KeyForgotten, KeyRow, NickRow, StandingRow
+from sdschat.identity.key_book import BookRow, KeyBook, KeyEvent, KeyForgotten, KeyRow, NickRow, StandingRow
 from sdschat.identity.keys import Identity
 from sdschat.identity.place import is_placed, refusal_of
 from sdschat.node.channel.own_chain import OwnChains
@@ -107,7 +107,7 @@ class ContentGate:
         row = self.book.row(sender_id)
         return "" if row is None else row.nick
 
-    def meet(self, said: Said, wall: int) -> tuple[tuple[BookRow, ...], tuple[KeyFact, ...]]:
+    def meet(self, said: Said, wall: int) -> tuple[tuple[BookRow, ...], tuple[KeyEvent, ...]]:
         """Record the author of a message, as far as proven. Return the rows to save and the events to emit."""
         return self.book.meet(said.opened, wall)
 

@@ -14,7 +14,7 @@ from sdschat.store.transaction import Transaction
 from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
-    from sdschat.node.events import What
+    from sdschat.node.events import EventBody
 
 # From whom (empty where the topic does not say), the bytes, and when.
 Handler = Callable[[str, bytes, Now], None]
@@ -36,7 +36,7 @@ class ExtensionOutput(NamedTuple):
 
     save: Callable[[Transaction], None] | None = None
     posts: Sequence[OutgoingPacket] = ()
-    told: Sequence[What] = ()
+    events: Sequence[EventBody] = ()
 
 
 def heard_at(topics: Topics, what: str, me: str) -> str:

@@ -31,48 +31,48 @@ def _key(channel: str) -> str:
 class Restoring:
     """A part of every channel."""
 
-    def __init__(self, store: Store, desk: ContentGate) -> None:
+    def __init__(self, store: Store, gate: ContentGate) -> None:
         self._store = store
-        self._desk = desk
+        self._gate = gate
         self._lost_until = 0
         self._came: dict[str, bytes] = {}
 
-    def attach(self, room: ChannelSession) -> None:
-        self._room = room
-        history = room.channel.state.history
+    def attach(self, session: ChannelSession) -> None:
+        self._session = session
+        history = session.channel.state.history
         assert isinstance(history, SqlHistory)
         self._history = history
-        losses = [loss for loss in self._store.losses if loss.channel == room.name]
+        losses = [loss for loss in self._store.losses if loss.channel == session.name]
         for loss in losses:
             history.row(loss.message_id)  # which sees whether it is the packet that was lost
         if losses:
             with self._store.transaction() as transaction:
-                note_lost(transaction, room.name, room.channel.state.now.wall)
-        self._lost_until = int(self._store.value(_key(room.name)) or 0)
-        room.watchers.append(self._see)
+                note_lost(transaction, session.name, session.channel.state.now.wall)
+        self._lost_until = int(self._store.value(_key(session.name)) or 0)
+        session.watchers.append(self._see)
 
-    def _see(self, _via: str, packet: bytes, message: Message | Refusal | None) -> None:
+    def _see(self, _source: str, packet: bytes, message: Message | Refusal | None) -> None:
         if self._lost_until and isinstance(message, Message) and self._is_our_own(message):
-            channel = self._room.channel
+            channel = self._session.channel
             channel.receive_history(channel.state.now, message, packet, "repair")
-        again = self._room.channel.state.refetch
-        if again and isinstance(message, Message) and message.message_id in again and self._right(message):
+        refetch = self._session.channel.state.refetch
+        if refetch and isinstance(message, Message) and message.message_id in refetch and self._right(message):
             self._came[message.message_id] = packet
 
     def _is_our_own(self, message: Message) -> bool:
         """Written by us, before we lost it."""
-        state = self._room.channel.state
+        state = self._session.channel.state
         return (
             message.sender_id == state.participant_id
             and message.kind is MessageKind.CONTENT
             and (message.lamport_timestamp or 0) <= self._lost_until
             and not state.holds(message.message_id)
-            and self._desk.proves_ours(message)
+            and self._gate.proves_ours(message)
         )
 
     def _right(self, message: Message) -> bool:
         """True if the message agrees with its log entry and its content matches its message id."""
-        entry = self._room.channel.state.delivered(message.message_id)
+        entry = self._session.channel.state.delivered(message.message_id)
         return (
             entry is not None
             and (entry.sender_id, entry.lamport) == (message.sender_id, message.lamport_timestamp)
@@ -93,7 +93,7 @@ class Restoring:
         """Asking is the engine's."""
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
-        channel, lost = self._room.channel, self._history.lost
+        channel, lost = self._session.channel, self._history.lost
         while lost:
             channel.fetch(now, lost.popitem()[0])
         if not self._came:
@@ -104,6 +104,6 @@ class Restoring:
 
         def save(transaction: Transaction) -> None:
             for message_id, packet in came.items():
-                restore_packet(transaction, self._room.name, message_id, packet)
+                restore_packet(transaction, self._session.name, message_id, packet)
 
-        return ExtensionOutput(save, told=[PacketRestored(message_id) for message_id in came])
+        return ExtensionOutput(save, events=[PacketRestored(message_id) for message_id in came])

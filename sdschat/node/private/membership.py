@@ -29,7 +29,7 @@ from sdschat.wire.private_codec import Admin, Join, Operation, Remove, decode_op
 
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
-    from sdschat.node.events import What
+    from sdschat.node.events import EventBody
 
 _ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
 _ANNOUNCE_AFTER: Final = 300  # ms, and a random part of the same length: another member may be first
@@ -69,7 +69,7 @@ class PrivateChannel:
         self._silent = silent
         self._unsaved: list[SignedOperation] = []
         self._record_changed = False
-        self._events: list[What] = []
+        self._events: list[EventBody] = []
         self._judge_from: tuple[int, str] | None = None  # texts from this place on are to be judged again
         self._texts: list[IndexedText] = []
         self._announce_at: int | None = None
@@ -141,9 +141,9 @@ class PrivateChannel:
 
     # An extension of the channel.
 
-    def attach(self, room: ChannelSession) -> None:
-        self._room = room
-        room.watchers.append(self._see)
+    def attach(self, session: ChannelSession) -> None:
+        self._session = session
+        session.watchers.append(self._see)
         for mark, secret in self.record.secrets.items():
             self._sealer.add(secret)
             if mark == self.record.present:
@@ -154,9 +154,9 @@ class PrivateChannel:
         self._follow()
         self._events.clear()  # as it was when the program last ran
         if self.record.link and not self.is_member:
-            self._join(room)
+            self._join(session)
 
-    def _join(self, room: ChannelSession) -> None:
+    def _join(self, session: ChannelSession) -> None:
         own = [each for each in self._operations.values() if each.author_key == self.own_key]
         try:
             link = read_link(self.record.link, 0)  # whether it has expired is for the log to say
@@ -165,7 +165,7 @@ class PrivateChannel:
         join = accept(link, self._gate.identity, silent=self._silent)
         if not any(isinstance(each.operation, Join) and each.operation.invite == join.invite for each in own):
             self._say(join)
-        self._doubt_at = room.channel.state.now.mono + _PATIENCE
+        self._doubt_at = session.channel.state.now.mono + _PATIENCE
 
     def connected(self, now: Now) -> None:
         """Nothing: members who hear an earlier key answer by themselves."""
@@ -175,7 +175,7 @@ class PrivateChannel:
 
     def next_wake(self) -> int | None:
         # Once the turn is over: what is judged again must be in the log.
-        judge_at = None if self._judge_from is None else self._room.channel.state.now.mono
+        judge_at = None if self._judge_from is None else self._session.channel.state.now.mono
         return min((when for when in (self._announce_at, self._doubt_at, judge_at) if when is not None), default=None)
 
     def advance(self, now: Now) -> None:
@@ -190,21 +190,21 @@ class PrivateChannel:
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         texts, self._texts = self._texts, []
-        told, self._events = self._events, []
+        events, self._events = self._events, []
         operations, self._unsaved = self._unsaved, []
         record = self.record if self._record_changed else None
         self._record_changed = False
         if not (texts or operations or record is not None):
-            return ExtensionOutput(told=told)
+            return ExtensionOutput(events=events)
 
         def save(transaction: Transaction) -> None:
-            save_operations(transaction, self._room.name, operations)
+            save_operations(transaction, self._session.name, operations)
             if record is not None:
                 record.save(transaction)
             for text in texts:
                 transaction.index_text(*text)
 
-        return ExtensionOutput(save, told=told)
+        return ExtensionOutput(save, events=events)
 
     # Operations.
 
@@ -280,7 +280,7 @@ class PrivateChannel:
         why = "" if newest is None else self.roster.outcomes.get(newest.message_id, "")
         if why:
             self._events.append(NotAMember(f"your invite is of no use: {why}. Ask for a new one"))
-            self._room.stir()
+            self._session.mark_ready()
 
     # Keys.
 
@@ -319,12 +319,12 @@ class PrivateChannel:
         if self._announce_at is None and self.roster.epoch_before:
             wait = _ANNOUNCE_AFTER + secrets.randbelow(_ANNOUNCE_AFTER)
             earliest = self._announced_at + _ANNOUNCE_EVERY
-            self._announce_at = max(self._room.channel.state.now.mono + wait, earliest)
-            self._room.stir()
+            self._announce_at = max(self._session.channel.state.now.mono + wait, earliest)
+            self._session.mark_ready()
 
     def _announce_own(self, signed: SignedOperation) -> None:
         if signed.author_key == self.own_key and signed.message_id in self.roster.epoch_before:
-            self._announce_at = self._room.channel.state.now.mono
+            self._announce_at = self._session.channel.state.now.mono
 
     def _announce(self) -> None:
         """Send the removals again, each with the key of the epoch that it ended."""
@@ -338,7 +338,7 @@ class PrivateChannel:
         heard = self._heard.get(message_id)
         if heard is not None:
             return heard[1]
-        row = self._room.channel.state.history.row(message_id)
+        row = self._session.channel.state.history.row(message_id)
         return None if row is None else row.raw
 
     # What is shown.
@@ -348,10 +348,10 @@ class PrivateChannel:
         since, self._judge_from = self._judge_from, None
         if since is None:
             return []
-        history, found = self._room.channel.state.history, list[IndexedText]()
+        history, found = self._session.channel.state.history, list[IndexedText]()
         for entry in history.between(since[0], (1 << 62), _JUDGED_AGAIN):
             row = history.row(entry.message_id) if (entry.lamport, entry.message_id) > since else None
-            message = None if row is None else self._room.read(row.raw).message
+            message = None if row is None else self._session.read(row.raw).message
             if row is None or not isinstance(message, Message):
                 continue
             said = self._gate.read(message, row.own)

@@ -82,7 +82,7 @@ def open_private(node: Node, topics: Topics) -> PrivateChannel | None:
         load_operations(store, record.name),
         sealer,
         transport,
-        node.desk,
+        node.gate,
         lambda channel, text, kind: node.send(channel, text, kind=kind),
         topics.msg,
         silent=node.silent,

@@ -21,7 +21,7 @@ _ENUMS: Final[dict[str, type[Enum]]] = {
 _CLASSES: Final[dict[str, type]] = {
     kind.__name__: kind
     for kind in (
-        *get_args(events.What),
+        *get_args(events.EventBody),
         *get_args(rows.Row),
         rows.Append,
         rows.Put,

@@ -23,12 +23,12 @@ class RecordedLine(NamedTuple):
 
     at: int
     channel: str
-    what: dict[str, Any]
+    fields: dict[str, Any]
 
     @property
-    def told(self) -> bool:
+    def has_event(self) -> bool:
         """True if the line holds an event that an observer was told."""
-        return "f" in self.what
+        return "f" in self.fields
 
 
 class Recording(NamedTuple):

@@ -51,7 +51,7 @@ class Recorder:
             timing=node.settings.timing,
             config=asdict(node.settings.config),
         )
-        node.extend(lambda room: _RecorderExtension(self, room))
+        node.extend(lambda session: _RecorderExtension(self, session))
         node.listen(self._hear)
 
     def _write(self, **line: Any) -> None:
@@ -63,19 +63,19 @@ class Recorder:
             self._file.flush()
         except (OSError, ValueError) as error:
             self.close()
-            self._node.tell(TroubleMet(f"recording to {self._path} has stopped: {error}"))
+            self._node.emit(TroubleMet(f"recording to {self._path} has stopped: {error}"))
 
-    def _hear(self, fact: NodeEvent) -> None:
-        if isinstance(fact.what, Joined):
-            self._begin(fact.channel)
-        room = self._node.rooms.get(fact.channel)
-        if room is not None:
-            faults = getattr(room.transport, "faults", None)
-            told = str(faults) if faults is not None and faults.active else ""
-            if told != self._faults.get(fact.channel, ""):
-                self._faults[fact.channel] = told
-                self._write(c=fact.channel, s=told)
-        self._write(c=fact.channel, f=to_json(fact.what))
+    def _hear(self, event: NodeEvent) -> None:
+        if isinstance(event.body, Joined):
+            self._begin(event.channel)
+        session = self._node.sessions.get(event.channel)
+        if session is not None:
+            faults = getattr(session.transport, "faults", None)
+            text = str(faults) if faults is not None and faults.active else ""
+            if text != self._faults.get(event.channel, ""):
+                self._faults[event.channel] = text
+                self._write(c=event.channel, s=text)
+        self._write(c=event.channel, f=to_json(event.body))
 
     def _begin(self, channel: str) -> None:
         """Record the state and the log that the channel had before it was joined."""
@@ -112,15 +112,15 @@ def _made(path: Path) -> TextIO:
 class _RecorderExtension:
     """Sees what a channel saves, and its packets."""
 
-    def __init__(self, recorder: Recorder, room: ChannelSession) -> None:
+    def __init__(self, recorder: Recorder, session: ChannelSession) -> None:
         self._recorder = recorder
-        self._channel = room.name
-        room.watchers.append(self._see)
+        self._channel = session.name
+        session.watchers.append(self._see)
 
     def _see(self, why: str, raw: bytes, message: Message | Refusal | None) -> None:
         self._recorder.packet(self._channel, why, raw, message is None)
 
-    def attach(self, room: ChannelSession) -> None:
+    def attach(self, session: ChannelSession) -> None:
         """Nothing is heard beside the channel itself."""
 
     def connected(self, now: Now) -> None: ...

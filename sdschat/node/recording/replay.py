@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from sdschat.node.channel.content import indexed
 from sdschat.node.channel.session import ChannelSession, open_engine
 from sdschat.node.clock import Clock
-from sdschat.node.events import ConnectionChanged, Joined, MessageDelivered, NodeEvent, PresenceChanged, What
+from sdschat.node.events import ConnectionChanged, EventBody, Joined, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.recording.codec import Unrecorded, from_json
@@ -44,7 +44,7 @@ class _Silent(MemoryTransport):
 
     def __init__(self) -> None:
         super().__init__(MemoryNetwork(), None)
-        self.told_faults = ""
+        self.faults_text = ""
 
     def start(self) -> None:
         """Nothing ever comes."""
@@ -60,7 +60,7 @@ class _Silent(MemoryTransport):
 
     @property
     def faults(self) -> ToldFaults:
-        return ToldFaults(self.told_faults)
+        return ToldFaults(self.faults_text)
 
 
 class ToldFaults(NamedTuple):
@@ -100,12 +100,12 @@ class ReplaySession(ChannelSession):
             engine,
             node.topics_of(name),
             transport,
-            node.desk,
+            node.gate,
             node.profile.codec,
             node.clock,
             1,
-            tell=lambda *_: None,
-            stir=lambda _: None,
+            emit=lambda *_: None,
+            mark_ready=lambda _: None,
             fail=lambda _: None,
         )
         self.silent = transport
@@ -167,11 +167,11 @@ class ReplayNode(Node):
     def join(self, name: str) -> ChannelSession:
         """Raises ValueError for a channel that the recording does not have."""
         channel = self.topics_of(name).channel
-        if channel not in self.rooms:
+        if channel not in self.sessions:
             if channel not in self.recording.channels:
                 raise ValueError(f"The recording has no channel {channel!r}.")
-            self.rooms[channel] = ReplaySession(self.engine_of(channel), self, channel)
-        return self.rooms[channel]
+            self.sessions[channel] = ReplaySession(self.engine_of(channel), self, channel)
+        return self.sessions[channel]
 
     def send(self, *arguments: Any, **more: Any) -> Any:
         raise ValueError(ONLY_SHOWN)
@@ -200,7 +200,7 @@ class ReplayNode(Node):
             self._apply(step)
         except Unrecorded:
             self.unknown += 1
-        return step.told
+        return step.has_event
 
     def go_to(self, place: int) -> None:
         """Forward to a place."""
@@ -208,22 +208,22 @@ class ReplayNode(Node):
             self.step()
 
     def _apply(self, step: RecordedLine) -> None:
-        what = step.what
-        if step.channel and step.channel not in self.rooms:
+        what = step.fields
+        if step.channel and step.channel not in self.sessions:
             self.join(step.channel)
         if "w" in what:
             self._save(step.channel, what)
         elif "p" in what:
             self._packet(step.channel, what["p"])
         elif "s" in what:
-            self._room(step.channel).silent.told_faults = str(what["s"])
+            self._session(step.channel).silent.faults_text = str(what["s"])
         elif "f" in what:
-            self._fact(step.channel, from_json(what["f"]))
+            self._event(step.channel, from_json(what["f"]))
 
-    def _room(self, channel: str) -> ReplaySession:
-        room = self.rooms[channel]
-        assert isinstance(room, ReplaySession)
-        return room
+    def _session(self, channel: str) -> ReplaySession:
+        session = self.sessions[channel]
+        assert isinstance(session, ReplaySession)
+        return session
 
     def _save(self, channel: str, what: dict[str, Any]) -> None:
         writes, texts = from_json(what["w"]), from_json(what.get("x", []))
@@ -231,32 +231,32 @@ class ReplayNode(Node):
             transaction.apply(channel, writes)
             for text in texts:
                 transaction.index_text(*text)
-        self._room(channel).changed()
+        self._session(channel).changed()
 
     def _packet(self, channel: str, packet: list[Any]) -> None:
         why, raw, out = str(packet[0]), from_json({"b": packet[1]}), bool(packet[2])
-        room = self.rooms[channel]
-        message = None if out else room.read(raw).message
-        for watcher in room.watchers:
+        session = self.sessions[channel]
+        message = None if out else session.read(raw).message
+        for watcher in session.watchers:
             watcher(why, raw, message)
 
-    def _fact(self, channel: str, what: What) -> None:
-        match what:
+    def _event(self, channel: str, body: EventBody) -> None:
+        match body:
             case MessageDelivered(said=said):
                 with self._store.transaction() as transaction:
                     transaction.index_text(*indexed(said))
-                self.desk.meet(said, self.time.at)
+                self.gate.meet(said, self.time.at)
             case PresenceChanged(sender_id=sender_id, nick=nick, online=online):
-                online_now = self._room(channel).presence.online
+                online_now = self._session(channel).presence.online
                 if online:
                     online_now[sender_id] = nick
                 else:
                     online_now.pop(sender_id, None)
             case ConnectionChanged(state=state):
-                self._room(channel).connection(state == "connected")
+                self._session(channel).connection(state == "connected")
             case Joined():
-                self._room(channel)
-        fact = NodeEvent(channel, self.time.at, what)
-        self.recent.append(fact)
+                self._session(channel)
+        event = NodeEvent(channel, self.time.at, body)
+        self.recent.append(event)
         for consumer in self._consumers:
-            consumer(fact)
+            consumer(event)

@@ -11,7 +11,7 @@ from sdschat.catchup.rests import Rests
 from sdschat.identity.content import Keys, Verdict, open_content
 from sdschat.identity.keys import Identity
 from sdschat.node.channel.extension import ExtensionOutput
-from sdschat.node.store_client.events import StoreFact, journal_rows
+from sdschat.node.store_client.events import StoreEvent, journal_rows
 from sdschat.node.store_client.hint import read_hint
 from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.store_client.requests import StoreReply, StoreRequests
@@ -66,14 +66,14 @@ class StoreClient:
         self,
         identity: Identity,
         keys: Keys,
-        standing: StoreReputation,
+        reputation: StoreReputation,
         draw: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         """`draw` gives so many bytes that nobody can guess."""
         self._draw = draw
         self._identity = identity
         self._keys = keys
-        self._standing = standing
+        self._reputation = reputation
         self._wishes: dict[str, _Wish] = {}
         self._online = False
         self._walking = False  # what a Store sent may depend on more that is missing: no need to wait for that
@@ -83,27 +83,29 @@ class StoreClient:
         self._hints_tries = 0
         self._now = Now(0, 0)
 
-    def attach(self, room: ChannelSession) -> None:
-        self._room = room
-        codec = room.channel.state.codec
-        self._asking = StoreRequests(room.name, self._identity, codec, self._standing, room.presence, self._draw)
-        room.handle("store/answer", self._heard)
+    def attach(self, session: ChannelSession) -> None:
+        self._session = session
+        codec = session.channel.state.codec
+        self._requests = StoreRequests(
+            session.name, self._identity, codec, self._reputation, session.presence, self._draw
+        )
+        session.handle("store/answer", self._heard)
 
     # What catching up asks.
 
     def stores(self) -> list[str]:
         """Stores that are here and were not caught lying, in the order in which to ask them. Some may rest."""
-        return self._standing.shared(self._room.presence.roles, self._draw(8))
+        return self._reputation.shared(self._session.presence.roles, self._draw(8))
 
     @property
     def rests(self) -> Rests:
         """The table of who rests after failing, for whoever asks Stores in other ways too."""
-        return self._standing.rests
+        return self._reputation.rests
 
     def leave(self, store: str, why: str) -> None:
         """Ask a Store no more: its pages do not fit together."""
-        self._asking.leave(store, why)
-        self._room.stir()
+        self._requests.leave(store, why)
+        self._session.mark_ready()
 
     def page(self, store: str, asked: Range, done: Done) -> None:
         """A page of the log from this Store. `done` is called once, later; with None where nothing came of it."""
@@ -124,13 +126,13 @@ class StoreClient:
                 done(FetchedPackets(packets, reply.more, tuple(reply.unknown), reply.floor, reply.last, keys, doubtful))
             else:
                 done(None)
-            self._room.stir()  # this may be the end of a turn already, and something may have come of it
+            self._session.mark_ready()  # this may be the end of a turn already, and something may have come of it
 
         why = "page" if asked is not None else "ids"
-        self._asking.ask(why, came, wanted=wanted, asked=asked, only=store)
-        self._room.stir()
+        self._requests.ask(why, came, wanted=wanted, asked=asked, only=store)
+        self._session.mark_ready()
 
-    # What the room tells.
+    # Calls of the session.
 
     def connected(self, now: Now) -> None:
         self._online = True
@@ -138,16 +140,16 @@ class StoreClient:
 
     def disconnected(self, now: Now) -> None:
         self._online = False
-        self._asking.disconnected(now)
+        self._requests.disconnected(now)
 
     def _heard(self, frm: str, payload: bytes, now: Now) -> None:
         self._now = now
-        self._asking.heard(payload, now)
+        self._requests.heard(payload, now)
 
     def advance(self, now: Now) -> None:
         self._now = now
-        self._asking.advance(now)
-        if not self._online or not self._asking.stores():
+        self._requests.advance(now)
+        if not self._online or not self._requests.stores():
             return
         if self._look_at <= now.mono:
             self._look_at = now.mono + self._grace()
@@ -156,9 +158,9 @@ class StoreClient:
             self._ask_for_hints(now)
 
     def next_wake(self) -> int | None:
-        due = [] if (open_until := self._asking.next_wake()) is None else [open_until]
-        if self._online and self._room.presence.roles and self._asking.stores():
-            if self._room.channel.state.requests.missing:
+        due = [] if (open_until := self._requests.next_wake()) is None else [open_until]
+        if self._online and self._session.presence.roles and self._requests.stores():
+            if self._session.channel.state.requests.missing:
                 due.append(self._look_at)
             if self._hints_at is not None:
                 due.append(self._hints_at)
@@ -171,25 +173,25 @@ class StoreClient:
             soon = max(now.mono + HINTS_AFTER, self._hints_asked + HINTS_EVERY)
             self._hints_at = soon if self._hints_at is None else min(self._hints_at, soon)
         if self._online:
-            self._asking.flush(now)
-        posts, self._asking.posts = self._asking.posts, []
-        told, self._asking.told = self._asking.told, []
+            self._requests.flush(now)
+        posts, self._requests.posts = self._requests.posts, []
+        events, self._requests.events = self._requests.events, []
         # A question that waits for a connection would be asked too late.
         return (
-            ExtensionOutput(self._saving(told, now), posts if self._online else [], told)
-            if posts or told
+            ExtensionOutput(self._saving(events, now), posts if self._online else [], events)
+            if posts or events
             else ExtensionOutput()
         )
 
-    def _saving(self, told: list[StoreFact], now: Now) -> Callable[[Transaction], None] | None:
-        rows = journal_rows(told, self._room.name, now)
+    def _saving(self, events: list[StoreEvent], now: Now) -> Callable[[Transaction], None] | None:
+        rows = journal_rows(events, self._session.name, now)
         return (lambda transaction: transaction.journal(rows)) if rows else None
 
     # Missing dependencies.
 
     def _ask_for_missing(self, now: Now) -> None:
         """Before T_req, which is half a minute away: what a Store has, nobody need be asked to rebroadcast."""
-        state = self._room.channel.state
+        state = self._session.channel.state
         missing, grace = state.requests.missing, self._grace()
         self._wishes = {message_id: wish for message_id, wish in self._wishes.items() if message_id in missing}
         by_store: dict[str, list[WantedMessage]] = {}
@@ -204,16 +206,16 @@ class StoreClient:
                 wanted.append(WantedMessage(message_id, entry.hint or b""))
         self._walking = False
         for store, some in by_store.items():
-            self._asking.ask("missing", self._missing_came(some), wanted=some, first=store)
+            self._requests.ask("missing", self._missing_came(some), wanted=some, first=store)
             for one in some:
                 wish = self._wishes[one.message_id]
                 wish.next_at = now.mono + (ASK_AGAIN << min(wish.times, 6))
                 wish.times += 1
-        self._room.stir()
+        self._session.mark_ready()
 
     def _grace(self) -> int:
         """Well before T_req, which is at least `t_min` away."""
-        return max(SHORTEST_GRACE, min(GRACE, self._room.channel.state.config.t_min // 4))
+        return max(SHORTEST_GRACE, min(GRACE, self._session.channel.state.config.t_min // 4))
 
     def _missing_came(self, wanted: list[WantedMessage]) -> Callable[[StoreReply, Now], None]:
         def came(reply: StoreReply, now: Now) -> None:
@@ -224,8 +226,8 @@ class StoreClient:
                         self._wishes[one.message_id].next_at = now.mono
             for checked in sorted(reply.fetched, key=lambda checked: checked.message.lamport_timestamp or 0):
                 if self._authentic(checked):
-                    self._room.receive(checked.raw, "store")
-                    self._room.channel.learn_hint(checked.message.message_id, checked.hint)
+                    self._session.receive(checked.raw, "store")
+                    self._session.channel.learn_hint(checked.message.message_id, checked.hint)
             if reply.fetched:
                 self._walking = True
                 self._look_at = now.mono
@@ -245,31 +247,31 @@ class StoreClient:
 
     def _ask_for_hints(self, now: Now) -> None:
         """Ask Stores about the messages that our next message would name: does a Store have them, and where?"""
-        state = self._room.channel.state
+        state = self._session.channel.state
         heads = state.window.causal_history(state.config.causal_history)
         wanted = [WantedMessage(entry.message_id) for entry in heads if entry.message_id not in state.hints]
         self._hints_at = None
         self._hints_asked = now.mono
         if wanted:
-            self._asking.ask("hints", self._hints_came, wanted=wanted, confirm=True)
-            self._room.stir()
+            self._requests.ask("hints", self._hints_came, wanted=wanted, confirm=True)
+            self._session.mark_ready()
 
     def _hints_came(self, reply: StoreReply, now: Now) -> None:
-        state = self._room.channel.state
+        state = self._session.channel.state
         for item in reply.confirmed:
             if item.hint:
-                self._room.channel.learn_hint(item.message_id, item.hint)
+                self._session.channel.learn_hint(item.message_id, item.hint)
             entry = state.delivered(item.message_id)
             if entry is not None:
-                self._asking.promises.note(reply.store, [(entry.lamport, entry.message_id)])
+                self._requests.claims.note(reply.store, [(entry.lamport, entry.message_id)])
         if reply.unknown and self._hints_at is None and self._hints_tries < HINTS_TRIES:
             self._hints_at = now.mono + (HINTS_EVERY << self._hints_tries)
             self._hints_tries += 1
-        self._room.stir()
+        self._session.mark_ready()
 
 
-def install(node: Node, standing: StoreReputation | None = None) -> StoreReputation:
+def install(node: Node, reputation: StoreReputation | None = None) -> StoreReputation:
     """Every channel that is joined from now on asks Stores, if there are any."""
-    shared = standing or StoreReputation()
-    node.extend(lambda room: StoreClient(node.desk.identity, node.desk.book, shared))
+    shared = reputation or StoreReputation()
+    node.extend(lambda session: StoreClient(node.gate.identity, node.gate.book, shared))
     return shared

@@ -44,14 +44,14 @@ class StoreLeft(NamedTuple):
     detail: str
 
 
-StoreFact = StoreAsked | StoreAnswered | StoreSilent | StoreLeft
+StoreEvent = StoreAsked | StoreAnswered | StoreSilent | StoreLeft
 
 
-def journal_rows(told: Sequence[StoreFact], channel: str, now: Now) -> list[JournalRow]:
+def journal_rows(events: Sequence[StoreEvent], channel: str, now: Now) -> list[JournalRow]:
     """Return rows for the journal: for every message that was missing, whether a Store helped or it was left to repair.
     A Store left for a lie has a row too."""
     rows: list[JournalRow] = []
-    for fact in told:
+    for fact in events:
         at = JournalRow("", channel, now.wall, now.mono * 1000, peer=fact.store_id)
         match fact:
             case StoreAsked(why=why, message_ids=ids):

@@ -9,7 +9,7 @@ from sdschat.identity.keys import Identity
 from sdschat.node.channel.extension import OutgoingPacket
 from sdschat.node.store_client.claims import StoreClaims
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
-from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreFact, StoreLeft, StoreSilent
+from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreEvent, StoreLeft, StoreSilent
 from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.store_client.verify import Checked, Lie, VerifiedAnswer, judge
 from sdschat.sds.values import Codec, Now, Refusal
@@ -83,21 +83,21 @@ class _Open:
 
 
 class StoreRequests:
-    """The questions of one channel. `posts` and `told` collect what its owner is to send and to tell."""
+    """The questions of one channel. `posts` and `events` collect what its owner is to send and to tell."""
 
     def __init__(
         self,
         channel: str,
         identity: Identity,
         codec: Codec,
-        standing: StoreReputation,
+        reputation: StoreReputation,
         presence: ChannelPresence,
         draw: Callable[[int], bytes],
         patience: int = PATIENCE,
     ) -> None:
         self.posts: list[OutgoingPacket] = []
-        self.told: list[StoreFact] = []
-        self.standing = standing
+        self.events: list[StoreEvent] = []
+        self.reputation = reputation
         self._channel = channel
         self._identity = identity
         self._codec = codec
@@ -106,12 +106,12 @@ class StoreRequests:
         self.patience = patience
         self._queue: list[_Open] = []
         self._open: dict[bytes, _Open] = {}
-        self.promises = StoreClaims()
+        self.claims = StoreClaims()
         self._thin: dict[str, int] = {}
 
     def stores(self) -> list[str]:
         """Return the participants that say to be a Store, are here, and were not left for a lie."""
-        return self.standing.trusted(self._presence.roles)
+        return self.reputation.trusted(self._presence.roles)
 
     def ask(
         self,
@@ -140,7 +140,7 @@ class StoreRequests:
     def _next(self, question: _Open, now: Now) -> bool:
         """Ask the next Store that was not tried for this question."""
         query_id = self._draw(QUERY_ID_BYTES)
-        ranked = self.standing.ranked(self._presence.roles, query_id, now.mono, question.first)
+        ranked = self.reputation.ranked(self._presence.roles, query_id, now.mono, question.first)
         store = next((one for one in ranked if one not in question.tried), "")
         if not store or (question.only and store != question.first):
             return False
@@ -151,7 +151,7 @@ class StoreRequests:
         self._open[query_id] = question
         payload = seal(self._identity, QUERY, self._channel, store, encode_query(query))
         self.posts.append(OutgoingPacket("store/query", "", payload))
-        self.told.append(StoreAsked(store, question.why, question.ids))
+        self.events.append(StoreAsked(store, question.why, question.ids))
         return True
 
     def heard(self, payload: bytes, now: Now) -> None:
@@ -187,7 +187,7 @@ class StoreRequests:
 
     def _answered(self, question: _Open, query: StoreQuery, answer: StoreAnswer, now: Now) -> None:
         if answer.refused:
-            self.standing.busy(query.store, now.mono)
+            self.reputation.busy(query.store, now.mono)
             self._give_up(question, query.store, answer.refused, now)
             return
         judged = judge(query, answer, self._channel, self._codec)
@@ -201,10 +201,10 @@ class StoreRequests:
             self.leave(query.store, judged.why)
             self._go_on(question, now)
             return
-        self.standing.answered(query.store)
+        self.reputation.answered(query.store)
         items = answer.items if query.confirm else ()
         found = tuple(one.message.message_id for one in judged.fetched)
-        self.told.append(StoreAnswered(query.store, question.why, found, answer.unknown, len(found) or len(items)))
+        self.events.append(StoreAnswered(query.store, question.why, found, answer.unknown, len(found) or len(items)))
         reply = StoreReply(
             query.store, judged.fetched, judged.doubtful, answer.unknown, items, answer.more, answer.floor, answer.last
         )
@@ -214,9 +214,9 @@ class StoreRequests:
         """Hold a page against what this Store said to have, and remember what it says to have now."""
         keys = [one.key for one in judged.fetched]
         given = {message_id for _, message_id in keys}.union(judged.doubtful)
-        if query.range is not None and self.promises.left_out(query.store, query.range, answer, given) is not None:
+        if query.range is not None and self.claims.left_out(query.store, query.range, answer, given) is not None:
             return Lie("it left out of a page what it had said to have")
-        self.promises.note(query.store, keys)
+        self.claims.note(query.store, keys)
         return judged
 
     def _note_thin(self, store: str, judged: VerifiedAnswer) -> VerifiedAnswer | Lie:
@@ -225,15 +225,15 @@ class StoreRequests:
 
     def leave(self, store: str, why: str) -> None:
         """It lied, as whoever looked at its answers more closely may find out too."""
-        if self.standing.leave(store, why):
-            self.told.append(StoreLeft(store, self._presence.online.get(store, ""), why))
+        if self.reputation.leave(store, why):
+            self.events.append(StoreLeft(store, self._presence.online.get(store, ""), why))
 
     def advance(self, now: Now) -> None:
         """Questions that were not answered in time go to the next Store."""
         for query_id, question in [*self._open.items()]:
             if question.deadline <= now.mono and question.query is not None:
                 del self._open[query_id]
-                self.standing.silent(question.query.store, now.mono)
+                self.reputation.silent(question.query.store, now.mono)
                 self._give_up(question, question.query.store, "silent", now)
 
     def disconnected(self, now: Now) -> None:
@@ -244,7 +244,7 @@ class StoreRequests:
             question.done(StoreReply(), now)
 
     def _give_up(self, question: _Open, store: str, why: str, now: Now) -> None:
-        self.told.append(StoreSilent(store, question.why, question.ids, why))
+        self.events.append(StoreSilent(store, question.why, question.ids, why))
         self._go_on(question, now)
 
     def _go_on(self, question: _Open, now: Now) -> None:

@@ -27,12 +27,12 @@ class ArchiveReader(Protocol):
 class Answerer:
     """Answers for one channel, in the name of one Store."""
 
-    __slots__ = ("_channel", "_me", "_shelf", "page_bytes")
+    __slots__ = ("_archive", "_channel", "_me", "page_bytes")
 
-    def __init__(self, me: str, channel: str, shelf: ArchiveReader, page_bytes: int = PAGE_BYTES) -> None:
+    def __init__(self, me: str, channel: str, archive: ArchiveReader, page_bytes: int = PAGE_BYTES) -> None:
         self._me = me
         self._channel = channel
-        self._shelf = shelf
+        self._archive = archive
         self.page_bytes = min(page_bytes, MAX_ANSWER_BYTES // 2)
 
     def answer(self, query: StoreQuery, floor: int) -> StoreAnswer:
@@ -45,7 +45,7 @@ class Answerer:
 
     def hint(self, message_id: str) -> bytes | None:
         """Return a hint by which others can ask us for a message; None if we do not have it in full."""
-        place = self._shelf.place_of(self._channel, message_id)
+        place = self._archive.place_of(self._channel, message_id)
         return None if place is None else hint_of(self._me, place)
 
     def _page(self, query: StoreQuery, asked: Range, floor: int) -> StoreAnswer:
@@ -53,7 +53,7 @@ class Answerer:
         if low > asked.high:
             return StoreAnswer(query.query_id, floor=floor)
         span = ArchiveRange(low, asked.high, asked.after, asked.newest_first, asked.limit, self.page_bytes)
-        kept, more = self._shelf.page(self._channel, span)
+        kept, more = self._archive.page(self._channel, span)
         items = tuple(Item("", one.raw) for one in kept)
         last = StoreKey(kept[-1].lamport, kept[-1].message_id) if more else None
         return StoreAnswer(query.query_id, items, more=more, floor=floor, last=last)
@@ -92,7 +92,7 @@ class Answerer:
         """By the hint, if it is one of ours and leads to what is wanted; else by the id."""
         hint = read_hint(wanted.hint)
         if hint is not None and hint.store == self._me:
-            kept = self._shelf.at(self._channel, hint.place)
+            kept = self._archive.at(self._channel, hint.place)
             if kept is not None and wanted.message_id in ("", kept.message_id):
                 return kept
-        return self._shelf.by_id(self._channel, wanted.message_id) if wanted.message_id else None
+        return self._archive.by_id(self._channel, wanted.message_id) if wanted.message_id else None

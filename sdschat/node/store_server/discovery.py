@@ -69,28 +69,28 @@ class Discovery:
         if not isinstance(event, base.Received) or not event.payload:
             return
         where = place(event.topic, self._prefix)
-        if where is None or where.channel in self._node.rooms or where.what not in ("msg", "who"):
+        if where is None or where.channel in self._node.sessions or where.what not in ("msg", "who"):
             return
         if not self._is_real(where.channel, where.what, where.frm, event.payload):
             return
-        if len(self._node.rooms) >= self._most:
+        if len(self._node.sessions) >= self._most:
             self.passed_over += 1
             if self.passed_over == 1:
                 self._full()
             return
         try:
-            room = self._node.join(where.channel)
+            session = self._node.join(where.channel)
         except ValueError:  # no name for a channel
             return
         if where.what == "msg":  # the channel's own connection comes too late for this one
-            room.receive(event.payload, "live")
-        self._found(room.name)
+            session.receive(event.payload, "live")
+        self._found(session.name)
 
     def _is_real(self, channel: str, what: str, frm: str, payload: bytes) -> bool:
         """A readable packet of that channel, or a participant who proves to be there."""
         if what == "who":
             presence = decode_presence(payload)
             here = presence is not None and presence.kind == PresenceKind.HERE
-            return here and presence is not None and presence.proven(channel, frm, self._node.desk.book)
+            return here and presence is not None and presence.proven(channel, frm, self._node.gate.book)
         message = self._node.profile.codec.decode(payload)
         return isinstance(message, Message) and message.channel_id == channel

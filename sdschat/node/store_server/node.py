@@ -72,9 +72,9 @@ class StoreNode:
         self._warned = False
         make_shrinkable(store)
         self.shared = Shared(
-            node.desk.identity, LogArchive(store), lambda name: self.floor(name).lamport, loop.call_soon
+            node.gate.identity, LogArchive(store), lambda name: self.floor(name).lamport, loop.call_soon
         )
-        node.extend(lambda room: StoreServer(self.shared))
+        node.extend(lambda session: StoreServer(self.shared))
         node.listen(self._hear)
 
     @property
@@ -87,19 +87,19 @@ class StoreNode:
             found = self._floors[channel] = floor_of(self._store, channel)
         return found
 
-    def _hear(self, fact: NodeEvent) -> None:
+    def _hear(self, event: NodeEvent) -> None:
         """Note a message that comes in below the floor. It is archived, since the log has it, and dropped with the next
         look."""
-        if isinstance(fact.what, MessageDelivered):
-            message = fact.what.said.message
-            if (message.lamport_timestamp or 0) < self.floor(fact.channel).lamport:
-                late = self._late.setdefault(fact.channel, [])
+        if isinstance(event.body, MessageDelivered):
+            message = event.body.said.message
+            if (message.lamport_timestamp or 0) < self.floor(event.channel).lamport:
+                late = self._late.setdefault(event.channel, [])
                 if len(late) < _LATE_KEPT:
                     late.append(message.message_id)
 
     def snapshot(self) -> MetricsSnapshot:
         """Return the contents and the activity of this Store at this moment."""
-        connected = {name: room.transport.connected for name, room in self.node.rooms.items()}
+        connected = {name: session.transport.connected for name, session in self.node.sessions.items()}
         channels, room = archived(self._store), database_space(self._store)
         return MetricsSnapshot(
             __version__, self._started / 1000, self.counts, channels, connected, room, self.keeping.size
@@ -107,10 +107,10 @@ class StoreNode:
 
     def save_counts(self) -> None:
         """For `sdschat store status`, which is another process."""
-        told = {**asdict(self.counts), "started": self._started, "saved": self._clock.now().wall, "pid": os.getpid()}
-        told["max_size"] = self.keeping.size
+        counts = {**asdict(self.counts), "started": self._started, "saved": self._clock.now().wall, "pid": os.getpid()}
+        counts["max_size"] = self.keeping.size
         with self._store.transaction() as transaction:
-            transaction.set_value(COUNTS, json.dumps(told).encode())
+            transaction.set_value(COUNTS, json.dumps(counts).encode())
 
     async def keep(self) -> None:
         """Drop what is too old or too much, and give its room back, in steps too short to be felt. Until cancelled."""
@@ -174,13 +174,13 @@ class StoreNode:
             self._warn(crowded(taken, self.keeping.size))
         floor = forget_oldest(self._store, oldest.channel, _STEP, self._clock.now().wall)
         self._floors[oldest.channel] = floor
-        room = self.node.rooms.get(oldest.channel)
-        if room is not None:
-            room.channel.raise_horizon(self._clock.now(), floor.ids_from)
-            for part in room.parts:
-                if isinstance(part, SyncExtension):
-                    part.catchup.begin_later(floor.ids_from)
-            room.stir()
+        session = self.node.sessions.get(oldest.channel)
+        if session is not None:
+            session.channel.raise_horizon(self._clock.now(), floor.ids_from)
+            for extension in session.extensions:
+                if isinstance(extension, SyncExtension):
+                    extension.catchup.begin_later(floor.ids_from)
+            session.mark_ready()
 
     def _drop(self, channel: str, before: int, most: int = _STEP) -> bool:
         """Drop some packets of one channel. Return True if there may be more to drop."""

@@ -50,31 +50,31 @@ class Quota:
         self._all = QuotaBucket(all_, 0)
         self._askers: OrderedDict[str, tuple[QuotaBucket, QuotaBucket]] = OrderedDict()
 
-    def may_ask(self, asker: str, now: int) -> bool:
+    def may_ask(self, requester: str, now: int) -> bool:
         """True if this question is worth being looked at; it is then counted. `asker` is the name in the topic, not
         proven yet."""
-        queries = self._of(asker, now)[0]
+        queries = self._of(requester, now)[0]
         if not queries.room(now) or not self._all_queries.room(now):
             return False
         queries.spend(1)
         self._all_queries.spend(1)
         return True
 
-    def may_have(self, asker: str, now: int) -> bool:
-        return self._of(asker, now)[1].room(now) and self._all.room(now)
+    def may_have(self, requester: str, now: int) -> bool:
+        return self._of(requester, now)[1].room(now) and self._all.room(now)
 
-    def given(self, asker: str, size: int, now: int) -> None:
-        self._of(asker, now)[1].spend(size)
+    def given(self, requester: str, size: int, now: int) -> None:
+        self._of(requester, now)[1].spend(size)
         self._all.spend(size)
 
-    def _of(self, asker: str, now: int) -> tuple[QuotaBucket, QuotaBucket]:
-        found = self._askers.get(asker)
+    def _of(self, requester: str, now: int) -> tuple[QuotaBucket, QuotaBucket]:
+        found = self._askers.get(requester)
         if found is None:
-            found = self._askers[asker] = (QuotaBucket(self._queries, now), QuotaBucket(self._each, now))
+            found = self._askers[requester] = (QuotaBucket(self._queries, now), QuotaBucket(self._each, now))
             if len(self._askers) > _ASKERS:
                 self._askers.popitem(last=False)
         else:
-            self._askers.move_to_end(asker)
+            self._askers.move_to_end(requester)
         return found
 
 
@@ -84,8 +84,8 @@ class Replays:
     def __init__(self) -> None:
         self._seen: OrderedDict[tuple[str, bytes], None] = OrderedDict()
 
-    def is_new(self, asker: str, query_id: bytes) -> bool:
-        key = (asker, query_id)
+    def is_new(self, requester: str, query_id: bytes) -> bool:
+        key = (requester, query_id)
         if key in self._seen:
             return False
         self._seen[key] = None

@@ -41,14 +41,14 @@ class Shared:
     def __init__(
         self,
         identity: Identity,
-        shelf: ArchiveReader,
+        archive: ArchiveReader,
         floors: Callable[[str], int],
         soon: Soon,
         quota: Quota | None = None,
     ) -> None:
         """`soon` runs something between two steps of the loop, so that answering does not hold up archiving."""
         self.identity = identity
-        self.shelf = shelf
+        self.archive = archive
         self.floor = floors
         self.soon = soon
         self.quota = quota or Quota()
@@ -66,11 +66,11 @@ class StoreServer:
         self._hints_due = False
         self._hints_at = 0
 
-    def attach(self, room: ChannelSession) -> None:
-        self._room = room
-        self._answers = Answerer(self._shared.identity.sender_id, room.name, self._shared.shelf)
-        room.presence.role = STORE
-        room.handle("store/query", self._heard)
+    def attach(self, session: ChannelSession) -> None:
+        self._session = session
+        self._answers = Answerer(self._shared.identity.sender_id, session.name, self._shared.archive)
+        session.presence.role = STORE
+        session.handle("store/query", self._heard)
 
     def connected(self, now: Now) -> None:
         """Nothing is owed: who asked before asks again."""
@@ -93,7 +93,7 @@ class StoreServer:
         if letter.sender_id != frm or not self._shared.quota.may_ask(frm, now.mono):
             counts.refuse("forged" if letter.sender_id != frm else "busy")
             return
-        if not letter.proven(QUERY, self._room.name, me):
+        if not letter.proven(QUERY, self._session.name, me):
             counts.refuse("forged")
             return
         if abs(query.sent_time - now.wall) > REPLAY_WINDOW:
@@ -109,33 +109,33 @@ class StoreServer:
                 self._shared.soon(self._next)
 
     def _is_full(self) -> bool:
-        return len(self._waiting) >= WAITING or self._room.transport.waiting > BACKLOG
+        return len(self._waiting) >= WAITING or self._session.transport.waiting > BACKLOG
 
-    def _refuse(self, asker: str, query: StoreQuery, reason: str) -> None:
+    def _refuse(self, requester: str, query: StoreQuery, reason: str) -> None:
         self._shared.counts.refuse(reason)
-        self._send(asker, StoreAnswer(query.query_id, refused=reason))
+        self._send(requester, StoreAnswer(query.query_id, refused=reason))
 
     def _next(self) -> None:
         """One answer; the next one when the loop has seen to everything else."""
         if not self._waiting:
             self._busy = False
             return
-        asker, query, now = self._waiting.popleft()
+        requester, query, now = self._waiting.popleft()
         self._shared.soon(self._next)
         started = Clock.stopwatch()
         try:
-            answer = self._answers.answer(query, self._shared.floor(self._room.name))
+            answer = self._answers.answer(query, self._shared.floor(self._session.name))
         except StoreError:
             # The next turn of the node meets the same trouble, and says it; whoever asked goes elsewhere.
-            self._refuse(asker, query, "busy")
+            self._refuse(requester, query, "busy")
             return
-        size = self._send(asker, answer)
-        self._shared.quota.given(asker, size, now.mono)
+        size = self._send(requester, answer)
+        self._shared.quota.given(requester, size, now.mono)
         self._count(query, answer, size, Clock.stopwatch() - started)
 
-    def _send(self, asker: str, answer: StoreAnswer) -> int:
-        payload = seal(self._shared.identity, ANSWER, self._room.name, asker, encode_answer(answer))
-        self._room.post([OutgoingPacket("store/answer", asker, payload)])
+    def _send(self, requester: str, answer: StoreAnswer) -> int:
+        payload = seal(self._shared.identity, ANSWER, self._session.name, requester, encode_answer(answer))
+        self._session.post([OutgoingPacket("store/answer", requester, payload)])
         return len(payload)
 
     def _count(self, query: StoreQuery, answer: StoreAnswer, size: int, seconds: float) -> None:
@@ -155,12 +155,12 @@ class StoreServer:
         """Everything of earlier turns is committed by now."""
         self._hints_due = False
         self._hints_at = now.mono + _HINTS_EVERY
-        state = self._room.channel.state
+        state = self._session.channel.state
         for entry in state.window.causal_history(state.config.causal_history):
             if entry.message_id not in state.hints:
                 hint = self._answers.hint(entry.message_id)
                 if hint is not None:
-                    self._room.channel.learn_hint(entry.message_id, hint)
+                    self._session.channel.learn_hint(entry.message_id, hint)
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         counts = self._shared.counts

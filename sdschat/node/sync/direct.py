@@ -29,7 +29,7 @@ from sdschat.mvds.rows import Write
 from sdschat.mvds.values import Mode, Packet, Payload, Refusal
 from sdschat.node.channel.content import save_book
 from sdschat.node.clock import Clock
-from sdschat.node.events import TroubleMet, What
+from sdschat.node.events import EventBody, TroubleMet
 from sdschat.node.sync.events import DirectRefused, DirectSaid
 from sdschat.node.sync.people import DirectPeers
 from sdschat.sds.events import Rejected, StateChanged
@@ -71,23 +71,23 @@ class DirectOutput(NamedTuple):
     rows: tuple[DirectRow, ...]
     met: tuple[BookRow, ...]
     packets: tuple[Packet, ...]
-    told: tuple[What, ...]
+    events: tuple[EventBody, ...]
 
 
 class DirectMessaging:
     """Direct messages of one channel. Not an extension of its own: `SyncExtension` hears the topic for it."""
 
-    def __init__(self, room: ChannelSession, profile: Profile, desk: ContentGate, clock: Clock) -> None:
-        self._room = room
-        self._desk = desk
+    def __init__(self, session: ChannelSession, profile: Profile, gate: ContentGate, clock: Clock) -> None:
+        self._session = session
+        self._gate = gate
         self._clock = clock
-        self._kept = MvdsStore(profile.store, room.name)
-        self.messages = DirectMessages(profile.store, room.name)
-        self.people = DirectPeers(room, desk)
+        self._kept = MvdsStore(profile.store, session.name)
+        self.messages = DirectMessages(profile.store, session.name)
+        self.people = DirectPeers(session, gate)
         self._engine = Engine(CONFIG, profile.chance, self._kept, clock.now(), self._kept.snapshot())
         self._codec = SyncCodec()
         self._rows: list[DirectRow] = []
-        self._told: list[What] = []
+        self._events: list[EventBody] = []
         self._met: list[BookRow] = []
 
     def send(self, to: str, text: str, kind: ContentKind = ContentKind.TEXT, reply_to: str = "") -> str:
@@ -97,14 +97,14 @@ class DirectMessaging:
             raise ValueError("A message needs some text.")
         if len(text.encode("utf-8", "replace")) > MAX_TEXT:
             raise ValueError(f"A direct message has at most {MAX_TEXT // KIB} KiB of text. Send it in parts.")
-        for problem in problems_with(text, self._desk.nick, reply_to):
+        for problem in problems_with(text, self._gate.nick, reply_to):
             raise ValueError(problem)
         person = self.people.find(to)
-        now, identity, nick = self._clock.now(), self._desk.identity, self._desk.nick
+        now, identity, nick = self._clock.now(), self._gate.identity, self._gate.nick
         body = seal_direct(
             identity,
             person.key,
-            self._room.name,
+            self._session.name,
             text,
             reader=person.sender_id,
             nick=nick,
@@ -119,9 +119,9 @@ class DirectMessaging:
         found = self._engine.send(group, body, now, mode=Mode.BATCH).hex()
         opened = OpenedContent(Verdict.KNOWN, text, kind, nick, identity.public_key, now.wall, reply_to)
         self._keep(found, person.sender_id, opened, now, own=True)
-        self._told.append(DirectSaid(found, identity.sender_id, person.sender_id, nick, opened, True))
-        self._told.append(StateChanged(found, AckState.UNACKED, (), 0, None))
-        self._room.stir()
+        self._events.append(DirectSaid(found, identity.sender_id, person.sender_id, nick, opened, True))
+        self._events.append(StateChanged(found, AckState.UNACKED, (), 0, None))
+        self._session.mark_ready()
         return found
 
     def sending(self, message_id: str, to: str) -> tuple[int, int] | None:
@@ -138,13 +138,13 @@ class DirectMessaging:
             self._engine.peer_online(sender_id, now)
         else:
             self._engine.peer_offline(sender_id, now)
-        self._room.stir()
+        self._session.mark_ready()
 
     def heard(self, frm: str, packet: bytes, payload: Payload | Refusal, now: Now) -> None:
         """The topic says who sent it, and anybody can say that: the signature proves it."""
         key, (raw, signature) = self.people.key_of(frm), split_signature(packet)
-        if key is None or not check_link(key, self._room.name, self._desk.identity.sender_id, raw, signature):
-            self._told.append(DirectRefused(frm, "it was not sent by whom it says"))
+        if key is None or not check_link(key, self._session.name, self._gate.identity.sender_id, raw, signature):
+            self._events.append(DirectRefused(frm, "it was not sent by whom it says"))
             return
         self._meet(frm)
         self._engine.receive(frm, payload, now)
@@ -152,13 +152,13 @@ class DirectMessaging:
     def post(self, packet: Packet) -> bytes:
         """A packet as it goes out."""
         raw = self._codec.encode_records(packet.payload, DIRECT)
-        return with_signature(raw, sign_link(self._desk.identity, self._room.name, packet.peer, raw))
+        return with_signature(raw, sign_link(self._gate.identity, self._session.name, packet.peer, raw))
 
     def advance(self, now: Now) -> None:
         self._engine.advance(now)
 
     def next_wake(self) -> int | None:
-        return self._engine.next_wake() if self._room.transport.connected else None
+        return self._engine.next_wake() if self._session.transport.connected else None
 
     def take(self, now: Now) -> DirectOutput:
         """Take the output that is ready. Without a connection nothing goes out: it is sent again when its time
@@ -171,12 +171,12 @@ class DirectMessaging:
                 case mvds.Acknowledged(mid, peer):
                     self._acknowledged(mid.hex(), peer)
                 case mvds.Expired(mid, peer, _, sends) if self.messages.one(mid.hex()) is not None:
-                    self._told.append(TroubleMet(self._unanswered(peer, sends)))
+                    self._events.append(TroubleMet(self._unanswered(peer, sends)))
                 case mvds.Rejected(peer, reason, _, detail):
                     text = f"direct message: {reason} {detail}".rstrip()
-                    self._told.append(Rejected(Reason.UNREADABLE, peer, "", text))
-        found = DirectOutput(ready.writes, tuple(self._rows), tuple(self._met), ready.packets, tuple(self._told))
-        self._rows, self._met, self._told = [], [], []
+                    self._events.append(Rejected(Reason.UNREADABLE, peer, "", text))
+        found = DirectOutput(ready.writes, tuple(self._rows), tuple(self._met), ready.packets, tuple(self._events))
+        self._rows, self._met, self._events = [], [], []
         return found
 
     def save(self, transaction: Transaction, ready: DirectOutput) -> None:
@@ -189,26 +189,26 @@ class DirectMessaging:
 
     def _meet(self, other: str) -> bytes:
         """The group of two: only they are in it, and each pair has its own."""
-        group = pair_group(self._room.name, self._desk.identity.sender_id, other)
+        group = pair_group(self._session.name, self._gate.identity.sender_id, other)
         self._engine.join(group, (other,))
-        if other in self._room.presence.online:
+        if other in self._session.presence.online:
             self._engine.peer_online(other, self._clock.now())
         return group
 
     def _read(self, found: str, body: bytes, peer: str, now: Now) -> None:
-        opened = open_direct(self._desk.identity, body, self._room.name, peer, self._desk.book)
+        opened = open_direct(self._gate.identity, body, self._session.name, peer, self._gate.book)
         if opened is None:
-            self._told.append(DirectRefused(peer, "it is not sealed for us, or not signed by whom it comes from"))
+            self._events.append(DirectRefused(peer, "it is not sealed for us, or not signed by whom it comes from"))
             return
         self._learn(opened, now)
         self._keep(found, peer, opened, now, own=False)
-        self._told.append(DirectSaid(found, peer, self._desk.identity.sender_id, opened.nick, opened, False))
+        self._events.append(DirectSaid(found, peer, self._gate.identity.sender_id, opened.nick, opened, False))
 
     def _learn(self, opened: OpenedContent, now: Now) -> None:
         """Whoever we write to, or hear from, can be written to once they are away."""
-        rows, facts = self._desk.book.meet(opened, now.wall)
+        rows, facts = self._gate.book.meet(opened, now.wall)
         self._met += rows
-        self._told += facts
+        self._events += facts
 
     def _keep(self, found: str, peer: str, opened: OpenedContent, now: Now, *, own: bool) -> None:
         state = AckState.UNACKED if own else AckState.ACKED
@@ -229,7 +229,7 @@ class DirectMessaging:
         )
 
     def _unanswered(self, peer: str, sends: int) -> str:
-        name = harmless(self._desk.nick_of(peer)) or "a participant"
+        name = harmless(self._gate.nick_of(peer)) or "a participant"
         return (
             f"{name} ({peer}) did not answer a direct message, which was sent {sends} times; it goes out again "
             "when they are here with this key"
@@ -240,7 +240,7 @@ class DirectMessaging:
         if row is None or not row.own:
             return  # the other one gave us the same message: nothing of ours is delivered by that
         self._rows.append(row._replace(state=int(AckState.ACKED)))
-        self._told.append(StateChanged(found, AckState.ACKED, (peer,), 0, None))
+        self._events.append(StateChanged(found, AckState.ACKED, (peer,), 0, None))
 
 
 def pair_group(channel: str, one: str, other: str) -> bytes:

@@ -10,7 +10,7 @@ from sdschat.identity.content import check_link, sign_link
 from sdschat.identity.keys import Identity
 from sdschat.mvds.values import Packet
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
-from sdschat.node.events import HandedOver, NodeEvent, PresenceChanged, What
+from sdschat.node.events import EventBody, HandedOver, NodeEvent, PresenceChanged
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.sync.direct import DirectMessaging, ids_of
 from sdschat.node.sync.history_sync import HistorySync
@@ -35,11 +35,11 @@ class SyncExtension:
         self.direct = direct
         self._identity = identity
         self._codec = SyncCodec()
-        self._told: list[What] = []
+        self._events: list[EventBody] = []
 
-    def attach(self, room: ChannelSession) -> None:
-        self._room = room
-        room.handle("sync", self._heard)
+    def attach(self, session: ChannelSession) -> None:
+        self._session = session
+        session.handle("sync", self._heard)
 
     def connected(self, now: Now) -> None:
         self.catchup.connected(now)
@@ -71,30 +71,30 @@ class SyncExtension:
             self.direct.heard(frm, payload, found.payload, now)
         else:
             why = found.why if isinstance(found, RefusedFrame) else "records of an unknown kind"
-            self._told.append(Rejected(Reason.UNREADABLE, frm, "", f"on sync: {why}"))
+            self._events.append(Rejected(Reason.UNREADABLE, frm, "", f"on sync: {why}"))
 
     def _is_from(self, frm: str, raw: bytes, signature: bytes) -> bool:
         """True if a frame may be from this participant. Who has signed one signs all: frames tell what a log holds."""
         key, signing = self.direct.people.key_of(frm), self.catchup.signing
-        if key is not None and check_link(key, self._room.name, self._identity.sender_id, raw, signature):
+        if key is not None and check_link(key, self._session.name, self._identity.sender_id, raw, signature):
             if len(signing) >= _SIGNING_KEPT:
                 signing.clear()
             signing.add(frm)
         elif frm in signing:
-            self._told.append(Rejected(Reason.ALTERED, frm, "", "on sync: its sender did not sign it"))
+            self._events.append(Rejected(Reason.ALTERED, frm, "", "on sync: its sender did not sign it"))
             return False
         return True
 
     def _frame_post(self, post: OutgoingFrame) -> OutgoingPacket:
         payload = post.payload
         if post.compares:
-            payload = with_signature(payload, sign_link(self._identity, self._room.name, post.peer, payload))
+            payload = with_signature(payload, sign_link(self._identity, self._session.name, post.peer, payload))
         return OutgoingPacket("sync", post.peer, payload)
 
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         posts, told, kept = self.catchup.take(now)
         direct = self.direct.take(now)
-        before, self._told = self._told, []
+        before, self._events = self._events, []
 
         def save(transaction: Transaction) -> None:
             if kept is not None:
@@ -104,43 +104,43 @@ class SyncExtension:
         sent = [self._frame_post(post) for post in posts]
         sent += [self._direct_post(packet) for packet in direct.packets]
         anything = kept is not None or direct.writes or direct.rows or direct.met
-        return ExtensionOutput(save if anything else None, sent, [*before, *told, *direct.told])
+        return ExtensionOutput(save if anything else None, sent, [*before, *told, *direct.events])
 
     def _direct_post(self, packet: Packet) -> OutgoingPacket:
         ids = ids_of([packet])
 
         def done(failure: str | None) -> None:
             if failure is None and ids:
-                self._told += [HandedOver(found) for found in ids]
-                self._room.stir()
+                self._events += [HandedOver(found) for found in ids]
+                self._session.mark_ready()
 
         return OutgoingPacket("sync", packet.peer, self.direct.post(packet), done)
 
 
-def _reach(node: Node, room: ChannelSession) -> str:
+def _reach(node: Node, session: ChannelSession) -> str:
     """Return how far back the history is fetched: all of it in a private channel, since it tells the members."""
-    return node.settings.history_on_join if room.private is None else "all"
+    return node.settings.history_on_join if session.private is None else "all"
 
 
 def install(node: Node, *, asks: bool = True) -> None:
     """Every channel that is joined from now on catches up, and lets others catch up."""
     parts: dict[str, SyncExtension] = {}
 
-    def make(room: ChannelSession) -> SyncExtension:
-        part = parts[room.name] = SyncExtension(
-            HistorySync(room, node.profile, node.desk, node.clock, _reach(node, room), asks=asks),
-            DirectMessaging(room, node.profile, node.desk, node.clock),
-            node.desk.identity,
+    def make(session: ChannelSession) -> SyncExtension:
+        extension = parts[session.name] = SyncExtension(
+            HistorySync(session, node.profile, node.gate, node.clock, _reach(node, session), asks=asks),
+            DirectMessaging(session, node.profile, node.gate, node.clock),
+            node.gate.identity,
         )
-        return part
+        return extension
 
-    def hear(fact: NodeEvent) -> None:
-        part = parts.get(fact.channel)
-        if part is not None and isinstance(fact.what, PresenceChanged):
-            part.presence_changed(fact.what.sender_id, fact.what.online)
-        elif isinstance(fact.what, StoreLeft):
+    def hear(event: NodeEvent) -> None:
+        extension = parts.get(event.channel)
+        if extension is not None and isinstance(event.body, PresenceChanged):
+            extension.presence_changed(event.body.sender_id, event.body.online)
+        elif isinstance(event.body, StoreLeft):
             for other in parts.values():
-                other.catchup.presence_changed(fact.what.store_id, False)
+                other.catchup.presence_changed(event.body.store_id, False)
 
     node.extend(make)
     node.listen(hear)
@@ -149,7 +149,9 @@ def install(node: Node, *, asks: bool = True) -> None:
 def sync_part(node: Node, channel: str) -> SyncExtension:
     """Return the sync extension of a joined channel. Raises KeyError if the channel is not joined, and LookupError
     without `install`."""
-    found = next((part for part in node.rooms[channel].parts if isinstance(part, SyncExtension)), None)
+    found = next(
+        (extension for extension in node.sessions[channel].extensions if isinstance(extension, SyncExtension)), None
+    )
     if found is None:
         raise LookupError("this node does not catch up")
     return found

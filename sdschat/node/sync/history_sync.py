@@ -66,22 +66,22 @@ class HistorySync:
 
     def __init__(
         self,
-        room: ChannelSession,
+        session: ChannelSession,
         profile: Profile,
-        desk: ContentGate,
+        gate: ContentGate,
         clock: Clock,
         on_join: str,
         *,
         asks: bool = True,
     ) -> None:
         """`asks` false: only answers others, as a Store does that hears everything anyway."""
-        self._room = room
+        self._session = session
         self._store = profile.store
         self._clock = clock
-        self._desk = desk
+        self._gate = gate
         self._asks = asks
         self.signing: set[str] = set()  # participants whose frames are signed
-        self._name = f"catchup/{room.name}"
+        self._name = f"catchup/{session.name}"
         self._kept = self._load(on_join)
         self._saved: SyncProgress | None = None
         self._begin_at: int | None = None
@@ -91,21 +91,21 @@ class HistorySync:
         self._away_since: int | None = -ABSENCE  # None: we are here
         self._nudged_at = -NUDGED_AGAIN
         self._backlog_at = 0  # no comparison for the sake of acknowledgements before this time
-        self._told: CatchUpProgress | None = None
-        self._told_at = 0
-        log = ChannelLog(profile.store, room.name)
+        self._progress: CatchUpProgress | None = None
+        self._progress_at = 0
+        log = ChannelLog(profile.store, session.name)
         # Installed before us, where there is one: it shares its table of who rests.
-        self._client = next((part for part in room.parts if isinstance(part, StoreClient)), None)
+        self._client = next((extension for extension in session.extensions if isinstance(extension, StoreClient)), None)
         self.seeker = CatchUpSession(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
         self._pages = StorePages(self._client, self.seeker, self._took, self._store_failed) if self._client else None
-        group = history_group(room.name)
+        group = history_group(session.name)
         self.exchange = Exchange(
             self.seeker,
             HistoryProvider(log),
             log,
             carrier=Pages(group, profile.chance, clock.now()),
             codec=SyncCodec(),
-            intake=EngineIntake(room.channel, desk, self.seeker.wanted),
+            intake=EngineIntake(session.channel, gate, self.seeker.wanted),
         )
 
     # What the person asks for.
@@ -124,22 +124,22 @@ class HistorySync:
         """Compare with whoever is here, now. What was sent a moment ago may still be on its way to us, unless that was
         before we were there."""
         now = self._clock.now()
-        grace = self._room.channel.state.config.push_grace
+        grace = self._session.channel.state.config.push_grace
         high = max(now.wall - grace, min(self._connected_at, now.wall) + AHEAD, self._kept.since + 1)
         self.seeker.begin(LogKey(self._kept.since, ""), LogKey(high, ""), now.mono)
         if self._kept.paused:
             self.seeker.pause()
-        self._look(now)
+        self._review(now)
 
     def pause(self) -> None:
         self._kept = self._kept._replace(paused=True)
         self.seeker.pause()
-        self._look(self._clock.now())
+        self._review(self._clock.now())
 
     def resume(self) -> None:
         self._kept = self._kept._replace(paused=False)
         self.seeker.resume(self._clock.now().mono)
-        self._look(self._clock.now())
+        self._review(self._clock.now())
 
     @property
     def since(self) -> int:
@@ -173,13 +173,13 @@ class HistorySync:
         """Look at the participants, at most once a second: there may be thousands of changes in it."""
         now = self._clock.now()
         if now.mono - self._looked_at >= LOOK_EVERY:
-            self._look(now)
+            self._review(now)
         elif self._look_at is None:
             self._look_at = self._looked_at + LOOK_EVERY
 
     def heard(self, frm: str, what: Frame | Payload | Refusal, now: Now) -> None:
         """A frame, or the records of a payload of pages."""
-        if frm not in self._room.presence.online:
+        if frm not in self._session.presence.online:
             return  # nobody is sent anything on the word of somebody who is not here
         if isinstance(what, Frame):
             self.exchange.frame(frm, what, now)
@@ -192,7 +192,7 @@ class HistorySync:
             self._begin_at = None
             self.begin()
         if self._look_at is not None and self._look_at <= now.mono:
-            self._look(now)
+            self._review(now)
         self.exchange.advance(now)
         self._after(now)
 
@@ -206,23 +206,23 @@ class HistorySync:
         posts, self.exchange.posts = self.exchange.posts, []
         kept = self._kept if self._kept != self._saved else None
         self._saved = self._kept
-        return posts, self._tell(now), kept
+        return posts, self._progress_events(now), kept
 
     def save(self, transaction: Transaction, kept: SyncProgress) -> None:
         transaction.set_value(self._name, json.dumps(kept._asdict()).encode())
 
     # Parts of it.
 
-    def _look(self, now: Now) -> None:
+    def _review(self, now: Now) -> None:
         """Tell the seeker whom it can ask: Stores first, then participants, those who said something before the others,
         in an order of our own so that all get a share. A Store that was left comes last, as the participant that it is,
         whose messages are checked like any."""
         self._looked_at, self._look_at = now.mono, None
-        presence, book = self._room.presence, self._desk.book
-        heard = self._room.channel.state.peers.known
+        presence, book = self._session.presence, self._gate.book
+        heard = self._session.channel.state.peers.known
         stores = self._client.stores() if self._client else []
         others = [name for name, nick in presence.online.items() if nick and name not in stores]
-        me = self._room.channel.state.participant_id
+        me = self._session.channel.state.participant_id
         others.sort(
             key=lambda name: (
                 name in presence.roles,
@@ -234,24 +234,24 @@ class HistorySync:
         present = [HistorySource(name, store=True) for name in stores] + [
             HistorySource(name, proven=book.is_person(name)) for name in others
         ]
-        if self._room.transport.connected and self._begin_at is None:
+        if self._session.transport.connected and self._begin_at is None:
             self.seeker.sources(present, now.mono)
         self.exchange.settle(now)
         self._after(now)
-        self._room.stir()
+        self._session.mark_ready()
 
     def _took(self, packets: Sequence[bytes], last: bool) -> str:
         now = self._clock.now()
         why = self.exchange.take_in(packets, last, now, "store")
         self.exchange.settle(now)
         self._after(now)
-        self._room.stir()
+        self._session.mark_ready()
         return why
 
     def _store_failed(self, store: str) -> None:
         now = self._clock.now()
         self.seeker.failed(store, now.mono)
-        self._look(now)
+        self._review(now)
 
     def _after(self, now: Now) -> None:
         """Carry out the results of a step: ask a Store for pages, report stretches proven equal, react to nudges, and
@@ -259,9 +259,9 @@ class HistorySync:
         if self.seeker.ranges is not None and self._pages is not None:
             (store, want), self.seeker.ranges = self.seeker.ranges, None
             self._pages.fetch(store, want)
-        channel = self._room.channel
+        channel = self._session.channel
         for stretch, ids in self.exchange.proven(lambda: channel.unacknowledged):
-            unproven = stretch.peer not in self.signing and not self._room.proofs.takes_the_word_of(stretch.peer)
+            unproven = stretch.peer not in self.signing and not self._session.proofs.takes_the_word_of(stretch.peer)
             channel.equal_range(now, stretch.peer, f"compared-{stretch.session:016x}", ids, unproven=unproven)
         if self.exchange.nudges:
             self.exchange.nudges.clear()
@@ -271,25 +271,25 @@ class HistorySync:
                 self._begin_at = now.mono + SETTLE
         if self.seeker.state is State.DONE and self.seeker.begun and self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
-            self._room.channel.lower_horizon(now, max(self._kept.since, self.seeker.reach.lamport))
+            self._session.channel.lower_horizon(now, max(self._kept.since, self.seeker.reach.lamport))
 
     def _compare_backlog(self, now: Now) -> None:
         """Begin a comparison soon if much of our own is not acknowledged and there is somebody to compare with."""
-        if len(self._room.channel.state.outgoing.open) <= BACKLOG or not self._asks or self._away_since is not None:
+        if len(self._session.channel.state.outgoing.open) <= BACKLOG or not self._asks or self._away_since is not None:
             return
-        if self._begin_at is None and self.seeker.begun and not self.seeker.active and self._room.presence.online:
+        if self._begin_at is None and self.seeker.begun and not self.seeker.active and self._session.presence.online:
             self._begin_at = max(now.mono + BACKLOG_FIRST, self._backlog_at)
             self._backlog_at = self._begin_at + BACKLOG_AGAIN
 
-    def _tell(self, now: Now) -> list[CatchingUp]:
+    def _progress_events(self, now: Now) -> list[CatchingUp]:
         progress = self.seeker.progress()
-        before = self._told
+        before = self._progress
         if progress == before or not self.seeker.begun:
             return []
-        if before is not None and before.state is progress.state and now.mono - self._told_at < TELL_EVERY:
+        if before is not None and before.state is progress.state and now.mono - self._progress_at < TELL_EVERY:
             return []
-        self._told, self._told_at = progress, now.mono
-        nick = self._room.presence.online.get(progress.source, "")
+        self._progress, self._progress_at = progress, now.mono
+        nick = self._session.presence.online.get(progress.source, "")
         return [CatchingUp(str(progress.state), progress.done, progress.total, progress.source, nick, self._kept.since)]
 
     def _load(self, on_join: str) -> SyncProgress:
@@ -298,8 +298,8 @@ class HistorySync:
         if saved is not None:
             with contextlib.suppress(ValueError, TypeError):
                 return SyncProgress(**json.loads(saved))
-        horizon = self._room.channel.state.horizon
-        known = self._store.number(self._room.name) is not None
+        horizon = self._session.channel.state.horizon
+        known = self._store.number(self._session.name) is not None
         since = {"all": 0, "24h": self._clock.now().wall - DAY}.get(on_join, horizon)
         return SyncProgress(horizon if known else min(since, horizon))
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class EngineIntake:
     """Gives packets to the engine of a channel, after the same checks as those that come live."""
 
-    def __init__(self, channel: Channel, desk: ContentGate, wanted: Callable[[LogKey], bool]) -> None:
+    def __init__(self, channel: Channel, gate: ContentGate, wanted: Callable[[LogKey], bool]) -> None:
         self._channel = channel
-        self._desk = desk
+        self._gate = gate
         self._wanted = wanted
 
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
@@ -37,7 +37,7 @@ class EngineIntake:
                     continue
                 return TakenIn(found, new, True)
             here = state.holds(message.message_id)
-            genuine = self._desk.refusal_of(message, here) is None
+            genuine = self._gate.refusal_of(message, here) is None
             if here or (genuine and self._channel.receive_history(now, message, raw, via)):
                 found.append(key)
                 new += not here

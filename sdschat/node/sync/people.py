@@ -23,15 +23,15 @@ class DirectPeer(NamedTuple):
 class DirectPeers:
     """Those who are here with a signed presence, and those whose key we met before."""
 
-    def __init__(self, room: ChannelSession, desk: ContentGate) -> None:
-        self._presence = room.presence
-        self._desk = desk
+    def __init__(self, session: ChannelSession, gate: ContentGate) -> None:
+        self._presence = session.presence
+        self._gate = gate
 
     def key_of(self, sender_id: str) -> bytes | None:
         found = self._presence.keys.get(sender_id)
         if found is not None:
             return found
-        row = self._desk.book.row(sender_id)
+        row = self._gate.book.row(sender_id)
         return None if row is None else row.public_key
 
     def find(self, name: str) -> DirectPeer:
@@ -42,19 +42,19 @@ class DirectPeers:
             raise ValueError(
                 f"More than one participant is called {name}: {self._listed(name, found)}. Give the id instead."
             )
-        if not found and name == self._desk.nick:
+        if not found and name == self._gate.nick:
             raise ValueError(_YOURSELF)
         if not found:
             here = sorted({nick for nick in self._presence.online.values() if nick})
             who = f"Here are: {', '.join(here)}." if here else "Nobody else is here."
             raise ValueError(f"Nobody called {name} is known on this channel. {who}")
         sender_id = found[0]
-        if sender_id == self._desk.identity.sender_id:
+        if sender_id == self._gate.identity.sender_id:
             raise ValueError(_YOURSELF)
         key = self.key_of(sender_id)
         if key is None:
             raise ValueError(f"{name} signs nothing, so nothing can be sealed for {name} alone. Write to the channel.")
-        return DirectPeer(sender_id, key, self._presence.online.get(sender_id) or self._desk.nick_of(sender_id))
+        return DirectPeer(sender_id, key, self._presence.online.get(sender_id) or self._gate.nick_of(sender_id))
 
     def here(self, sender_id: str) -> bool:
         """True if this participant is online."""
@@ -63,10 +63,10 @@ class DirectPeers:
     def _by_nick(self, name: str) -> list[str]:
         here = [sender_id for sender_id, nick in self._presence.online.items() if nick == name]
         # Who had a name first may be away. Another one of that name is not written to by mistake.
-        return sorted({*here, *self._desk.book.called(name)})
+        return sorted({*here, *self._gate.book.called(name)})
 
     def _is_id(self, name: str) -> bool:
-        return name == self._desk.identity.sender_id or self.key_of(name) is not None
+        return name == self._gate.identity.sender_id or self.key_of(name) is not None
 
     def _by_id(self, name: str) -> list[str]:
         if len(name) < _SHORTEST_ID:
@@ -75,7 +75,7 @@ class DirectPeers:
 
     def _listed(self, name: str, ids: list[str]) -> str:
         """Each with what tells them apart; a key that was never met stands beside one that was."""
-        book = self._desk.book
+        book = self._gate.book
         known = {sender_id: "known" for sender_id in ids if book.row(sender_id) is not None}
         if (first := book.holder(name)) in known:
             known[first] = "known first"

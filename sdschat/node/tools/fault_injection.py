@@ -54,7 +54,7 @@ class Injection:
     def __init__(self, node: Node, channel: str) -> None:
         """Raises KeyError for a channel that is not joined."""
         self._node = node
-        self._room = node.rooms[channel]
+        self._session = node.sessions[channel]
 
     def share(self, name: str, value: float, way: str = "") -> None:
         """Lose, double, reorder or spoil this share of the packets, 0 to 1, `in`, `out` or both ways. Raises
@@ -82,21 +82,21 @@ class Injection:
             sieve.cut[sender_id] = name
         else:
             sieve.cut.pop(sender_id, None)
-        self._say(self._room)
+        self._say(self._session)
 
     def skew(self, milliseconds: int) -> None:
         """Set the clock of the whole node wrong. Raises ValueError."""
         if abs(milliseconds) > MOST_SKEW:
             raise ValueError("the clock can be set wrong by a day at most")
         self._node.clock.skew = milliseconds
-        for room in self._node.rooms.values():
-            if milliseconds or isinstance(room.transport, FaultyTransport):
-                self._say(room)
+        for session in self._node.sessions.values():
+            if milliseconds or isinstance(session.transport, FaultyTransport):
+                self._say(session)
 
     def off(self) -> None:
         """End all faults of this channel, and have the right time again."""
         self.skew(0)
-        transport = self._room.transport
+        transport = self._session.transport
         if isinstance(transport, FaultyTransport):
             transport.sift(None, ())
             transport.set(NONE)
@@ -104,18 +104,18 @@ class Injection:
     @property
     def cut(self) -> Mapping[str, str]:
         """The participants whose messages are dropped: display names by sender id."""
-        transport = self._room.transport
+        transport = self._session.transport
         sieve = transport.sieve if isinstance(transport, FaultyTransport) else None
         return sieve.cut if isinstance(sieve, _Partition) else {}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The faults in force, in words; empty where there are none."""
-        faults = getattr(self._room.transport, "faults", None)
+        faults = getattr(self._session.transport, "faults", None)
         return str(faults) if faults is not None and faults.active else ""
 
     def carried(self) -> dict[str, FaultCounts]:
         """By direction; empty while there never were faults."""
-        transport = self._room.transport
+        transport = self._session.transport
         if not isinstance(transport, FaultyTransport):
             return {}
         return {
@@ -123,9 +123,9 @@ class Injection:
             for way, lane in transport.lanes.items()
         }
 
-    def _say(self, room: ChannelSession) -> None:
+    def _say(self, session: ChannelSession) -> None:
         """In what the transport tells of itself, and so in every banner and address."""
-        transport = self._transport(room)
+        transport = self._transport(session)
         sieve = transport.sieve
         more = [f"without {name}" for name in sieve.cut.values()] if isinstance(sieve, _Partition) else []
         if skew := self._node.clock.skew:
@@ -141,14 +141,14 @@ class Injection:
             transport.sift(sieve, transport.faults.more)
         return sieve
 
-    def _transport(self, room: ChannelSession | None = None) -> FaultyTransport:
+    def _transport(self, session: ChannelSession | None = None) -> FaultyTransport:
         """The channel's transport, put behind faults where it is not yet."""
-        room = room or self._room
-        inner = room.transport
+        session = session or self._session
+        inner = session.transport
         if isinstance(inner, FaultyTransport):
             return inner
-        seed = int.from_bytes(f"{self._node.settings.fault_seed}/{room.name}/{self._node.sender_id}".encode(), "big")
+        seed = int.from_bytes(f"{self._node.settings.fault_seed}/{session.name}/{self._node.sender_id}".encode(), "big")
         faulty = FaultyTransport(inner, asyncio.get_running_loop(), NONE, seed)
         faulty.begin(base.Connected(inner.describe(), "", 0, False) if inner.connected else None)
-        room.interpose(faulty)
+        session.interpose(faulty)
         return faulty

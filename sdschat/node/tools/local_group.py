@@ -62,9 +62,9 @@ class LocalGroup:
     def _joined(self, node: Node) -> asyncio.Future[None]:
         connected: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def hear(fact: NodeEvent) -> None:
-            what = fact.what
-            if isinstance(what, ConnectionChanged) and what.state == "connected" and not connected.done():
+        def hear(event: NodeEvent) -> None:
+            body = event.body
+            if isinstance(body, ConnectionChanged) and body.state == "connected" and not connected.done():
                 connected.set_result(None)
 
         node.listen(hear)

@@ -84,7 +84,7 @@ class _Rescue:
                 if name == DEVICE or name.startswith(CHAIN):
                     continue
                 transaction.set_value(name, value)
-        self._desk = ContentGate(self._profile.identity, "", "chat", self._profile.store)
+        self._gate = ContentGate(self._profile.identity, "", "chat", self._profile.store)
 
     def messages(self, batch: list[SalvagedPacket]) -> None:
         writes: dict[str, list[Write]] = {}
@@ -96,7 +96,7 @@ class _Rescue:
                 continue
             seen.add(message.message_id)
             writes.setdefault(channel, []).extend(self._writes(found, message.lamport_timestamp))
-            texts.append(indexed(self._desk.read(message, self._own(found))))
+            texts.append(indexed(self._gate.read(message, self._own(found))))
             oldest, newest = self._span.get(channel, (message.lamport_timestamp, 0))
             self._span[channel] = (min(oldest, message.lamport_timestamp), max(newest, message.lamport_timestamp))
             self.counts[channel] = self.counts.get(channel, 0) + 1

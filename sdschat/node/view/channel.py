@@ -39,7 +39,7 @@ class ChannelConversation:
     @property
     def session(self) -> ChannelSession | None:
         """The session of the channel; None if it is not joined."""
-        return self._node.rooms.get(self.name)
+        return self._node.sessions.get(self.name)
 
     def extension(self) -> SyncExtension | None:
         """Return the extension that catches up in this channel and carries direct messages, or None. Nothing is
@@ -168,7 +168,7 @@ class ChannelConversation:
 
     def nick_of(self, sender_id: str) -> str:
         """Return the nick that this sender proved to go by last; empty for a sender who never signed anything."""
-        return self._node.nick if sender_id == self._node.sender_id else self._node.desk.nick_of(sender_id)
+        return self._node.nick if sender_id == self._node.sender_id else self._node.gate.nick_of(sender_id)
 
     def presence_nick(self, sender_id: str) -> str:
         """Return the nick of a participant who is here, as their presence proves it; empty for everybody else."""

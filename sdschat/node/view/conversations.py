@@ -90,16 +90,16 @@ class Conversations:
 
     def nick_of(self, sender_id: str) -> str:
         """Return the nick that this sender proved to go by last; empty for a sender who never signed anything."""
-        return self.node.nick if sender_id == self.node.sender_id else self.node.desk.nick_of(sender_id)
+        return self.node.nick if sender_id == self.node.sender_id else self.node.gate.nick_of(sender_id)
 
     # A channel: its session, its engine, its connection.
 
-    def room(self, channel: str) -> ChannelSession | None:
-        return self.node.rooms.get(channel)
+    def session(self, channel: str) -> ChannelSession | None:
+        return self.node.sessions.get(channel)
 
     def engine(self, channel: str) -> ChannelState:
         """Return the engine's own state, to look at."""
-        return self.node.rooms[channel].channel.state
+        return self.node.sessions[channel].channel.state
 
     def catchup(self, channel: str) -> HistorySync | None:
         """Return the history sync of the channel; None if the channel has none."""
@@ -108,27 +108,27 @@ class Conversations:
 
     def resend(self, channel: str, ids: Iterable[str]) -> int:
         """Send these own messages again now. Return the number of messages sent again."""
-        room, now = self.room(channel), self.now()
-        if room is None:
+        session, now = self.session(channel), self.now()
+        if session is None:
             return 0
-        found = sum(room.channel.resend(now, message_id) for message_id in ids)
-        room.stir()
+        found = sum(session.channel.resend(now, message_id) for message_id in ids)
+        session.mark_ready()
         return found
 
     def faults(self, channel: str) -> str:
         """Return the faults injected on this channel's connection, in words; empty if there are none."""
-        room = self.room(channel)
-        faults = None if room is None else getattr(room.transport, "faults", None)
+        session = self.session(channel)
+        faults = None if session is None else getattr(session.transport, "faults", None)
         return str(faults) if faults is not None and faults.active else ""
 
     def connected(self, channel: str) -> bool:
-        room = self.room(channel)
-        return room is not None and room.transport.connected
+        session = self.session(channel)
+        return session is not None and session.transport.connected
 
     def retry_now(self, channel: str) -> None:
-        room = self.room(channel)
-        if room is not None:
-            room.transport.retry_now()
+        session = self.session(channel)
+        if session is not None:
+            session.transport.retry_now()
 
     def written(self, name: str) -> str:
         """Return the name of a channel as it is written everywhere; a link stands for the name of its channel. Raises

@@ -105,13 +105,13 @@ class Peek(NamedTuple):
     peers: tuple[PeerPeek, ...]
 
 
-def peek(room: ChannelSession, me: str, now: Now, timing: str = "spec") -> Peek:
-    state = room.channel.state
+def peek(session: ChannelSession, me: str, now: Now, timing: str = "spec") -> Peek:
+    state = session.channel.state
     config = state.config
     return Peek(
         now.wall,
         me,
-        room.name,
+        session.name,
         state.online,
         timing,
         state.clock.value,
@@ -122,18 +122,18 @@ def peek(room: ChannelSession, me: str, now: Now, timing: str = "spec") -> Peek:
         config.max_requests,
         config.sync_interval,
         to_wall(now, state.sync.due),
-        _filter(room),
-        tuple(live.missing(room, now)),
-        _answers(room, me, now),
-        _pushes(room, now),
-        _held(room),
+        _filter(session),
+        tuple(live.missing(session, now)),
+        _answers(session, me, now),
+        _pushes(session, now),
+        _held(session),
         tuple(entry.message_id for entry in state.window.heads),
-        _peers(room, now),
+        _peers(session, now),
     )
 
 
-def _filter(room: ChannelSession) -> FilterPeek:
-    own = room.channel.state.filter
+def _filter(session: ChannelSession) -> FilterPeek:
+    own = session.channel.state.filter
     packed = own.to_bytes()
     read = read_filter(packed)
     fill = 0.0 if isinstance(read, str) else read.fill
@@ -153,8 +153,8 @@ def _filter(room: ChannelSession) -> FilterPeek:
     )
 
 
-def _answers(room: ChannelSession, me: str, now: Now) -> tuple[AnswerPeek, ...]:
-    state = room.channel.state
+def _answers(session: ChannelSession, me: str, now: Now) -> tuple[AnswerPeek, ...]:
+    state = session.channel.state
     found = []
     for answer in state.answers.entries.values():
         held = state.packet_of(answer.message_id)
@@ -172,8 +172,8 @@ def _answers(room: ChannelSession, me: str, now: Now) -> tuple[AnswerPeek, ...]:
     return tuple(found)
 
 
-def _pushes(room: ChannelSession, now: Now) -> tuple[PushPeek, ...]:
-    pushes = room.channel.state.pushes
+def _pushes(session: ChannelSession, now: Now) -> tuple[PushPeek, ...]:
+    pushes = session.channel.state.pushes
     return tuple(
         PushPeek(push.message_id, tuple(push.wanted_by), to_wall(now, push.due))
         for push in pushes.entries.values()
@@ -181,7 +181,7 @@ def _pushes(room: ChannelSession, now: Now) -> tuple[PushPeek, ...]:
     )
 
 
-def _held(room: ChannelSession) -> tuple[HeldPeek, ...]:
+def _held(session: ChannelSession) -> tuple[HeldPeek, ...]:
     return tuple(
         HeldPeek(
             held.message.message_id,
@@ -191,12 +191,12 @@ def _held(room: ChannelSession) -> tuple[HeldPeek, ...]:
             tuple(held.unmet),
             held.release_at,
         )
-        for held in room.channel.state.incoming.in_order()
+        for held in session.channel.state.incoming.in_order()
     )
 
 
-def _peers(room: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
-    known, presence = room.channel.state.peers.known, room.presence
+def _peers(session: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
+    known, presence = session.channel.state.peers.known, session.presence
     found = []
     for sender_id in {**presence.online, **known}:
         peer = known.get(sender_id)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _GIVEN_UP = "lost"
 
 
-def fate(room: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
+def fate(session: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
     """Return the delivery state of an own message, or None if the engine does not remember the message. It remembers
     all open messages and the last acknowledged ones."""
-    outgoing = room.channel.state.outgoing
+    outgoing = session.channel.state.outgoing
     known = outgoing.open.get(message_id) or outgoing.settled.get(message_id)
     if known is None:
         return None
@@ -30,20 +30,20 @@ def fate(room: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
     return OwnFate(known.state, known.sends, due, (*known.evidence.values(), *known.unproven.values()))
 
 
-def missing(room: ChannelSession, now: Now) -> list[MissingMessage]:
+def missing(session: ChannelSession, now: Now) -> list[MissingMessage]:
     """Oldest first."""
-    state = room.channel.state
+    state = session.channel.state
     waiting = state.incoming.waiting_for
     held = state.incoming.buffered
     found = []
     for entry in state.requests.missing.values():
         waiters = [held[message_id] for message_id in waiting.get(entry.message_id, ()) if message_id in held]
-        found.append(_missing(room, entry, waiters, now))
+        found.append(_missing(session, entry, waiters, now))
     return found
 
 
-def _missing(room: ChannelSession, entry: MissingEntry, waiters: list[BufferedMessage], now: Now) -> MissingMessage:
-    state = room.channel.state
+def _missing(session: ChannelSession, entry: MissingEntry, waiters: list[BufferedMessage], now: Now) -> MissingMessage:
+    state = session.channel.state
     due = 0 if entry.t_req is None else to_wall(now, entry.t_req)
     named_by = sorted(
         (WaitingMessage(held.message.message_id, held.message.sender_id, held.lamport) for held in waiters),
@@ -51,7 +51,7 @@ def _missing(room: ChannelSession, entry: MissingEntry, waiters: list[BufferedMe
     )
     groups = state.config.num_response_groups
     author = entry.sender_id or ""
-    may = tuple(peer for peer in room.presence.online if in_response_group(peer, author, entry.message_id, groups))
+    may = tuple(peer for peer in session.presence.online if in_response_group(peer, author, entry.message_id, groups))
     return MissingMessage(
         entry.message_id,
         entry.sender_id,
@@ -75,18 +75,18 @@ def _asking(possible: bool, entry: MissingEntry, now: Now) -> RetrievalState:
     return RetrievalState.ASKED if entry.attempts else RetrievalState.WAITING
 
 
-def lost(room: ChannelSession) -> dict[str, Lost]:
+def lost(session: ChannelSession) -> dict[str, Lost]:
     """Return the messages that were given up, by id. Messages older than our joining are left out: nobody promised
     them."""
     return {
         gap.message_id: Lost(gap.message_id, gap.sender_id, gap.at)
-        for gap in room.channel.state.gaps.values()
+        for gap in session.channel.state.gaps.values()
         if gap.why == _GIVEN_UP
     }
 
 
-def sync(room: ChannelSession) -> Sync:
-    state = room.channel.state
+def sync(session: ChannelSession) -> Sync:
+    state = session.channel.state
     given_up = sum(1 for gap in state.gaps.values() if gap.why == _GIVEN_UP)
     unacked = queued = 0
     for known in state.outgoing.open.values():
@@ -96,9 +96,9 @@ def sync(room: ChannelSession) -> Sync:
     return Sync(len(state.requests.missing), given_up, len(state.incoming.buffered), unacked, queued)
 
 
-def people(room: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:
+def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:
     """Everybody who is here or was heard, ourselves first, then who is here, then who was heard last."""
-    known, online = room.channel.state.peers.known, room.presence.online
+    known, online = session.channel.state.peers.known, session.presence.online
     found = []
     for sender_id in {**online, **known}:
         peer = known.get(sender_id)

@@ -24,8 +24,8 @@ class Privacy(NamedTuple):
 
 def privacy(node: Node, channel: str) -> Privacy | None:
     """Return the state of a joined private channel; None for an open one."""
-    room = node.rooms.get(channel)
-    private = None if room is None else room.private
+    session = node.sessions.get(channel)
+    private = None if session is None else session.private
     if private is None:
         return None
     return Privacy(private.roster.epoch_number, len(private.roster.members), private.is_member)
@@ -33,7 +33,7 @@ def privacy(node: Node, channel: str) -> Privacy | None:
 
 def create(node: Node, name: str, admins_invite: bool = False) -> str:
     """Make a private channel, and return its full name. Raises ValueError for a name that cannot be used."""
-    identity = node.desk.identity
+    identity = node.gate.identity
     return create_private(node.profile.store, identity, name, admins_invite=admins_invite, broker=node.broker)
 
 
@@ -55,7 +55,7 @@ def appoint(node: Node, channel: str, who: str, granted: bool) -> None:
 
 
 def _private(node: Node, channel: str) -> PrivateChannel:
-    room = node.rooms.get(channel)
-    if room is None or room.private is None:
+    session = node.sessions.get(channel)
+    if session is None or session.private is None:
         raise ValueError(f"{channel} is an open channel: everybody can join it. /create makes a private one.")
-    return room.private
+    return session.private

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sdschat.store.connection import open_reader
-from sdschat.store.errors import StoreDamaged, StoreError, told_plainly
+from sdschat.store.errors import StoreDamaged, StoreError, as_store_error
 
 # The tables of SQLite's index; `data` has the words, and in its first row their number.
 _TABLES: Final = ("data", "idx", "docsize", "config")
@@ -32,7 +32,7 @@ def search_is_damaged(path: Path) -> bool:
         return False
     with closing(connection):
         try:
-            with told_plainly(path):
+            with as_store_error(path):
                 return not _is_whole(connection)
         except StoreError as error:
             return isinstance(error, StoreDamaged)

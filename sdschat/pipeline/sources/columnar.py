@@ -17,7 +17,7 @@ from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import AckState, OutgoingRow
 from sdschat.store import dropped_packets
 from sdschat.store.columns import LOG_COLUMNS, dump_ids
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
@@ -84,7 +84,7 @@ class Columnar(Telling):
         """Return the numbers of the boots that have events, by one query for each."""
         found: list[int] = []
         after = 0
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             while (place := self._connection.execute(_NEXT, (after,)).fetchone()[0]) is not None:
                 found.append(place >> PLACE_BITS)
                 after = (found[-1] + 1) << PLACE_BITS
@@ -98,18 +98,18 @@ class Columnar(Telling):
 
         SQLite goes by the channel in the rows, whatever their places say, and by an index, which alone may be damaged.
         """
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             return sum(map(hash, self._connection.execute(_COUNTED, (number, number))))
 
     def claims(self, number: int) -> tuple[int, int, int]:
         """Return the horizon, and the message count and fingerprint that the channel itself recorded."""
         tally = self._tallies[self.channels()[number]]
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             return self._horizon(number), tally.messages, tally.fingerprint
 
     def journal_columns(self) -> Iterator[Columns | None]:
         """Yield the journal in batches, with columns in the order of `JOURNAL_COLUMNS`."""
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             cursor = self._connection.execute(_JOURNAL)
             while rows := cursor.fetchmany(ROWS):
                 if not _sound(rows):
@@ -118,7 +118,7 @@ class Columnar(Telling):
                 yield list(zip(*rows, strict=True))
 
     def log_columns(self, number: int) -> Iterator[Logged | None]:
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             log = self._connection.execute(_LOG, (first_place(number), last_place(number)))
             while rows := log.fetchmany(ROWS):
                 for some in self._portions(rows) if _sound(rows) else [None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
 from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, LogRowFound
-from sdschat.store.errors import told_plainly
+from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import JournalRow
 from sdschat.store.schema import PLACE_BITS
@@ -50,12 +50,12 @@ class Telling(AuditReader):
             raise ValueError(f"{name(count)}: {error}") from error
 
     def _message(self, query: str, *values: int) -> str:
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             row = self._connection.execute(query, values).fetchone()
         return "a message" if row is None else f"message {row[0]}"
 
     def _event(self, at: int) -> str:
-        with told_plainly(self.path):
+        with as_store_error(self.path):
             row = self._connection.execute(_EVENT, (at,)).fetchone()
         if row is None:
             return "an event"

@@ -48,13 +48,13 @@ def _nick(host: Host, argument: str) -> None:
         host.view.set_nick(argument)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    host.tell(f"{before} is now known as {nick_text(host.node.nick)}. The key, and so who you are, is the same.")
+    host.show_notice(f"{before} is now known as {nick_text(host.node.nick)}. The key, and so who you are, is the same.")
 
 
 def _outbox(host: Host, argument: str) -> None:
     found = host.conversation.open_messages()
     if not found:
-        host.tell(_NOTHING)
+        host.show_notice(_NOTHING)
         return
     glyphs, now = host.glyphs, host.view.now().wall
     lines = [f"{len(found)} of yours not acknowledged yet, oldest first:"]
@@ -68,7 +68,7 @@ def _outbox(host: Host, argument: str) -> None:
         lines.append(f"  {short(message_id)} {state}, written {age} ago: {first_line(entry)[:60]}")
     if len(found) > 20:
         lines.append(f"  and {len(found) - 20} more")
-    host.tell("\n".join(lines))
+    host.show_notice("\n".join(lines))
 
 
 def _resend(host: Host, argument: str) -> None:

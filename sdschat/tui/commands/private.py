@@ -21,7 +21,7 @@ def _create(host: Host, argument: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.show_channel(name)
-    host.tell(f"{clean_name(name)} is private: only those read it whom you invite. /invite makes a link.")
+    host.show_notice(f"{clean_name(name)} is private: only those read it whom you invite. /invite makes a link.")
 
 
 def _invite(host: Host, argument: str) -> None:
@@ -37,10 +37,10 @@ def _invite(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
     how_many = f"{uses} may" if uses else "whoever has it may"
     until = "" if not lasts else f", for {argument.split()[-1]}"
-    host.tell(
+    host.show_notice(
         "\n".join([f"An invite: {how_many} join by it{until}. Give it to people, not to places.", *qr_lines(link)])
     )
-    host.tell(link)
+    host.show_notice(link)
     host.copy(link, "the invite")
 
 

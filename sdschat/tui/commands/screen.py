@@ -15,7 +15,7 @@ from sdschat.tui.themes import PALETTES
 
 def _help(host: Host, argument: str) -> None:
     if argument:
-        host.tell("\n".join(_explained(host, argument.lstrip("/"))), help=True)
+        host.show_notice("\n".join(_explained(host, argument.lstrip("/"))), help=True)
         return
     listed = [each for page in (COMMANDS_PAGE, LENS) for each in lines_of(page, host.glyphs, only_tables=True)]
     named = set(re.findall(r"/(\w+)", "\n".join(listed)))
@@ -24,7 +24,7 @@ def _help(host: Host, argument: str) -> None:
         f"/help NAME tells more of a command, or of {', '.join(TOPICS)}; /keys lists the keys, /legend the signs. "
         "//x sends /x."
     )
-    host.tell("\n".join(listed), help=True)
+    host.show_notice("\n".join(listed), help=True)
 
 
 def _explained(host: Host, name: str) -> list[str]:
@@ -49,7 +49,7 @@ def _keys(host: Host, argument: str) -> None:
         "  enter sends, alt+enter or ctrl+j begins a new line, tab completes, up and down recall, ctrl+r searches",
         "in the log (f6): up and down select, r answers, y copies, o opens a link, n and N are hits, esc leaves",
     ]
-    host.tell("\n".join(lines), help=True)
+    host.show_notice("\n".join(lines), help=True)
 
 
 def _set_key(host: Host, argument: str) -> None:
@@ -70,7 +70,7 @@ def _set_key(host: Host, argument: str) -> None:
 
 
 def _legend(host: Host, argument: str) -> None:
-    host.tell("\n".join(lines_of(SIGNS, host.glyphs)), help=True)
+    host.show_notice("\n".join(lines_of(SIGNS, host.glyphs)), help=True)
 
 
 def _theme(host: Host, argument: str) -> None:
@@ -92,7 +92,7 @@ def _alias(host: Host, argument: str) -> None:
     name = name.lstrip("/").lower()
     if not name:
         shown = [f"  /{each} is /{stands_for}" for each, stands_for in sorted(aliases.items())]
-        host.tell("\n".join(["aliases:", *shown]) if shown else "no aliases; /alias NAME LINE makes one")
+        host.show_notice("\n".join(["aliases:", *shown]) if shown else "no aliases; /alias NAME LINE makes one")
         return
     if not line:
         if aliases.pop(name, None) is None:

@@ -27,28 +27,28 @@ class NodeTally:
         self.counts: Counter[str] = Counter()
         self.own: dict[str, AckState] = {}
 
-    def hear(self, fact: NodeEvent) -> None:
-        what = fact.what
+    def hear(self, event: NodeEvent) -> None:
+        body = event.body
         counts = self.counts
-        match what:
+        match body:
             case MessageDelivered():
                 counts["delivered"] += 1
-                counts["late"] += what.late
-                counts["repaired"] += what.via == "repair"
-                if what.said.own:
-                    self.own[what.said.message.message_id] = AckState.UNACKED
-            case ev.StateChanged() if what.message_id in self.own:
-                self.own[what.message_id] = what.state
+                counts["late"] += body.late
+                counts["repaired"] += body.via == "repair"
+                if body.said.own:
+                    self.own[body.said.message.message_id] = AckState.UNACKED
+            case ev.StateChanged() if body.message_id in self.own:
+                self.own[body.message_id] = body.state
             case ev.RepairRequested():
-                counts["repairs_requested"] += len(what.message_ids)
+                counts["repairs_requested"] += len(body.message_ids)
             case ev.RepairResponded():
                 counts["repairs_answered"] += 1
             case ev.Pushed():
                 counts["pushed"] += 1
             case ev.DependenciesMissing():
-                counts["missing"] += len(what.dependencies)
+                counts["missing"] += len(body.dependencies)
             case ev.DependenciesLost():
-                counts["lost"] += len(what.dependencies)
+                counts["lost"] += len(body.dependencies)
             case HostingChanged(hosting=True):
                 counts["hosted_broker"] += 1
 
@@ -78,17 +78,17 @@ class Director:
 
     def __init__(
         self,
-        company: LocalGroup,
+        group: LocalGroup,
         peers: int,
         loss: float,
         tell: Callable[[str], None] = lambda _: None,
         record: Path | None = None,
     ) -> None:
-        self.company = company
+        self.group = group
         self.peers = NAMES[:peers]
         self.loss = loss
         self.tallies: dict[str, NodeTally] = {}
-        self.tell = tell
+        self.show_notice = tell
         self.watching = asyncio.Event()  # the watcher's channel is connected
         self._record = record
         self._recorder: Recorder | None = None
@@ -104,13 +104,13 @@ class Director:
         Raises TimeoutError if no broker could be started, OSError if the recording cannot be written, and the errors
         of opening a profile.
         """
-        await self.company.admit(self.peers, self._present)
-        watcher = self.company.open(WATCHER, self._present)
+        await self.group.admit(self.peers, self._present)
+        watcher = self.group.open(WATCHER, self._present)
         if self._record is not None:
             self._recorder = Recorder(watcher, self._record)
 
     async def close(self) -> None:
-        await self.company.close()
+        await self.group.close()
         if self._recorder is not None:
             self._recorder.close()
 
@@ -121,19 +121,19 @@ class Director:
         if node.nick == WATCHER:
             node.listen(self._begin)
 
-    def _begin(self, fact: NodeEvent) -> None:
-        if isinstance(fact.what, ConnectionChanged) and fact.what.state == "connected":
+    def _begin(self, event: NodeEvent) -> None:
+        if isinstance(event.body, ConnectionChanged) and event.body.state == "connected":
             self.watching.set()
 
     async def join(self) -> None:
         """Let the watcher join without a screen, and wait until its channel is connected."""
-        self.company.nodes[WATCHER].join(self.company.channel)
+        self.group.nodes[WATCHER].join(self.group.channel)
         await self.watching.wait()
 
     @property
     def failed(self) -> list[asyncio.Future[NoReturn]]:
         """One future for each node: the error that ends it."""
-        return [node.failed for node in self.company.nodes.values()]
+        return [node.failed for node in self.group.nodes.values()]
 
     async def play(self, seconds: float | None = None) -> None:
         """Play the script without end; or for `seconds`, fast enough to reach its end once.
@@ -160,9 +160,9 @@ class Director:
         await self.do(Act(0, Verb.CALM))
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        while loop.time() < end and not (self.company.equal_logs() and self._all_acked()):
+        while loop.time() < end and not (self.group.equal_logs() and self._all_acked()):
             await asyncio.sleep(_LOOK)
-        return self.company.equal_logs()
+        return self.group.equal_logs()
 
     def _all_acked(self) -> bool:
         return all(state is AckState.ACKED for tally in self.tallies.values() for state in tally.own.values())
@@ -172,9 +172,9 @@ class Director:
         watcher = self._faults(WATCHER)
         match act.verb:
             case Verb.SAY:
-                self.company.nodes[nick].send(self.company.channel, act.text)
+                self.group.nodes[nick].send(self.group.channel, act.text)
             case Verb.TELL:
-                self.tell(act.text)
+                self.show_notice(act.text)
             case Verb.LOSS:
                 for each in self.nicks:
                     self._faults(each).share("loss", self.loss)
@@ -185,19 +185,19 @@ class Director:
             case Verb.LEAVE | Verb.RETURN:
                 self._faults(nick).offline(act.verb is Verb.LEAVE)
             case Verb.SILENCE | Verb.UNSILENCE:
-                watcher.partition(self.company.nodes[nick].sender_id, nick, act.verb is Verb.SILENCE)
+                watcher.partition(self.group.nodes[nick].sender_id, nick, act.verb is Verb.SILENCE)
             case Verb.BROKER:
-                await self.company.end_broker()
+                await self.group.end_broker()
             case Verb.CALM:
                 for each in self.nicks:
                     self._faults(each).off()
 
     def _faults(self, nick: str) -> Injection:
-        return Injection(self.company.nodes[nick], self.company.channel)
+        return Injection(self.group.nodes[nick], self.group.channel)
 
     def summary(self, seconds: float) -> dict[str, Any]:
         """Return the results as `sdschat demo --headless` prints them."""
-        states = {nick: self.company.log_state(nick) for nick in self.nicks}
+        states = {nick: self.group.log_state(nick) for nick in self.nicks}
         nodes = {
             nick: {
                 **self.tallies[nick].summary(),
@@ -210,7 +210,7 @@ class Director:
         return {
             "v": 1,
             "seconds": round(seconds, 1),
-            "channel": self.company.channel,
+            "channel": self.group.channel,
             "peers": len(self.peers),
             "loss": self.loss,
             "messages": sum(tally.summary()["sent"] for tally in self.tallies.values()),

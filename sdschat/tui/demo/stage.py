@@ -17,9 +17,9 @@ WELCOME = "A demonstration. F2 opens the Lens, Alt+Up selects a message, /why sa
 
 def make_app(director: Director, *, ascii_only: bool = False, theme: str | None = None) -> ChatApp:
     """Make the chat with default preferences: those of the user are neither read nor changed."""
-    view = Conversations(director.company.nodes[WATCHER])
+    view = Conversations(director.group.nodes[WATCHER])
     return ChatApp(
-        view, [director.company.channel], Preferences(), ascii_only=ascii_only, theme_now=theme, said=[WELCOME]
+        view, [director.group.channel], Preferences(), ascii_only=ascii_only, theme_now=theme, said=[WELCOME]
     )
 
 
@@ -28,9 +28,9 @@ async def show(director: Director, seconds: float | None, *, ascii_only: bool, t
     app = make_app(director, ascii_only=ascii_only, theme=theme)
 
     def tell(text: str) -> None:
-        app.call_later(app.tell, text)
+        app.call_later(app.show_notice, text)
 
-    director.tell = tell
+    director.show_notice = tell
     for number in (signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number, 128 + number)
     tasks = [start(_play(director, app, seconds), app.fail), start(first(*director.failed), app.fail)]

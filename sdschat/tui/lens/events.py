@@ -35,28 +35,30 @@ _STYLES: Final[dict[type, str]] = {
 _ENGINE: Final = tuple(kind for kind in get_args(ev.Event) if kind not in (ev.Delivered, ev.EphemeralReceived))
 
 
-def view(sight: ViewInput) -> list[Line]:
-    wanted = sight.argument.lower().split()
+def view(view: ViewInput) -> list[Line]:
+    wanted = view.argument.lower().split()
     found = []
-    for told in reversed(sight.trace.events):
-        text = words(sight, told.what)
-        if matches(told, text, wanted):
+    for timed in reversed(view.trace.events):
+        text = words(view, timed.body)
+        if matches(timed, text, wanted):
             found.append(
-                line((f"{clock(told.at)}.{told.at % 1000:03d} ", "time"), (text, _STYLES.get(type(told.what), "note")))
+                line(
+                    (f"{clock(timed.at)}.{timed.at % 1000:03d} ", "time"), (text, _STYLES.get(type(timed.body), "note"))
+                )
             )
             if len(found) == SHOWN:
                 break
-    head = count(len(found), "event") + (f" with {clean(sight.argument, limit=40)!r}" if wanted else "")
+    head = count(len(found), "event") + (f" with {clean(view.argument, limit=40)!r}" if wanted else "")
     hint = "/events WORDS keeps those with all of them: a nick, an id, repair; /events -sync those without."
-    return [heading(head), *paragraph(hint, sight.width, "note", 2), *found]
+    return [heading(head), *paragraph(hint, view.width, "note", 2), *found]
 
 
-def matches(told: TimedEvent, text: str, wanted: list[str]) -> bool:
+def matches(timed: TimedEvent, text: str, wanted: list[str]) -> bool:
     """True if every word is in the line, in the name of the event or begins an id; and no word with a minus is."""
     if not wanted:
         return True
-    ids = concerned(told.what)
-    said = f"{type(told.what).__name__} {text}".lower()
+    ids = concerned(timed.body)
+    said = f"{type(timed.body).__name__} {text}".lower()
 
     def has(word: str) -> bool:
         return word in said or any(message_id.startswith(word) for message_id in ids)
@@ -64,19 +66,19 @@ def matches(told: TimedEvent, text: str, wanted: list[str]) -> bool:
     return all(not has(word[1:]) if word.startswith("-") and len(word) > 1 else has(word) for word in wanted)
 
 
-def words(sight: ViewInput, what: events.What) -> str:
+def words(view: ViewInput, body: events.EventBody) -> str:
     """Return one line of words for any event."""
-    if isinstance(what, _ENGINE):
-        return clean(describe(what, lambda full: _named(sight, full), clock), limit=_LIMIT)
-    match what:
+    if isinstance(body, _ENGINE):
+        return clean(describe(body, lambda full: _named(view, full), clock), limit=_LIMIT)
+    match body:
         case events.MessageDelivered(said=said, late=late, via=via):
             text = clean(said.opened.text or "", limit=60)
             extra = f"{', late' if late else ''}{'' if via == 'live' else f', via {via}'}"
-            return f"delivered {short(said.message.message_id)} of {sight.who(said.message.sender_id)}{extra}: {text}"
+            return f"delivered {short(said.message.message_id)} of {view.who(said.message.sender_id)}{extra}: {text}"
         case events.EphemeralSaid(said=said):
-            return f"ephemeral of {sight.who(said.message.sender_id)}: {clean(said.opened.text or '', limit=60)}"
+            return f"ephemeral of {view.who(said.message.sender_id)}: {clean(said.opened.text or '', limit=60)}"
         case events.PresenceChanged(sender_id=sender, online=online):
-            return f"{sight.who(sender)} {'is here' if online else 'is gone'}"
+            return f"{view.who(sender)} {'is here' if online else 'is gone'}"
         case events.ConnectionChanged(state=state, detail=detail, address=address):
             return clean(f"{state}: {detail or address}", limit=_LIMIT)
         case events.HandedOver(message_id=message_id):
@@ -85,46 +87,46 @@ def words(sight: ViewInput, what: events.What) -> str:
             return clean(f"not sent ({failure}): {detail}", limit=_LIMIT)
         case events.Joined():
             return "channel opened"
-    return _of_sources(sight, what) or _plain(sight, what)
+    return _of_sources(view, body) or _plain(view, body)
 
 
-def _of_sources(sight: ViewInput, what: events.What) -> str:
+def _of_sources(view: ViewInput, body: events.EventBody) -> str:
     """Return the words for catching up, direct messages and Stores; empty for other events."""
-    match what:
+    match body:
         case CatchingUp(state=state, done=done, total=total, source=source):
-            from_whom = f" with {sight.who(source)}" if source else ""
+            from_whom = f" with {view.who(source)}" if source else ""
             return f"catching up: {state}{from_whom}{f', {done} of {total}' if total else ''}"
         case DirectSaid(message_id=message_id, sender_id=sender, to=to, opened=opened, own=own):
-            who = f"to {sight.who(to)}" if own else f"of {sight.who(sender)}"
+            who = f"to {view.who(to)}" if own else f"of {view.who(sender)}"
             return f"direct {short(message_id)} {who}: {clean(opened.text or '', limit=60)}"
         case DirectRefused(sender_id=sender, why=why):
-            return clean(f"a direct message of {sight.who(sender)} is refused: {why}", limit=_LIMIT)
+            return clean(f"a direct message of {view.who(sender)} is refused: {why}", limit=_LIMIT)
         case StoreAsked(store_id=store, why=why, message_ids=ids):
             named = f", {count(len(ids), 'id')}" if ids else ""
-            return f"the Store {sight.who(store)} is asked for {why}{named}"
+            return f"the Store {view.who(store)} is asked for {why}{named}"
         case StoreAnswered(store_id=store, why=why, messages=messages, unknown=unknown):
             lacks = f", and has not {len(unknown)} of them" if unknown else ""
-            return f"the Store {sight.who(store)} answered for {why}: {count(messages, 'message')}{lacks}"
+            return f"the Store {view.who(store)} answered for {why}: {count(messages, 'message')}{lacks}"
         case StoreSilent(store_id=store, why=why, reason=reason):
-            return clean(f"the Store {sight.who(store)} gave no answer for {why}: {reason}", limit=_LIMIT)
+            return clean(f"the Store {view.who(store)} gave no answer for {why}: {reason}", limit=_LIMIT)
         case StoreLeft(store_id=store, detail=detail):
-            return clean(f"the Store {sight.who(store)} is not asked any more: {detail}", limit=_LIMIT)
+            return clean(f"the Store {view.who(store)} is not asked any more: {detail}", limit=_LIMIT)
     return ""
 
 
-def _named(sight: ViewInput, full: str) -> str:
+def _named(view: ViewInput, full: str) -> str:
     """Return an id in short; for a sender id the nick."""
-    if full == sight.peek.me or full in sight.trace.peers or sight.nick_of(full):
-        return sight.who(full)
-    return sight.packet(full)
+    if full == view.peek.me or full in view.trace.peers or view.nick_of(full):
+        return view.who(full)
+    return view.packet(full)
 
 
-def _plain(sight: ViewInput, what: events.What) -> str:
+def _plain(view: ViewInput, body: events.EventBody) -> str:
     """Return the name and the values of an event that has no words of its own."""
-    values = " ".join(f"{name} {_value(sight, getattr(what, name))}" for name in getattr(what, "_fields", ()))
-    return clean(f"{type(what).__name__} {values}".strip(), limit=_LIMIT)
+    values = " ".join(f"{name} {_value(view, getattr(body, name))}" for name in getattr(body, "_fields", ()))
+    return clean(f"{type(body).__name__} {values}".strip(), limit=_LIMIT)
 
 
-def _value(sight: ViewInput, value: object) -> str:
+def _value(view: ViewInput, value: object) -> str:
     text = str(value)
-    return _named(sight, text) if len(text) >= 32 and text.isalnum() else text
+    return _named(view, text) if len(text) >= 32 and text.isalnum() else text

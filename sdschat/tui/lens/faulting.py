@@ -29,13 +29,13 @@ USES: Final = (
 )
 
 
-def view(sight: ViewInput) -> list[Line]:
-    active = clean(sight.faults, limit=200)
+def view(view: ViewInput) -> list[Line]:
+    active = clean(view.faults, limit=200)
     lines = [heading("faults injected here")]
     lines.append(line((f"  {active}", "refused") if active else ("  none", "acked")))
-    lines += [line((f"  {clean(words, limit=120)}", "note")) for words in sight.carried]
+    lines += [line((f"  {clean(words, limit=120)}", "note")) for words in view.carried]
     text = "They lie between this node and the broker, are never saved, and end with the program."
-    lines += [line(""), *paragraph(text, sight.width, "note", 2), line("")]
+    lines += [line(""), *paragraph(text, view.width, "note", 2), line("")]
     return lines + [columns((26,), (f"  {use}", "link"), (what, "note")) for use, what in USES]
 
 
@@ -55,7 +55,7 @@ def inject(node: Node, view: Conversations, channel: str, argument: str) -> str:
         _do(injection, view, channel, what, words)
     except ValueError as error:
         raise CommandError(f"{str(error).removeprefix('fault.')}. See /help fault.") from error
-    told = injection.told()
+    told = injection.describe()
     return f"faults on: {clean(told, limit=200)}" if told else "no faults"
 
 

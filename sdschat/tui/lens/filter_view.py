@@ -13,10 +13,10 @@ from sdschat.tui.model.words import clock, day, duration
 _BAR: Final = 20  # cells at most
 
 
-def view(sight: ViewInput) -> list[Line]:
-    own = sight.peek.filter
+def view(view: ViewInput) -> list[Line]:
+    own = view.peek.filter
     half = max(1, own.capacity // 2)
-    cells = min(_BAR, max(4, sight.width - 26))
+    cells = min(_BAR, max(4, view.width - 26))
     lines = [
         heading("our filter"),
         line(f"  {own.layout}, {own.bits} bits, {own.hashes} hashes, {own.size} bytes"),
@@ -26,32 +26,32 @@ def view(sight: ViewInput) -> list[Line]:
     lines += paragraph(
         f"An id that is not in it seems to be once in {_once(own.error_rate)}: that is why a filter only makes a "
         "message possibly acked.",
-        sight.width,
+        view.width,
         "note",
         2,
     )
     lines += paragraph(
         f"Its younger half has {own.young} of {half} ids; when it is full, the elder one is forgotten "
         f"(so far {own.generation} times).",
-        sight.width,
+        view.width,
         "note",
         2,
     )
     if own.floor:
         since = f"{day(own.floor)} {clock(own.floor)}"
         lines += paragraph(
-            f"It is complete from {since} on: what is dated later and not in it is not here.", sight.width, "note", 2
+            f"It is complete from {since} on: what is dated later and not in it is not here.", view.width, "note", 2
         )
-    return lines + _others(sight) + _test(sight)
+    return lines + _others(view) + _test(view)
 
 
 def _once(rate: float) -> str:
     return f"{1 / rate:,.0f}" if rate > 1e-15 else "never, so far"
 
 
-def _others(sight: ViewInput) -> list[Line]:
+def _others(view: ViewInput) -> list[Line]:
     lines = [line(""), heading("filters of others")]
-    found = [(sender, peer) for sender, peer in sight.trace.peers.items() if peer.filter]
+    found = [(sender, peer) for sender, peer in view.trace.peers.items() if peer.filter]
     if not found:
         return [*lines, line(("  none came since the Lens began to look", "note"))]
     lines.append(
@@ -59,21 +59,21 @@ def _others(sight: ViewInput) -> list[Line]:
     )
     for sender, peer in found:
         seen = filter_seen(peer.filter)
-        age = duration(sight.peek.now - peer.filter_at)
+        age = duration(view.peek.now - peer.filter_at)
         wrong = seen.problem or _once(seen.error_rate)
-        who = (f"  {sight.who(sender)}", f"nick:{sender}")
+        who = (f"  {view.who(sender)}", f"nick:{sender}")
         lines.append(columns((10, 8, 6, 8), who, seen.layout, f"{seen.fill:.0%}", age, wrong))
     return lines
 
 
-def _test(sight: ViewInput) -> list[Line]:
+def _test(view: ViewInput) -> list[Line]:
     """Return a line with the result of testing the selected message on the filters of others."""
-    chosen = sight.selection
+    chosen = view.selection
     if chosen is None:
         return []
     tried = [
-        f"{sight.who(sender)} {'yes' if filter_holds(peer.filter, chosen) else 'no'}"
-        for sender, peer in sight.trace.peers.items()
+        f"{view.who(sender)} {'yes' if filter_holds(peer.filter, chosen) else 'no'}"
+        for sender, peer in view.trace.peers.items()
         if peer.filter
     ]
     return [line(""), line(f"  {short(chosen)} in it? ", (", ".join(tried) or "no filter to try", "maybe"))]

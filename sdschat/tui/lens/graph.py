@@ -34,45 +34,45 @@ class Row(NamedTuple):
     node: GraphNode | None
 
 
-def view(sight: ViewInput) -> list[Line]:
-    found = nodes(sight)[:_SHOWN]
+def view(view: ViewInput) -> list[Line]:
+    found = nodes(view)[:_SHOWN]
     lines = [heading("who wrote knowing of what, newest first")]
     if not found:
         return [*lines, line(("  nothing in this channel yet", "note"))]
-    lines += paragraph("* in the log, o waits, ? not here, < nobody has named it yet", sight.width, "note", 2)
+    lines += paragraph("* in the log, o waits, ? not here, < nobody has named it yet", view.width, "note", 2)
     for row in rows(found):
-        lines.append(line((f" {row.rails}", "gap")) if row.node is None else _shown(sight, row.rails, row.node))
+        lines.append(line((f" {row.rails}", "gap")) if row.node is None else _shown(view, row.rails, row.node))
     return lines
 
 
-def _shown(sight: ViewInput, rails: str, node: GraphNode) -> Line:
+def _shown(view: ViewInput, rails: str, node: GraphNode) -> Line:
     style = {"held": "late", "missing": "lost"}.get(node.state, "")
     head: list[Span] = [(f" {rails}  ", "gap"), (f"{short(node.message_id)} ", "id")]
-    chosen = "mention" if node.message_id == sight.selection else style
+    chosen = "mention" if node.message_id == view.selection else style
     if node.state == "missing":
-        return line(*head, (f"by {sight.who(node.sender_id)}, missing", chosen))
-    text = "waits for what it names" if node.state == "held" else sight.text_of(node.message_id)
-    frontier = " <" if node.message_id in sight.peek.heads else ""
+        return line(*head, (f"by {view.who(node.sender_id)}, missing", chosen))
+    text = "waits for what it names" if node.state == "held" else view.text_of(node.message_id)
+    frontier = " <" if node.message_id in view.peek.heads else ""
     return line(
         *head,
         (f"{clock(node.lamport, seconds=False)} ", "time"),
-        (f"{sight.who(node.sender_id)} ", f"nick:{node.sender_id}"),
+        (f"{view.who(node.sender_id)} ", f"nick:{node.sender_id}"),
         (text, chosen or "text"),
         (frontier, "acked"),
     )
 
 
-def nodes(sight: ViewInput) -> list[GraphNode]:
+def nodes(view: ViewInput) -> list[GraphNode]:
     """Return the nodes, newest first: messages of the log, messages that wait, and missing ones that they name."""
     found = {
         entry.message_id: GraphNode(entry.message_id, entry.sender_id, entry.lamport, entry.dependencies, "delivered")
-        for entry in sight.trace.log.values()
+        for entry in view.trace.log.values()
     }
-    for held in sight.peek.held:
+    for held in view.peek.held:
         found[held.message_id] = GraphNode(held.message_id, held.sender_id, held.lamport, held.dependencies, "held")
-    for missing in sight.peek.missing:
+    for missing in view.peek.missing:
         named_by = [node.lamport for node in found.values() if missing.message_id in node.parents]
-        before = min(named_by, default=sight.peek.lamport + 1) - 1
+        before = min(named_by, default=view.peek.lamport + 1) - 1
         found.setdefault(
             missing.message_id, GraphNode(missing.message_id, missing.sender_id or "", before, (), "missing")
         )

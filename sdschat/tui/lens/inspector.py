@@ -47,10 +47,10 @@ class LensInspector:
         self._traces: dict[str, LensTrace] = {}
         self._watchers: dict[str, Watcher] = {}
         self._message = lru_cache(maxsize=_REMEMBERED)(self._look_up)
-        for channel in node.rooms:
+        for channel in node.sessions:
             self._watch(channel)
-        for fact in list(node.recent):
-            self.hear(fact)
+        for event in list(node.recent):
+            self.hear(event)
 
     def trace(self, channel: str) -> LensTrace:
         found = self._traces.get(channel)
@@ -71,17 +71,17 @@ class LensInspector:
                 )
         return found
 
-    def hear(self, fact: NodeEvent) -> None:
-        if not fact.channel:
+    def hear(self, event: NodeEvent) -> None:
+        if not event.channel:
             return
-        if isinstance(fact.what, Joined):
-            self._watch(fact.channel)
-        self.trace(fact.channel).hear(fact)
+        if isinstance(event.body, Joined):
+            self._watch(event.channel)
+        self.trace(event.channel).hear(event)
 
     def _watch(self, channel: str) -> None:
         """Begin to observe the packets of a channel."""
-        room = self.node.rooms.get(channel)
-        if room is None or self._watchers.get(channel) in room.watchers:
+        session = self.node.sessions.get(channel)
+        if session is None or self._watchers.get(channel) in session.watchers:
             return
         trace = self.trace(channel)
 
@@ -92,13 +92,13 @@ class LensInspector:
                 _log.exception("the Lens could not look at a packet")
 
         self._watchers[channel] = see
-        room.watchers.append(see)
+        session.watchers.append(see)
 
     def close(self) -> None:
         for channel, watcher in self._watchers.items():
-            room = self.node.rooms.get(channel)
-            if room is not None and watcher in room.watchers:
-                room.watchers.remove(watcher)
+            session = self.node.sessions.get(channel)
+            if session is not None and watcher in session.watchers:
+                session.watchers.remove(watcher)
         self._watchers.clear()
 
     def lines(
@@ -114,24 +114,24 @@ class LensInspector:
         show = VIEWS.get(view)
         if show is None:
             raise ValueError(f"There is no view {view!r}. There are: {', '.join(VIEWS)}.")
-        if channel not in self.node.rooms:
+        if channel not in self.node.sessions:
             raise ValueError(f"The channel {channel!r} is not open.")
-        return show(self._sight(channel, selection, argument, max(20, width), glyphs))
+        return show(self._view_input(channel, selection, argument, max(20, width), glyphs))
 
-    def _sight(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> ViewInput:
+    def _view_input(self, channel: str, selection: str | None, argument: str, width: int, glyphs: Glyphs) -> ViewInput:
         node, log = self.node, self._view.channel(channel)
-        room = node.rooms[channel]
+        session = node.sessions[channel]
         injection = Injection(node, channel)
 
         def nick_of(sender_id: str) -> str:
-            return room.presence.online.get(sender_id) or log.nick_of(sender_id)
+            return session.presence.online.get(sender_id) or log.nick_of(sender_id)
 
         def raw(message_id: str) -> bytes | None:
-            held = room.channel.state.incoming.buffered.get(message_id)
+            held = session.channel.state.incoming.buffered.get(message_id)
             return log.raw(message_id) if held is None else held.raw
 
         return ViewInput(
-            peek(room, node.sender_id, node.clock.now(), node.settings.timing),
+            peek(session, node.sender_id, node.clock.now(), node.settings.timing),
             self.trace(channel),
             _once(nick_of),
             lambda message_id: self._known(channel, message_id),
@@ -141,7 +141,7 @@ class LensInspector:
             argument,
             width,
             glyphs,
-            injection.told(),
+            injection.describe(),
             tuple(_carried(injection)),
         )
 

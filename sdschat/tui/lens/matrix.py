@@ -15,11 +15,11 @@ _CELL: Final = 6
 _MOST_FILL: Final = 0.6  # a fuller filter is not believed
 
 
-def view(sight: ViewInput) -> list[Line]:
-    entries = sorted(sight.trace.log.values(), key=lambda entry: (entry.lamport, entry.message_id))[-_MESSAGES:]
-    room = max(1, (sight.width - 14) // (_CELL + 1))
-    peers = [peer.sender_id for peer in sight.peek.peers][:room]
-    glyphs = sight.glyphs
+def view(view: ViewInput) -> list[Line]:
+    entries = sorted(view.trace.log.values(), key=lambda entry: (entry.lamport, entry.message_id))[-_MESSAGES:]
+    room = max(1, (view.width - 14) // (_CELL + 1))
+    peers = [peer.sender_id for peer in view.peek.peers][:room]
+    glyphs = view.glyphs
     lines = [heading("who is known to hold what")]
     for sign, style, meaning in (
         (glyphs.acked, "acked", "proven: wrote it, named it, or has an equal log"),
@@ -27,25 +27,25 @@ def view(sight: ViewInput) -> list[Line]:
         (glyphs.unacked, "maybe", "unproven: it says so, and did not sign that"),
         (".", "time", "unknown. All of these are here"),
     ):
-        first, *rest = paragraph(meaning, sight.width, "note", 4)
+        first, *rest = paragraph(meaning, view.width, "note", 4)
         lines += [line("  ", (sign, style), (f" {first[0][0][4:]}", "note")), *rest]
     if not peers or not entries:
         return [*lines, line(("  nobody else was heard here yet" if entries else "  no messages yet", "note"))]
     widths = (5, 7, *(_CELL for _ in peers))
-    lines += [line(""), columns(widths, "", ("author", "note"), *((sight.who(peer), f"nick:{peer}") for peer in peers))]
+    lines += [line(""), columns(widths, "", ("author", "note"), *((view.who(peer), f"nick:{peer}") for peer in peers))]
     for entry in reversed(entries):
-        author = (sight.who(entry.sender_id), f"nick:{entry.sender_id}")
-        cells = [_cell(sight, peer, entry.message_id) for peer in peers]
-        chosen = "mention" if entry.message_id == sight.selection else "id"
+        author = (view.who(entry.sender_id), f"nick:{entry.sender_id}")
+        cells = [_cell(view, peer, entry.message_id) for peer in peers]
+        chosen = "mention" if entry.message_id == view.selection else "id"
         lines.append(columns(widths, (short(entry.message_id), chosen), author, *cells))
-    return lines + _legend(sight)
+    return lines + _legend(view)
 
 
-def known(sight: ViewInput, peer: str, message_id: str) -> str:
+def known(view: ViewInput, peer: str, message_id: str) -> str:
     """Return the evidence that a participant holds a message: author, mention, range, filter, unproven; empty if
     none."""
-    trace = sight.trace.peers.get(peer)
-    fate = sight.fate(message_id)
+    trace = view.trace.peers.get(peer)
+    fate = view.fate(message_id)
     evidence = next((each for each in fate.evidence if each.sender_id == peer), None) if fate is not None else None
     if trace is not None and message_id in trace.proven:
         return trace.proven[message_id]
@@ -56,26 +56,26 @@ def known(sight: ViewInput, peer: str, message_id: str) -> str:
     return ""
 
 
-def _cell(sight: ViewInput, peer: str, message_id: str) -> Span:
-    how = known(sight, peer, message_id)
+def _cell(view: ViewInput, peer: str, message_id: str) -> Span:
+    how = known(view, peer, message_id)
     if not how:
         return ".", "time"
     if how == UNPROVEN:
-        return sight.glyphs.unacked, "maybe"
-    return (sight.glyphs.maybe, "maybe") if how == "filter" else (sight.glyphs.acked, "acked")
+        return view.glyphs.unacked, "maybe"
+    return (view.glyphs.maybe, "maybe") if how == "filter" else (view.glyphs.acked, "acked")
 
 
-def _legend(sight: ViewInput) -> list[Line]:
+def _legend(view: ViewInput) -> list[Line]:
     """Return the holders of the selected message in words."""
-    chosen = sight.selection
+    chosen = view.selection
     if chosen is None:
         return []
     words = {"author": "wrote it", "mention": "named it", "range": "has an equal log", "filter": "has it in a filter"}
     words[UNPROVEN] = "says so unsigned"
     told = [
-        f"{sight.who(peer.sender_id)} {words[how]}"
-        for peer in sight.peek.peers
-        if (how := known(sight, peer.sender_id, chosen))
+        f"{view.who(peer.sender_id)} {words[how]}"
+        for peer in view.peek.peers
+        if (how := known(view, peer.sender_id, chosen))
     ]
     text = f"{short(chosen)}: {', '.join(told) if told else 'nobody else is known to hold it'}"
-    return [line(""), *paragraph(text, sight.width, "note", 2)]
+    return [line(""), *paragraph(text, view.width, "note", 2)]

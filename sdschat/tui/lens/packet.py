@@ -19,34 +19,34 @@ _LATEST: Final = 40
 _VALUE: Final = 200
 
 
-def view(sight: ViewInput) -> list[Line]:
+def view(view: ViewInput) -> list[Line]:
     """Show the packet of the selected message; with a number, that recent packet; else the list of recent packets."""
-    argument = sight.argument.strip()
+    argument = view.argument.strip()
     if argument.isascii() and argument.isdigit() and len(argument) < 8:
-        seen = next((each for each in sight.trace.packets if each.number == int(argument)), None)
+        seen = next((each for each in view.trace.packets if each.number == int(argument)), None)
         if seen is not None:
-            return [heading(f"packet {seen.number}, {_way(seen)}, {clock(seen.at)}"), *dissect(seen.raw, sight.width)]
-    if sight.selection is None:
-        return _list(sight)
-    raw = sight.raw(sight.selection)
+            return [heading(f"packet {seen.number}, {_way(seen)}, {clock(seen.at)}"), *dissect(seen.raw, view.width)]
+    if view.selection is None:
+        return _list(view)
+    raw = view.raw(view.selection)
     if raw is None:
-        text = f"The packet of {short(sight.selection)} is not here: it is missing, or its body is not kept any more."
-        return paragraph(text, sight.width)
-    return [heading(f"packet of message {short(sight.selection, 8)}"), *dissect(raw, sight.width)]
+        text = f"The packet of {short(view.selection)} is not here: it is missing, or its body is not kept any more."
+        return paragraph(text, view.width)
+    return [heading(f"packet of message {short(view.selection, 8)}"), *dissect(raw, view.width)]
 
 
 def _way(seen: PacketSeen) -> str:
     return f"out, {seen.why}" if seen.out else f"in, {seen.why}"
 
 
-def _list(sight: ViewInput) -> list[Line]:
+def _list(view: ViewInput) -> list[Line]:
     lines = [heading("packets lately"), line(("  /lens packet NUMBER takes one apart", "note"))]
-    for seen in list(sight.trace.packets)[-_LATEST:][::-1]:
+    for seen in list(view.trace.packets)[-_LATEST:][::-1]:
         message = seen.message
         if isinstance(message, Refusal):
             what, style = f"refused: {message.reason}", "refused"
         elif isinstance(message, Message):
-            what, style = f"{message.kind} of {sight.who(message.sender_id)}", ""
+            what, style = f"{message.kind} of {view.who(message.sender_id)}", ""
         else:
             what, style = f"ours, {seen.why}", "note"
         lines.append(

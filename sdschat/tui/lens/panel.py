@@ -29,15 +29,15 @@ DEFAULT: Final = "repair"
 _OF_A_MESSAGE: Final = ("why", "packet", "graph", "matrix", "filter")
 
 
-def styled(line: Line, look: LineStyle) -> Strip:
+def styled(line: Line, line_style: LineStyle) -> Strip:
     """Return a line in the colours of the theme."""
-    return Strip([Segment(text, style_of(name, look)) for text, name in line if text])
+    return Strip([Segment(text, style_of(name, line_style)) for text, name in line if text])
 
 
-def style_of(name: str, look: LineStyle) -> Style:
+def style_of(name: str, line_style: LineStyle) -> Style:
     if name.startswith("nick:"):
-        return look.nick_style(name[5:])
-    return _HEADING if name == "lens-heading" else look.style(name or "text")
+        return line_style.nick_style(name[5:])
+    return _HEADING if name == "lens-heading" else line_style.style(name or "text")
 
 
 class LensTabs(Widget):
@@ -96,8 +96,8 @@ class LensBody(ScrollView, can_focus=True):
         super().__init__()
         self._strips: list[Strip] = []
 
-    def put(self, lines: list[Line], look: LineStyle) -> None:
-        self._strips = [styled(line, look) for line in lines]
+    def put(self, lines: list[Line], line_style: LineStyle) -> None:
+        self._strips = [styled(line, line_style) for line in lines]
         self.virtual_size = Size(self.size.width, len(lines))
         self.refresh()
 
@@ -127,8 +127,8 @@ class LensPanel(Widget):
         self.channel = channel
         self.selection = selection
         self._view = view
-        self._look_now = look_now
-        self._eye: LensInspector | None = None
+        self._draw_view = look_now
+        self._inspector: LensInspector | None = None
         self._tabs = LensTabs()
         self._body = LensBody()
         self._news = True
@@ -141,32 +141,32 @@ class LensPanel(Widget):
     def on_mount(self) -> None:
         self._open_eye()
         self.set_interval(_OFTEN, self._tick)
-        self.call_after_refresh(self.look)
+        self.call_after_refresh(self.refresh_view)
 
     def on_unmount(self) -> None:
-        if self._eye is not None:
-            self._eye.close()
+        if self._inspector is not None:
+            self._inspector.close()
 
     def _open_eye(self) -> LensInspector:
-        if self._eye is None:
-            self._eye = LensInspector(self._view.node, self._view)
-        return self._eye
+        if self._inspector is None:
+            self._inspector = LensInspector(self._view.node, self._view)
+        return self._inspector
 
     # Events of the application.
 
-    def hear(self, fact: NodeEvent) -> None:
-        if self._eye is not None:
-            self._eye.hear(fact)
-            self._news = self._news or fact.channel == self.channel
+    def hear(self, event: NodeEvent) -> None:
+        if self._inspector is not None:
+            self._inspector.hear(event)
+            self._news = self._news or event.channel == self.channel
 
     def select(self, message_id: str | None) -> None:
         self.selection = message_id
-        self.look()
+        self.refresh_view()
 
     def switch(self, channel: str) -> None:
         self.channel = channel
         self.selection = None
-        self.look()
+        self.refresh_view()
 
     def show(self, view: str, argument: str = "") -> None:
         """Show a view. Raises ValueError if there is no view with this name."""
@@ -178,7 +178,7 @@ class LensPanel(Widget):
             self.selection, self.argument = argument, ""
         self._tabs.refresh()
         self._body.scroll_home(animate=False)
-        self.look()
+        self.refresh_view()
 
     def turn(self, by: int) -> None:
         """Show the view so many places further in the list."""
@@ -188,25 +188,27 @@ class LensPanel(Widget):
     # Drawing.
 
     def on_resize(self) -> None:
-        self.look()
+        self.refresh_view()
 
     def on_show(self) -> None:
-        self.look()
+        self.refresh_view()
 
     def _tick(self) -> None:
         self._ticks += 1
         if self.display and (self._news or self._ticks % _SELDOM == 0):
-            self.look()
+            self.refresh_view()
 
-    def look(self) -> None:
+    def refresh_view(self) -> None:
         """Draw the view anew."""
-        if not self.is_mounted or not self.display or self._eye is None or not self._body.size.width:
+        if not self.is_mounted or not self.display or self._inspector is None or not self._body.size.width:
             return
         self._news = False
-        look = self._look_now()
+        line_style = self._draw_view()
         width = self._body.size.width - 1
         try:
-            lines = self._eye.lines(self.shown, self.channel, self.selection, self.argument, width, look.glyphs)
+            lines = self._inspector.lines(
+                self.shown, self.channel, self.selection, self.argument, width, line_style.glyphs
+            )
         except ValueError as error:
             lines = [((str(error), "note"),)]
-        self._body.put(lines, look)
+        self._body.put(lines, line_style)

@@ -16,41 +16,41 @@ _SKEWED: Final = 5_000
 _HASTY: Final = 0.4  # sync messages come every half to one and a half of the interval
 
 
-def view(sight: ViewInput) -> list[Line]:
-    peers = sight.peek.peers
+def view(view: ViewInput) -> list[Line]:
+    peers = view.peek.peers
     lines = [heading(f"participants: {count(len(peers), 'other')}")]
     if not peers:
         lines.append(line(("  nobody else was heard here yet", "note")))
     for peer in peers[:_SHOWN]:
-        lines += _peer(sight, peer, sight.trace.peers.get(peer.sender_id) or PeerTrace())
-    strangers = [sender for sender in sight.trace.peers if sender not in {peer.sender_id for peer in peers}]
+        lines += _peer(view, peer, view.trace.peers.get(peer.sender_id) or PeerTrace())
+    strangers = [sender for sender in view.trace.peers if sender not in {peer.sender_id for peer in peers}]
     for sender in strangers[:_SHOWN]:
-        if sender != sight.peek.me and sight.trace.peers[sender].refused:
-            lines += [line("  ", (sight.who(sender), f"nick:{sender}"), *_refused(sight.trace.peers[sender]))]
+        if sender != view.peek.me and view.trace.peers[sender].refused:
+            lines += [line("  ", (view.who(sender), f"nick:{sender}"), *_refused(view.trace.peers[sender]))]
     return lines
 
 
-def _peer(sight: ViewInput, peer: PeerPeek, trace: PeerTrace) -> list[Line]:
-    now = sight.peek.now
+def _peer(view: ViewInput, peer: PeerPeek, trace: PeerTrace) -> list[Line]:
+    now = view.peek.now
     heard = f"heard {duration(now - peer.heard_at)} ago" if peer.heard_at else "not heard yet"
     here = "here" if peer.online else "gone"
     role = f", {clean(peer.role, limit=20)}" if peer.role else ""
-    sign = sight.glyphs.online if peer.online else sight.glyphs.offline
+    sign = view.glyphs.online if peer.online else view.glyphs.offline
     lines = [
         line(
             f"{sign} ",
-            (sight.who(peer.sender_id), f"nick:{peer.sender_id}"),
+            (view.who(peer.sender_id), f"nick:{peer.sender_id}"),
             (f" {short(peer.sender_id, 8)}", "id"),
             (f" {here}{role}, {heard}", "note"),
         )
     ]
     packets = ", ".join(f"{number} {kind}" for kind, number in sorted(trace.packets.items()))
     make = trace.make if trace.packets else peer.layout or "not known yet"
-    lines += paragraph(f"looks like {make}; packets: {packets or 'none since the Lens looks'}", sight.width, "note", 4)
+    lines += paragraph(f"looks like {make}; packets: {packets or 'none since the Lens looks'}", view.width, "note", 4)
     lines.append(_clock(trace))
-    lines += _timing(sight, trace)
+    lines += _timing(view, trace)
     for (rule, what), times in trace.broken.most_common(3):
-        lines += paragraph(f"breaks {rule} {times}x: {clean(what, limit=120)}", sight.width, "refused", 4)
+        lines += paragraph(f"breaks {rule} {times}x: {clean(what, limit=120)}", view.width, "refused", 4)
     if trace.refused:
         lines.append(line("    ", *_refused(trace)))
     return lines
@@ -64,14 +64,14 @@ def _clock(trace: PeerTrace) -> Line:
     return line((text + (" SKEWED" if abs(offset) > _SKEWED else ""), "refused" if abs(offset) > _SKEWED else "note"))
 
 
-def _timing(sight: ViewInput, trace: PeerTrace) -> list[Line]:
+def _timing(view: ViewInput, trace: PeerTrace) -> list[Line]:
     if not trace.sync_gaps:
         return []
     mean = sum(trace.sync_gaps) / len(trace.sync_gaps)
-    ours = sight.peek.sync_interval
+    ours = view.peek.sync_interval
     text = f"sync messages every {seconds(round(mean))} (ours: {seconds(ours)})"
     hasty = len(trace.sync_gaps) > 3 and not _HASTY <= mean / ours <= 2.5
-    return paragraph(text + (": other timers than ours?" if hasty else ""), sight.width, "late" if hasty else "note", 4)
+    return paragraph(text + (": other timers than ours?" if hasty else ""), view.width, "late" if hasty else "note", 4)
 
 
 def _refused(trace: PeerTrace) -> list[tuple[str, str]]:

@@ -33,36 +33,36 @@ def _outcome(why: str) -> tuple[str, str]:
     return _OUTCOMES.get(why) or (clean(why, limit=40), "note")
 
 
-def view(sight: ViewInput) -> list[Line]:
-    peek = sight.peek
+def view(view: ViewInput) -> list[Line]:
+    peek = view.peek
     timers = f"T_min {seconds(peek.t_min)}, T_max {seconds(peek.t_max)}, {peek.groups} response group"
     lines = [heading("what we miss"), line((f"  {timers}{'s' if peek.groups > 1 else ''}", "note"))]
     for missing in peek.missing[:_SHOWN]:
-        lines += _asking(sight, missing)
+        lines += _asking(view, missing)
     if not peek.missing:
         lines.append(line(("  nothing", "acked")))
     owed = [answer for answer in peek.answers if answer.due or answer.asked]
     lines += [line(""), heading("what others miss")]
     for answer in owed[:_SHOWN]:
-        lines += _answering(sight, answer)
+        lines += _answering(view, answer)
     for push in peek.pushes[:_SHOWN]:
-        whose = ", ".join(sight.who(peer) for peer in push.wanted_by[:3])
+        whose = ", ".join(view.who(peer) for peer in push.wanted_by[:3])
         left = countdown(push.due - peek.now)
         lines.append(
             line((f"  {short(push.message_id)} ", "id"), (f"not in the filter of {whose}; sent again in {left}", "gap"))
         )
     if not owed and not peek.pushes:
         lines.append(line(("  nothing that we know of", "acked")))
-    return lines + _over(sight)
+    return lines + _over(view)
 
 
-def _asking(sight: ViewInput, missing: MissingMessage) -> list[Line]:
-    peek, now = sight.peek, sight.peek.now
-    author = sight.who(missing.sender_id)
+def _asking(view: ViewInput, missing: MissingMessage) -> list[Line]:
+    peek, now = view.peek, view.peek.now
+    author = view.who(missing.sender_id)
     lines = [
         line((f"  {short(missing.message_id)} ", "id"), (f"by {author}, for {duration(now - missing.since)}", "gap"))
     ]
-    total = max(1, missing.due - _entered(sight, missing))
+    total = max(1, missing.due - _entered(view, missing))
     left = missing.due - now
     if missing.asking in (RetrievalState.WAITING, RetrievalState.ASKED, RetrievalState.RELYING):
         what = {
@@ -80,8 +80,8 @@ def _asking(sight: ViewInput, missing: MissingMessage) -> list[Line]:
         lines.append(line(("      not asked for: there is no connection, or repair is off", "note")))
     if missing.attempts:
         lines.append(line((f"      asked {missing.attempts}x", "note")))
-    lines += _steps(sight, missing.message_id)
-    lines += _who_answers(sight, missing)
+    lines += _steps(view, missing.message_id)
+    lines += _who_answers(view, missing)
     lines.append(line((f"      given up in {duration(missing.lost_at - now)} of connection", "note")))
     waiting = " ".join(short(each.message_id) for each in missing.named_by[:4])
     if waiting:
@@ -89,53 +89,53 @@ def _asking(sight: ViewInput, missing: MissingMessage) -> list[Line]:
     return lines if peek.online else lines[:1] + lines[-1:]
 
 
-def _entered(sight: ViewInput, missing: MissingMessage) -> int:
+def _entered(view: ViewInput, missing: MissingMessage) -> int:
     """Return the time at which the entry now in force was made: T_req counts from then."""
     wanted = [
-        told.at for told in sight.trace.steps.get(missing.message_id, ()) if isinstance(told.what, ev.RepairWanted)
+        timed.at for timed in view.trace.steps.get(missing.message_id, ()) if isinstance(timed.body, ev.RepairWanted)
     ]
     return wanted[-1] if wanted else missing.since
 
 
-def _who_answers(sight: ViewInput, missing: MissingMessage) -> list[Line]:
+def _who_answers(view: ViewInput, missing: MissingMessage) -> list[Line]:
     """Return the participants that would answer, and after how long, by the rules of SDS-R."""
     if not missing.sender_id:
         return []
     found = []
     for peer in missing.answerers:
-        after = answers_after(sight.peek, peer, missing.sender_id, missing.message_id)
+        after = answers_after(view.peek, peer, missing.sender_id, missing.message_id)
         if after is not None:
-            found.append((after, f"{sight.who(peer)} {seconds(after)}"))
+            found.append((after, f"{view.who(peer)} {seconds(after)}"))
     if not found:
         return [line(("      nobody is here who may answer", "note"))]
     listed = ", ".join(text for _, text in sorted(found)[:4])
-    return paragraph(f"T_resp, who has it: {listed}", sight.width, "note", 6)
+    return paragraph(f"T_resp, who has it: {listed}", view.width, "note", 6)
 
 
-def _steps(sight: ViewInput, message_id: str) -> list[Line]:
+def _steps(view: ViewInput, message_id: str) -> list[Line]:
     lines: list[Line] = []
-    for told in list(sight.trace.steps.get(message_id, ()))[-6:]:
-        text = _step(sight, told)
+    for timed in list(view.trace.steps.get(message_id, ()))[-6:]:
+        text = _step(view, timed)
         if text:
-            lines.append(line((f"      {clock(told.at)} ", "time"), (text, "note")))
+            lines.append(line((f"      {clock(timed.at)} ", "time"), (text, "note")))
     return lines
 
 
-def _step(sight: ViewInput, told: TimedEvent) -> str:
-    match told.what:
+def _step(view: ViewInput, timed: TimedEvent) -> str:
+    match timed.body:
         case ev.DependenciesMissing(message_id=by):
-            return f"{sight.packet(by)} names it"
+            return f"{view.packet(by)} names it"
         case ev.RepairWanted(due=due):
             return f"to be asked for at {clock(due)}"
         case ev.RepairRequested(carrier=carrier):
-            return f"asked, carried by {sight.packet(carrier)}"
+            return f"asked, carried by {view.packet(carrier)}"
         case ev.RepairCancelled(reason=why):
             return _outcome(why)[0]
     return ""
 
 
-def _answering(sight: ViewInput, answer: AnswerPeek) -> list[Line]:
-    who, now = sight.who(answer.requested_by), sight.peek.now
+def _answering(view: ViewInput, answer: AnswerPeek) -> list[Line]:
+    who, now = view.who(answer.requested_by), view.peek.now
     lines = [line((f"  {short(answer.message_id)} ", "id"), (f"asked for by {who}", "gap"))]
     if answer.due:
         total = max(1, answer.due - answer.at)
@@ -146,22 +146,22 @@ def _answering(sight: ViewInput, answer: AnswerPeek) -> list[Line]:
     return lines
 
 
-def _over(sight: ViewInput) -> list[Line]:
+def _over(view: ViewInput) -> list[Line]:
     """Return the last repairs that ended, with success or without."""
     ended: list[Line] = []
-    for told in reversed(sight.trace.events):
+    for timed in reversed(view.trace.events):
         if len(ended) == _PAST:
             break
-        shown = _ended(sight, told)
+        shown = _ended(view, timed)
         if shown is not None:
-            ended.append(line((f"  {clock(told.at)} ", "time"), shown))
+            ended.append(line((f"  {clock(timed.at)} ", "time"), shown))
     return [line(""), heading("lately"), *ended] if ended else []
 
 
-def _ended(sight: ViewInput, told: TimedEvent) -> tuple[str, str] | None:
-    match told.what:
+def _ended(view: ViewInput, timed: TimedEvent) -> tuple[str, str] | None:
+    match timed.body:
         case events.MessageDelivered(via="repair", said=said):
-            return f"{short(said.message.message_id)} repaired, by {sight.who(said.message.sender_id)}", "acked"
+            return f"{short(said.message.message_id)} repaired, by {view.who(said.message.sender_id)}", "acked"
         case ev.RepairResponded(message_id=answered):
             return f"{short(answered)} answered by us", "acked"
         case ev.RepairCancelled(message_id=ended, reason=why):

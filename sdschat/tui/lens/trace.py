@@ -26,7 +26,7 @@ class TimedEvent(NamedTuple):
     """An event with its time."""
 
     at: int
-    what: events.What
+    body: events.EventBody
 
 
 class PacketSeen(NamedTuple):
@@ -104,42 +104,42 @@ class LensTrace:
         self.began = 0
         self._count = 0
 
-    def hear(self, fact: NodeEvent) -> None:
-        told = TimedEvent(fact.time, fact.what)
-        self.began = self.began or fact.time
-        self.events.append(told)
-        for message_id in concerned(fact.what):
-            self._note(message_id, told)
-        if isinstance(fact.what, events.MessageDelivered):
-            self._delivered(fact.what)
-        elif isinstance(fact.what, ev.StateChanged) and fact.what.evidence is not None:
-            found = fact.what.evidence
+    def hear(self, event: NodeEvent) -> None:
+        timed = TimedEvent(event.time, event.body)
+        self.began = self.began or event.time
+        self.events.append(timed)
+        for message_id in concerned(event.body):
+            self._note(message_id, timed)
+        if isinstance(event.body, events.MessageDelivered):
+            self._delivered(event.body)
+        elif isinstance(event.body, ev.StateChanged) and event.body.evidence is not None:
+            found = event.body.evidence
             if found.certain:
-                self.peer(found.sender_id).prove(fact.what.message_id, found.how if found.signed else UNPROVEN)
+                self.peer(found.sender_id).prove(event.body.message_id, found.how if found.signed else UNPROVEN)
 
-    def _note(self, message_id: str, told: TimedEvent) -> None:
+    def _note(self, message_id: str, timed: TimedEvent) -> None:
         steps = self.steps.get(message_id)
         if steps is None:
             steps = self.steps[message_id] = deque(maxlen=STEPS)
             if len(self.steps) > MESSAGES:
                 self.steps.popitem(last=False)
-        steps.append(told)
+        steps.append(timed)
 
-    def _delivered(self, what: events.MessageDelivered) -> None:
-        message = what.said.message
+    def _delivered(self, body: events.MessageDelivered) -> None:
+        message = body.said.message
         self.add(
             LogLine(
                 message.lamport_timestamp or 0,
                 message.message_id,
                 message.sender_id,
                 tuple(entry.message_id for entry in message.causal_history),
-                what.late,
-                what.via,
-                what.said.own,
-                what.said.opened.verdict.signed,
+                body.late,
+                body.via,
+                body.said.own,
+                body.said.opened.verdict.signed,
             )
         )
-        if not what.said.own and what.said.opened.verdict in (Verdict.KNOWN, Verdict.NEW):
+        if not body.said.own and body.said.opened.verdict in (Verdict.KNOWN, Verdict.NEW):
             self.peer(message.sender_id).signed = True
 
     def add(self, entry: LogLine) -> None:
@@ -191,16 +191,16 @@ class LensTrace:
         return found
 
 
-def concerned(what: events.What) -> tuple[str, ...]:
+def concerned(body: events.EventBody) -> tuple[str, ...]:
     """Return the ids of the messages that an event is about."""
-    match what:
+    match body:
         case events.MessageDelivered() | events.EphemeralSaid():
-            return (what.said.message.message_id,)
+            return (body.said.message.message_id,)
         case ev.DependenciesMissing():
-            return (what.message_id, *what.dependencies)
+            return (body.message_id, *body.dependencies)
         case ev.DependenciesLost():
-            return what.dependencies
+            return body.dependencies
         case ev.RepairRequested():
-            return what.message_ids
-    message_id = getattr(what, "message_id", "")
+            return body.message_ids
+    message_id = getattr(body, "message_id", "")
     return (message_id,) if message_id else ()

@@ -32,76 +32,74 @@ _CAUSES: Final = {
 }
 
 
-def view(sight: ViewInput) -> list[Line]:
-    chosen = sight.selection
+def view(view: ViewInput) -> list[Line]:
+    chosen = view.selection
     if chosen is None:
-        return paragraph("Select a message (Alt+Up), or name one: /why a3f9.", sight.width)
-    shown = sight.message(chosen)
+        return paragraph("Select a message (Alt+Up), or name one: /why a3f9.", view.width)
+    shown = view.message(chosen)
     head = f"message {short(chosen, 8)}"
-    lines = [heading(head if shown is None else f"{head} by {sight.who(shown.sender_id)}")]
-    if shown is not None and (text := sight.text_of(chosen, sight.width - 4)):
+    lines = [heading(head if shown is None else f"{head} by {view.who(shown.sender_id)}")]
+    if shown is not None and (text := view.text_of(chosen, view.width - 4)):
         lines.append(line((f"  {text}", "quote")))
-    lines += _own(sight, chosen) if shown is not None and shown.own else _foreign(sight, chosen, shown)
+    lines += _own(view, chosen) if shown is not None and shown.own else _foreign(view, chosen, shown)
     return lines
 
 
-def _own(sight: ViewInput, message_id: str) -> list[Line]:
-    fate = sight.fate(message_id)
+def _own(view: ViewInput, message_id: str) -> list[Line]:
+    fate = view.fate(message_id)
     if fate is None:
-        return paragraph("Nothing is remembered of its acknowledgement.", sight.width)
-    sign = {AckState.UNACKED: sight.glyphs.unacked, AckState.POSSIBLY_ACKED: sight.glyphs.maybe}
+        return paragraph("Nothing is remembered of its acknowledgement.", view.width)
+    sign = {AckState.UNACKED: view.glyphs.unacked, AckState.POSSIBLY_ACKED: view.glyphs.maybe}
     sends = count(fate.sends, "time") if fate.sends else "not yet"
     lines = [
         line(
             "  ",
-            (f"{sign.get(fate.state, sight.glyphs.acked)} {_WORDS[fate.state]}", _STATES[fate.state]),
+            (f"{sign.get(fate.state, view.glyphs.acked)} {_WORDS[fate.state]}", _STATES[fate.state]),
             (f", sent {sends}", "note"),
         )
     ]
-    lines += _timeline(sight, message_id, fate.evidence)
-    now = sight.peek.now
+    lines += _timeline(view, message_id, fate.evidence)
+    now = view.peek.now
     if fate.state is AckState.ACKED:
         return lines
-    if fate.due and sight.peek.online:
+    if fate.due and view.peek.online:
         again = f"next: sent again in {countdown(fate.due - now)} unless acknowledged"
-        lines += paragraph(again, sight.width, "note", 2)
-    return lines + _what_is_needed(sight)
+        lines += paragraph(again, view.width, "note", 2)
+    return lines + _what_is_needed(view)
 
 
-def _what_is_needed(sight: ViewInput) -> list[Line]:
+def _what_is_needed(view: ViewInput) -> list[Line]:
     """Explain, for a message that is not acknowledged, why no acknowledgement comes."""
-    peek = sight.peek
+    peek = view.peek
     if not peek.online:
         return paragraph(
-            "There is no connection. It is saved here, and goes out when there is one.", sight.width, indent=2
+            "There is no connection. It is saved here, and goes out when there is one.", view.width, indent=2
         )
     heard = max((peer.heard_at for peer in peek.peers), default=0)
     if not heard:
         return paragraph(
-            "Nobody else was heard in this channel yet: there is nobody to acknowledge it.", sight.width, indent=2
+            "Nobody else was heard in this channel yet: there is nobody to acknowledge it.", view.width, indent=2
         )
     silent = peek.now - heard
     text = f"Acknowledgements come with others' packets. Last heard one {duration(silent)} ago."
     if silent > _QUIET:
         text += f" In a silent channel everybody speaks about every {seconds(peek.sync_interval)}."
-    return paragraph(text, sight.width, indent=2)
+    return paragraph(text, view.width, indent=2)
 
 
-def _timeline(sight: ViewInput, message_id: str, evidence: tuple[Evidence, ...]) -> list[Line]:
+def _timeline(view: ViewInput, message_id: str, evidence: tuple[Evidence, ...]) -> list[Line]:
     """Return the steps seen in this run, and the evidence saved by earlier ones, by time."""
-    steps = list(sight.trace.steps.get(message_id, ()))
+    steps = list(view.trace.steps.get(message_id, ()))
     seen = {
-        (told.what.evidence.sender_id, told.what.evidence.how)
-        for told in steps
-        if isinstance(told.what, ev.StateChanged) and told.what.evidence is not None
+        (timed.body.evidence.sender_id, timed.body.evidence.how)
+        for timed in steps
+        if isinstance(timed.body, ev.StateChanged) and timed.body.evidence is not None
     }
-    found = [(told.at, step) for told in steps if (step := _step(sight, told))]
-    found += [
-        (piece.at, _witness(sight, None, piece)) for piece in evidence if (piece.sender_id, piece.how) not in seen
-    ]
+    found = [(timed.at, step) for timed in steps if (step := _step(view, timed))]
+    found += [(piece.at, _witness(view, None, piece)) for piece in evidence if (piece.sender_id, piece.how) not in seen]
     lines: list[Line] = []
     for at, (text, style) in sorted(found, key=lambda step: step[0]):
-        lines += _stamped(at, text, style, sight.width)
+        lines += _stamped(at, text, style, view.width)
     return lines
 
 
@@ -112,8 +110,8 @@ def _stamped(at: int, text: str, style: str, width: int) -> list[Line]:
     return [line((stamp, "time"), (first, style)), *rest[1:]]
 
 
-def _step(sight: ViewInput, told: TimedEvent) -> tuple[str, str] | None:
-    match told.what:
+def _step(view: ViewInput, timed: TimedEvent) -> tuple[str, str] | None:
+    match timed.body:
         case events.MessageDelivered():
             return "written: saved here, in the log", "note"
         case events.HandedOver():
@@ -123,22 +121,22 @@ def _step(sight: ViewInput, told: TimedEvent) -> tuple[str, str] | None:
         case ev.MessageResent(sends=sends):
             return f"sent again, the {_ordinal(sends)} time", "note"
         case ev.StateChanged(state=state, evidence=evidence) if evidence is not None:
-            return _witness(sight, state, evidence)
+            return _witness(view, state, evidence)
         case ev.RepairScheduled(requested_by=asker, due=due):
-            return f"{sight.who(asker)} asks for it; we answer in {seconds(due - told.at)}", "gap"
+            return f"{view.who(asker)} asks for it; we answer in {seconds(due - timed.at)}", "gap"
         case ev.RepairResponded():
             return "sent again, as the answer", "gap"
         case ev.RepairCancelled(reason=why):
             return f"no answer needed: {_CAUSES.get(why) or clean(why, limit=40)}", "note"
         case ev.PushScheduled(wanted_by=peer):
-            return f"the filter of {sight.who(peer)} lacks it", "gap"
+            return f"the filter of {view.who(peer)} lacks it", "gap"
         case ev.Pushed():
             return "sent again, for whose filter lacked it", "note"
     return None
 
 
-def _witness(sight: ViewInput, state: AckState | None, evidence: Evidence) -> tuple[str, str]:
-    who, packet = sight.who(evidence.sender_id), sight.packet(evidence.packet_id)
+def _witness(view: ViewInput, state: AckState | None, evidence: Evidence) -> tuple[str, str]:
+    who, packet = view.who(evidence.sender_id), view.packet(evidence.packet_id)
     if evidence.how == "mention":
         cause, style = f"{who} names it in the causal history of {packet}", "acked"
     elif evidence.how == "range":
@@ -162,7 +160,7 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _foreign(sight: ViewInput, message_id: str, shown: Shown | None) -> list[Line]:
+def _foreign(view: ViewInput, message_id: str, shown: Shown | None) -> list[Line]:
     """Explain a message of another participant, or one that is not here."""
     lines: list[Line] = []
     if shown is not None:
@@ -172,29 +170,29 @@ def _foreign(sight: ViewInput, message_id: str, shown: Shown | None) -> list[Lin
             "sync": "by anti-entropy",
             "store": "from a Store",
         }.get(shown.via, shown.via)
-        lines += paragraph(f"received {way}, {clock(shown.received_at or sight.peek.now)}", sight.width, indent=2)
+        lines += paragraph(f"received {way}, {clock(shown.received_at or view.peek.now)}", view.width, indent=2)
         if shown.dependencies:
             names = " ".join(short(each) for each in shown.dependencies)
-            lines += paragraph(f"names {names} as what came before it", sight.width, indent=2)
-    missing = next((each for each in sight.peek.missing if each.message_id == message_id), None)
+            lines += paragraph(f"names {names} as what came before it", view.width, indent=2)
+    missing = next((each for each in view.peek.missing if each.message_id == message_id), None)
     if missing is not None:
-        lines += paragraph("missing here: see /lens repair", sight.width, "gap", 2)
-    for told in sight.trace.steps.get(message_id, ()):
-        step = _arrival(sight, message_id, told)
+        lines += paragraph("missing here: see /lens repair", view.width, "gap", 2)
+    for timed in view.trace.steps.get(message_id, ()):
+        step = _arrival(view, message_id, timed)
         if step:
-            lines += _stamped(told.at, *step, sight.width)
+            lines += _stamped(timed.at, *step, view.width)
     return lines
 
 
-def _arrival(sight: ViewInput, message_id: str, told: TimedEvent) -> tuple[str, str] | None:
-    match told.what:
+def _arrival(view: ViewInput, message_id: str, timed: TimedEvent) -> tuple[str, str] | None:
+    match timed.body:
         case events.MessageDelivered(late=late, gap=gap):
             text = "took its place in the log" + (", before what was there already" if late else "")
             return text + (f", without {count(len(gap), 'message')} that nobody gave us" if gap else ""), "acked"
         case ev.DependenciesMissing(message_id=by):
             if by == message_id:
                 return "waits: what it names is not here", "gap"
-            return f"{sight.packet(by)} names it, and it is not here", "gap"
+            return f"{view.packet(by)} names it, and it is not here", "gap"
         case ev.DependenciesLost():
             return "given up", "lost"
         case ev.GapClosed():
@@ -202,9 +200,9 @@ def _arrival(sight: ViewInput, message_id: str, told: TimedEvent) -> tuple[str, 
         case ev.DuplicateReceived():
             return "came once more", "note"
         case ev.RepairWanted(due=due):
-            return f"we ask in {seconds(due - told.at)} (T_req) unless it comes or another asks", "gap"
+            return f"we ask in {seconds(due - timed.at)} (T_req) unless it comes or another asks", "gap"
         case ev.RepairRequested(carrier=carrier):
-            return f"asked for, with our packet {sight.packet(carrier)}", "gap"
+            return f"asked for, with our packet {view.packet(carrier)}", "gap"
         case ev.MessageParked(due=due):
             return f"dated ahead: waits until {clock(due)}", "late"
-    return _step(sight, told)
+    return _step(view, timed)

@@ -65,7 +65,7 @@ class ChannelModel:
         self.conversation = conversation = view.conversation(name)
         self.timeline = Timeline()
         self.loaded = False
-        self.stirred = ModelChange.NOTHING
+        self.changes = ModelChange.NOTHING
         state = "connected" if view.connected(conversation.channel) else "connecting"
         self.connection = events.ConnectionChanged(state, "")
         self.live_since = view.now().wall
@@ -109,7 +109,7 @@ class ChannelModel:
     def _loaded(self) -> None:
         self.loaded = True
         self._gaps_stale = True
-        self.stirred |= ModelChange.ROWS
+        self.changes |= ModelChange.ROWS
 
     def read_before(self) -> int:
         """Read more rows above. Return the number of messages read."""
@@ -193,12 +193,12 @@ class ChannelModel:
 
     # Events of the node.
 
-    def hear(self, fact: NodeEvent, looking: bool) -> None:
+    def hear(self, event: NodeEvent, looking: bool) -> None:
         """Take an event of this channel or of the whole node. `looking`: the user sees the end of this log now."""
-        what = fact.what
-        match what:
+        body = event.body
+        match body:
             case events.MessageDelivered():
-                self._delivered(what, fact.time, looking)
+                self._delivered(body, event.time, looking)
             case events.HandedOver(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
             case events.NotPublished(message_id, failure, detail):
@@ -210,16 +210,16 @@ class ChannelModel:
             case ev.MessageResent(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
             case events.ConnectionChanged():
-                self._connection(what)
+                self._connection(body)
             case events.PresenceChanged() | KeyMet() | NickChanged():
-                self.stirred |= ModelChange.PEOPLE
-                if isinstance(what, NickChanged):
-                    self.note(f"{nick_text(what.before)} is now known as {nick_text(what.after)}", fact.time)
+                self.changes |= ModelChange.PEOPLE
+                if isinstance(body, NickChanged):
+                    self.note(f"{nick_text(body.before)} is now known as {nick_text(body.after)}", event.time)
             case _:
-                self._hear_rarer(what, fact.time)
+                self._hear_rarer(body, event.time)
 
-    def _hear_rarer(self, what: events.What, at: int) -> None:
-        match what:
+    def _hear_rarer(self, body: events.EventBody, at: int) -> None:
+        match body:
             case (
                 ev.DependenciesMissing()
                 | ev.DependenciesLost()
@@ -229,15 +229,15 @@ class ChannelModel:
                 | ev.RepairCancelled()
             ):
                 self._gaps_stale = True
-                self.stirred |= ModelChange.ROWS | ModelChange.BADGES
+                self.changes |= ModelChange.ROWS | ModelChange.BADGES
             case CatchingUp():
-                self.history = what
-                self.catching_up = self.catching_up and what.state != "done"
+                self.history = body
+                self.catching_up = self.catching_up and body.state != "done"
                 self._gaps_stale = True
-                self.stirred |= ModelChange.ROWS | ModelChange.BADGES
+                self.changes |= ModelChange.ROWS | ModelChange.BADGES
             case ev.SyncReceived() | ev.SyncSent():
-                self.catching_up = self.catching_up and isinstance(what, ev.SyncSent)
-                self.stirred |= ModelChange.BADGES | ModelChange.PEOPLE
+                self.catching_up = self.catching_up and isinstance(body, ev.SyncSent)
+                self.changes |= ModelChange.BADGES | ModelChange.PEOPLE
             case events.EphemeralSaid(said):
                 name = self.name_of(said.message.sender_id, nick_text(said.nick))
                 # On one line: in a note, text of others must not begin a line that has the sign of the program.
@@ -265,10 +265,10 @@ class ChannelModel:
                 self.note(f"trouble: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
             case events.EpochChanged(number):
                 self.note(f"the key of this channel was changed: epoch {number}", at)
-                self.stirred |= ModelChange.BADGES
+                self.changes |= ModelChange.BADGES
             case events.NotAMember(why):
                 self.note(clean(why, limit=_DETAIL), at, Tone.ALERT)
-                self.stirred |= ModelChange.BADGES
+                self.changes |= ModelChange.BADGES
             case events.MessageWithheld(message_id):
                 if self.loaded and (message_id in self.timeline.entries or self.timeline.at_end):
                     self.open_at_end()
@@ -279,12 +279,12 @@ class ChannelModel:
                 text, tone = left_over(self.conversation, known, at)
                 self.note(text, at, tone)
 
-    def _delivered(self, what: events.MessageDelivered, at: int, looking: bool) -> None:
-        shown = shown_of(what.said, at, what.via)
+    def _delivered(self, body: events.MessageDelivered, at: int, looking: bool) -> None:
+        shown = shown_of(body.said, at, body.via)
         history = shown.via != "live" and shown.lamport < self.live_since  # older history is not late
-        if what.late and not shown.own and not history:
+        if body.late and not shown.own and not history:
             self._note_late(shown.message_id, looking)
-        self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(what.gap)
+        self._gaps_stale = self._gaps_stale or bool(self.timeline.gaps) or bool(body.gap)
         self._take(shown, looking)
 
     def _take(self, shown: Shown, looking: bool) -> None:
@@ -295,10 +295,10 @@ class ChannelModel:
         entry = self._entry(shown) if self.loaded else entry_of(shown, self._mentions)
         if self.loaded:
             self.timeline.put(entry)
-            self.stirred |= ModelChange.ROWS
+            self.changes |= ModelChange.ROWS
         if not shown.own and not looking:
             self._count_unread(entry)
-        self.stirred |= ModelChange.BADGES
+        self.changes |= ModelChange.BADGES
 
     def _count_unread(self, entry: MessageItem) -> None:
         if self.unread_after is None:
@@ -329,18 +329,18 @@ class ChannelModel:
             fate = fate.moved(entry.fate.phase, entry.fate.by, entry.fate.unproven)
             if fate != entry.fate:
                 self.timeline.put(_changed(entry, fate=fate))
-                self.stirred |= ModelChange.ROWS
+                self.changes |= ModelChange.ROWS
         self._fates[message_id] = fate
         if fate.phase is Phase.ACKED:
             del self._fates[message_id]
 
-    def _connection(self, what: events.ConnectionChanged) -> None:
-        if what.state == "connected" and self.connection.state != "connected":
+    def _connection(self, body: events.ConnectionChanged) -> None:
+        if body.state == "connected" and self.connection.state != "connected":
             self.catching_up = True
             self.live_since = self.view.now().wall
-        self.connection = what
+        self.connection = body
         self._gaps_stale = True
-        self.stirred |= ModelChange.CONNECTION | ModelChange.BADGES | ModelChange.ROWS
+        self.changes |= ModelChange.CONNECTION | ModelChange.BADGES | ModelChange.ROWS
 
     # Lines of the program.
 
@@ -350,7 +350,7 @@ class ChannelModel:
         last = self.timeline.last_key() if self.timeline.at_end else None
         after = last or tail_key(at)
         self.timeline.put(NoteItem(text, tone, at, after, self._notes))
-        self.stirred |= ModelChange.ROWS
+        self.changes |= ModelChange.ROWS
 
     # Keeping up.
 
@@ -368,7 +368,7 @@ class ChannelModel:
         if missing or lost or self.timeline.gaps:
             self.timeline.set_gaps(gap_items(missing, lost, list(self.timeline.messages()), self.name_of))
         if self.timeline.version != before:
-            self.stirred |= ModelChange.ROWS
+            self.changes |= ModelChange.ROWS
 
     def _mark_history(self) -> None:
         """Mark missing history above the first message; in an empty log, say how to begin."""
@@ -383,7 +383,7 @@ class ChannelModel:
         """Count everything as read. The unread line stays until another channel is shown."""
         if self.unread or self.mentions:
             self.unread = self.mentions = 0
-            self.stirred |= ModelChange.BADGES
+            self.changes |= ModelChange.BADGES
 
     def leave(self) -> None:
         """Forget the unread line, because another channel is shown now, unless something is unread."""
@@ -397,8 +397,8 @@ class ChannelModel:
         if read and last is not None and self.conversation.read_mark() != last:
             self.conversation.mark_read(last)
 
-    def take_stirred(self) -> ModelChange:
-        found, self.stirred = self.stirred, ModelChange.NOTHING
+    def take_changes(self) -> ModelChange:
+        found, self.changes = self.changes, ModelChange.NOTHING
         return found
 
 

@@ -33,23 +33,23 @@ class TalkModel(ChannelModel):
         if self.unread and self.unread_after is None:
             self.unread_after = (0, "")
 
-    def hear(self, fact: NodeEvent, looking: bool) -> None:
-        what = fact.what
-        match what:
+    def hear(self, event: NodeEvent, looking: bool) -> None:
+        body = event.body
+        match body:
             case DirectSaid(message_id):
                 self._talk.refresh()
                 shown = self._talk.message(message_id)
                 if shown is not None and shown.key > self._counted:
                     self._take(shown, looking)
-                self.stirred |= ModelChange.BADGES
+                self.changes |= ModelChange.BADGES
             case events.HandedOver(message_id) if self.owns(message_id):
                 self._move(message_id, Phase.UNACKED, 0)
             case ev.StateChanged(message_id, state, by) if state is AckState.ACKED and self.owns(message_id):
                 self._talk.acknowledged(message_id)
                 self._move(message_id, Phase.ACKED, len(by))
-            case _ if isinstance(what, _OF_BOTH):
-                super().hear(fact, looking)
-                self.stirred |= ModelChange.BADGES
+            case _ if isinstance(body, _OF_BOTH):
+                super().hear(event, looking)
+                self.changes |= ModelChange.BADGES
 
     def owns(self, message_id: str) -> bool:
         """True if this is an own message of this conversation."""

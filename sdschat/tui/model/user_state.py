@@ -37,7 +37,7 @@ class UserStateWriter:
         for model in self._desktop.models.values():
             model.save_mark()
 
-    def past(self) -> list[str]:
+    def input_history(self) -> list[str]:
         """Return the texts sent in earlier runs, newest last."""
         try:
             kept = json.loads(self._view.value(_PAST) or "[]")
@@ -45,6 +45,6 @@ class UserStateWriter:
             return []
         return [text for text in kept if isinstance(text, str)] if isinstance(kept, list) else []
 
-    def save_past(self, texts: list[str]) -> None:
-        if texts != self.past():
+    def save_input_history(self, texts: list[str]) -> None:
+        if texts != self.input_history():
             self._view.set_value(_PAST, json.dumps(texts, ensure_ascii=False))

@@ -55,27 +55,27 @@ class Workspace:
         self.shown = name
         return self.models[name]
 
-    def hear(self, fact: NodeEvent, looking: Callable[[str], bool]) -> bool:
+    def hear(self, event: NodeEvent, looking: Callable[[str], bool]) -> bool:
         """Take an event. Return True if something has to be drawn."""
-        if isinstance(fact.what, HostingChanged):
-            self.hosting = fact.what.hosting
-        before = {name: model.mentions for name, model in self.models.items()} if _is_news(fact) else None
-        concerned = self.concerned(fact)
+        if isinstance(event.body, HostingChanged):
+            self.hosting = event.body.hosting
+        before = {name: model.mentions for name, model in self.models.items()} if _is_news(event) else None
+        concerned = self.concerned(event)
         for model in concerned:
-            model.hear(fact, looking(model.name))
+            model.hear(event, looking(model.name))
             if before is not None:
                 self._attend(model, before.get(model.name, 0))
-        return any(model.stirred for model in concerned)
+        return any(model.changes for model in concerned)
 
-    def concerned(self, fact: NodeEvent) -> list[ChannelModel]:
+    def concerned(self, event: NodeEvent) -> list[ChannelModel]:
         """Return the models that an event concerns. A conversation that a participant begins is added to the list."""
-        what = fact.what
-        if not fact.channel:
+        body = event.body
+        if not event.channel:
             return list(self.models.values())
-        if fact.channel not in self.models:
+        if event.channel not in self.models:
             return []
-        if isinstance(what, DirectSaid):
-            name = conversation_id(fact.channel, what.to if what.own else what.sender_id)
+        if isinstance(body, DirectSaid):
+            name = conversation_id(event.channel, body.to if body.own else body.sender_id)
             try:
                 self.add_if_new(name)
             except ValueError:  # a recording has no direct messages
@@ -84,13 +84,13 @@ class Workspace:
         talks = [
             model
             for model in self.models.values()
-            if isinstance(model, TalkModel) and model.conversation.channel == fact.channel
+            if isinstance(model, TalkModel) and model.conversation.channel == event.channel
         ]
-        message_id = getattr(what, "message_id", "")
+        message_id = getattr(body, "message_id", "")
         if message_id:  # the channel does not know the messages of its conversations
             owner = next((talk for talk in talks if talk.owns(message_id)), None)
-            return [self.models[fact.channel]] if owner is None else [owner]
-        return [self.models[fact.channel], *talks]
+            return [self.models[event.channel]] if owner is None else [owner]
+        return [self.models[event.channel], *talks]
 
     def _attend(self, model: ChannelModel, mentions_before: int) -> None:
         level = self._level(model.name)
@@ -125,6 +125,6 @@ class Workspace:
         return found
 
 
-def _is_news(fact: NodeEvent) -> bool:
-    what = fact.what
-    return (isinstance(what, MessageDelivered) and not what.said.own) or (isinstance(what, DirectSaid) and not what.own)
+def _is_news(event: NodeEvent) -> bool:
+    body = event.body
+    return (isinstance(body, MessageDelivered) and not body.said.own) or (isinstance(body, DirectSaid) and not body.own)

@@ -73,7 +73,7 @@ class PlainLens:
         if argument and view in _OF_A_MESSAGE and not argument.isdigit():
             chosen, argument = argument, ""
         try:
-            host.tell(view_text(host.view, view or _FIRST_VIEW, host.room, chosen, argument))
+            host.show_notice(view_text(host.view, view or _FIRST_VIEW, host.room, chosen, argument))
         except ValueError as error:
             raise CommandError(str(error)) from error
 
@@ -102,11 +102,11 @@ _WIDTH = 78
 
 def view_text(view: Conversations, name: str, channel: str, selection: str | None, argument: str = "") -> str:
     """Return a view as text, from the database and the engine. Raises ValueError for an unknown view."""
-    eye = LensInspector(view.node, view)
+    inspector = LensInspector(view.node, view)
     try:
-        return "\n".join(plain(line) for line in eye.lines(name, channel, selection, argument, _WIDTH, ASCII))
+        return "\n".join(plain(line) for line in inspector.lines(name, channel, selection, argument, _WIDTH, ASCII))
     finally:
-        eye.close()
+        inspector.close()
 
 
 SHOWN_AT_START: Final = 20
@@ -121,7 +121,7 @@ class PlainHost(Host):
         super().__init__(view, preferences, load())
         self.log_view = PlainLog(self)
         self.lens = PlainLens(self)
-        self.typist = InputHandler(self)
+        self.input_handler = InputHandler(self)
         self.ended = asyncio.Event()
         self._out = out
         self._wanted = list(channels)
@@ -133,12 +133,12 @@ class PlainHost(Host):
 
     # The rest of `Host`.
 
-    def tell(self, text: str, *, help: bool = False) -> None:
+    def show_notice(self, text: str, *, help: bool = False) -> None:
         for line in text.split("\n"):
             self.say(f"* {line}")
 
     def warn(self, text: str) -> None:
-        self.tell(text)
+        self.show_notice(text)
 
     def open_channel(self, name: str) -> str:
         room = super().open_channel(name)
@@ -159,13 +159,13 @@ class PlainHost(Host):
         if not model.loaded:
             model.open_at_end()
         unread = f", {model.unread} unread" if model.unread else ""
-        self.tell(f"channel {self.label(name)}: {count(model.conversation.count(), 'message')}{unread}")
+        self.show_notice(f"channel {self.label(name)}: {count(model.conversation.count(), 'message')}{unread}")
         self.say_entries(list(model.timeline.messages())[-SHOWN_AT_START:])
         model.seen()
 
     def copy(self, text: str, what: str) -> None:
-        self.tell(f"{what}:")
-        self.tell(text)
+        self.show_notice(f"{what}:")
+        self.show_notice(text)
 
     def leave(self) -> None:
         self.ended.set()
@@ -214,39 +214,39 @@ class PlainHost(Host):
 
     def start(self, problems: Sequence[str] = ()) -> None:
         for problem in problems:
-            self.tell(problem)
+            self.show_notice(problem)
         self.node.listen(self.hear)
         for name in self._wanted:
             self.open_channel(name)
         self.show_channel(self.desktop.order[0])
         if self.node.settings.timing != "spec":
-            self.tell(f"timing: {self.node.settings.timing}")
+            self.show_notice(f"timing: {self.node.settings.timing}")
         for name in self.desktop.order:
             faults = self.view.faults(self.models[name].conversation.channel)
             if faults:
-                self.tell(f"{self.label(name)}: FAULTS ON: {faults}")
-        self.tell("/help lists the commands, /quit leaves. What you write goes to the channel named last.")
+                self.show_notice(f"{self.label(name)}: FAULTS ON: {faults}")
+        self.show_notice("/help lists the commands, /quit leaves. What you write goes to the channel named last.")
 
-    def hear(self, fact: NodeEvent) -> None:
-        self.desktop.hear(fact, lambda name: name == self.desktop.shown)
-        what = fact.what
-        model = next(iter(self.desktop.concerned(fact)), None) if fact.channel else None
-        name = fact.channel if model is None else model.name
-        if isinstance(what, MessageDelivered) and model is not None:
-            shown = shown_of(what.said, fact.time, what.via)
+    def hear(self, event: NodeEvent) -> None:
+        self.desktop.hear(event, lambda name: name == self.desktop.shown)
+        body = event.body
+        model = next(iter(self.desktop.concerned(event)), None) if event.channel else None
+        name = event.channel if model is None else model.name
+        if isinstance(body, MessageDelivered) and model is not None:
+            shown = shown_of(body.said, event.time, body.via)
             self._say_entry(model.entry_for(shown), name)
-        elif isinstance(what, DirectSaid) and model is not None:
-            self._say_direct(model, what.message_id)
-        elif isinstance(what, CatchingUp) and what.state in ("loading", "paused", "done"):
-            self._say_history(name, what)
-        elif isinstance(what, PresenceChanged):
-            who = nick_text(what.nick) or f"<{short(what.sender_id, 8)}>"
-            self._tell_of(name, f"{who} is {'here' if what.online else 'gone'}")
-        elif isinstance(what, ConnectionChanged) and model is not None:
+        elif isinstance(body, DirectSaid) and model is not None:
+            self._say_direct(model, body.message_id)
+        elif isinstance(body, CatchingUp) and body.state in ("loading", "paused", "done"):
+            self._say_history(name, body)
+        elif isinstance(body, PresenceChanged):
+            who = nick_text(body.nick) or f"<{short(body.sender_id, 8)}>"
+            self._tell_of(name, f"{who} is {'here' if body.online else 'gone'}")
+        elif isinstance(body, ConnectionChanged) and model is not None:
             self._say_connection(name, model)
-        elif isinstance(what, ev.StateChanged) and model is not None:
-            self._say_state(name, model, what.message_id)
-        elif isinstance(what, ev.RepairWanted | ev.DependenciesLost) and model is not None:
+        elif isinstance(body, ev.StateChanged) and model is not None:
+            self._say_state(name, model, body.message_id)
+        elif isinstance(body, ev.RepairWanted | ev.DependenciesLost) and model is not None:
             self._say_gaps(name, model)
         for each in self.desktop.models.values():
             self._say_notes(each)
@@ -266,7 +266,7 @@ class PlainHost(Host):
             self._tell_of(name, done if what.state == "done" else history.sentence(what, what.since))
 
     def _tell_of(self, channel: str, text: str) -> None:
-        self.tell(f"{self.label(channel)}: {text}" if self._named(channel) else text)
+        self.show_notice(f"{self.label(channel)}: {text}" if self._named(channel) else text)
 
     def _say_connection(self, name: str, model: ChannelModel) -> None:
         words = offline_words(model.connection, model.conversation.sync(), self.view.now().wall)

@@ -43,7 +43,7 @@ async def _read(host: PlainHost, descriptor: int) -> None:
         for line in found:
             text = begun + line.decode(errors="replace").rstrip("\r\n")
             begun = f"{text[:-1]}\n" if text.endswith(_ESCAPE) else ""
-            if not begun and text.strip() and await host.typist.submit(text) and host.ended.is_set():
+            if not begun and text.strip() and await host.input_handler.submit(text) and host.ended.is_set():
                 return
     if begun.strip():
-        await host.typist.submit(begun.rstrip("\n"))
+        await host.input_handler.submit(begun.rstrip("\n"))

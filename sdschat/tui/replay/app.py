@@ -103,13 +103,13 @@ class ReplayApp(ChatApp):
         """Stop playing, before the chat is unmounted."""
         self._playing.cancel()
 
-    def _hear(self, fact: NodeEvent) -> None:
-        if isinstance(fact.what, Joined) and fact.channel in self.desktop.models:
-            self.desktop.models[fact.channel].open_at_end()  # messages from before the recording came with this event
-        super()._hear(fact)
+    def _hear(self, event: NodeEvent) -> None:
+        if isinstance(event.body, Joined) and event.channel in self.desktop.models:
+            self.desktop.models[event.channel].open_at_end()  # messages from before the recording came with this event
+        super()._hear(event)
 
     def _say_where(self) -> None:
-        self.warn(f"{self.player.told()} | {KEYS}")
+        self.warn(f"{self.player.status()} | {KEYS}")
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         raise CommandError(ONLY_SHOWN)

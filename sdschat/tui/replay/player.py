@@ -64,7 +64,7 @@ class Player:
 
     def place_back(self, count: int = 1) -> int:
         """Return the place so many steps with an event earlier."""
-        told = [place for place, step in enumerate(self.recording.steps[: self.node.place], 1) if step.told]
+        told = [place for place, step in enumerate(self.recording.steps[: self.node.place], 1) if step.has_event]
         return told[-count - 1] if len(told) > count else 0
 
     async def run(self) -> None:
@@ -100,7 +100,7 @@ class Player:
         except TimeoutError:
             clock.at = min(step.at, clock.at + max(1, round(wait * self.speed * 1000)))
 
-    def told(self) -> str:
+    def status(self) -> str:
         """Return state and place of the player in words."""
         steps = self.recording.steps
         state = "at its end" if self.at_end else f"{self.speed:g}x" if self.playing else "paused"

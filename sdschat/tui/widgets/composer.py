@@ -55,7 +55,7 @@ class Composer(TextArea):
             highlight_cursor_line=False,
             compact=True,
         )
-        self.past = past
+        self.input_history = past
         self._complete = complete
         self._completion: Completion | None = None
         self._searching: str | None = None  # what is searched for in the history
@@ -80,9 +80,9 @@ class Composer(TextArea):
         if key in _NEW_LINE:
             return lambda: self.insert("\n")
         if key == "up" and row == 0:
-            return lambda: self._recall(self.past.older(self.text))
+            return lambda: self._recall(self.input_history.older(self.text))
         if key == "down" and row == self.document.line_count - 1:
-            return lambda: self._recall(self.past.newer(self.text))
+            return lambda: self._recall(self.input_history.newer(self.text))
         actions: dict[str, Callable[[], object]] = {
             "enter": self._submit,
             "tab": self._tab,
@@ -142,13 +142,13 @@ class Composer(TextArea):
         assert self._searching is not None
         key = event.key
         if key == "ctrl+r":
-            self._find(self.past.search(self._searching, further=True))
+            self._find(self.input_history.search(self._searching, further=True))
         elif key == "backspace":
             self._searching = self._searching[:-1]
-            self._find(self.past.search(self._searching))
+            self._find(self.input_history.search(self._searching))
         elif event.is_printable and event.character is not None:
             self._searching += event.character
-            self._find(self.past.search(self._searching))
+            self._find(self.input_history.search(self._searching))
         elif key == "escape":
             self._end_search()
             self.put("")

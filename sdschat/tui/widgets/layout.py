@@ -70,7 +70,7 @@ class Layout:
     def first_line(self, at: int) -> int:
         return self.above + self.starts[at]
 
-    def make(self, model: ChannelModel, width: int, look: LineStyle) -> None:
+    def make(self, model: ChannelModel, width: int, line_style: LineStyle) -> None:
         """Lay out all rows of the model. Only new ones are drawn."""
         timeline, now = model.timeline, model.view.now().wall
         self.version = timeline.version
@@ -85,7 +85,7 @@ class Layout:
             lead = (drawn.day != previous_day and not isinstance(item, GapItem), unread)
             if not drawn.strips or drawn.lead != lead:
                 drawn.lead = lead
-                drawn.strips = _draw(item, lead, width, look, now)
+                drawn.strips = _draw(item, lead, width, line_style, now)
             if lead[0]:
                 previous_day = drawn.day
             if unread:
@@ -112,10 +112,10 @@ class Layout:
             self.below = max(1, model.total - model.conversation.rank(last[1]))
 
 
-def _draw(item: Item, lead: tuple[bool, bool], width: int, look: LineStyle, now: int) -> list[Strip]:
-    lines = item_lines(item, width, look, now)
+def _draw(item: Item, lead: tuple[bool, bool], width: int, line_style: LineStyle, now: int) -> list[Strip]:
+    lines = item_lines(item, width, line_style, now)
     if lead[1]:
-        lines.insert(0, unread_line(width, look))
+        lines.insert(0, unread_line(width, line_style))
     if lead[0]:
-        lines.insert(0, day_line(item.at, width, look))
+        lines.insert(0, day_line(item.at, width, line_style))
     return [Strip(line) for line in lines]

@@ -48,17 +48,17 @@ class ChannelList(Static):
         super().__init__("", id=id, markup=False)
         self.lines: list[ChannelLine] = []
 
-    def set_lines(self, lines: list[ChannelLine], look: LineStyle) -> None:
+    def set_lines(self, lines: list[ChannelLine], line_style: LineStyle) -> None:
         if lines == self.lines:
             return
         self.lines = lines
         text = Text(no_wrap=True, overflow="crop")
         for number, line in enumerate(lines, 1):
             mark = unread_mark(line)
-            name = fitted(f"{number} {line.label}", 17 - len(mark), look.glyphs.cut)
+            name = fitted(f"{number} {line.label}", 17 - len(mark), line_style.glyphs.cut)
             text.append(name, "bold reverse" if line.shown else "bold" if mark else "")
-            text.append(f" {mark}\n", look.style("mention" if line.mentions else "new"))
-            text.append(f"  {fitted(line.badge, 16, look.glyphs.cut)}\n", look.style("time"))
+            text.append(f" {mark}\n", line_style.style("mention" if line.mentions else "new"))
+            text.append(f"  {fitted(line.badge, 16, line_style.glyphs.cut)}\n", line_style.style("time"))
         self.update(text, layout=False)
 
     def on_click(self, event: events.Click) -> None:
@@ -76,7 +76,7 @@ class MemberList(Static):
         super().__init__("", id=id, markup=False)
         self._drawn = Text()
 
-    def set_people(self, people: list[Participant], look: LineStyle, now: int, connected: bool) -> None:
+    def set_people(self, people: list[Participant], line_style: LineStyle, now: int, connected: bool) -> None:
         """Draw the list. Without a connection nobody is shown as here."""
         if not connected:
             people = [person._replace(online=False) for person in people]
@@ -86,16 +86,16 @@ class MemberList(Static):
         nicks = [nick_text(person.nick) for person in people]
         room = max(1, self.size.height - 2) if self.size.height else 0
         for person, nick in list(zip(people, nicks, strict=True))[:room]:
-            sign = look.glyphs.online if person.online else look.glyphs.offline
+            sign = line_style.glyphs.online if person.online else line_style.glyphs.offline
             name = nick or f"<{short(person.sender_id, 8)}>"
             if nick and nicks.count(nick) > 1:
                 name = f"{nick} {short(person.sender_id)}"
             heard = heard_words(person, now).replace(" ago", "").replace("gone, ", "")
-            text.append(f"{sign} ", look.style("acked" if person.online else "time"))
-            text.append(fitted(name, 17 - len(heard), look.glyphs.cut), look.nick_style(person.sender_id))
-            text.append(f" {heard}\n", look.style("time"))
+            text.append(f"{sign} ", line_style.style("acked" if person.online else "time"))
+            text.append(fitted(name, 17 - len(heard), line_style.glyphs.cut), line_style.nick_style(person.sender_id))
+            text.append(f" {heard}\n", line_style.style("time"))
         if len(people) > room:
-            text.append(f"and {len(people) - room} more: /who", look.style("time"))
+            text.append(f"and {len(people) - room} more: /who", line_style.style("time"))
         if text != self._drawn:  # called every second; mostly nothing has changed
             self._drawn = text
             self.update(text, layout=False)

@@ -26,9 +26,9 @@ from sdschat.tui.widgets.layout import Layout
 class LogLines(ScrollView, can_focus=True):
     """Draws the visible lines of a layout. `LogView` decides which lines are visible."""
 
-    def __init__(self, look: LineStyle, *, id: str | None = None) -> None:
+    def __init__(self, line_style: LineStyle, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.look = look
+        self.line_style = line_style
         self.model: ChannelModel | None = None
         self._layout_of_rows = Layout()
 
@@ -40,9 +40,9 @@ class LogLines(ScrollView, can_focus=True):
         drawn = self._layout_of_rows.rows[at]
         strip, message_id = drawn.strips[offset], drawn.item.message_id
         if message_id and message_id == self.model.selected and offset >= sum(drawn.lead):
-            mark = Segment(self.look.glyphs.chosen, Style(bold=True))
+            mark = Segment(self.line_style.glyphs.chosen, Style(bold=True))
             strip = Strip([*strip.crop(0, 1), mark, *strip.crop(2)])
-            base += self.look.style("chosen")
+            base += self.line_style.style("chosen")
         strip = strip.crop_extend(0, width, base).apply_style(base)
         return self._with_selection(strip, line).apply_offsets(0, line)
 
@@ -121,8 +121,8 @@ class LogView(LogLines, can_focus=True):
         log: LogView
         following: bool
 
-    def __init__(self, look: LineStyle, *, id: str | None = None) -> None:
-        super().__init__(look, id=id)
+    def __init__(self, line_style: LineStyle, *, id: str | None = None) -> None:
+        super().__init__(line_style, id=id)
         self.following = True
         self._moving = False
 
@@ -137,9 +137,9 @@ class LogView(LogLines, can_focus=True):
             model.open_at_end()
         self.refresh_rows()
 
-    def restyle(self, look: LineStyle) -> None:
+    def restyle(self, line_style: LineStyle) -> None:
         """Draw with other colours and signs."""
-        self.look = look
+        self.line_style = line_style
         self._layout_of_rows.clear()
         self.refresh_rows()
 
@@ -173,7 +173,7 @@ class LogView(LogLines, can_focus=True):
     def _lay_out(self, model: ChannelModel) -> None:
         layout = self._layout_of_rows
         width = max(_LEAST_WIDTH, self.scrollable_content_region.width)
-        layout.make(model, width, self.look)
+        layout.make(model, width, self.line_style)
         size = Size(width, layout.height)
         if size != self.virtual_size:
             # Setting the attribute would lay out the whole screen again; only the scroll bar has changed.

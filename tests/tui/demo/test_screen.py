@@ -33,7 +33,7 @@ whole, director.acts = director.acts, broken
 FAILING = """
 from sdschat.tui.demo.director import Director
 async def failing(self, seconds=None):
-    self.company.nodes["bob"].fail(RuntimeError("a planted error"))
+    self.group.nodes["bob"].fail(RuntimeError("a planted error"))
 Director.play = failing
 """
 

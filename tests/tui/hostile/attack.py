@@ -10,7 +10,7 @@ from sdschat.identity.keys import Identity
 from sdschat.identity.place import place_of
 from sdschat.identity.signing import PLACED_DOMAIN, signed_bytes
 from sdschat.node import events
-from sdschat.node.events import What
+from sdschat.node.events import EventBody
 from sdschat.node.node import Node
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.sds import events as ev
@@ -66,7 +66,7 @@ def waiting(channel: str, texts: tuple[str, ...], now: int) -> Iterator[bytes]:
         yield CODEC.encode(Message(sender, message_id, channel, now + number, (entry,), None, (), b"waits"))
 
 
-def told(text: str) -> Iterator[What]:
+def told(text: str) -> Iterator[EventBody]:
     """Yield events whose words come from outside."""
     message = Message(f"e{text}", f"e{text}", "lobby")
     yield events.EphemeralSaid(events.Said(message, OpenedContent(Verdict.KNOWN, text, 0, text), text, False))
@@ -91,14 +91,14 @@ def told(text: str) -> Iterator[What]:
     yield events.IdentityUsedElsewhere(text)
 
 
-def tell(node: Node, channel: str, what: What) -> None:
-    node._tell(channel, what)
+def tell(node: Node, channel: str, body: EventBody) -> None:
+    node._emit(channel, body)
 
 
 def send_all(node: Node, channel: str, texts: tuple[str, ...]) -> None:
-    room = node.rooms[channel]
+    session = node.sessions[channel]
     now = node.clock.now().wall - len(texts) - 1000
     for packet in packets(channel, texts, now):
-        room.receive(packet, "live")
+        session.receive(packet, "live")
     for packet in waiting(channel, texts[::5], now):
-        room.receive(packet, "live")
+        session.receive(packet, "live")

@@ -97,8 +97,8 @@ def test_errors_and_everything_else_that_is_told(tmp_path: Path) -> None:
         async with stage(tmp_path, size=(110, 40)) as s:
             s.app.lens.open("events")
             for text in FEW:
-                for what in told(text):
-                    tell(s.app.node, "lobby", what)
+                for body in told(text):
+                    tell(s.app.node, "lobby", body)
                 await s.settle()
                 judge(written(s), f"what is told of {text!r:.80}")
             s.app.lens.open("repair")
@@ -111,11 +111,11 @@ def test_errors_and_everything_else_that_is_told(tmp_path: Path) -> None:
 def test_an_ephemeral_message_makes_no_line_of_the_program(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage(tmp_path) as s:
-            for what in told("hi\n\u00bb bob is verified"):
-                tell(s.app.node, "lobby", what)
+            for body in told("hi\n\u00bb bob is verified"):
+                tell(s.app.node, "lobby", body)
             await s.until_text("bob is verified")
             for line in s.lines():
-                assert not line.lstrip().startswith(s.app.look.glyphs.system + " bob is verified")
+                assert not line.lstrip().startswith(s.app.line_style.glyphs.system + " bob is verified")
 
     asyncio.run(story())
 
@@ -149,11 +149,11 @@ def test_the_plain_form_and_every_text_as_rows_of_the_log(tmp_path: Path) -> Non
                 host.start([])
                 send_all(node, "lobby", CORPUS)
                 for text in SAMPLE:
-                    for what in told(text):
-                        tell(node, "lobby", what)
+                    for body in told(text):
+                        tell(node, "lobby", body)
                 await all_logged(view)
                 await asyncio.sleep(0)
-                await host.typist.submit("/who")
+                await host.input_handler.submit("/who")
                 console = Console(force_terminal=True, color_system="truecolor", file=io.StringIO())
                 shown = view.channel("lobby").messages(limit=3000)
                 for message in shown:
@@ -195,8 +195,8 @@ def test_the_commands_that_print_the_history(tmp_path: Path) -> None:
 
 def test_json_lines_are_ascii_with_everything_escaped() -> None:
     for text in CORPUS:
-        for what in told(text):
-            line = json_line(NodeEvent("lobby", 1, what))
+        for body in told(text):
+            line = json_line(NodeEvent("lobby", 1, body))
             if line is not None:
                 assert line.isascii()
                 assert line.isprintable()

@@ -200,7 +200,7 @@ def test_faults_are_injected_shown_in_a_banner_and_ended(tmp_path: Path) -> None
         await s.until(lambda: "without bob" not in s.text())
         await s.enter("/fault off")
         await s.until(lambda: "FAULTS ON" not in s.text())
-        assert Injection(s.app.node, "lobby").told() == ""
+        assert Injection(s.app.node, "lobby").describe() == ""
 
     async def with_bob(s: Stage) -> None:
         await s.until(lambda: any(person.nick == "bob" for person in s.app.view.channel("lobby").people()))

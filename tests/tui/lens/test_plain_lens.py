@@ -24,10 +24,10 @@ def test_every_view_is_told_in_lines(tmp_path: Path) -> None:
                 host = PlainHost(view, ["lobby"], Preferences(), out)
                 host.start([])
                 for name in VIEWS:
-                    assert await host.typist.submit(f"/lens {name}")
-                assert await host.typist.submit(f"/why {sent.message_id[:6]}")
-                assert await host.typist.submit("/lens")
-                assert not await host.typist.submit("/lens nonsense")
+                    assert await host.input_handler.submit(f"/lens {name}")
+                assert await host.input_handler.submit(f"/why {sent.message_id[:6]}")
+                assert await host.input_handler.submit("/lens")
+                assert not await host.input_handler.submit("/lens nonsense")
             finally:
                 view.close()
             told = out.getvalue()

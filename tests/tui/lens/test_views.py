@@ -9,7 +9,7 @@ import pytest
 
 from sdschat.identity.keys import Identity
 from sdschat.identity.sync_proof import sign_sync
-from sdschat.node.events import MessageDelivered, NodeEvent, PresenceChanged, What
+from sdschat.node.events import EventBody, MessageDelivered, NodeEvent, PresenceChanged
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreLeft, StoreSilent
 from sdschat.node.sync.events import CatchingUp, DirectRefused
@@ -135,7 +135,7 @@ def test_repair_counts_down_to_the_request_and_says_who_would_answer_when(tmp_pa
         async with looking(tmp_path, "bob", "eve", changes=SLOW_REPAIR) as look:
             lost = await lose_one(look)
             shown = await look.until("repair", lost[:4], "T_req: asking in", "by bob")
-            peek = look.eye._sight(ROOM, None, "", 70, UNICODE).peek
+            peek = look.eye._view_input(ROOM, None, "", 70, UNICODE).peek
             missing = next(each for each in peek.missing if each.message_id == lost)
             assert missing.due > peek.now
             bob, eve = look["bob"].node.sender_id, look["eve"].node.sender_id
@@ -217,7 +217,7 @@ def test_a_packet_that_breaks_the_rules_is_said_to(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path) as look:
             bad = SdsCodec().encode(Message("stranger", "sync-1", ROOM, 5))
-            look.own.node.rooms[ROOM].receive(bad, "live")
+            look.own.node.sessions[ROOM].receive(bad, "live")
             shown = await look.until("packet", "sync of")
             number = next(line for line in shown.splitlines() if "sync of" in line).split()[0]
             opened = look.text("packet", argument=number)
@@ -268,12 +268,12 @@ def test_a_message_only_in_a_filter_is_possible_and_no_more(tmp_path: Path) -> N
             packed.add(first, newest)
             sync = Message(eve, "sync-1", ROOM, newest + 1, (HistoryEntry(second),), packed.to_bytes())
             packet, who = SdsCodec().encode(sync), f"<{eve[:8]}>"
-            look.own.node.rooms[ROOM].receive(packet, "live")
+            look.own.node.sessions[ROOM].receive(packet, "live")
             shown = await look.until("matrix", f"bob wrote it, {who} has it in a filter", selection=first)
             row = next(line for line in shown.splitlines() if line.startswith(first[:4]))
             assert (row.count("✓"), row.count("◌")) == (1, 1)
             assert f"{who} says so unsigned" in look.text("matrix", second)
-            look.own.node.rooms[ROOM].receive(sign_sync(key, ROOM, 1, packet), "live")
+            look.own.node.sessions[ROOM].receive(sign_sync(key, ROOM, 1, packet), "live")
             await look.until("matrix", f"{who} named it", selection=second)
 
     asyncio.run(story())
@@ -286,7 +286,7 @@ def test_the_gauge_says_what_is_in_the_filter_that_we_send(tmp_path: Path) -> No
                 look.say("ann", f"number {number}")
             await look["bob"].until_texts(*(f"number {number}" for number in range(5)))
             shown = await look.until("filter", "5 of 256 ids", "bob", "compact")
-            own = look.own.node.rooms[ROOM].channel.state.filter
+            own = look.own.node.sessions[ROOM].channel.state.filter
             read = read_filter(own.to_bytes())
             assert not isinstance(read, str)
             assert f"{read.fill:.1%} of the bits set" in shown
@@ -325,7 +325,7 @@ def test_the_log_is_narrowed_down_by_words_and_without_words(tmp_path: Path) -> 
 
 def test_what_passes_between_two_has_words_and_no_names_of_the_program(tmp_path: Path) -> None:
     store = "5" * 32
-    told: dict[What, str] = {
+    told: dict[EventBody, str] = {
         CatchingUp("loading", 3, 9, store, "", 0): "catching up: loading with <55555555>, 3 of 9",
         CatchingUp("waiting", 0, 0, "", "", 0): "catching up: waiting",
         DirectRefused(store, "it cannot be read"): "a direct message of <55555555> is refused: it cannot be read",
@@ -339,8 +339,8 @@ def test_what_passes_between_two_has_words_and_no_names_of_the_program(tmp_path:
 
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
-            for what in told:
-                look.eye.hear(NodeEvent(ROOM, 0, what))
+            for body in told:
+                look.eye.hear(NodeEvent(ROOM, 0, body))
             shown = look.text("events", width=200)
             assert [words for words in told.values() if words not in shown] == []
 
@@ -364,10 +364,10 @@ def test_faults_says_what_is_on_and_what_it_did(tmp_path: Path) -> None:
 def test_an_eye_that_is_closed_sees_no_more_packets(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
-            room = look.own.node.rooms[ROOM]
-            watching = len(room.watchers)
+            session = look.own.node.sessions[ROOM]
+            watching = len(session.watchers)
             look.eye.close()
-            assert len(room.watchers) == watching - 1
+            assert len(session.watchers) == watching - 1
 
     asyncio.run(story())
 
@@ -376,7 +376,7 @@ def test_a_channel_that_is_joined_later_is_seen_too(tmp_path: Path) -> None:
     async def story() -> None:
         async with looking(tmp_path) as look:
             look.own.node.join("attic")
-            assert len(look.own.node.rooms["attic"].watchers) == len(look.own.node.rooms[ROOM].watchers)
+            assert len(look.own.node.sessions["attic"].watchers) == len(look.own.node.sessions[ROOM].watchers)
             assert look.eye.lines("peers", "attic")
 
     asyncio.run(story())

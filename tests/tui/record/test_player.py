@@ -49,7 +49,7 @@ def play(recording: Recording, story: Callable[[Player, list[str]], Awaitable[No
         player = Player(recording, playing=False)
         await player.open()
         told: list[str] = []
-        player.node.listen(lambda fact: told.extend(texts_of(fact)))
+        player.node.listen(lambda event: told.extend(texts_of(event)))
         try:
             await story(player, told)
         finally:
@@ -58,8 +58,8 @@ def play(recording: Recording, story: Callable[[Player, list[str]], Awaitable[No
     asyncio.run(run())
 
 
-def texts_of(fact: NodeEvent) -> list[str]:
-    return [fact.what.said.opened.text or ""] if isinstance(fact.what, MessageDelivered) else []
+def texts_of(event: NodeEvent) -> list[str]:
+    return [event.body.said.opened.text or ""] if isinstance(event.body, MessageDelivered) else []
 
 
 def test_a_step_goes_to_the_next_thing_that_was_told(recording: Recording) -> None:
@@ -70,7 +70,7 @@ def test_a_step_goes_to_the_next_thing_that_was_told(recording: Recording) -> No
             places.append(player.node.place)
         assert told == list(TEXTS)
         steps = recording.steps
-        assert all(steps[place - 1].told for place in places[:-1])
+        assert all(steps[place - 1].has_event for place in places[:-1])
         assert places == sorted(set(places))
 
     play(recording, story)
@@ -101,7 +101,7 @@ def test_played_fast_it_comes_to_its_end(recording: Recording) -> None:
                 await asyncio.sleep(0.01)
         running.cancel()
         assert told == list(TEXTS)
-        assert "at its end" in player.told()
+        assert "at its end" in player.status()
         assert player.node.time.at == recording.steps[-1].at
 
     play(recording, story)
@@ -114,7 +114,7 @@ def test_paused_nothing_moves(recording: Recording) -> None:
             await asyncio.sleep(0)
         running.cancel()
         assert player.node.place == 0
-        assert "paused" in player.told()
+        assert "paused" in player.status()
 
     play(recording, story)
 
