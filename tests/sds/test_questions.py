@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -94,6 +95,21 @@ def test_no_question_is_asked_once_all_is_acknowledged() -> None:
     group.tick(10 * INTERVAL)
     assert {one.low for one in prints(group["a"])} == {group["a"].channel.state.horizon}
     assert {one.low for one in prints(group["b"])} == {group["b"].channel.state.horizon}
+
+
+def test_who_differs_for_ever_does_not_keep_the_others_from_their_questions() -> None:
+    """One key in two places: its log is never that of the others, whose filters over the range answer it each time."""
+    group = Group("a", "c", config=CONFIG, settle=10_000)
+    low = max(node.channel.state.horizon for node in group.nodes.values())
+    own = group.say("a", "hello").message_id
+    for place, name in product(range(CONFIG.causal_history), group.nodes):  # what is mentioned instead
+        group.give(name, forge("z", f"z{place}", group.now.wall + 1 + place))
+    for number in range(60 * INTERVAL // 5000):
+        section = compact.encode_range(["only here"], low, group.now.wall, 0.001, number)
+        for name in group.nodes:
+            group.give(name, forge("b", f"s{number}", group.now.wall, content=None, bloom_filter=WINDOW + section))
+        group.tick(5000)
+    assert group["a"].channel.state.outgoing.known[own].state is AckState.ACKED
 
 
 def asked(count: int = 3) -> tuple[Group, list[str], int]:

@@ -65,7 +65,13 @@ def note_question(s: ChannelState, peer: Peer, theirs: RangePrint, entries: list
     ranges, ends = s.ranges, (theirs.low, theirs.high)
     first = [entry.sender_id for entry in entries if entry.lamport == theirs.low]
     if peer.sender_id in first:
-        if ranges.wanted is None and (ranges.asked is None or ends < ranges.asked):
-            ranges.asked = ends
+        if (ranges.wanted is None or filter_sent_lately(s)) and (ranges.asked is None or ends < ranges.asked):
+            ranges.asked, ranges.wanted = ends, None
     elif ranges.asked == ends:
         ranges.asked = None  # another has told it
+
+
+def filter_sent_lately(s: ChannelState) -> bool:
+    """True if a question or an answer may go before the next filter over a range. A peer that differs for ever, as one
+    key in two places does, is owed one with every packet; and neither it nor who asks shall keep the other waiting."""
+    return s.ranges.answered_at >= 0 and s.now.mono - s.ranges.answered_at < s.config.sync_interval * 3 // 2

@@ -21,7 +21,7 @@ from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.anti_entropy import want_push
 from sdschat.sds.steps.filters import waku_is_about
-from sdschat.sds.steps.questions import note_question, question, turn
+from sdschat.sds.steps.questions import filter_sent_lately, note_question, question, turn
 from sdschat.sds.steps.timing import calm, hurry
 
 _AROUND_BODY = 32  # what is not the body of a range filter: its head, and longer lengths around it
@@ -32,12 +32,14 @@ def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
     """The section, of `room` bytes at most, that a sync message dated `lamport` carries behind its filter."""
     if s.filter.filter_format != "compact" or not s.config.push_enabled:
         return b""
-    if s.ranges.wanted is not None:
+    parts = turn(s)
+    question_first = parts[0] == "question" and len(s.outgoing.open) and filter_sent_lately(s)
+    if s.ranges.wanted is not None and not question_first:
         low, high = s.ranges.wanted
         s.ranges.wanted = None
         s.ranges.answered_at = s.now.mono
         return _filter_over(s, low, high, lamport, room)
-    for part in turn(s):
+    for part in parts:
         ends: tuple[int, int] | None = None
         if part == "answer":
             ends, s.ranges.asked = s.ranges.asked, None
@@ -170,6 +172,8 @@ def _owe(s: ChannelState, low: int, high: int) -> None:
     if ranges.wanted is not None:
         return
     if ranges.answered_at >= 0 and s.now.mono - ranges.answered_at < s.config.sync_interval // 2:
+        return
+    if ranges.asked is not None and filter_sent_lately(s):
         return
     ranges.wanted = (low, high)
     ranges.asked = None  # whoever asked will ask again
