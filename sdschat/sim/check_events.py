@@ -47,18 +47,17 @@ def check_events(oracle: Oracle, record: NodeRecord, events: list[Event]) -> Non
             for message_id in event.dependencies:
                 record.missing_since.setdefault(message_id, oracle.time)
         elif isinstance(event, RepairCancelled):
-            if event.reason in ("requested_by_other", "received", "lost", "arrived_before_due"):
-                record.put_off.pop(event.message_id, None)
-                if event.reason != "requested_by_other":
-                    record.requests_due.pop(event.message_id, None)
+            record.put_off.pop(event.message_id, None)
+            if event.reason in ("received", "lost", "arrived_before_due"):
+                record.requests_due.pop(event.message_id, None)
         elif isinstance(event, DependenciesLost):
             _lost(oracle, record, event)
         elif isinstance(event, Rejected):
             _rejected(oracle, record, event)
         elif isinstance(event, EphemeralReceived):
             _ephemeral(oracle, record, event)
-    if record.put_off:
-        raise Violation("I5", f"T_req of {next(iter(record.put_off))[:8]} at {record.name} was put off")
+    for message_id, what in record.put_off.items():
+        raise Violation("I5", f"{what} of {message_id[:8]} at {record.name} was put off")
 
 
 def _delivered(oracle: Oracle, record: NodeRecord, event: Delivered) -> None:

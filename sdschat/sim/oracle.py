@@ -143,7 +143,7 @@ class NodeRecord:
         self.missing_since: dict[str, int] = {}
         self.requests_due: dict[str, tuple[int, int]] = {}
         self.answers_due: dict[str, int] = {}
-        self.put_off: dict[str, None] = {}
+        self.put_off: dict[str, str] = {}  # the times that this step put off, unless its events tell why
         self.syncs = 0  # sync messages that it sent
         # A copy of a profile goes on from the time that the clock of the other one made it reach.
         own = (plan for plan in scenario.plans if plan.name in (node.plan.name, node.plan.key_of))

@@ -134,7 +134,7 @@ class World:
         for packet in ready.packets:
             self._publish(node, packet)
         record.settle()
-        if ready.events:
+        if ready.events or record.put_off:
             check_events(oracle, record, ready.events)
         oracle.reach.step(node.index, channel.state, ready)
         self.trace.step(self.time, node.index, ready)
