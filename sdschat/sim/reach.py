@@ -64,7 +64,8 @@ _BOUNDS: Final = (
     "ephemeral ids",
 )
 _RESENDS: Final = limits.RESENDS_PER_SWEEP
-_REASONS: Final = tuple(reason for reason in Reason if reason is not Reason.MISNAMED)  # which only a node can tell
+_OF_NODES: Final = (Reason.MISNAMED, Reason.ALTERED)  # which only a node can tell
+_REASONS: Final = tuple(reason for reason in Reason if reason not in _OF_NODES)
 SITUATIONS: Final = (
     *(f"full: {bound}" for bound in _BOUNDS),
     "full by bytes: messages of one sender waiting",
