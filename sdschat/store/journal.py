@@ -14,7 +14,7 @@ The columns are stable; a newer program may add some at the end. All times are e
 | `bytes` | of the packet, on the wire |
 | `payload_bytes`, `overhead_bytes` | content, and everything else in the packet, where both are known |
 | `deps` | ids: the causal history, or the missing, lost or requested messages |
-| `attempt` | number of sendings; for a scheduled event, its time in milliseconds |
+| `attempt` | number of sendings; for a scheduled event, its time in milliseconds; number of packets of `rejected` |
 | `cause` | `via` of a delivery, reason of a rejection, kind of packet or of evidence |
 | `messages`, `fingerprint` | of a checkpoint: messages in the log, and their fingerprint; `lamport`: the highest |
 

@@ -74,7 +74,6 @@ class JournalWriter:
             _INSERT, [_values(first + at, numbers.get(row.channel), row) for at, row in enumerate(every)]
         )
         self._next_seq = self._last_seq + len(every)
-        self._count_rejections(connection, rows, numbers)
         self._prune(connection, 2 * len(every), rows[-1].ts_ms)
 
     def committed(self, rows: list[JournalRow]) -> None:
@@ -82,7 +81,8 @@ class JournalWriter:
         if rows:
             self._started = True
             self._last_seq, self._kept = self._next_seq, self._next_kept
-            self._rejections.update(self._counted)
+        self._rejections.update(self._counted)
+        self._counted = {}
 
     def _checkpoints(
         self, last: JournalRow, before: Mapping[str, ChannelTally], after: Mapping[str, ChannelTally]
@@ -103,20 +103,35 @@ class JournalWriter:
                     fingerprint=fingerprint,
                 )
 
-    def _count_rejections(
-        self, connection: sqlite3.Connection, rows: list[JournalRow], numbers: Mapping[str, int]
+    def count_rejections(
+        self,
+        connection: sqlite3.Connection,
+        rows: list[JournalRow],
+        refused: Mapping[tuple[str, str], tuple[int, int]],
+        after: Mapping[str, ChannelTally],
     ) -> None:
+        """Write the numbers of refused packets. `refused`: number and time of those without a row, by channel and
+        reason."""
         self._counted = {}
+        numbers = {name: tally.number for name, tally in after.items()}
         last_at: dict[tuple[int, str], int] = {}
         for row in rows:
             number = numbers.get(row.channel)
             if row.event == REJECTED and row.cause is not None and number is not None:
                 key = (number, row.cause)
-                self._counted[key] = self._counted.get(key, self._rejections.get(key, 0)) + 1
+                # A row with a number is of packets that were counted as they came.
+                self._count(key, int(row.attempt is None))
                 last_at[key] = row.ts_ms
+        for (channel, reason), (count, at) in refused.items():
+            key = (numbers[channel], reason)
+            self._count(key, count)
+            last_at[key] = at
         if self._counted:
             values = [(*key, count, last_at[key]) for key, count in self._counted.items()]
             connection.executemany(_REJECT, [(*row, row_sum(row)) for row in values])
+
+    def _count(self, key: tuple[int, str], more: int) -> None:
+        self._counted[key] = self._counted.get(key, self._rejections.get(key, 0)) + more
 
     def trim(self, connection: sqlite3.Connection, rows: int, most: int) -> int:
         """Delete the oldest rows beyond `rows`, at most `most` of them, in a transaction of their own."""

@@ -74,6 +74,7 @@ class Transaction:
         self._changes: dict[tuple[Table, int], _Changes] = {}  # by buffer and channel number
         self._texts: dict[tuple[int, str], IndexedText] = {}  # by channel number and message id
         self._local: dict[str, dict[object, SqlRow]] = {}  # by table of `_LOCAL` and key
+        self._refused: dict[tuple[str, str], tuple[int, int]] = {}  # number and time, by channel and reason
         self._forgotten: list[tuple[bytes]] = []  # public keys
 
     def apply(self, channel: str, writes: Iterable[Write]) -> None:
@@ -97,6 +98,11 @@ class Transaction:
 
     def journal(self, rows: Iterable[JournalRow]) -> None:
         self.rows.extend(rows)
+
+    def count_refused(self, channel: str, reason: str, count: int, at: int) -> None:
+        """Count refused packets that have no row in the journal."""
+        self._number(channel)
+        self._refused[channel, reason] = (count, at)
 
     def set_draft(self, channel: str, text: str, at: int) -> None:
         """Set the text of the input line; "" for none."""
@@ -188,6 +194,8 @@ class Transaction:
             step(connection)
         if self.rows:
             self._book.write(connection, self.rows, self._known, self.tallies)
+        if self.rows or self._refused:
+            self._book.count_rejections(connection, self.rows, self._refused, self.tallies)
 
     def _write_log(self, connection: sqlite3.Connection) -> None:
         connection.executemany(LOG_INSERT, self._log)

@@ -44,9 +44,9 @@ class Stage:
     def options(self) -> tuple[str, ...]:
         return ("--timing", "demo", "--broker", f"mqtt://{LOOPBACK}:{self.port}")
 
-    def pipe(self, name: str, *more: str) -> Pipe:
+    def pipe(self, name: str, *more: str, channel: str = CHANNEL) -> Pipe:
         """Start an honest `sdschat pipe`, and wait for its connection."""
-        pipe = Pipe(self.home, CHANNEL, "--name", name, "--linger", "forever", *self.options, *more)
+        pipe = Pipe(self.home, channel, "--name", name, "--linger", "forever", *self.options, *more)
         self._ends.callback(_end, pipe.process)
         pipe.until_event("connection", state="connected")
         return pipe

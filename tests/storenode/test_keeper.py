@@ -217,6 +217,21 @@ def test_what_is_not_signed_by_who_asks_is_not_answered(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_forged_questions_use_up_nobodys_share(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            keeper, ids, wire = await _archive(w, 1)
+            keeper_of(keeper)._shared.quota = Quota(queries=2, queries_all=4)
+            for _ in range(8):
+                forged = wire.query(keeper, wanted=(WantedMessage(ids[0]),))
+                wire.ask(forged, channel="attic")  # in the asker's name, and not signed for this channel
+            answer = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))
+            assert [item.message_id for item in answer.items] == ids
+            assert keeper_of(keeper)._shared.counts.refused == {"forged": 8}
+
+    asyncio.run(story())
+
+
 def test_a_question_that_is_sent_again_is_answered_once(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:

@@ -34,6 +34,8 @@ class TurnBatch(NamedTuple):
     keys: list[BookRow]
     values: dict[str, bytes]
     journal: list[JournalRow]
+    refused: dict[str, int]  # refused packets without a row of the journal, by reason
+    at: int  # epoch milliseconds
     outputs: list[ExtensionOutput]
 
 
@@ -72,11 +74,15 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
                 emitted.append(IdentityUsedElsewhere(event.message_id))
             emitted.append(event)
     ready = Ready(ready.writes, ready.packets, events)
-    journal = journal_of(session.name, ready, now)
+    journal = session.refusals.merge(session.name, journal_of(session.name, ready, now), now)
     outputs = [extension.take(ready, now) for extension in session.extensions]
     for work in outputs:
         emitted += work.events
-    return TurnBatch(session, ready.writes, ready.packets, emitted, texts, keys, gate.chains.take(), journal, outputs)
+    refused = session.refusals.take_merged()
+    values = gate.chains.take()
+    return TurnBatch(
+        session, ready.writes, ready.packets, emitted, texts, keys, values, journal, refused, now.wall, outputs
+    )
 
 
 def _others(met: tuple[KeyEvent, ...], own: str) -> list[EventBody]:
@@ -86,7 +92,7 @@ def _others(met: tuple[KeyEvent, ...], own: str) -> list[EventBody]:
 
 def commit(store: Store, batches: list[TurnBatch]) -> None:
     """All of it, in one transaction. Raises StoreError, with nothing saved."""
-    if not any(batch.writes or batch.journal or batch.keys or batch.values or _saves(batch) for batch in batches):
+    if not any(_saves(batch) for batch in batches):
         return
     with store.transaction() as transaction:
         for batch in batches:
@@ -97,13 +103,17 @@ def commit(store: Store, batches: list[TurnBatch]) -> None:
             for name, value in batch.values.items():
                 transaction.set_value(name, value)
             transaction.journal(batch.journal)
+            for reason, count in batch.refused.items():
+                transaction.count_refused(batch.session.name, reason, count, batch.at)
             for work in batch.outputs:
                 if work.save is not None:
                     work.save(transaction)
 
 
 def _saves(batch: TurnBatch) -> bool:
-    return any(work.save is not None for work in batch.outputs)
+    """True if there is anything to save."""
+    rows = batch.writes or batch.journal or batch.refused or batch.keys or batch.values
+    return bool(rows) or any(work.save is not None for work in batch.outputs)
 
 
 def read_again(channel: str, profile: Profile, gate: ContentGate) -> None:

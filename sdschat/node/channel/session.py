@@ -9,6 +9,7 @@ from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, heard_at, sent_to
 from sdschat.node.channel.presence import ChannelPresence
 from sdschat.node.channel.proofs import HeardPacket, Proofs
+from sdschat.node.channel.refusals import RefusalCounter
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPublished, TroubleMet
 from sdschat.sds.channel import Channel
@@ -76,6 +77,7 @@ class ChannelSession:
         self.channel = channel
         self.transport = transport
         self.presence = ChannelPresence(self.name, gate.identity, gate.book)
+        self.refusals = RefusalCounter()
         self.was_connected = False
         self._topics = topics
         self._gate = gate

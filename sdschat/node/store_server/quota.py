@@ -51,8 +51,7 @@ class Quota:
         self._askers: OrderedDict[str, tuple[QuotaBucket, QuotaBucket]] = OrderedDict()
 
     def may_ask(self, requester: str, now: int) -> bool:
-        """True if this question is worth being looked at; it is then counted. `asker` is the name in the topic, not
-        proven yet."""
+        """True if this question is worth being answered; it is then counted. `requester` proved to have asked it."""
         queries = self._of(requester, now)[0]
         if not queries.room(now) or not self._all_queries.room(now):
             return False

@@ -81,7 +81,7 @@ class StoreServer:
     # Questions.
 
     def _heard(self, frm: str, payload: bytes, now: Now) -> None:
-        """Cheap checks first: is it for us, is it in order, is it the asker's turn; then whether it is signed."""
+        """Check that it is for us and signed, and only then the asker's share: nobody can use up that of another."""
         counts, me = self._shared.counts, self._shared.identity.sender_id
         letter = unseal(payload, _SEALED_BYTES)
         query = decode_query(letter.sealed.body) if isinstance(letter, SealedQuery) else letter
@@ -90,11 +90,11 @@ class StoreServer:
             return
         if query.store != me:
             return
-        if letter.sender_id != frm or not self._shared.quota.may_ask(frm, now.mono):
-            counts.refuse("forged" if letter.sender_id != frm else "busy")
-            return
-        if not letter.proven(QUERY, self._session.name, me):
+        if letter.sender_id != frm or not letter.proven(QUERY, self._session.name, me):
             counts.refuse("forged")
+            return
+        if not self._shared.quota.may_ask(frm, now.mono):
+            counts.refuse("busy")
             return
         if abs(query.sent_time - now.wall) > REPLAY_WINDOW:
             self._refuse(frm, query, "clock")

@@ -114,7 +114,10 @@ def traffic(journal: Iterable[Journal]) -> list[MetricsTraffic]:
 
 
 def rejections(journal: Iterable[Journal]) -> list[MetricsRejected]:
-    counts = Counter((row.run_id, row.channel, row.node, row.cause or "") for row in journal if row.event == "rejected")
+    counts: Counter[tuple[str, str, str, str]] = Counter()
+    for row in journal:
+        if row.event == "rejected":
+            counts[row.run_id, row.channel, row.node, row.cause or ""] += row.attempt or 1
     return [MetricsRejected(*key, count) for key, count in sorted(counts.items())]
 
 

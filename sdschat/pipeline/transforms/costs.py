@@ -94,7 +94,8 @@ def traffic(events: DataFrame) -> DataFrame:
 def rejections(events: DataFrame) -> DataFrame:
     """Event -> MetricsRejected."""
     refused = events.where(F.col("event") == "rejected").withColumn("reason", F.coalesce("cause", F.lit("")))
-    return table(refused.groupBy(*MEMBER, "reason").agg(F.count("*").alias("packets")), MetricsRejected)
+    packets = F.sum(F.coalesce("attempt", F.lit(1))).cast("long")
+    return table(refused.groupBy(*MEMBER, "reason").agg(packets.alias("packets")), MetricsRejected)
 
 
 def parts(messages: DataFrame, packets: DataFrame) -> DataFrame:
