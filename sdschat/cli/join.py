@@ -89,7 +89,7 @@ async def _chat(node: Node, channels: list[str], ascii_only: bool, no_color: boo
 
 
 async def _plain(node: Node, channels: list[str]) -> int:
-    from sdschat.tui.plain.run import run_plain
+    from sdschat.tui.plain.host import run_plain
 
     if sys.stdin is None or sys.stdout is None:
         raise CommandProblem("join needs standard input and output, and one of them is closed.", WRONG_USE)

@@ -26,8 +26,7 @@ from sdschat.node.settings import duration
 from sdschat.transport import base
 from sdschat.transport.base import Transport, Why
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.duplicate_filter import DuplicateFilter, known_in
-from sdschat.transport.segments import Recorded, Spool
+from sdschat.transport.segments import DuplicateFilter, Recorded, Spool, known_in
 from sdschat.transport.tasks import first
 from sdschat.transport.topics import Topics, place
 

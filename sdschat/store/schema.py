@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from sdschat.store.schema_columns import fourth
-from sdschat.store.schema_past import third
-from sdschat.store.schema_people import fifth
+from sdschat.store.schema_changes import fifth, fourth, third
 
 if TYPE_CHECKING:
     from sqlite_utils import Database

@@ -24,11 +24,10 @@ from sdschat.tui.model.channel import ChannelModel, ModelChange
 from sdschat.tui.model.glyphs import ASCII, UNICODE, Glyphs
 from sdschat.tui.model.input_history import InputHistory
 from sdschat.tui.model.items import Tone
-from sdschat.tui.model.user_state import UserStateWriter
-from sdschat.tui.model.workspace import EVERYTHING
+from sdschat.tui.model.workspace import EVERYTHING, UserStateWriter
 from sdschat.tui.panes import Panes
 from sdschat.tui.preferences import Preferences
-from sdschat.tui.terminal_end import OutlastingDriver
+from sdschat.tui.terminal import OutlastingDriver
 from sdschat.tui.themes import PALETTES, PLAIN
 from sdschat.tui.widgets.composer import Composer
 from sdschat.tui.widgets.log_view import LogView, WholeCells

@@ -19,8 +19,7 @@ from sdschat.pipeline.sources.folders import find
 from sdschat.transport.base import Published
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.duplicate_filter import known_in
-from sdschat.transport.segments import SPOOL, Recorded, Spool
+from sdschat.transport.segments import SPOOL, Recorded, Spool, known_in
 from tests.cli.processes import command, environment
 from tests.cli.processes import run as run_process
 from tests.pipeline.worlds import with_filter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.node.store_client.claims import StoreClaims
+from sdschat.node.store_client.verify import StoreClaims
 from sdschat.wire.store_codec import Range, StoreAnswer, StoreKey
 
 QID = bytes(8)

@@ -8,7 +8,7 @@ import pytest
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 
 from sdschat.tui.app import ChatApp
-from sdschat.tui.terminal_end import Outlasting, OutlastingDriver
+from sdschat.tui.terminal import Outlasting, OutlastingDriver
 from tests.tui.stage import Stage, staged
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from textual import events
 
-from sdschat.tui.keys import KeyParser
+from sdschat.tui.terminal import KeyParser
 from tests.cli.processes import ROOT, command
 from tests.transport.worlds import free_port
 from tests.tui.terminal import Terminal

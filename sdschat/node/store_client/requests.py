@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.identity.keys import Identity
 from sdschat.node.channel.extension import OutgoingPacket
-from sdschat.node.store_client.claims import StoreClaims
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_client.events import StoreAnswered, StoreAsked, StoreEvent, StoreLeft, StoreSilent
 from sdschat.node.store_client.reputation import StoreReputation
-from sdschat.node.store_client.verify import Checked, Lie, VerifiedAnswer, judge
+from sdschat.node.store_client.verify import Checked, Lie, StoreClaims, VerifiedAnswer, judge
 from sdschat.sds.values import Codec, Now, Refusal
 from sdschat.wire.store_codec import (
     MAX_ANSWER_BYTES,

@@ -7,12 +7,14 @@ taken from it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from sdschat.sds.ids import content_id, recipe_of
 from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
 from sdschat.wire.chat_codec import is_ours
-from sdschat.wire.store_codec import Item, Range, StoreAnswer, StoreQuery
+from sdschat.wire.store_codec import Item, Range, StoreAnswer, StoreKey, StoreQuery
 
 _FULL_BYTES: Final = 32 * 1024  # a page of fewer bytes and messages than these, with more to come, is a thin one
 _FULL_ITEMS: Final = 16
@@ -143,3 +145,45 @@ def _open(item: Item, channel: str, codec: Codec) -> Checked | Lie | None:
     if is_ours(content) and message.message_id != content_id(content):
         return Lie("it sent other bytes than the id stands for")
     return Checked(message, item.packet, item.hint)
+
+
+_MOST: Final = 4096  # messages remembered of one Store
+_STORES: Final = 64
+
+
+class StoreClaims:
+    """Keys that Stores vouched for with their signatures."""
+
+    __slots__ = ("_said",)
+
+    def __init__(self) -> None:
+        self._said: dict[str, list[tuple[int, str]]] = {}
+
+    def note(self, store: str, keys: Iterable[tuple[int, str]]) -> None:
+        if store not in self._said and len(self._said) >= _STORES:
+            del self._said[next(iter(self._said))]
+        said = self._said.setdefault(store, [])
+        for key in keys:
+            at = bisect_left(said, key)
+            if at == len(said) or said[at] != key:
+                insort(said, key)
+        del said[: max(0, len(said) - _MOST)]
+
+    def left_out(self, store: str, asked: Range, answer: StoreAnswer, given: set[str]) -> str | None:
+        """The id of a message that must have been in this page and is not."""
+        low: tuple[int, str] = (max(asked.low, answer.floor), "")
+        high: tuple[int, str] = (asked.high + 1, "")
+        if asked.newest_first:
+            high = min(high, asked.after or high)
+            low = max(low, _behind(answer.last)) if answer.more and answer.last is not None else low
+        else:
+            low = max(low, _behind(asked.after)) if asked.after is not None else low
+            high = min(high, answer.last) if answer.more and answer.last is not None else high
+        said = self._said.get(store, [])
+        within = said[bisect_left(said, low) : bisect_left(said, high)]
+        return next((message_id for _, message_id in within if message_id not in given), None)
+
+
+def _behind(key: StoreKey) -> tuple[int, str]:
+    """Return the smallest position after a key."""
+    return (key.lamport, key.message_id + "\0")

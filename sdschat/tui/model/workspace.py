@@ -1,15 +1,19 @@
-"""All open channels and conversations: the one that is shown, and those that need attention."""
+"""All open channels and conversations: the one that is shown, those that need attention, and what is saved of them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from typing import Final
 
-from sdschat.node.events import HostingChanged, MessageDelivered, NodeEvent
+from sdschat.node import events
+from sdschat.node.events import HostingChanged, MessageDelivered, NickClaimed, NodeEvent, ev
 from sdschat.node.sync.events import DirectSaid
 from sdschat.node.view.conversation import conversation_id, split_id
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.values import AckState
 from sdschat.tui.model.channel import ChannelModel, ModelChange
-from sdschat.tui.model.talk import TalkModel
+from sdschat.tui.model.items import MessageItem, Phase
 
 EVERYTHING = ModelChange.ROWS | ModelChange.BADGES | ModelChange.PEOPLE | ModelChange.CONNECTION
 
@@ -128,3 +132,96 @@ class Workspace:
 def _is_news(event: NodeEvent) -> bool:
     body = event.body
     return (isinstance(body, MessageDelivered) and not body.said.own) or (isinstance(body, DirectSaid) and not body.own)
+
+
+_OF_BOTH: Final = (
+    events.ConnectionChanged,
+    events.SavingFailed,
+    events.SavingResumed,
+    events.PresenceChanged,
+    NickClaimed,
+    events.IdentityUsedElsewhere,
+)
+
+
+class TalkModel(ChannelModel):
+    """Takes the events of its two participants, and of the connection of the channel that it belongs to."""
+
+    def __init__(self, view: Conversations, name: str) -> None:
+        super().__init__(view, name)
+        self._talk = view.direct(name)
+        self.mentions = self.unread
+        self._counted = self._talk.newest()  # key of the newest message that the first count of unread ones included
+        if self.unread and self.unread_after is None:
+            self.unread_after = (0, "")
+
+    def hear(self, event: NodeEvent, looking: bool) -> None:
+        body = event.body
+        match body:
+            case DirectSaid(message_id):
+                self._talk.refresh()
+                shown = self._talk.message(message_id)
+                if shown is not None and shown.key > self._counted:
+                    self._take(shown, looking)
+                self.changes |= ModelChange.BADGES
+            case events.HandedOver(message_id) if self.owns(message_id):
+                self._move(message_id, Phase.UNACKED, 0)
+            case ev.StateChanged(message_id, state, by) if state is AckState.ACKED and self.owns(message_id):
+                self._talk.acknowledged(message_id)
+                self._move(message_id, Phase.ACKED, len(by))
+            case _ if isinstance(body, _OF_BOTH):
+                super().hear(event, looking)
+                self.changes |= ModelChange.BADGES
+
+    def owns(self, message_id: str) -> bool:
+        """True if this is an own message of this conversation."""
+        shown = self._talk.message(message_id)
+        return shown is not None and shown.own
+
+    def _count_unread(self, entry: MessageItem) -> None:
+        """Count every message here as a mention: it is for us alone."""
+        super()._count_unread(entry)
+        self.mentions = self.unread
+
+
+_PAST = "past"  # the name under which the store keeps the history of the input
+
+
+class UserStateWriter:
+    """Saves changes. If saving fails, it is tried again at the next save; the node reports the failure."""
+
+    def __init__(self, view: Conversations, desktop: Workspace) -> None:
+        self._view = view
+        self._desktop = desktop
+        self._drafts: dict[str, str] = {}
+        self._saved: dict[str, str] = {}
+
+    def draft(self, channel: str) -> str:
+        """Return the draft of this channel."""
+        if channel not in self._drafts:
+            self._drafts[channel] = self._saved[channel] = self._view.conversation(channel).draft()
+        return self._drafts[channel]
+
+    def set_draft(self, channel: str, text: str) -> None:
+        if channel:
+            self._drafts[channel] = text
+
+    def save(self) -> None:
+        """Save drafts and read marks that have changed."""
+        for name, text in self._drafts.items():
+            if text != self._saved.get(name, "") and self._view.conversation(name).set_draft(text):
+                self._saved[name] = text
+        for model in self._desktop.models.values():
+            model.save_mark()
+
+    def input_history(self) -> list[str]:
+        """Return the texts sent in earlier runs, newest last."""
+        try:
+            kept = json.loads(self._view.value(_PAST) or "[]")
+        except ValueError:
+            return []
+        return [text for text in kept if isinstance(text, str)] if isinstance(kept, list) else []
+
+    def save_input_history(self, texts: list[str]) -> None:
+        if texts != self.input_history():
+            self._view.set_value(_PAST, json.dumps(texts, ensure_ascii=False))

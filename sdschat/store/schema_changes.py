@@ -1,0 +1,68 @@
+"""The third migration and all later ones. The names of tables and columns are those of that schema, for good."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from sdschat.store.checksums import row_sum
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+
+_STATE: Final = (
+    "channel, lamport, horizon, layout, generation, floor, waku_heard_at, sync_due, sync_latest, sync_spoke_at, "
+    "sync_count, range_cursor, range_wanted_low, range_wanted_high, range_answered_at, answer_spent, push_spent, "
+    "spent_at, offline_since, filter_stale"
+)
+_LOW: Final = _STATE.split(", ").index("range_wanted_low")
+
+
+def fourth(database: Database) -> None:
+    """Add `range_only_print`. Before, a range of which only a fingerprint was owed began at a complement. A row whose
+    checksum is wrong keeps a wrong one."""
+    database.table("channel_state").add_column("range_only_print", int, not_null_default=0)
+    for *values, total in database.execute(f"SELECT {_STATE}, sum FROM channel_state").fetchall():
+        if row_sum(values) != total:
+            continue
+        only_print = int(values[_LOW] < 0)
+        if only_print:
+            values[_LOW] = ~values[_LOW]
+        database.execute(
+            "UPDATE channel_state SET range_wanted_low = ?, range_only_print = ?, sum = ? WHERE channel = ?",
+            (values[_LOW], only_print, row_sum([*values, only_print]), values[0]),
+        )
+
+
+def third(database: Database) -> None:
+    """Make `past`. A row has no checksum: the channel's fingerprint is over all (Lamport, id), these included."""
+    database.execute(
+        "CREATE TABLE past (place INTEGER PRIMARY KEY, "
+        "channel INTEGER NOT NULL REFERENCES channel (id) ON DELETE CASCADE, lamport INTEGER NOT NULL, "
+        "message_id BLOB NOT NULL, sender INTEGER NOT NULL, named BLOB NOT NULL) STRICT"
+    )
+    database.execute("CREATE INDEX past_order ON past (channel, lamport)")
+    # The first bytes of an id find it; the whole of it would take as much again as the row.
+    database.execute("CREATE INDEX past_id ON past (channel, substr(message_id, 1, 8))")
+    # Senders by a short number: there are few of them, and each is in many rows.
+    database.execute("CREATE TABLE past_sender (id INTEGER PRIMARY KEY, sender_id TEXT NOT NULL) STRICT")
+    database.execute("CREATE UNIQUE INDEX past_sender_id ON past_sender (sender_id)")
+
+
+_PERSON: Final = 1
+_ID_DIGITS: Final = 32
+
+
+def fifth(database: Database) -> None:
+    """Make `standing`. Every key that was met before stays known as a person."""
+    columns = {"sender_id": str, "standing": int, "since": int, "sum": int}
+    database.table("standing").create(columns, pk="sender_id", not_null=list(columns)[1:], strict=True)
+    rows = [
+        (sha256(public_key).hexdigest()[:_ID_DIGITS], _PERSON, since)
+        for public_key, since in database.execute("SELECT public_key, first_seen FROM key_met").fetchall()
+    ]
+    database.conn.executemany(
+        "INSERT INTO standing (sender_id, standing, since, sum) VALUES (?, ?, ?, ?)",
+        [(*row, row_sum(row)) for row in rows],
+    )

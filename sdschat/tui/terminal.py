@@ -1,0 +1,83 @@
+"""The terminal: the keys that it sends, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable
+from typing import IO, Any, Final
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.drivers import linux_driver
+from textual.drivers.linux_driver import LinuxDriver
+
+# Bytes that terminals send for keys, where Textual understands them differently.
+#
+# Alt is an escape before the key's own byte in most terminals: escape and carriage return is Alt+Enter, which Textual
+# takes for Enter, so that half a message would be sent. An escape and a digit it takes for what one terminal on macOS
+# means by them. In the form of xterm's `modifyOtherKeys` it drops Alt.
+#
+# An escape that comes alone is the key Esc: nothing follows within 100 ms (`ESCDELAY`, in milliseconds). Until then
+# a byte that follows belongs to it, so that Alt+Enter is understood also where a slow connection splits it. Whoever
+# presses Esc and Enter faster than that begins a new line, and sends nothing.
+
+_ALT: Final = {f"\x1b{byte}": "alt+enter" for byte in "\r\n"} | {f"\x1b{digit}": f"alt+{digit}" for digit in range(10)}
+_OTHER_KEYS: Final = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,6})~")  # xterm's modifyOtherKeys: modifier, code point
+_ALT_BIT: Final = 2
+_ENTER: Final = 13
+
+
+class KeyParser(XTermParser):
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        if sequence in _ALT:
+            return [events.Key(_ALT[sequence], None)]
+        return super()._sequence_to_key_events(_OTHER_KEYS.sub(_in_the_form_of_kitty, sequence), alt)
+
+
+def _in_the_form_of_kitty(found: re.Match[str]) -> str:
+    """Return the same key as the protocol of kitty writes it, if Alt or Enter is part of it; else leave it alone."""
+    modifier, code = int(found[1]), int(found[2])
+    if code == _ENTER or (modifier - 1) & _ALT_BIT:
+        return f"\x1b[{ord(chr(code).lower())};{modifier}u"
+    return found[0]
+
+
+def install() -> None:
+    """From now on terminals are read by this parser."""
+    linux_driver.XTermParser = KeyParser  # type: ignore[attr-defined]
+
+
+# A terminal that goes away while the program is on it: its window was closed, or the connection to it ended.
+#
+# Textual writes from a thread that ends with the first error. Once thirty writes are queued, the next writer waits for
+# that thread for ever: the process stayed, with its profile locked and with the broker that others use. A terminal that
+# hangs up sends SIGCONT as well as SIGHUP; Textual then sets the terminal up again, and thirty writes are reached.
+
+
+class Outlasting:
+    """A file whose terminal may be gone. Writes are dropped then."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+
+class OutlastingDriver(LinuxDriver):
+    def __init__(
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._file: Any = Outlasting(self._file)
