@@ -48,7 +48,7 @@ class Booth:
         self._companion = companion
         self._handlers: dict[str, Handler] = {}
         self._soon: list[Callable[[], None]] = []
-        self._stirred = False
+        self._ready = False
         draw = Random(f"{person.address} {companion.world.scenario.seed} {companion.node.boots}")
         self.client = StoreClient(person.identity, Strangers(), standing, draw.randbytes)
         self.parts: list[ChannelExtension] = [self.client]
@@ -66,8 +66,8 @@ class Booth:
     def handle(self, what: str, handler: Handler) -> None:
         self._handlers[what] = handler
 
-    def stir(self) -> None:
-        self._stirred = True
+    def mark_ready(self) -> None:
+        self._ready = True
 
     def post(self, posts: Sequence[OutgoingPacket]) -> None:
         self.posts += posts
@@ -94,16 +94,16 @@ class Booth:
                 part.advance(now)
 
     def take(self, ready: Ready, now: Now, settle: Callable[[], None]) -> list[OutgoingPacket]:
-        """Return the packets that the parts send. `settle` handles their results, which may stir the parts again."""
+        """Return the packets that the parts send. `settle` handles their results, and the parts may be ready again."""
         for _ in range(_TURNS):
-            self._stirred = False
+            self._ready = False
             for part in self.parts:
                 work = part.take(ready, now)
                 self.posts += work.posts
                 self.left += [told.store_id for told in work.events if isinstance(told, StoreLeft)]
             ready = _NOTHING
             settle()
-            if not self._stirred:
+            if not self._ready:
                 break
         posts, self.posts = self.posts, []
         return posts
