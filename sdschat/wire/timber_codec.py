@@ -92,7 +92,7 @@ class TimberCodec:
         return _total(lambda: self._event(raw, signature))
 
     def decode_operation(self, raw: bytes, signature: bytes) -> Operation | Refusal:
-        return _total(lambda: self._operation(raw, signature))
+        return _total(lambda: self.operation(raw, signature))
 
     def _event(self, raw: bytes, signature: bytes) -> Event:
         parsed = _parse(pb.TimberEvent(), raw)
@@ -118,7 +118,7 @@ class TimberCodec:
         body = EventBody(kind, parsed.author, parsed.number, parsed.time, parsed.text, target, parsed.key, parsed.life)
         return Event(body, raw, signature)
 
-    def _operation(self, raw: bytes, signature: bytes) -> Operation:
+    def operation(self, raw: bytes, signature: bytes) -> Operation:
         if len(raw) > limits.MAX_OPERATION_BYTES:
             raise _Bad(Reason.TOO_LARGE, "operation")
         parsed = _parse(pb.TimberOperation(), raw)
@@ -209,7 +209,7 @@ class TimberCodec:
             _mark(parsed.base),
             _clock(parsed.clock),
             _length(parsed.digest, limits.HASH_BYTES, "digest"),
-            tuple(self._operation(one.raw, one.signature) for one in parsed.operations),
+            tuple(self.operation(one.raw, one.signature) for one in parsed.operations),
             parsed.interval,
             tuple(parsed.hashes),
         )
@@ -417,7 +417,7 @@ def _state(codec: TimberCodec, parsed: pb.TimberState) -> State:
         posts,
         tuple(_vote(one) for one in parsed.votes),
         tuple(zip(parsed.order.slots, parsed.order.seqs, strict=True)),
-        tuple(codec._operation(one.raw, one.signature) for one in parsed.operations),
+        tuple(codec.operation(one.raw, one.signature) for one in parsed.operations),
     )
 
 

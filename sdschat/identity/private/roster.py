@@ -64,7 +64,7 @@ class Roster:
     outcomes: dict[str, str] = field(default_factory=dict)
     epoch_before: dict[str, EpochName] = field(default_factory=dict)  # of each removal that counts
     seen: tuple[str, ...] = ()  # for the next operation: what it builds upon
-    _changes: dict[bytes, list[_Change]] = field(default_factory=dict)
+    changes: dict[bytes, list[_Change]] = field(default_factory=dict)
 
     @property
     def epoch_number(self) -> int:
@@ -74,7 +74,7 @@ class Roster:
     def speaks_at(self, key: bytes, position: Position) -> bool:
         """True if the holder of the key was a member with a voice at this position of the log."""
         speaks = False
-        for change in self._changes.get(key, ()):
+        for change in self.changes.get(key, ()):
             if change.position > position:
                 break
             speaks = change.speaks
@@ -104,7 +104,7 @@ class _Fold:
         self._users: dict[bytes, set[bytes]] = {}  # of each invite
         creator = genesis.creator_key
         self._state = Roster({creator: Member(creator, Rank.CREATOR, False)})
-        self._state._changes[creator] = [_Change((0, ""), True)]
+        self._state.changes[creator] = [_Change((0, ""), True)]
         self._heads: tuple[str, ...] = ()  # of all operations that count, removals or not
 
     def run(self) -> Roster:
@@ -255,4 +255,4 @@ class _Fold:
         self._heads = (*(one for one in self._heads if one not in past), each.message_id)
 
     def _note(self, each: SignedOperation, key: bytes, speaks: bool) -> None:
-        self._state._changes.setdefault(key, []).append(_Change(each.position, speaks))
+        self._state.changes.setdefault(key, []).append(_Change(each.position, speaks))

@@ -1,7 +1,7 @@
 """The model of one channel: rows in memory, unread messages, states of own messages, gaps.
 
-`hear` takes the events of the node; the widgets read rows and counts. `stirred` collects the parts that changed since
-`take_stirred` was last called.
+`hear` takes the events of the node; the widgets read rows and counts. `changes` collects the parts that changed since
+`take_changes` was last called.
 """
 
 from __future__ import annotations
