@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings
@@ -31,6 +31,7 @@ from tests.store.samples import state_row
 from tests.transport.worlds import free_port
 
 _BATCH: Final = 2000
+_BUSY: Final = "busy"
 _TOLD: Final = ("duplicate", "repair_wanted", "repair_requested", "store_asked", "store_silent", "missing", "delivered")
 
 
@@ -56,10 +57,11 @@ def copy_log(home: Path, frm: str, to: str) -> None:
 
 def start_store(home: Path, url: str) -> subprocess.Popen[bytes]:
     arguments = command("store", CHANNEL, "--name", "store", "--broker", url)
+    arguments[arguments.index("sdschat")] = "tests.catchup.busy_store"
     return subprocess.Popen(
         arguments,
         cwd=home,
-        env=environment(home),
+        env=environment(home, SDSCHAT_TEST_BUSY=str(home / _BUSY)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
@@ -78,10 +80,35 @@ async def feed(home: Path, author: subprocess.Popen[bytes], texts: list[str], ta
     print(f"fed {len(texts):,} in {time.monotonic() - began:.1f} s: {packets:,} packets", flush=True)
 
 
+class Trouble(NamedTuple):
+    """Trouble of the Store once so many messages came: it says busy for so many seconds, or with 0 is killed."""
+
+    after: int
+    busy: float = 0
+
+
+async def _until(home: Path, count: int) -> None:
+    while standing(home, "bob")[0] < count:
+        await asyncio.sleep(0.02)
+
+
+async def occupy_store(home: Path, after: int, seconds: float) -> float:
+    """Let the Store say that it is busy in the middle of it. Return when that ended."""
+    await _until(home, after)
+    (home / _BUSY).touch()
+    print(f"  busy with {standing(home, 'bob')[0]:,} messages here", flush=True)
+    await asyncio.sleep(seconds)
+    (home / _BUSY).unlink()
+    here, free = standing(home, "bob")[0], time.monotonic()
+    print(f"  free again with {here:,} messages here", flush=True)
+    await _until(home, here + 1)
+    print(f"  the next came {time.monotonic() - free:.1f} s later", flush=True)
+    return free
+
+
 async def restart_store(home: Path, url: str, processes: list[subprocess.Popen[bytes]], after: int) -> float:
     """Kill the Store in the middle of it, and start it again three seconds later. Return when that was."""
-    while standing(home, "bob")[0] < after:
-        await asyncio.sleep(0.02)
+    await _until(home, after)
     processes[0].kill()
     processes[0].wait()
     print(f"  killed with {standing(home, 'bob')[0]:,} messages here", flush=True)
@@ -90,7 +117,9 @@ async def restart_store(home: Path, url: str, processes: list[subprocess.Popen[b
     return time.monotonic()
 
 
-async def measure(home: Path, messages: int, there: list[str], settle: float, ago: int, kill_after: int) -> None:
+async def measure(
+    home: Path, messages: int, there: list[str], settle: float, ago: int, trouble: Trouble | None
+) -> None:
     texts = [f"number {number} of a long conversation" for number in range(messages)]
     if ago:
         await write_alone(home, "ann", texts, ago)
@@ -120,8 +149,10 @@ async def measure(home: Path, messages: int, there: list[str], settle: float, ag
             while not profile_path(home, "bob").exists():
                 await asyncio.sleep(0.1)
             await asyncio.sleep(1)  # its tables are made
-            if kill_after:
-                back = await restart_store(home, url, processes, kill_after)
+            if trouble is not None and trouble.busy:
+                back = await occupy_store(home, trouble.after, trouble.busy)
+            elif trouble is not None:
+                back = await restart_store(home, url, processes, trouble.after)
             while standing(home, "bob")[0] < messages:
                 await asyncio.sleep(0.2)
                 if time.monotonic() - began > 600:
@@ -131,8 +162,9 @@ async def measure(home: Path, messages: int, there: list[str], settle: float, ag
             stop(*processes)
             await tap.transport.close()
             await hosting.close()
-    if kill_after:
-        print(f"  all of it {began + taken - back:.1f} s after the Store was started again")
+    if trouble is not None:
+        again = "free" if trouble.busy else "started"
+        print(f"  all of it {began + taken - back:.1f} s after the Store was {again} again")
     told = Counter(json.loads(line)["event"] for line in heard.read_bytes().splitlines())
     packets = {kind: count - before[kind] for kind, count in tap.packets.items()}
     print(f"{messages:,} messages, {' and '.join(there)} there: {taken:.1f} s")
@@ -148,11 +180,16 @@ def main() -> None:
     parser.add_argument("--there", default="store,peer", help="who is there: store, peer or both (default)")
     parser.add_argument("--ago", type=float, default=120.0, help="minutes since it was said; 0: it is said now")
     parser.add_argument("--kill-after", type=int, default=0, help="kill -9 the Store when so many came, and start it")
+    parser.add_argument("--busy-after", type=int, default=0, help="let the Store say busy when so many came")
+    parser.add_argument("--busy-for", type=float, default=20.0, help="seconds for which it does")
     parser.add_argument("--settle", type=float, default=3.0, help="seconds that they are there before the joiner")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         there, ago = options.there.split(","), int(options.ago * 60_000)
-        asyncio.run(measure(Path(folder), options.messages, there, options.settle, ago, options.kill_after))
+        trouble = Trouble(options.busy_after, options.busy_for) if options.busy_after else None
+        if options.kill_after:
+            trouble = Trouble(options.kill_after)
+        asyncio.run(measure(Path(folder), options.messages, there, options.settle, ago, trouble))
 
 
 if __name__ == "__main__":
