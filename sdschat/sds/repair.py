@@ -9,7 +9,13 @@ from __future__ import annotations
 from hashlib import sha256
 
 from sdschat.sds.config import Config
-from sdschat.sds.limits import ANSWERS_PER_CHANNEL, ANSWERS_PER_SENDER, MISSING_PER_CHANNEL, MISSING_PER_SENDER
+from sdschat.sds.limits import (
+    ANSWERS_PER_CHANNEL,
+    ANSWERS_PER_SENDER,
+    MISSING_PER_CHANNEL,
+    MISSING_PER_SENDER,
+    WANTED_BY,
+)
 from sdschat.sds.rows import AnswerRow, MissingRow
 from sdschat.sds.scheduled_sends import ScheduledSend, ScheduledSends, may_take
 from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
@@ -158,15 +164,21 @@ class OutgoingRepairBuffer:
 
 class RepairRequest(ScheduledSend):
     """Somebody asked for a message that we have. `due` is None once answered, by us or by another, and where it is not
-    for us to answer yet; `asked` counts the requests since then, and `at` is when either last happened."""
+    for us to answer yet; `asked` counts the requests since then, and `at` is when either last happened.
 
-    __slots__ = ("asked", "at", "requested_by")
+    `lacked_by` has all who asked, where the filter of each lacked the message when it did; None where that is not known
+    of all, or the answer was called off before.
+    """
+
+    __slots__ = ("asked", "at", "called_off", "lacked_by", "requested_by")
 
     def __init__(self, message_id: str, requested_by: str) -> None:
         super().__init__(message_id)
         self.requested_by = requested_by
         self.at = -1
         self.asked = 0
+        self.called_off = False  # because the filters of all who asked had it, and not answered since
+        self.lacked_by: dict[str, None] | None = None
 
     @property
     def open(self) -> bool:
@@ -186,17 +198,52 @@ class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
     def settle(self, answer: RepairRequest, at: int) -> None:
         """No answer is owed now; remember when there was one, so that nobody can make us answer at will."""
         answer.at = at
+        answer.called_off = False
+        self._close(answer)
+
+    def _close(self, answer: RepairRequest) -> None:
         answer.asked = 0
-        self.remember(answer, at)
+        answer.lacked_by = None
+        self.remember(answer, answer.at)
+
+    def note_asker(self, answer: RepairRequest, sender_id: str, lacked: bool) -> None:
+        """One more asked for it; its filter lacked the message, or did not say so."""
+        self.changed[answer.message_id] = None
+        if not lacked or answer.called_off or (answer.asked and answer.lacked_by is None):
+            answer.lacked_by = None
+            return
+        answer.lacked_by = {**(answer.lacked_by or {}), sender_id: None}
+        if len(answer.lacked_by) > WANTED_BY:
+            answer.lacked_by = None
+
+    def lacked_by(self, sender_id: str) -> list[RepairRequest]:
+        """Return what this participant asked for with a filter that lacked it, in the order in which it is due."""
+        owed = (answer for answer in self.entries.values() if answer.lacked_by and sender_id in answer.lacked_by)
+        return sorted(owed, key=lambda answer: (answer.due is None, answer.due, answer.message_id))
+
+    def has_it(self, answer: RepairRequest, sender_id: str) -> bool:
+        """Note that one who asked has it by now. True where none is left who lacks it: the answer is called off."""
+        assert answer.lacked_by is not None
+        del answer.lacked_by[sender_id]
+        self.changed[answer.message_id] = None
+        if answer.lacked_by:
+            return False
+        answer.called_off = True
+        self._close(answer)
+        return True
 
     def row(self, answer: RepairRequest, now: Now) -> AnswerRow:
         due = 0 if answer.due is None else to_wall(now, answer.due)
-        return AnswerRow(answer.message_id, answer.requested_by, due, to_wall(now, answer.at), answer.asked)
+        at, lacked_by = to_wall(now, answer.at), tuple(answer.lacked_by or ())
+        called_off = int(answer.called_off)
+        return AnswerRow(answer.message_id, answer.requested_by, due, at, answer.asked, lacked_by, called_off)
 
     def restore(self, row: AnswerRow, now: Now, within: int) -> None:
         answer = RepairRequest(row.message_id, row.requested_by)
         answer.at = past_mono(now, row.at)
         answer.asked = row.asked
+        answer.lacked_by = dict.fromkeys(row.lacked_by) if row.lacked_by else None
+        answer.called_off = bool(row.called_off)
         if row.due:
             self.schedule(answer, to_mono(now, row.due, within), row.requested_by)
         else:

@@ -161,6 +161,8 @@ class AnswerRow(NamedTuple):
     due: int
     at: int
     asked: int
+    lacked_by: tuple[str, ...] = ()  # all who asked, if the filter of each lacked the message; else nobody
+    called_off: int = 0  # 1: because all who asked had it, and not answered since
 
 
 class PushRow(NamedTuple):

@@ -99,6 +99,7 @@ SITUATIONS: Final = (
     "request ended: lost",
     "request ended: arrived_before_due",
     "answer called off: answered_by_other",
+    "answer called off: peer_has_it",
     "answer called off: pushed",
     "answer called off: resent",
     "answer called off: no_body",
@@ -228,7 +229,7 @@ def _name(event: Event) -> str:
     return _NAMES.get(type(event), "")
 
 
-_OF_ANSWERS: Final = ("answered_by_other", "pushed", "resent", "no_body")
+_OF_ANSWERS: Final = ("answered_by_other", "peer_has_it", "pushed", "resent", "no_body")
 _PROOFS: Final = {"mention": "a mention", "range": "an equal range"}
 _NAMES: Final[dict[type, str]] = {
     LeftOutgoing: "possibly acknowledged, and no longer sent again",

@@ -117,7 +117,16 @@ def _push_from_sql(values: Any, codec: Codec) -> PushRow:
     return PushRow(message_id, lamport, load_ids(wanted_by), due, pushes, not_before)
 
 
-def _plain(table: Table, kind: type[MissingRow | GapRow | AnswerRow | PeerRow | HintRow]) -> BufferShape:
+def _answer_to_sql(row: AnswerRow) -> SqlRow:
+    return (row.message_id, row.requested_by, row.due, row.at, row.asked, dump_ids(row.lacked_by), row.called_off)
+
+
+def _answer_from_sql(values: Any, codec: Codec) -> AnswerRow:
+    message_id, requested_by, due, at, asked, lacked_by, called_off = values
+    return AnswerRow(message_id, requested_by, due, at, asked, load_ids(lacked_by), called_off)
+
+
+def _plain(table: Table, kind: type[MissingRow | GapRow | PeerRow | HintRow]) -> BufferShape:
     """Shape of a buffer with rows that need no conversion."""
     return BufferShape(str(table), kind._fields, tuple, lambda values, codec: kind(*values))
 
@@ -132,7 +141,7 @@ SHAPES: Final[dict[Table, BufferShape]] = {
     Table.OUTGOING: BufferShape("outgoing", OutgoingRow._fields, _outgoing_to_sql, _outgoing_from_sql),
     Table.MISSING: _plain(Table.MISSING, MissingRow),
     Table.GAP: _plain(Table.GAP, GapRow),
-    Table.ANSWER: _plain(Table.ANSWER, AnswerRow),
+    Table.ANSWER: BufferShape("answer", AnswerRow._fields, _answer_to_sql, _answer_from_sql),
     Table.PUSH: BufferShape("push", PushRow._fields, _push_to_sql, _push_from_sql),
     Table.PEER: _plain(Table.PEER, PeerRow),
     Table.HINT: _plain(Table.HINT, HintRow),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from sdschat.store.schema_changes import fifth, fourth, third
+from sdschat.store.schema_changes import fifth, fourth, sixth, third
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -221,4 +221,5 @@ MIGRATIONS: Final = (
     Migration(3, "ids of dropped packets in a table of their own", third, 244398092),
     Migration(4, "a column for ranges of which only a fingerprint is owed", fourth, 2687085738),
     Migration(5, "the standing of participants", fifth, 673483561),
+    Migration(6, "columns for answers that may be called off", sixth, 812252500),
 )

@@ -66,3 +66,16 @@ def fifth(database: Database) -> None:
         "INSERT INTO standing (sender_id, standing, since, sum) VALUES (?, ?, ?, ?)",
         [(*row, row_sum(row)) for row in rows],
     )
+
+
+_ANSWER: Final = "channel, message_id, requested_by, due, at, asked"
+
+
+def sixth(database: Database) -> None:
+    """Add to `answer` the names of those whose filters lacked the message, and if the answer was called off."""
+    answer = database.table("answer")
+    answer.add_column("lacked_by", str, not_null_default="[]")
+    answer.add_column("called_off", int, not_null_default=0)
+    for place, *values, total in database.execute(f"SELECT place, {_ANSWER}, sum FROM answer").fetchall():
+        if row_sum(values) == total:
+            database.execute("UPDATE answer SET sum = ? WHERE place = ?", (row_sum([*values, "[]", 0]), place))

@@ -119,11 +119,11 @@ def new_dependants_put_t_req_off() -> Iterator[None]:
 def repeated_requests_put_t_resp_off() -> Iterator[None]:
     old = answers._consider
 
-    def consider(s: ChannelState, message_id: str, requested_by: str) -> None:
+    def consider(s: ChannelState, message_id: str, requested_by: str, lacked: bool) -> None:
         answer = s.answers.entries.get(message_id)
         held = s.packet_of(message_id)
         if answer is None or answer.due is None or held is None:
-            old(s, message_id, requested_by)
+            old(s, message_id, requested_by, lacked)
         else:
             now, me, t_max = s.now.mono, s.participant_id, s.config.t_max
             s.answers.schedule(answer, determine_t_resp(now, me, held[1], message_id, t_max), requested_by)

@@ -47,8 +47,8 @@ def test_no_migration_is_changed_once_databases_were_made_with_it(migration: Mig
 def test_all_messages_of_an_old_database_are_there(migration: Migration, path: Path) -> None:
     before = _texts(unpack(migration.number, path))
     with Store.open(path, CODEC, thorough=True) as store:
-        assert store.losses == []
         assert all(store.channel(name).snapshot() is not None for name in ("lobby", "attic"))
+        assert store.losses == []
     with Store.open_read_only(path, CODEC) as reader:
         after = {
             (name, message.message_id, message.text) for name in ("lobby", "attic") for message in reader.messages(name)

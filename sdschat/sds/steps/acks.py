@@ -107,7 +107,9 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
         if known.message_id in s.outgoing.open:
             schedule_resend(s, known)
     by = known.proven_by
-    perhaps = tuple(filterfalse(by.__contains__, known.evidence))
+    perhaps: tuple[str, ...] = ()
+    if len(by) < len(known.evidence):
+        perhaps = tuple(filterfalse(by.__contains__, known.evidence)) if by else tuple(known.evidence)
     resends = known.sends - 1 if known.sends else 0
     unproven = tuple(known.unproven)
     s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence, perhaps, unproven))

@@ -8,6 +8,7 @@ from sdschat.sds.events import FilterIgnored
 from sdschat.sds.peers import Peer
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_causal_history, review_filter
+from sdschat.sds.steps.answers import call_off_answers
 from sdschat.sds.steps.anti_entropy import review_lacks
 from sdschat.sds.steps.ranges import review_range
 from sdschat.sds.values import Message
@@ -40,6 +41,8 @@ def review_evidence(s: ChannelState, message: Message, peer: Peer, lamport: int)
     review_filter(s, message, received, with_settled=due)
     if due:
         peer.reviewed_at = s.now.mono
+        if s.answers.entries and not s.unproven:
+            call_off_answers(s, peer, received)
         review_lacks(s, peer, received, lamport)
         if isinstance(received, CompactFilter) and not message.content:
             review_range(s, peer, message.message_id, received)

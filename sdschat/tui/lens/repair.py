@@ -22,6 +22,7 @@ _OUTCOMES: Final = {
     "arrived_before_due": ("arrived before we asked", "acked"),
     "lost": ("given up", "lost"),
     "answered_by_other": ("stood down: another answered", "note"),
+    "peer_has_it": ("stood down: who asked has it", "note"),
     "resent": ("sent again before that", "note"),
     "pushed": ("sent again before that", "note"),
     "requested_by_other": ("stood down: another asked", "note"),

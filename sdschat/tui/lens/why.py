@@ -25,6 +25,7 @@ _CAUSES: Final = {
     "requested_by_other": "another asked for it first",
     "lost": "it was given up",
     "answered_by_other": "another answered",
+    "peer_has_it": "who asked has it by now",
     "resent": "we sent it again",
     "pushed": "we sent it again",
     "arrived_before_due": "it arrived before we had to ask",
