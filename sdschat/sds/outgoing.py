@@ -35,13 +35,16 @@ class Outgoing:
 
     def note(self, evidence: Evidence) -> None:
         """Keep it in the place of what this participant told before, and as the last: in the order of a restart."""
-        self.unproven.pop(evidence.sender_id, None)
+        sender_id = evidence.sender_id
+        if self.unproven:
+            self.unproven.pop(sender_id, None)
         if not evidence.signed:
-            self.unproven[evidence.sender_id] = evidence
+            self.unproven[sender_id] = evidence
             return
-        self.evidence.pop(evidence.sender_id, None)
-        self.evidence[evidence.sender_id] = evidence
-        if evidence.proven:
+        if sender_id in self.evidence:
+            del self.evidence[sender_id]
+        self.evidence[sender_id] = evidence
+        if evidence.certain:
             self.proven_by += (evidence.sender_id,)
 
 
@@ -80,15 +83,17 @@ class OutgoingBuffer:
         self.timers.set(message.message_id, due)
         self.changed[message.message_id] = message
 
-    def newest_first(self, floor: int) -> Iterator[Outgoing]:
-        """Open messages dated from `floor` on."""
+    def newest_first(self, floor: int, unseen_by: str = "", *, unproven: bool = False) -> Iterator[Outgoing]:
+        """Open messages dated from `floor` on, of which this participant has told nothing yet, with a signature, or
+        `unproven`, without one."""
         self._forget_ages()
         ages = self._ages
         start = bisect_left(ages, (floor, "")) if floor else 0
         for place in range(len(ages) - 1, start - 1, -1):
             message = self.open.get(ages[place][1])
-            if message is not None:
-                yield message
+            if message is None or unseen_by in message.evidence or (unproven and unseen_by in message.unproven):
+                continue
+            yield message
 
     def oldest_first(self) -> Iterator[Outgoing]:
         """Open messages."""

@@ -58,12 +58,16 @@ def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, w
 def _without_witness(s: ChannelState, sender_id: str, floor: int, with_settled: bool) -> Iterator[Outgoing]:
     """Own messages of which this participant has told nothing yet: another filter of the same participant tells
     nothing new. The newest first, since filters forget the oldest."""
-    known: Iterable[Outgoing] = s.outgoing.newest_first(floor)
-    if with_settled:
-        known = chain(known, [settled for settled in s.outgoing.settled.values() if settled.lamport >= floor])
-    for message in known:
-        if sender_id not in message.evidence and not (s.unproven and sender_id in message.unproven):
-            yield message
+    unseen = s.outgoing.newest_first(floor, sender_id, unproven=s.unproven)
+    if not with_settled:
+        return unseen
+    settled = [
+        known
+        for known in s.outgoing.settled.values()
+        if sender_id not in known.evidence and known.lamport >= floor
+        if not s.unproven or sender_id not in known.unproven
+    ]
+    return chain(unseen, settled)
 
 
 def review_equal_range(s: ChannelState, sender_id: str, packet_id: str, ids: list[str]) -> None:
@@ -111,7 +115,7 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     if len(by) < len(known.evidence):
         perhaps = tuple(filterfalse(by.__contains__, known.evidence)) if by else tuple(known.evidence)
     resends = known.sends - 1 if known.sends else 0
-    unproven = tuple(known.unproven)
+    unproven = tuple(known.unproven) if known.unproven else ()
     s.events.append(StateChanged(known.message_id, known.state, by, resends, evidence, perhaps, unproven))
     for message_id in left:
         s.events.append(LeftOutgoing(message_id))
