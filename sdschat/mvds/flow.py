@@ -44,7 +44,7 @@ def reset_send_epochs(core: Core, peer: Peer) -> None:
         return
     if core.epoch < peer.row.forwarded_epoch + core.config.epochs(core.config.presence_interval):
         return
-    left = peer.after_cursor(core.epoch + SOON)
+    left = peer.after_cursor(core.epoch + SOON, core.config.expire_after)
     batch = left[: core.config.presence_batch]
     resumed = sum(record.expired for record in batch)
     for record in batch:

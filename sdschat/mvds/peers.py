@@ -194,11 +194,17 @@ class Peer:
         if len(self.ephemeral) < EPHEMERAL_PER_PEER:
             self.ephemeral.append(message)
 
-    def after_cursor(self, soon: int) -> list[RecordRow]:
-        """Records that this round of bringing forward has not reached and that are not due by the epoch `soon`, oldest
-        message first."""
+    def after_cursor(self, soon: int, expire_after: int) -> list[RecordRow]:
+        """Records that this round of bringing forward has not reached and that are not sent by the epoch `soon`, oldest
+        message first: they are due later, or have expired, or would when they are due."""
         cursor = self.row.cursor
         if cursor is None:
             return []
-        rows = (row for row in self.records.values() if row.expired or row.send_epoch > soon)
+        rows = [
+            row for row in self.records.values() if row.expired or row.send_epoch > soon or _spent(row, expire_after)
+        ]
         return sorted((row for row in rows if row.order > cursor), key=lambda row: row.order)
+
+
+def _spent(row: RecordRow, expire_after: int) -> bool:
+    return bool(expire_after) and row.attempt >= expire_after

@@ -127,6 +127,18 @@ def test_v_04_a_peer_that_was_never_seen_to_leave_resumes_too() -> None:
     assert times_sent(node, "bob", mid) == 4
 
 
+def test_a_peer_that_comes_just_when_a_record_is_to_expire_is_sent_it() -> None:
+    """All machines were off, and the last sending was long ago: the record is due, and with that would rest."""
+    node = alice(expire_after=3)
+    mid = node.engine.send(GROUP, b"x", at(0), mode=Mode.BATCH)
+    run(node, 0, 9000)
+    assert times_sent(node, "bob", mid) == 3
+    assert not node.records("bob")[mid].expired
+    node.engine.peer_online("bob", at(10_000_000))
+    node.step(10_000_000)
+    assert times_sent(node, "bob", mid) == 4
+
+
 def test_v_03_a_peer_that_comes_and_goes_does_not_cause_a_storm() -> None:
     """Defect: long back-off outlived the absence of a peer."""
     node = alice(backoff_max=4096)

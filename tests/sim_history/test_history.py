@@ -28,6 +28,8 @@ REGRESS = (
     75,  # offline, with a source that had failed before, it asked to be woken for ever
     1160,  # killed before it was saved that the join horizon had moved
     158,  # a page of long messages
+    122,  # a direct message expired just when its reader came
+    312,  # the same
 )
 
 
