@@ -47,7 +47,7 @@ class Stage:
     def pipe(self, name: str, *more: str, channel: str = CHANNEL) -> Pipe:
         """Start an honest `sdschat pipe`, and wait for its connection."""
         pipe = Pipe(self.home, channel, "--name", name, "--linger", "forever", *self.options, *more)
-        self._ends.callback(_end, pipe.process)
+        self._ends.callback(_end_pipe, pipe)
         pipe.until_event("connection", state="connected")
         return pipe
 
@@ -79,6 +79,11 @@ class Stage:
 
     def close(self) -> None:
         self._ends.close()
+
+
+def _end_pipe(pipe: Pipe) -> None:
+    if pipe.process.returncode is None:
+        pipe.kill(signal.SIGTERM)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

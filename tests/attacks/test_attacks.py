@@ -1,0 +1,30 @@
+"""Short forms of the attacks, against real processes and the embedded broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.attacker import MOST, Attacker
+from tests.attacks.junk import junk
+from tests.attacks.presences import emptied
+from tests.attacks.stage import CHANNEL, Attack, stage
+from tests.needs import needs_module
+
+needs_module("iotcore")
+
+
+@pytest.mark.parametrize(("attack", "size"), [(emptied, 3), (junk, 300)])
+def test_an_attack_is_defended(attack: Attack, size: int, tmp_path: Path) -> None:
+    with stage(tmp_path, quiet=True) as made:
+        assert attack(made, size)
+
+
+def test_an_attack_is_bounded(tmp_path: Path) -> None:
+    with stage(tmp_path, quiet=True) as made:
+        attacker = Attacker(made.port, CHANNEL)
+        attacker.sent = MOST
+        with pytest.raises(RuntimeError, match="at most"):
+            attacker.say(b"one more")
+        attacker.close()
