@@ -15,6 +15,8 @@ import threading
 import time
 from pathlib import Path
 
+import pyte
+
 from tests.attacks.attacker import Attacker, new_key, now, signed_packet
 from tests.attacks.stage import CHANNEL, Stage, stage
 from tests.cli.processes import Pipe, command
@@ -27,6 +29,8 @@ PRESS_EVERY = 0.5
 CAP = 16  # MiB, `store.max_size` of the flooded node
 _LAST = 12.0  # seconds after the flood, for what is still under way
 _STEP = 0.1
+_LAST_BYTES = 300_000
+LETTERS = "бгджзийлмнпрстуфцчшщъыьэюя"  # in no other text on the screen
 
 
 class Flood(threading.Thread):
@@ -99,19 +103,19 @@ def _talk(ann: Pipe, eve: Pipe, screen: Terminal, figures: Figures, seconds: flo
     began = time.monotonic()
     until, say_at, press_at, said = began + seconds, began + 1, began + 1, 0
     waiting: dict[str, float] = {}
-    pressed: tuple[str, float] | None = None
-    typed, seen = "", len(eve.lines)
+    pressed: tuple[bytes, int, float] | None = None  # the key, the bytes of the screen before it, and when
+    keys, seen = 0, len(eve.lines)
     while (time.monotonic() < until) or (waiting and time.monotonic() < until + _LAST):
         screen.read(0.01)
         moment = time.monotonic()
-        text = screen.text()
         fresh, seen = eve.lines[seen:], len(eve.lines)
         for line in fresh:
             word = line["message"].get("text") if line["event"] == "delivered" else None
             if word in waiting:
                 figures.messages.append(moment - waiting.pop(word))
-        if pressed is not None and pressed[0] in text:
-            figures.keys.append(moment - pressed[1])
+        # The bytes are looked at as they are: the emulator of the tests is slower than the screen of a flood.
+        if pressed is not None and pressed[0] in screen.written[pressed[1] :]:
+            figures.keys.append(moment - pressed[2])
             pressed = None
         if moment < until and moment >= say_at:
             word = f"honest{said}x"
@@ -119,19 +123,22 @@ def _talk(ann: Pipe, eve: Pipe, screen: Terminal, figures: Figures, seconds: flo
             waiting[word], said, say_at = moment, said + 1, say_at + SAY_EVERY
         if pressed is None and moment < until and moment >= press_at:
             press_at = moment + PRESS_EVERY
-            typed = "" if len(typed) > 20 else typed
-            letter = "qzjkv"[len(typed) % 5]
-            if not typed:
-                screen.press("\x15")
-            typed += letter
-            screen.press(letter)
-            pressed = (typed, moment)
+            letter = LETTERS[keys % len(LETTERS)]
+            pressed = (letter.encode(), len(screen.written), moment)
+            screen.press(f"\x7f{letter}" if keys else letter)
+            keys += 1
         figures.memory = max(figures.memory, _memory(screen.process.pid))
-        if moment < until:
-            figures.head = text.splitlines()[0].strip()
     figures.messages += [seconds + _LAST] * len(waiting)
     if pressed is not None:
-        figures.keys.append(time.monotonic() - pressed[1])
+        figures.keys.append(time.monotonic() - pressed[2])
+    figures.head = _head(screen)
+
+
+def _head(screen: Terminal) -> str:
+    """Return the first line of the screen, from the last bytes that were drawn."""
+    shown = pyte.Screen(screen.screen.columns, screen.screen.lines)
+    pyte.ByteStream(shown).feed(bytes(screen.written[-_LAST_BYTES:]))
+    return str(shown.display[0]).strip()
 
 
 def _memory(pid: int) -> float:
