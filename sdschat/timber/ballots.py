@@ -85,9 +85,14 @@ class Turn:
         return found
 
     def decided(self) -> Value | None:
-        """Return the value that is decided: some of its accepts are as many as the largest number that they need."""
-        for (_, value), needs in sorted(self.supporters().items()):
-            if any(count >= need for count, need in enumerate(sorted(needs.values()), 1)):
+        """Return the value that is decided: some of its accepts are as many as the largest number that they need.
+
+        The word of a member for its own removal does not count: it may be in an operation that nobody will hold.
+        """
+        for (_, value), by_slot in sorted(self.supporters().items()):
+            gone = {slot for slot, _ in value.removed}
+            needs = sorted(need for slot, need in by_slot.items() if slot not in gone)
+            if any(count >= need for count, need in enumerate(needs, 1)):
                 return value
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from sdschat.timber.ids import member_id
@@ -30,21 +31,19 @@ class Slot:
         self.chain: dict[int, Node] = {}  # operations since then, by seq
         self.seq, self.id, _, self.turn, self.closed = standing
         self.clock = dict(standing.clock)
-        self.names = sum(self.clock.values())  # operations that `clock` names
+        self.names = 0  # operations of open slots that `clock` names
         self.last: int | None = None  # the last operation that counts, of a slot that is closed
         self.why = ""  # "left" or "removed" where it is closed
         self.leaving: int | None = None  # seq of the leave held here, settled or not
         self.needed = 0  # operations after `last` that others hang below: held as empty places up to this one
 
-    def advance(self, node: Node) -> None:
+    def advance(self, node: Node, members: set[int]) -> None:
         """Take in the slot's next operation."""
         body = node.operation.body
         clock = self.clock
-        before = clock.get(self.number, 0)
-        clock[self.number] = body.seq
-        self.names += body.seq - before
-        for slot, seq in body.delta:
-            self.names += seq - clock.get(slot, 0)
+        for slot, seq in ((self.number, body.seq), *body.delta):
+            if slot in members:
+                self.names += seq - clock.get(slot, 0)
             clock[slot] = seq
         self.seq, self.id, self.turn, self.closed = body.seq, node.id, body.turn, body.closed
         self.chain[body.seq] = node
@@ -78,19 +77,25 @@ class Committee:
         slot = Slot(len(self.slots), key, standing)
         self.slots.append(slot)
         self.open.add(slot.number)
+        self._recount(slot)
         self.lives[key] = self.lives.get(key, 0) + 1
         self._forget()
         return slot
 
-    def load(self, row: SlotRow) -> Slot:
-        slot = self.admit(row.key, Standing(row.seq, row.newest, dict(row.clock), row.turn, row.closed))
-        if row.last is not None:
-            self.close(slot, row.last, row.why)
-        return slot
+    def load(self, rows: Iterable[SlotRow]) -> None:
+        for row in rows:
+            slot = self.admit(row.key, Standing(row.seq, row.newest, dict(row.clock), row.turn, row.closed))
+            if row.last is not None:
+                self.close(slot, row.last, row.why)
+        for slot in self.slots:
+            self._recount(slot)
 
     def close(self, slot: Slot, last: int, why: str) -> None:
         slot.last, slot.why = last, why
-        self.open.discard(slot.number)
+        if slot.number in self.open:
+            self.open.discard(slot.number)
+            for other in self.slots:
+                other.names -= other.clock.get(slot.number, 0)
         self._forget()
 
     def slot_of(self, key: bytes) -> Slot | None:
@@ -122,6 +127,9 @@ class Committee:
     def lacking(self, slot: int, seq: int) -> list[int]:
         """Return the members whose newest operation does not name `(slot, seq)`."""
         return sorted(one for one in self.open if self.slots[one].clock.get(slot, 0) < seq)
+
+    def _recount(self, slot: Slot) -> None:
+        slot.names = sum(seq for other, seq in slot.clock.items() if other in self.open)
 
     def _forget(self) -> None:
         """Forget what followed from the old set of members."""

@@ -27,6 +27,7 @@ class _Waiting(NamedTuple):
     id: bytes
     peer: bytes
     verified: bool
+    since: int
 
 
 class Intake:
@@ -37,6 +38,7 @@ class Intake:
         self.data_set = data_set
         self.verify = verify
         self.added = added
+        self.now = 0  # when operations are received, for `expire`
         self.refused: list[Refused] = []
         self.waiting: dict[bytes, Wait] = {}  # by operation id
         self._by_need: defaultdict[Wait, list[_Waiting]] = defaultdict(list)
@@ -44,7 +46,7 @@ class Intake:
         self._bytes: Counter[bytes] = Counter()
 
     def receive(self, operation: Operation, peer: bytes = b"") -> None:
-        todo = [_Waiting(operation, operation_id(self.data_set, operation.raw), peer, False)]
+        todo = [_Waiting(operation, operation_id(self.data_set, operation.raw), peer, False, self.now)]
         replica = self.replica
         while todo:
             one = todo.pop()
@@ -55,14 +57,10 @@ class Intake:
                     todo += self._released(Wait(number, 0))
                 todo += self._released(Wait(body.slot, body.seq))
 
-    def forget_waiting(self) -> int:
-        """Drop the operations that wait, and return how many: a synchronization brings what is still wanted."""
-        count = len(self.waiting)
-        self.waiting.clear()
-        self._by_need.clear()
-        self._count.clear()
-        self._bytes.clear()
-        return count
+    def expire(self, before: int) -> None:
+        """Drop the operations that wait since before a time: a synchronization brings those that are still wanted."""
+        for need in [need for need, waiting in self._by_need.items() if waiting[0].since < before]:
+            self._released(need)
 
     def _released(self, need: Wait) -> list[_Waiting]:
         found = self._by_need.pop(need, [])

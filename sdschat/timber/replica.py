@@ -81,6 +81,7 @@ class Replica:
         self.me: int | None = None  # our own open slot
         self.fresh: set[int] = set()  # slots with operations that our newest one does not name
         self.arrivals = 0
+        self.namers: list[tuple[int, int]] = []  # operations that name some that do not count
         self.changes: list[Change] = []
 
     # Operations.
@@ -155,26 +156,48 @@ class Replica:
         return {slot.number: slot.seq for slot in self.committee.slots if slot.seq}
 
     def draft(self, event: Event | None, statements: Statements) -> OperationBody:
-        """Return our next operation: behind the last item, with everything named that is held here."""
+        """Return our next operation: behind the last item of all that is held here and named by it.
+
+        Of somebody who is no longer a member we name what members have named, and nothing else: only members that did
+        not know of the end may bring such operations in, so that all of them are there once all members know.
+        """
         assert self.me is not None
-        assert self.tree.last is not None
         slots = self.committee.slots
         mine = slots[self.me]
-        delta = tuple((one, slots[one].seq) for one in sorted(self.fresh) if slots[one].seq > mine.clock.get(one, 0))
-        ids = [mine.id, *(slots[one].id for one, _ in delta)]
-        seq, parent = mine.seq + 1, self.tree.last.id
+        named = [(one, self._nameable(slots[one])) for one in sorted(self.fresh)]
+        found = [(one, seq, self._id(slots[one], seq)) for one, seq in named if seq > mine.clock.get(one, 0)]
+        delta = tuple((one, seq) for one, seq, known in found if known is not None)
+        ids = [mine.id, *(known for _, _, known in found if known is not None)]
+        parent = self.tree.last
+        while parent is not None and parent.dead and parent.before is not None:
+            body = parent.operation.body
+            if body.seq <= self._nameable(slots[body.slot]):
+                break
+            parent = parent.before
+        assert parent is not None
         turn, ended = self.turn.number, self.committee.ended
-        return OperationBody(self.me, seq, parent, delta, checksum(ids), turn, ended, event, statements)
+        return OperationBody(self.me, mine.seq + 1, parent.id, delta, checksum(ids), turn, ended, event, statements)
+
+    def _nameable(self, slot: Slot) -> int:
+        """Return the last operation of a slot that ours may name."""
+        if slot.last is None:
+            return slot.seq
+        named = (self.committee.slots[one].clock.get(slot.number, 0) for one in self.committee.open)
+        return min(slot.seq, max(named, default=0))
 
     def compact(self) -> list[Node]:
         """Drop the operations behind the checkpoint, and return them.
 
         Operations of somebody who is no longer a member may still be named by members that do not know of it, and
-        hang anywhere. So nothing is dropped until all members have shown that they know.
+        hang anywhere. So nothing is dropped until all members have shown that they know, and that they hold what
+        names such operations.
         """
         if self.settled is None or self.settled.released:
             return []
         if any(self.committee.slots[one].closed < self.committee.ended for one in self.committee.open):
+            return []
+        self.namers = [(slot, seq) for slot, seq in self.namers if not self.committee.named_by_all(slot, seq)]
+        if self.namers:
             return []
         dropped = [node for node in self.tree.drop_through(self.settled) if not node.released]
         for node in dropped:
@@ -187,7 +210,7 @@ class Replica:
         self.settled.release()
         return dropped
 
-    def state(self) -> State | None:
+    def state(self, *, posts: bool = True) -> State | None:
         """Return the state at the compaction, or None while the checkpoint is ahead of it."""
         if self.settled is None or not self.settled.released:
             return None
@@ -198,7 +221,7 @@ class Replica:
             tuple(sorted(self.turn.electors)),
             tuple(slot.row() for slot in self.committee.slots),
             tuple(AuthorRow(slot, done) for slot, done in sorted(self.chat.done.items())),
-            tuple(sorted(self.chat.posts.values(), key=lambda post: post.place)),
+            tuple(sorted(self.chat.posts.values(), key=lambda post: post.place)) if posts else (),
             self.turn.rows(),
             tuple((node.operation.body.slot, node.operation.body.seq) for node in self.in_front()),
         )
@@ -214,11 +237,11 @@ class Replica:
 
         `may_enter` is asked with the writer's key before an operation is taken in.
         """
+        self.committee.load(state.slots)
         for row in state.slots:
-            slot = self.committee.load(row)
             self.held += row.seq if row.last is None else 0
             if row.seq:
-                self.settled_seq[slot.number] = row.seq
+                self.settled_seq[row.number] = row.seq
         self.chat = Chat(state.posts, ((row.slot, row.done) for row in state.authors))
         self.turn = Turn(state.turn, state.electors)
         self.turn.load(state.votes, self.held)
@@ -238,9 +261,12 @@ class Replica:
         placed = set(state.order)
         for node in nodes:
             body = node.operation.body
-            if body.slot >= len(self.committee.slots) or body.seq != self.committee.slots[body.slot].seq + 1:
-                raise ValueError("operations of the state are out of order")
+            if body.slot >= len(self.committee.slots):
+                raise ValueError("an operation of the state is of no member")
             slot = self.committee.slots[body.slot]
+            counts = slot.last is None or body.seq <= slot.last  # of the others, some are compacted
+            if body.seq <= slot.seq or (counts and body.seq != slot.seq + 1):
+                raise ValueError("operations of the state are out of order")
             if not may_enter(node, slot.key):
                 raise ValueError("an operation of the state is not signed by its writer")
             if (body.slot, body.seq) not in placed:
@@ -257,7 +283,7 @@ class Replica:
         body = node.operation.body
         self.arrivals += 1
         node.arrival = self.arrivals
-        slot.advance(node)
+        slot.advance(node, self.committee.open)
         if body.slot == self.me:
             self.fresh.clear()
         else:
@@ -266,6 +292,8 @@ class Replica:
             node.dead = True
             return
         self.held += slot.last is None
+        if self.committee.ended and self._names_uncounted(body):
+            self.namers.append((body.slot, body.seq))
         if body.turn == self.turn.number:
             self.turn.add(body.slot, body.statements, self.held)
         if body.event is not None:
@@ -296,12 +324,12 @@ class Replica:
             if value is not None:
                 self._decide(value)
                 continue
-            node = self._next()
+            node = self.next()
             if node is None or not self._passable(node):
                 return
             self._pass(node)
 
-    def _next(self) -> Node | None:
+    def next(self) -> Node | None:
         """Return the first item in front of the checkpoint that counts."""
         node = self.tree.first if self.settled is None else self.settled.after
         while node is not None and node.dead:
@@ -354,16 +382,22 @@ class Replica:
                 self._unnote(node.operation.body.event)
         if lost:
             self._weigh()
+            bodies = (node.operation.body for node in self.tree.walk() if not node.dead and not node.released)
+            self.namers += [(body.slot, body.seq) for body in bodies if self._names_uncounted(body)]
         self.changes.append(Closed(slot.number, last, why, tuple(lost)))
         if why == "left" and not self.voters():
             self._end_turn(
                 None, self.committee.open
             )  # all electors left: their last words are known, and decide nothing
 
+    def _names_uncounted(self, body: OperationBody) -> bool:
+        slots = self.committee.slots
+        return any((last := slots[one].last) is not None and seq > last for one, seq in body.delta)
+
     def _weigh(self) -> None:
         """Find the last item in front of the checkpoint that carries an event, after some no longer count."""
         self.weighty = None
-        node = self._next()
+        node = self.next()
         while node is not None:
             if node.operation.body.event is not None and not node.dead:
                 self.weighty = node
@@ -395,13 +429,11 @@ class Replica:
     def silent(self, rounds: int) -> list[int]:
         """Return the members whose newest operation does not know `rounds` whole rounds of operations held here."""
         wanted = rounds * len(self.committee.open)
-        return [one for one in sorted(self.committee.open) if self.held - self.known_count(one) >= wanted]
+        return [one for one in sorted(self.committee.open) if self.missed(one) >= wanted]
 
-    def known_count(self, number: int) -> int:
-        """Return how many of the operations of open slots the newest operation of a member names."""
-        slot = self.committee.slots[number]
-        closed = sum(seq for other, seq in slot.clock.items() if other not in self.committee.open)
-        return slot.names - closed
+    def missed(self, number: int) -> int:
+        """Return how many of the members' operations held here a member's newest operation does not know."""
+        return self.held - self.committee.slots[number].names
 
     def _id(self, slot: Slot, seq: int) -> bytes | None:
         node = slot.chain.get(seq)

@@ -171,7 +171,8 @@ class Run:
     def _check_end(self, best: Participant, living: list[Participant], before: int) -> None:
         replica = best.replica
         keys = {one.key for one in living}
-        alive = {number for number in replica.committee.open if replica.committee.slots[number].key in keys}
+        slots = replica.committee.slots
+        alive = {one for one in replica.committee.open if slots[one].key in keys and slots[one].leaving is None}
         able = 2 * len(alive) > len(replica.committee.open) and 2 * len(alive & replica.voters()) > len(
             replica.voters()
         )

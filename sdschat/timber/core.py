@@ -1,0 +1,287 @@
+"""State of an engine, and what follows from each change of its replica: rows, reports, our own events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import sha256
+
+from sdschat.timber.agenda import Agenda
+from sdschat.timber.config import Config
+from sdschat.timber.events import (
+    CheckpointMoved,
+    Compacted,
+    Decided,
+    EventSettled,
+    Forked,
+    MemberChanged,
+    Placed,
+    Rejected,
+    Report,
+)
+from sdschat.timber.ids import event_id, member_id, operation_bytes, operation_id
+from sdschat.timber.intake import Intake
+from sdschat.timber.replica import Admitted, Closed, Replica, Settled
+from sdschat.timber.rows import DraftRow, LogRow, OperationRow, OutboxRow, Table, WriteCollector
+from sdschat.timber.tree import Node
+from sdschat.timber.values import (
+    CheckpointMark,
+    Codec,
+    Event,
+    Kind,
+    Moment,
+    Operation,
+    Packet,
+    PostId,
+    Reason,
+    Sign,
+    SlotRow,
+    State,
+    Statements,
+    Verify,
+)
+
+
+class Identity:
+    """Our key, and the function that signs with its secret part."""
+
+    def __init__(self, key: bytes, sign: Sign) -> None:
+        self.key, self.sign = key, sign
+        self.member = member_id(key)
+
+
+@dataclass(slots=True)
+class OwnEvent:
+    """An event of ours that is not settled."""
+
+    event: Event
+    id: bytes
+    lost: bool = False
+    attempts: int = 0
+
+
+class Core:
+    """State with the few operations that keep it, its indexes and the journal consistent."""
+
+    def __init__(self, config: Config, identity: Identity, codec: Codec, verify: Verify, now: Moment) -> None:
+        self.config, self.identity, self.codec, self.verify = config, identity, codec, verify
+        self.mono, self.wall = now.mono, now.wall
+        self.data_set = b""
+        self.replica = Replica()
+        self.intake = Intake(self.replica, b"", verify, self._added)
+        self.own: dict[PostId, OwnEvent] = {}
+        self.routing: Agenda[PostId] = Agenda()  # our own events: when each is sent to the next members
+        self.inbox: dict[PostId, Event] = {}  # events to be written here
+        self.writing: Agenda[PostId] = Agenda()
+        self.drafts: dict[int, DraftRow] = {}
+        self.numbers: dict[int, int] = {}  # our last event number, by slot
+        self.where: dict[PostId, Node] = {}  # operations in front of the checkpoint that carry an event
+        self.told_mark = CheckpointMark(0, b"")
+        self.told_silent: set[int] = set()
+        self.wrote_at = now.mono  # our newest operation
+        self.prepare_at = now.mono  # when we may open a ballot
+        self.idle_writes = 0  # empty operations of ours since the last one with an event was held
+        self.unsent: list[Operation] = []  # our operations since the last push
+        self.saved_slots: dict[int, SlotRow] = {}
+        self.journal = WriteCollector()
+        self.packets: list[Packet] = []
+        self.events: list[Report] = []
+        self.refused: Counter[tuple[bytes, Reason, str]] = Counter()
+        self.refusals: Counter[Reason] = Counter()  # in all
+
+    # Data set.
+
+    def start(self, data_set: bytes, replica: Replica) -> None:
+        """Use this replica from now on."""
+        self.data_set, self.replica = data_set, replica
+        self.intake = Intake(replica, data_set, self.verify, self._added)
+        self.where = {}
+        for node in replica.in_front():
+            if node.operation.body.event is not None and not node.dead and not node.settled:
+                self.where.setdefault(node.operation.body.event.name, node)
+        self.find_slot()
+
+    def find_slot(self) -> None:
+        """Note our own open slot."""
+        slot = self.replica.committee.slot_of(self.identity.key)
+        number = None if slot is None else slot.number
+        if number != self.replica.me:
+            self.replica.me = number
+            self.replica.fresh = {one.number for one in self.replica.committee.slots if one.number != number}
+
+    # Operations.
+
+    def receive(self, operation: Operation, peer: bytes) -> None:
+        self.intake.now = self.mono
+        self.intake.receive(operation, peer)
+        self.absorb()
+
+    def write(self, event: Event | None, said: Statements) -> Operation:
+        """Write an operation of ours."""
+        body = self.replica.draft(event, said)
+        raw = self.codec.encode_operation(body)
+        operation = Operation(body, raw, self.identity.sign(operation_bytes(self.data_set, raw)))
+        self.receive(operation, self.identity.member)
+        self.wrote_at = self.mono
+        self.idle_writes = 0 if event is not None else self.idle_writes + 1
+        self.unsent.append(operation)
+        return operation
+
+    def _added(self, node: Node) -> None:
+        body = node.operation.body
+        self._save(node)
+        event = body.event
+        if event is not None and not node.dead:
+            self.where.setdefault(event.name, node)
+            self.inbox.pop(event.name, None)
+            self.writing.cancel(event.name)
+            self.routing.cancel(event.name)
+            if body.slot != self.replica.me:
+                self.idle_writes = 0
+            if event.body.kind is Kind.INVITE:
+                self.events.append(MemberChanged(-1, member_id(event.body.key), "invited"))
+        name, kind = (event.name, event.body.kind) if event is not None else (None, None)
+        self.events.append(Placed(node.id, body.slot, body.seq, name, kind))
+
+    def _save(self, node: Node) -> None:
+        operation = node.operation
+        row = OperationRow(operation.body.slot, operation.body.seq, node.arrival, operation.raw, operation.signature)
+        self.journal.put(row)
+
+    def absorb(self) -> None:
+        """Take in what followed from new operations."""
+        replica = self.replica
+        for change in replica.changes:
+            if isinstance(change, Settled):
+                self._settled(change)
+            elif isinstance(change, Admitted):
+                slot = replica.committee.slots[change.slot]
+                self.events.append(MemberChanged(slot.number, slot.member, "member"))
+            elif isinstance(change, Closed):
+                self._closed(change)
+            else:
+                self.events.append(Decided(change.number, change.value))
+        if replica.changes:
+            replica.changes.clear()
+            self.find_slot()
+        if replica.mark != self.told_mark:
+            self.told_mark = replica.mark
+            self.events.append(CheckpointMoved(replica.mark))
+        for one in self.intake.refused:
+            if one.reason is Reason.FORK:
+                body = one.operation.body
+                self.events.append(Forked(body.slot, body.seq, one.proof, one.operation))
+            self.refuse(one.peer, one.reason, f"operation {one.operation.body.slot}:{one.operation.body.seq}")
+        self.intake.refused.clear()
+
+    def _settled(self, change: Settled) -> None:
+        event = change.node.operation.body.event
+        if event is None:
+            return
+        name = event.name
+        if self.where.get(name) is change.node:
+            del self.where[name]
+        if name in self.own:
+            self.drop_own(name)
+        self.events.append(EventSettled(name, event.body.kind, event.body.target, change.counts))
+
+    def drop_own(self, name: PostId) -> None:
+        del self.own[name]
+        self.routing.cancel(name)
+        self.journal.drop(Table.OUTBOX, name)
+
+    def _closed(self, change: Closed) -> None:
+        slot = self.replica.committee.slots[change.slot]
+        self.events.append(MemberChanged(slot.number, slot.member, "left" if change.why == "left" else "removed"))
+        for node in change.lost:
+            event = node.operation.body.event
+            if event is None or self.where.get(event.name) is not node:
+                continue
+            del self.where[event.name]
+            if event.name in self.own:
+                self.lose(event.name)
+
+    def lose(self, name: PostId) -> None:
+        """Note that an event of ours is to be written again."""
+        own = self.own[name]
+        own.lost, own.attempts = True, 0
+        self.journal.put(OutboxRow(name, own.event.raw, own.event.signature, True))
+        self.routing.set(name, self.mono)
+
+    def add_own(self, event: Event, *, lost: bool = False) -> None:
+        self.own[event.name] = OwnEvent(event, event_id(self.data_set, event.raw), lost)
+
+    def known(self, name: PostId) -> bool:
+        """True if an event is in the tree, or had its effect."""
+        return name in self.replica.placed or self.replica.chat.knows(name)
+
+    # Compaction.
+
+    def compact(self) -> bool:
+        """Let the state take the place of the operations behind the checkpoint, if nothing forbids it."""
+        replica = self.replica
+        dropped = replica.compact()
+        if not dropped:
+            return False
+        for node in dropped:
+            self.journal.drop(Table.OPERATION, (node.operation.body.slot, node.operation.body.seq))
+        chat = replica.chat
+        for name in chat.changed_posts:
+            post = chat.posts.get(name)
+            if post is None:
+                self.journal.drop(Table.POST, name)
+            else:
+                self.journal.put(post)
+        self.save_log({node.operation.body.slot for node in dropped})
+        self.events.append(Compacted(replica.base, len(dropped), len(chat.posts)))
+        return True
+
+    def save_log(self, changed: set[int]) -> None:
+        """Write the rows of the state at the compaction, but for posts. `changed`: slots with dropped operations."""
+        state = self.replica.state(posts=False)
+        assert state is not None
+        for author in state.authors:
+            if author.slot in self.replica.chat.changed_authors:
+                self.journal.put(author)
+        self.replica.chat.clean()
+        for slot in self.replica.committee.slots:
+            saved = self.saved_slots.get(slot.number)
+            if slot.number in changed or saved is None or saved.why != slot.why:
+                self.saved_slots[slot.number] = slot.row()
+                self.journal.put(self.saved_slots[slot.number])
+        self.journal.put(
+            LogRow(self.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
+        )
+
+    def save_adopted(self, state: State) -> None:
+        """Write the rows of a state that was taken over, but for posts."""
+        for author in state.authors:
+            self.journal.put(author)
+        self.saved_slots = {row.number: row for row in state.slots}
+        for row in state.slots:
+            self.journal.put(row)
+        for node in self.replica.in_front():
+            self._save(node)
+        self.journal.put(
+            LogRow(self.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
+        )
+
+    # Peers.
+
+    def digest(self) -> bytes:
+        """Return a hash of the members' newest operations: equal for equal sets of operations."""
+        slots = self.replica.committee.slots
+        return sha256(b"".join(slots[one].id for one in sorted(self.replica.committee.open))).digest()
+
+    def refuse(self, peer: bytes, reason: Reason, detail: str = "") -> None:
+        """Count a refusal. `report_refused` makes one report of all with the same reason and detail."""
+        self.refused[(peer, reason, detail)] += 1
+        self.refusals[reason] += 1
+
+    def report_refused(self) -> None:
+        for (peer, reason, detail), count in self.refused.items():
+            self.events.append(Rejected(peer, reason, count, detail))
+        self.refused.clear()
+
+    def node_of(self, operation: Operation) -> Node:
+        return Node(operation_id(self.data_set, operation.raw), operation)

@@ -1,0 +1,387 @@
+"""The engine of Timber for one member and one data set: its verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sdschat.timber.chat import Chat
+from sdschat.timber.config import Config
+from sdschat.timber.core import Core, Identity
+from sdschat.timber.events import Founded, MemberChanged, Report
+from sdschat.timber.ids import checksum, event_bytes, operation_bytes, operation_id
+from sdschat.timber.replica import Replica
+from sdschat.timber.restore import load_snapshot, take_snapshot
+from sdschat.timber.rows import DraftRow, OwnRow, Snapshot, Write
+from sdschat.timber.syncing import Syncing
+from sdschat.timber.tree import Node
+from sdschat.timber.values import (
+    CheckpointMark,
+    Clock,
+    Codec,
+    Event,
+    EventBody,
+    Kind,
+    Message,
+    Moment,
+    Operation,
+    OperationBody,
+    Packet,
+    Post,
+    PostId,
+    Reason,
+    Refusal,
+    StatePage,
+    StateWanted,
+    Submit,
+    Sync,
+    Verify,
+)
+from sdschat.timber.writing import (
+    heartbeat_due,
+    make_drafts,
+    make_event,
+    receive_submit,
+    route,
+    write_due,
+    write_heartbeat,
+)
+
+
+class Ready(NamedTuple):
+    """Output of a verb, to be carried out in this order: the writes in one transaction, the packets, the events.
+
+    Packets may be sent in any order and each may be lost: what must arrive is in the rows and is sent again.
+    """
+
+    writes: tuple[Write, ...]
+    packets: tuple[Packet, ...]
+    events: tuple[Report, ...]
+
+
+class MemberView(NamedTuple):
+    """A member in force. `missed`: operations that its newest one does not know; silent at `limit`."""
+
+    slot: int
+    member: bytes
+    key: bytes
+    seq: int
+    missed: int
+    limit: int
+    clock: Clock
+
+
+class BallotView(NamedTuple):
+    """The ballot under way: who is to be removed, how many agree, and how many have to."""
+
+    turn: int
+    removed: Clock
+    agree: int
+    need: int
+
+
+class PostView(NamedTuple):
+    post: Post
+    settled: bool  # behind the checkpoint: final for everybody
+
+
+class Delivery(NamedTuple):
+    """State of an event of ours: queued, sent, written, known or settled; `known` by so many members."""
+
+    word: str
+    known: int
+    members: int
+
+
+class Engine:
+    """One replica. `receive` takes input from outside and never raises; the other verbs raise ValueError on wrong use.
+
+    After any verb, carry out the result of `take`, and call `advance` at the time that `next_wake` returns.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        identity: Identity,
+        codec: Codec,
+        verify: Verify,
+        now: Moment,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        """`verify` checks a signature by a key, a message and the signature."""
+        self._core = Core(config, identity, codec, verify, now)
+        self._sync = Syncing(self._core)
+        if snapshot is not None:
+            load_snapshot(self._core, snapshot)
+
+    # A data set.
+
+    def found(self, nonce: bytes, now: Moment) -> bytes:
+        """Make a data set, with us as its only member, and return its id."""
+        core = self._core
+        self._tick(now)
+        if core.data_set:
+            raise ValueError("this replica has a data set already")
+        key = core.identity.key
+        body = EventBody(Kind.GENESIS, 0, 1, now.wall, nonce.hex(), key=key)
+        raw = core.codec.encode_event(body)
+        event = Event(body, raw, core.identity.sign(event_bytes(b"", raw)))
+        first = OperationBody(0, 1, b"", (), checksum([]), 0, 0, event)
+        raw = core.codec.encode_operation(first)
+        operation = Operation(first, raw, core.identity.sign(operation_bytes(b"", raw)))
+        data_set = operation_id(b"", raw)
+        replica = Replica()
+        replica.found(Node(data_set, operation), key)
+        replica.changes.clear()
+        core.start(data_set, replica)
+        core.journal.put(OwnRow(0, 1))
+        core.numbers[0] = 1
+        core.compact()
+        core.events += [Founded(data_set), MemberChanged(0, core.identity.member, "member")]
+        self._work()
+        return data_set
+
+    def join(self, data_set: bytes, contacts: Iterable[bytes], now: Moment) -> None:
+        """Take part in a data set of others, who are asked for its state. `contacts`: ids of members."""
+        self._tick(now)
+        if self._core.data_set not in (b"", data_set):
+            raise ValueError("this replica has another data set")
+        self._core.data_set = data_set
+        self._sync.contacts = tuple(contacts)
+        self._sync.next_at = self._core.mono
+        self._work()
+
+    # Events of ours.
+
+    def say(self, text: str, now: Moment) -> PostId | None:
+        """Post a text. Return its name, or None where it has to wait until we are a member."""
+        return self._do(Kind.SAY, now, text)
+
+    def edit(self, post: PostId, text: str, now: Moment) -> PostId | None:
+        self._check_target(post, ours=True)
+        return self._do(Kind.EDIT, now, text, post)
+
+    def delete(self, post: PostId, now: Moment) -> PostId | None:
+        self._check_target(post, ours=self._core.replica.me != 0)
+        return self._do(Kind.DELETE, now, "", post)
+
+    def invite(self, key: bytes, now: Moment) -> PostId | None:
+        if self._core.replica.me is None:
+            raise ValueError("only a member can invite")
+        if self._core.replica.committee.slot_of(key) is not None:
+            raise ValueError("this key is a member's already")
+        if key in self._core.replica.invitations:
+            raise ValueError("this key is invited already")
+        return self._do(Kind.INVITE, now, key=key)
+
+    def leave(self, now: Moment) -> PostId | None:
+        if self._core.replica.me is None:
+            raise ValueError("only a member can leave")
+        return self._do(Kind.LEAVE, now)
+
+    # Input from outside.
+
+    def receive(self, peer: bytes, message: Message | Refusal, now: Moment) -> None:
+        """Take in what a peer sent: `peer` is its member id, as the transport vouches for it."""
+        self._tick(now)
+        core = self._core
+        match message:
+            case Refusal(reason, detail):
+                core.refuse(peer, reason, detail)
+            case Sync():
+                self._sync.receive_sync(peer, message)
+            case Submit():
+                receive_submit(core, peer, message)
+            case StateWanted():
+                self._sync.receive_wanted(peer, message)
+            case StatePage():
+                self._sync.receive_page(peer, message)
+            case _:
+                pass  # SyncFinished: both hold the same
+        self._work()
+
+    def advance(self, now: Moment) -> None:
+        """Do what is due."""
+        self._tick(now)
+        self._core.intake.expire(now.mono - 4 * self._core.config.sync_interval)
+        self._sync.begin()
+        self._work()
+
+    def next_wake(self) -> int | None:
+        """Return the time of the next `advance` on the clock that never jumps, or None while there is no data set."""
+        core = self._core
+        if not core.data_set:
+            return None
+        times = [core.routing.next() if core.replica.me is not None else None, core.writing.next()]
+        times += [heartbeat_due(core), self._sync.next_at]
+        return min(time for time in times if time is not None)
+
+    def take(self) -> Ready:
+        """Return what to do, once."""
+        core = self._core
+        core.report_refused()
+        ready = Ready(core.journal.drain(), tuple(core.packets), tuple(core.events))
+        core.packets.clear()
+        core.events.clear()
+        return ready
+
+    def snapshot(self) -> Snapshot:
+        """Return the rows on disk once all writes so far are applied."""
+        return take_snapshot(self._core)
+
+    # Questions.
+
+    @property
+    def data_set(self) -> bytes:
+        return self._core.data_set
+
+    @property
+    def me(self) -> int | None:
+        """Our slot, while we are a member."""
+        return self._core.replica.me
+
+    @property
+    def checkpoint(self) -> CheckpointMark:
+        return self._core.replica.mark
+
+    @property
+    def refusals(self) -> dict[Reason, int]:
+        """Number of refusals since the start, by reason."""
+        return dict(self._core.refusals)
+
+    def posts(self) -> list[PostView]:
+        """Return the posts that are alive, in order: as the checkpoint has them, changed by what is in front of it and
+        by events of ours that nobody wrote yet."""
+        core = self._core
+        replica = core.replica
+        settled = replica.chat.posts
+        shown = Chat(settled.values(), replica.chat.done.items())
+        place = replica.mark.number
+        node = replica.settled.after if replica.settled is not None else None
+        while node is not None:
+            place += not node.dead
+            event = node.operation.body.event
+            if event is not None and not node.dead and not shown.knows(event.name):
+                shown.note(event.name)
+                shown.apply(event.body, place, creator=event.body.author == 0)
+            node = node.after
+        for name in sorted(core.own):
+            if not shown.knows(name):
+                place += 1
+                shown.note(name)
+                shown.apply(core.own[name].event.body, place, creator=name.author == 0)
+        posts = sorted(shown.posts.values(), key=lambda post: post.place)
+        return [PostView(post, settled.get(post.name) == post) for post in posts]
+
+    def members(self) -> list[MemberView]:
+        replica = self._core.replica
+        limit = self._core.config.rounds * len(replica.committee.open)
+        slots = [replica.committee.slots[one] for one in sorted(replica.committee.open)]
+        return [
+            MemberView(
+                slot.number,
+                slot.member,
+                slot.key,
+                slot.seq,
+                replica.missed(slot.number),
+                limit,
+                tuple(sorted(slot.clock.items())),
+            )
+            for slot in slots
+        ]
+
+    def ballot(self) -> BallotView | None:
+        """Return the ballot under way that has the most supporters, if anybody accepted a value."""
+        replica = self._core.replica
+        found = replica.turn.supporters()
+        if not found:
+            return None
+        (_, value), needs = max(found.items(), key=lambda one: (len(one[1]), one[0]))
+        return BallotView(replica.turn.number, value.removed, len(needs), max(needs.values()))
+
+    def waiting_for(self) -> list[int]:
+        """Return the slots of the members whose word keeps the checkpoint from moving."""
+        node = self._core.replica.next()
+        if node is None:
+            return []
+        return self._core.replica.committee.lacking(node.operation.body.slot, node.operation.body.seq)
+
+    def operations(self) -> list[Node]:
+        """Return the operations in front of the compaction, in linear order."""
+        return list(self._core.replica.in_front()) if self._core.replica.tree.first is not None else []
+
+    def delivery(self, name: PostId) -> Delivery:
+        core = self._core
+        slots = core.replica.committee.slots
+        members = len(core.replica.committee.open)
+        if core.replica.chat.knows(name):
+            return Delivery("settled", members, members)
+        node = core.where.get(name)
+        if node is not None:
+            body = node.operation.body
+            known = sum(slots[one].clock.get(body.slot, 0) >= body.seq for one in core.replica.committee.open)
+            return Delivery("known" if known > 1 else "written", known, members)
+        own = core.own.get(name)
+        sent = own is not None and own.attempts > 0 and name not in core.inbox
+        return Delivery("sent" if sent else "queued", 0, members)
+
+    # Inside.
+
+    def _tick(self, now: Moment) -> None:
+        self._core.mono, self._core.wall = max(now.mono, self._core.mono), now.wall
+
+    def _check_target(self, post: PostId, *, ours: bool) -> None:
+        core = self._core
+        if not core.known(post) and post not in core.own:
+            raise ValueError("there is no such post")
+        if ours and post.author != core.replica.me:
+            key = core.identity.key
+            if post.author >= len(core.replica.committee.slots) or core.replica.committee.slots[post.author].key != key:
+                raise ValueError("only its author can change a post; its author and the creator can delete it")
+
+    def _do(
+        self, kind: Kind, now: Moment, text: str = "", target: PostId | None = None, key: bytes = b""
+    ) -> PostId | None:
+        self._tick(now)
+        core = self._core
+        if not core.data_set:
+            raise ValueError("there is no data set yet")
+        if core.replica.me is None:
+            draft = DraftRow(max(core.drafts, default=0) + 1, kind, text, target, key, now.wall)
+            core.drafts[draft.number] = draft
+            core.journal.put(draft)
+            return None
+        if core.replica.committee.slots[core.replica.me].leaving is not None:
+            raise ValueError("we have left")
+        name = make_event(core, kind, text, target, key, now.wall)
+        self._work()
+        return name
+
+    def _work(self) -> None:
+        """Do what follows from a verb, in the order in which one thing leads to the next."""
+        core = self._core
+        if not core.data_set:
+            return
+        make_drafts(core)
+        route(core)
+        write_due(core)
+        write_heartbeat(core)
+        replica = core.replica
+        kept = replica.mark.number - replica.base.number
+        if kept and (replica.weighty is None or kept >= core.config.compact_after):
+            core.compact()
+        self._tell_silent()
+        self._sync.push()
+
+    def _tell_silent(self) -> None:
+        core = self._core
+        silent = set(core.replica.silent(core.config.rounds)) - {core.replica.me}
+        if silent == core.told_silent:
+            return
+        slots = core.replica.committee.slots
+        for number in sorted(silent - core.told_silent):
+            core.events.append(MemberChanged(number, slots[number].member, "silent"))
+        for number in sorted(core.told_silent - silent):
+            if slots[number].last is None:
+                core.events.append(MemberChanged(number, slots[number].member, "reinstated"))
+        core.told_silent = silent

@@ -1,0 +1,106 @@
+"""Events that the engine reports, named in the past tense. The engine itself never acts on one."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from sdschat.timber.values import CheckpointMark, Kind, Operation, PostId, Reason, Value
+
+Status = Literal["invited", "member", "silent", "reinstated", "removed", "left"]
+
+
+class Founded(NamedTuple):
+    """A data set was made, or its state was taken over for the first time."""
+
+    data_set: bytes
+
+
+class Placed(NamedTuple):
+    """An operation entered the tree. `name` is that of its event, where it carries one."""
+
+    operation_id: bytes
+    writer: int
+    seq: int
+    name: PostId | None
+    kind: Kind | None
+
+
+class EventSettled(NamedTuple):
+    """An event is behind the checkpoint. `counts` is false for a second copy of one that had its effect."""
+
+    name: PostId
+    kind: Kind
+    target: PostId | None
+    counts: bool
+
+
+class CheckpointMoved(NamedTuple):
+    mark: CheckpointMark
+
+
+class Compacted(NamedTuple):
+    """The state took the place of operations."""
+
+    mark: CheckpointMark
+    operations: int
+    alive: int  # posts
+
+
+class MemberChanged(NamedTuple):
+    slot: int  # -1 while invited
+    member: bytes
+    status: Status
+
+
+class Decided(NamedTuple):
+    """A ballot ended. `value` is None where its last elector left."""
+
+    turn: int
+    value: Value | None
+
+
+class Rewritten(NamedTuple):
+    """An event of ours that had been lost with its operation is in the tree again."""
+
+    name: PostId
+
+
+class StateAdopted(NamedTuple):
+    """The state of a peer took the place of ours, which was behind it."""
+
+    mark: CheckpointMark
+    peer: bytes
+    again: int  # events of ours that will be written again
+
+
+class Forked(NamedTuple):
+    """Somebody signed two operations of one number. Both are the proof; `held` may be compacted already."""
+
+    slot: int
+    seq: int
+    held: Operation | None
+    other: Operation
+
+
+class Rejected(NamedTuple):
+    """A part of a packet was refused, `times` times."""
+
+    peer: bytes
+    reason: Reason
+    times: int
+    detail: str
+
+
+Report = (
+    Founded
+    | Placed
+    | EventSettled
+    | CheckpointMoved
+    | Compacted
+    | MemberChanged
+    | Decided
+    | Rewritten
+    | StateAdopted
+    | Forked
+    | Rejected
+)

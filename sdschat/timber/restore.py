@@ -1,0 +1,80 @@
+"""Conversion of an engine's state to rows and back.
+
+All state is in rows, except what others repeat: operations that wait, events of others that are to be written here, and
+times of sending.
+"""
+
+from __future__ import annotations
+
+from sdschat.timber.core import Core
+from sdschat.timber.replica import Replica
+from sdschat.timber.rows import LogRow, OperationRow, OutboxRow, OwnRow, Snapshot
+from sdschat.timber.values import AuthorRow, Event, Operation, Refusal, State
+
+
+def take_snapshot(core: Core) -> Snapshot:
+    """The rows on disk once all writes so far are applied, in a fixed order, while nothing behind the checkpoint is
+    kept: the rows of posts follow the compaction."""
+    replica = core.replica
+    state = replica.state() if replica.tree.first is not None else None
+    if state is None:
+        return Snapshot(drafts=tuple(sorted(core.drafts.values())))
+    log = LogRow(core.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
+    nodes = sorted(replica.in_front(), key=lambda node: node.arrival)
+    return Snapshot(
+        log,
+        tuple(sorted(OwnRow(slot, number) for slot, number in core.numbers.items())),
+        state.slots,
+        state.authors,
+        state.posts,
+        tuple(
+            OperationRow(
+                node.operation.body.slot,
+                node.operation.body.seq,
+                node.arrival,
+                node.operation.raw,
+                node.operation.signature,
+            )
+            for node in nodes
+        ),
+        tuple(sorted(OutboxRow(name, own.event.raw, own.event.signature, own.lost) for name, own in core.own.items())),
+        tuple(sorted(core.drafts.values())),
+    )
+
+
+def load_snapshot(core: Core, snapshot: Snapshot) -> None:
+    """Restore the state from rows. Raise ValueError if they do not fit together."""
+    core.drafts = {draft.number: draft for draft in snapshot.drafts}
+    core.numbers = {row.slot: row.number for row in snapshot.own}
+    log = snapshot.log
+    if log is None:
+        return
+    core.data_set = log.data_set
+    rows = sorted(snapshot.operations, key=lambda row: row.arrival)
+    nodes = [core.node_of(_operation(core, row)) for row in rows]
+    authors = tuple(AuthorRow(row.slot, row.done) for row in snapshot.authors)
+    slots = tuple(sorted(snapshot.slots, key=lambda row: row.number))
+    state = State(
+        log.mark, log.newest, log.turn, log.electors, slots, authors, snapshot.posts, log.votes, log.order, ()
+    )
+    replica = Replica()
+    replica.load(state, nodes, lambda node, key: True)
+    for node, row in zip(nodes, rows, strict=True):
+        node.arrival = replica.arrivals = row.arrival
+    replica.changes.clear()
+    core.told_mark = replica.mark
+    core.saved_slots = {row.number: row for row in slots}
+    core.start(log.data_set, replica)
+    for own in snapshot.outbox:
+        event = core.codec.decode_event(own.raw, own.signature)
+        if isinstance(event, Event):
+            core.add_own(event, lost=own.lost)
+            if not core.known(own.name):
+                core.routing.set(own.name, core.mono)
+
+
+def _operation(core: Core, row: OperationRow) -> Operation:
+    operation = core.codec.decode_operation(row.raw, row.signature)
+    if isinstance(operation, Refusal):
+        raise ValueError(f"operation {row.slot}:{row.seq} is damaged: {operation.detail}")
+    return operation

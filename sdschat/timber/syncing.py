@@ -1,0 +1,322 @@
+"""Synchronization of two replicas, and the state for those who are behind it.
+
+Prose and design compare running hashes of the history. Here a clock names a set of operations exactly, since chains
+have no gaps, so two clocks tell what each lacks, whatever the length of the history. The hashes at intervals are for
+the one thing that clocks cannot see: that two sets of equal clocks differ, because somebody signed two operations of
+one number.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.timber import limits
+from sdschat.timber.core import Core
+from sdschat.timber.events import Founded, StateAdopted
+from sdschat.timber.ids import interval_for, member_id, operation_bytes, running_hashes
+from sdschat.timber.replica import Replica
+from sdschat.timber.rows import Table
+from sdschat.timber.tree import Node
+from sdschat.timber.values import (
+    CheckpointMark,
+    Operation,
+    Packet,
+    Reason,
+    Refusal,
+    State,
+    StatePage,
+    StateWanted,
+    Sync,
+    SyncFinished,
+)
+
+
+class Pages(NamedTuple):
+    """A state in pages, given or taken."""
+
+    mark: CheckpointMark
+    bodies: list[bytes]
+    total: int
+    peer: bytes
+
+
+class Syncing:
+    """Synchronization with all peers: nothing in it must survive a stop."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.assumed: dict[bytes, tuple[int, dict[int, int]]] = {}  # sent to a peer, and until when it is on its way
+        self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
+        self.given: Pages | None = None
+        self.taken: Pages | None = None
+        self.taken_at = 0
+        self.next_at = core.mono
+        self.turn = 0
+        self.contacts: tuple[bytes, ...] = ()  # whom a newcomer asks
+
+    # Sending.
+
+    def push(self) -> None:
+        """Send our new operations to everybody."""
+        core = self.core
+        new, core.unsent = tuple(core.unsent), []
+        if not new:
+            return
+        clock = {operation.body.slot: operation.body.seq for operation in new}
+        for start in range(0, len(new), limits.SEND_OPERATIONS):
+            message = self._sync(new[start : start + limits.SEND_OPERATIONS])
+            for peer in self.audience():
+                core.packets.append(Packet(peer, message))
+        for peer in self.audience():
+            self._assume(peer, clock)
+
+    def audience(self) -> list[bytes]:
+        """Return the ids of the members and the invited, without our own."""
+        committee = self.core.replica.committee
+        found = {committee.slots[one].member for one in committee.open}
+        found |= {member_id(key) for key in self.core.replica.invitations}
+        return sorted(found - {self.core.identity.member})
+
+    def begin(self) -> None:
+        """Synchronize with the next peer in turn, when it is time."""
+        core = self.core
+        if core.mono < self.next_at:
+            return
+        self.next_at = core.mono + core.config.sync_interval
+        if self.taken is not None and core.mono - self.taken_at > 2 * core.config.sync_interval:
+            self.taken = None
+        if core.replica.tree.first is None:
+            wanted = StateWanted(0, 0) if self.taken is None else self._next_page(self.taken)
+            core.packets += [Packet(peer, wanted) for peer in self.contacts]
+            return
+        peers = self.audience() or list(self.contacts)
+        if peers:
+            self.turn += 1
+            core.packets.append(Packet(peers[self.turn % len(peers)], self._sync(())))
+
+    def _sync(self, operations: tuple[Operation, ...], interval: int = 0) -> Sync:
+        core = self.core
+        hashes: tuple[bytes, ...] = ()
+        if interval:
+            hashes = running_hashes((node.id for node in core.replica.in_front()), interval)
+        clock = tuple(sorted(core.replica.clock().items()))
+        return Sync(core.replica.base, clock, core.digest(), operations, interval if hashes else 0, hashes)
+
+    def _assume(self, peer: bytes, clock: dict[int, int]) -> None:
+        until, known = self.assumed.get(peer, (0, {}))
+        if until < self.core.mono:
+            known = {}
+        self.assumed[peer] = (self.core.mono + self.core.config.retry // 4, {**known, **clock})
+
+    # Receiving.
+
+    def receive_sync(self, peer: bytes, sync: Sync) -> None:
+        core, replica = self.core, self.core.replica
+        if not self._admissible(peer):
+            core.refuse(peer, Reason.STRANGER, "sync")
+            return
+        if replica.tree.first is None:
+            core.packets.append(Packet(peer, StateWanted(0, 0)))
+            return
+        before = replica.arrivals
+        refused = core.refusals[Reason.CHECKSUM]
+        for operation in sync.operations:
+            core.receive(operation, peer)
+        if core.refusals[Reason.CHECKSUM] > refused:
+            self._show(peer, [one for operation in sync.operations for one in self._named(operation)])
+        theirs = dict(sync.clock)
+        if self._behind(theirs):
+            self._offer(peer)
+            return
+        lacking = self._lacking(peer, theirs)
+        more = any(slot.last is None and theirs.get(slot.number, 0) > slot.seq for slot in replica.committee.slots)
+        more = more or any(slot >= len(replica.committee.slots) for slot in theirs)
+        if lacking:
+            core.packets.append(Packet(peer, self._sync(lacking)))
+            self._assume(peer, {operation.body.slot: operation.body.seq for operation in lacking})
+        elif more:
+            if replica.arrivals > before or not sync.operations:
+                core.packets.append(Packet(peer, self._sync(())))
+        elif all(theirs.get(one, 0) == replica.committee.slots[one].seq for one in replica.committee.open):
+            self._compare(peer, sync)
+
+    def _compare(self, peer: bytes, sync: Sync) -> None:
+        """Equal clocks: finish, or find the operations of one number that differ."""
+        core = self.core
+        if sync.digest == core.digest():
+            core.packets.append(Packet(peer, SyncFinished(sync.digest)))
+            return
+        if sync.operations:
+            return
+        items = list(core.replica.in_front())
+        if not sync.hashes:
+            core.packets.append(Packet(peer, self._sync((), interval_for(len(items)))))
+            return
+        ours = running_hashes((node.id for node in items), sync.interval)
+        # Where one has compacted more than the other, the first hashes differ, and what is left of the history is sent.
+        pairs = zip(ours, sync.hashes, strict=False)
+        first = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(ours), len(sync.hashes)))
+        self._show(peer, items[first * sync.interval :][: limits.SEND_OPERATIONS])
+
+    def _show(self, peer: bytes, nodes: list[Node]) -> None:
+        """Send operations that the peer may hold others in the place of: once in a while, or both would go on."""
+        if nodes and self.shown.get(peer, self.core.mono) <= self.core.mono:
+            self.shown[peer] = self.core.mono + self.core.config.sync_interval
+            self.core.packets.append(Packet(peer, self._sync(tuple(node.operation for node in nodes))))
+
+    def _named(self, operation: Operation) -> list[Node]:
+        slots = self.core.replica.committee.slots
+        named = [slots[slot].chain.get(seq) for slot, seq in operation.body.delta if slot < len(slots)]
+        return [node for node in named if node is not None]
+
+    def _admissible(self, peer: bytes) -> bool:
+        core = self.core
+        if core.replica.tree.first is None:
+            return peer in self.contacts
+        known = any(slot.member == peer for slot in core.replica.committee.slots)
+        return known or peer in self.contacts or any(member_id(key) == peer for key in core.replica.invitations)
+
+    def _behind(self, theirs: dict[int, int]) -> bool:
+        """True if a peer lacks operations that were compacted."""
+        return any(theirs.get(slot.number, 0) < slot.base.seq for slot in self.core.replica.committee.slots)
+
+    def _lacking(self, peer: bytes, theirs: dict[int, int]) -> tuple[Operation, ...]:
+        """Return operations that a peer lacks, oldest first: as many as one packet takes.
+
+        Those that no longer count go along, since others may hang below them, but are nothing to send by themselves.
+        """
+        until, assumed = self.assumed.get(peer, (0, {}))
+        if until < self.core.mono:
+            assumed = {}
+        nodes: list[Node] = []
+        for slot in self.core.replica.committee.slots:
+            known = max(theirs.get(slot.number, 0), assumed.get(slot.number, 0), slot.base.seq)
+            last = min(slot.seq, known + limits.SEND_OPERATIONS)
+            nodes += [node for seq in range(known + 1, last + 1) if (node := slot.chain.get(seq)) is not None]
+        nodes.sort(key=lambda node: node.arrival)
+        found: list[Node] = []
+        size = 0
+        for node in nodes[: limits.SEND_OPERATIONS]:
+            size += len(node.operation.raw)
+            if found and size > limits.SEND_BYTES:
+                break
+            found.append(node)
+        return () if all(node.dead for node in found) else tuple(node.operation for node in found)
+
+    # States.
+
+    def _offer(self, peer: bytes) -> None:
+        """Send the first page of our state to somebody who is not a member, or has not written yet. A member that
+        seems to be behind was only slow to say so."""
+        slot = self.core.replica.committee.member(peer)
+        if slot is None or not slot.seq:
+            self.receive_wanted(peer, StateWanted(0, 0))
+
+    def receive_wanted(self, peer: bytes, wanted: StateWanted) -> None:
+        core = self.core
+        if not self._admissible(peer) or core.replica.tree.first is None:
+            core.refuse(peer, Reason.STRANGER, "state")
+            return
+        if not wanted.page:
+            core.compact()
+            if self.given is None or self.given.mark != core.replica.base or core.replica.arrivals:
+                self._make_pages()
+        if self.given is not None and wanted.page < self.given.total:
+            if wanted.page and wanted.number != self.given.mark.number:
+                return
+            mark, bodies, total, _ = self.given
+            core.packets.append(Packet(peer, StatePage(mark, wanted.page, total, bodies[wanted.page])))
+
+    def _make_pages(self) -> None:
+        core = self.core
+        state = core.replica.state()
+        if state is None:
+            return
+        nodes = sorted(core.replica.in_front(), key=lambda node: node.arrival)
+        raw = core.codec.encode_state(state._replace(operations=tuple(node.operation for node in nodes)))
+        size = limits.PAGE_BYTES
+        bodies = [raw[start : start + size] for start in range(0, len(raw), size)]
+        self.given = Pages(state.mark, bodies, len(bodies), b"")
+
+    def _next_page(self, pages: Pages) -> StateWanted:
+        return StateWanted(pages.mark.number, len(pages.bodies))
+
+    def receive_page(self, peer: bytes, page: StatePage) -> None:
+        core = self.core
+        if not self._admissible(peer):
+            core.refuse(peer, Reason.STRANGER, "state")
+            return
+        if page.mark.number <= core.replica.mark.number:
+            return
+        taken = self.taken
+        if page.page == 0 and (taken is None or taken.peer == peer):
+            taken = Pages(page.mark, [], page.pages, peer)
+        if taken is None or (taken.mark, taken.total, taken.peer) != (page.mark, page.pages, peer):
+            core.refuse(peer, Reason.OTHER_STATE, "page")
+            return
+        if page.page != len(taken.bodies):
+            return
+        self.taken, self.taken_at = taken, core.mono
+        taken.bodies.append(page.body)
+        if sum(map(len, taken.bodies)) > limits.STATE_BYTES:
+            self.taken = None
+            core.refuse(peer, Reason.TOO_LARGE, "state")
+        elif len(taken.bodies) < taken.total:
+            core.packets.append(Packet(peer, self._next_page(taken)))
+        else:
+            self.taken = None
+            state = core.codec.decode_state(b"".join(taken.bodies))
+            if isinstance(state, Refusal):
+                core.refuse(peer, state.reason, state.detail)
+            else:
+                self.adopt(peer, state)
+
+    def adopt(self, peer: bytes, state: State) -> None:
+        """Let a peer's state take the place of ours. A member in good standing is never behind one."""
+        core = self.core
+        old = core.replica
+        if old.tree.first is not None:
+            slots = old.committee.slots
+            same = all(row.key == slot.key for row, slot in zip(state.slots, slots, strict=False))
+            key = core.identity.key
+            pairs = zip(state.slots, slots, strict=False)
+            ours = any(slot.key == key and slot.seq > 0 and row.last is None for row, slot in pairs)
+            if not same or len(state.slots) < len(slots) or ours:
+                core.refuse(peer, Reason.OTHER_STATE, "not of this data set, or we are a member in it")
+                return
+        replica = Replica()
+
+        def may_enter(node: Node, key: bytes) -> bool:
+            return core.verify(key, operation_bytes(core.data_set, node.operation.raw), node.operation.signature)
+
+        try:
+            replica.load(state, [core.node_of(operation) for operation in state.operations], may_enter)
+        except (ValueError, IndexError):
+            core.refuse(peer, Reason.OTHER_STATE, "does not fit together")
+            return
+        first = old.tree.first is None
+        self._replace_rows(old, replica, state)
+        if first:
+            core.events.append(Founded(core.data_set))
+        again = sum(not core.known(name) for name in core.own)
+        core.events.append(StateAdopted(state.mark, peer, again))
+
+    def _replace_rows(self, old: Replica, replica: Replica, state: State) -> None:
+        core = self.core
+        for slot in old.committee.slots:
+            for seq in slot.chain:
+                core.journal.drop(Table.OPERATION, (slot.number, seq))
+        kept = {post.name for post in state.posts}
+        for name in old.chat.posts.keys() | old.chat.changed_posts:
+            if name not in kept:
+                core.journal.drop(Table.POST, name)
+        for post in state.posts:
+            core.journal.put(post)
+        core.start(core.data_set, replica)
+        core.save_adopted(state)
+        for name in list(core.own):
+            if replica.chat.knows(name):
+                core.drop_own(name)
+            elif name not in replica.placed:
+                core.lose(name)
+        core.absorb()

@@ -1,0 +1,200 @@
+"""The members that write an event: those whose ids are nearest to its own; and operations that carry none."""
+
+from __future__ import annotations
+
+from sdschat.timber import limits
+from sdschat.timber.committee import Slot
+from sdschat.timber.core import Core
+from sdschat.timber.events import Rewritten
+from sdschat.timber.ids import distance, event_bytes, event_id
+from sdschat.timber.rows import OutboxRow, OwnRow, Table
+from sdschat.timber.values import Event, EventBody, Kind, Packet, PostId, Reason, Statements, Submit
+from sdschat.timber.voting import statements
+
+BACKOFF_AFTER = 16  # empty operations in a row before the heartbeat slows down
+BACKOFF_MOST = 6  # doublings
+
+
+def ranked(core: Core, event: bytes) -> list[Slot]:
+    """Return the members that can write, the nearest to an event's id first."""
+    slots = core.replica.committee.slots
+    able = [slots[one] for one in core.replica.committee.open if slots[one].leaving is None]
+    return sorted(able, key=lambda slot: distance(event, slot.member))
+
+
+def make_event(core: Core, kind: Kind, text: str, target: PostId | None, key: bytes, time: int) -> PostId:
+    """Make and save an event of ours, which `route` then gives to its writers."""
+    me = core.replica.me
+    assert me is not None
+    number = core.numbers.get(me, 1 if me == 0 else 0) + 1
+    core.numbers[me] = number
+    life = core.replica.committee.lives.get(key, 0) if kind is Kind.INVITE else 0
+    body = EventBody(kind, me, number, time, text, target, key, life)
+    raw = core.codec.encode_event(body)
+    event = Event(body, raw, core.identity.sign(event_bytes(core.data_set, raw)))
+    core.add_own(event)
+    core.journal.put(OwnRow(me, number))
+    core.journal.put(OutboxRow(event.name, raw, event.signature))
+    core.routing.set(event.name, core.mono)
+    return event.name
+
+
+def make_drafts(core: Core) -> None:
+    """Turn what was said without a slot into events, in order."""
+    if core.replica.me is None or core.replica.committee.slots[core.replica.me].leaving is not None:
+        return
+    for draft in sorted(core.drafts.values()):
+        make_event(core, draft.kind, draft.text, draft.target, draft.key, draft.time)
+        core.journal.drop(Table.DRAFT, (draft.number,))
+    core.drafts.clear()
+
+
+def route(core: Core) -> None:
+    """Send our own events to the members nearest to them; each time that nobody wrote one, to the next."""
+    if core.replica.me is None:
+        return
+    packets: dict[bytes, list[Event]] = {}
+    for name in core.routing.due(core.mono):
+        own = core.own.get(name)
+        if own is None or core.known(name):
+            continue
+        core.routing.set(name, core.mono + core.config.retry)
+        members = ranked(core, own.id)
+        if not members:
+            continue
+        me = core.identity.member
+        if own.event.body.kind is Kind.LEAVE or own.event.body.author != core.replica.me:
+            targets = [slot for slot in members if slot.member == me]  # nobody else may, or need
+        else:
+            first = own.attempts * core.config.redundancy % len(members)
+            targets = (members * 2)[first : first + min(core.config.redundancy, len(members))]
+        own.attempts += 1
+        for rank, slot in enumerate(targets):
+            if slot.member == me:
+                _accept(core, own.event, core.config.stagger * rank)
+            else:
+                packets.setdefault(slot.member, []).append(own.event)
+    for member, events in packets.items():
+        for start in range(0, len(events), limits.MAX_EVENTS):
+            core.packets.append(Packet(member, Submit(tuple(events[start : start + limits.MAX_EVENTS]))))
+
+
+def receive_submit(core: Core, peer: bytes, submit: Submit) -> None:
+    """Take events to write, or forward them to those that are nearer."""
+    slots = core.replica.committee.slots
+    if core.replica.me is None or core.replica.committee.member(peer) is None:
+        core.refuse(peer, Reason.STRANGER, "events")
+        return
+    forward: dict[bytes, list[Event]] = {}
+    for event in submit.events:
+        if core.known(event.name) or event.name in core.inbox:
+            continue
+        if event.body.author >= len(slots) or event.body.kind is Kind.LEAVE:
+            core.refuse(peer, Reason.NOT_AUTHOR, "event")
+            continue
+        author = slots[event.body.author]
+        if not core.verify(author.key, event_bytes(core.data_set, event.raw), event.signature):
+            core.refuse(peer, Reason.SIGNATURE, "event")
+            continue
+        if author.last is not None:
+            core.refuse(peer, Reason.REMOVED, "event")
+            continue
+        members = ranked(core, event_id(core.data_set, event.raw))
+        rank = next((at for at, slot in enumerate(members) if slot.number == core.replica.me), None)
+        if rank is None:
+            continue
+        if rank >= core.config.redundancy and peer != author.member:
+            core.refuse(peer, Reason.MISROUTED, "event")
+        if rank >= core.config.redundancy and peer == author.member:
+            # The author goes on to those further away when the nearest do not write. Remind them, and wait longer.
+            for slot in members[: core.config.redundancy]:
+                forward.setdefault(slot.member, []).append(event)
+        if sum(one.author == event.body.author for one in core.inbox) >= limits.INBOX_PER_AUTHOR:
+            core.refuse(peer, Reason.BUFFER_FULL, "event")
+            continue
+        _accept(core, event, core.config.stagger * min(rank, core.config.redundancy))
+    for member, events in forward.items():
+        if member not in (peer, core.identity.member):
+            core.packets.append(Packet(member, Submit(tuple(events))))
+
+
+def _accept(core: Core, event: Event, wait: int) -> None:
+    if event.name not in core.inbox:
+        core.inbox[event.name] = event
+        core.writing.set(event.name, core.mono + wait)
+
+
+def write_due(core: Core) -> None:
+    """Write the events whose turn has come. A post comes before what changes it, and an author's events in order."""
+    me = core.replica.me
+    for name in core.writing.due(core.mono):
+        event = core.inbox.get(name)
+        if event is None:
+            continue
+        if me is None or core.replica.committee.slots[me].leaving is not None or core.known(name):
+            core.inbox.pop(name, None)
+            continue
+        if not _in_order(core, event):
+            core.writing.set(name, core.mono + max(10, core.config.stagger // 4))
+            continue
+        del core.inbox[name]
+        own = core.own.get(name)
+        core.write(event, to_say(core))
+        if own is not None and own.lost:
+            own.lost = False
+            core.events.append(Rewritten(name))
+
+
+def _in_order(core: Core, event: Event) -> bool:
+    body = event.body
+    if body.target is not None and not core.known(body.target):
+        return False
+    if body.kind is Kind.INVITE:
+        # Whoever is invited again has a slot until we know of its end, which the operation must come after.
+        committee = core.replica.committee
+        again = committee.lives.get(body.key, 0) <= body.life and committee.slot_of(body.key) is not None
+        if again or len(core.replica.invitations) >= limits.MAX_INVITATIONS:
+            return False
+    before = PostId(body.author, body.number - 1)
+    return body.number == 1 or core.known(before) or (before not in core.inbox and before not in core.own)
+
+
+def to_say(core: Core) -> Statements:
+    """Return what we have to say on a ballot. Answers are given at once, but one ballot a heartbeat is opened: each
+    makes everybody write, and where it cannot succeed that would never end."""
+    said = statements(core.replica, core.config.rounds)
+    if said.prepare is not None:
+        if core.mono < core.prepare_at:
+            return Statements()
+        core.prepare_at = core.mono + core.config.heartbeat
+    return said
+
+
+def heartbeat_due(core: Core) -> int | None:
+    """Return the time of our next operation without an event, or None if none is owed.
+
+    One is owed while an event in front of the checkpoint waits, or a compaction for the word of all, and others wrote
+    since we did; and while others cannot see that we know of a membership that ended.
+    """
+    replica = core.replica
+    if replica.me is None:
+        return None
+    mine = replica.committee.slots[replica.me]
+    waits = bool(replica.fresh) and (replica.weighty is not None or bool(replica.namers))
+    if not waits and mine.closed >= replica.committee.ended:
+        return None
+    slower = min(BACKOFF_MOST, max(0, core.idle_writes - BACKOFF_AFTER))
+    return core.wrote_at + (core.config.heartbeat << slower)
+
+
+def write_heartbeat(core: Core) -> None:
+    """Write what we have to say on a ballot at once, and an empty operation where a heartbeat is due."""
+    replica = core.replica
+    if replica.me is None:
+        return
+    said = to_say(core)
+    due = heartbeat_due(core)
+    if any(said) or (due is not None and due <= core.mono):
+        if replica.committee.slots[replica.me].leaving is not None:
+            said = Statements()
+        core.write(None, said)

@@ -1,0 +1,14 @@
+"""A part of the simulation: engines over a bad network, and members that cheat."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.timber.sim import outcome
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 6, 9, 39])
+def test_random_worlds(seed: int) -> None:
+    problem, facts = outcome(seed)
+    assert problem == ""
+    assert facts["settled"] > 10
