@@ -38,6 +38,19 @@ def test_a_hang_is_noticed_once_the_probe_has_worked() -> None:
     assert probe.step(32) is ProbeStep.HUNG
 
 
+def test_what_was_heard_before_the_probe_was_sent_is_no_answer() -> None:
+    """A session gives the time of the last packet at every tick, also if none came since."""
+    probe = Probe(15, 15, 0)
+    probe.step(0)
+    probe.answered(2)
+    assert probe.step(17) is ProbeStep.SEND
+    for second in range(18, 32):
+        probe.answered(2)
+        assert probe.step(second) is ProbeStep.NOTHING
+    probe.answered(2)
+    assert probe.step(32) is ProbeStep.HUNG
+
+
 def test_traffic_is_as_good_as_an_answer() -> None:
     probe = Probe(15, 15, 0)
     probe.step(0)
