@@ -18,7 +18,7 @@ from sdschat.node.store_server.server import Shared, StoreServer
 from sdschat.sds.channel import Channel
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
-from sdschat.sim.history import Companion
+from sdschat.sim.companion import Companion
 from sdschat.sim.node import CHANNEL
 from sdschat.store.archive import ArchivedMessage, ArchiveRange
 from tests.sim_history.people import Person, Strangers

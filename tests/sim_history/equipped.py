@@ -22,7 +22,7 @@ from sdschat.node.sync.store_pages import StorePages
 from sdschat.sds.rows import Append, Write
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now
-from sdschat.sim.history import Companion, Disk, Parcel
+from sdschat.sim.companion import Companion, Disk, Parcel
 from sdschat.sim.node import CHANNEL, SimNode
 from sdschat.sim.scenario import Violation
 from sdschat.wire.catchup_codec import DIRECT, PAGES, Records, SyncCodec

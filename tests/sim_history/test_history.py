@@ -15,7 +15,7 @@ from sdschat.node.store_client import requests
 from sdschat.node.store_client.client import StoreClient
 from sdschat.node.store_client.verify import Checked, VerifiedAnswer
 from sdschat.sds.values import Now
-from sdschat.sim.history import Companion
+from sdschat.sim.companion import Companion
 from sdschat.sim.history_run import run, run_seeds
 from sdschat.sim.phases import Outcome
 from tests.sim_history.equipped import Equipped

@@ -7,7 +7,8 @@ from random import Random
 from typing import Any
 
 from sdschat.sds.values import Now
-from sdschat.sim.history import Companion, Disk, HistoryWorld, Parcel
+from sdschat.sim.companion import Companion, Disk, Parcel
+from sdschat.sim.history import HistoryWorld
 from sdschat.sim.history_run import _act
 from sdschat.sim.node import SimNode
 from sdschat.sim.scenario import Action, Violation
