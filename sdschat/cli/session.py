@@ -199,7 +199,8 @@ class EventPrinter:
                 return f"trouble: {detail}"
             case StoreLeft(store_id, nick, detail):
                 return f"the Store {safe(nick)} ({store_id[:8]}) is not asked any more: {detail}"
-            case NickClaimed(sender_id, nick, held_as, held_by):
+            case NickClaimed(sender_id, nick, held_as, held_by, verified):
                 name, before = safe(nick), safe(held_as)
-                return f"{name} ({sender_id[:8]}) is not the {before} known before ({held_by[:8]}): another key"
+                known, alarm = ("whom you verified", "ALARM: ") if verified else ("known before", "")
+                return f"{alarm}{name} ({sender_id[:8]}) is not the {before} {known} ({held_by[:8]}): another key"
         return ""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
 from sdschat.identity.suggest import did_you_mean
 from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
 from sdschat.transport.credentials import PASSWORD_VARIABLE
@@ -32,7 +33,7 @@ GENERAL: Final[Mapping[str, Value | None]] = {
 # Origins of a name and a profile that the user did not give.
 WORKED_OUT: Final = frozenset({_USER := "the user's name on this machine", _NICK := "the nick", "default"})
 _PREFIX: Final = "SDSCHAT_"
-_READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
+_READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, PASSPHRASE_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
 _OF_TESTS: Final = re.compile(rf"{_PREFIX}(TEST_\w+|\w+_SEEDS)")
 _NAMED: Final = re.compile("|".join(re.escape(name) for name in sorted(SETTINGS, key=len, reverse=True)))
 _DURATIONS: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "duration")

@@ -23,6 +23,7 @@ class Standing(IntFlag):
 
     PERSON = 1  # shown as a person: one of the first to speak in a minute, or opened or answered by the user
     MUTED = 2  # not shown
+    VERIFIED = 8  # the user has compared words with this person
     IGNORED = 4  # not shown, not told of, and kept without texts
 
 
@@ -63,6 +64,7 @@ class NickClaimed(NamedTuple):
     nick: str
     held_as: str  # the nick as the first holder wrote it
     held_by: str  # the first holder's sender id
+    verified: bool = False  # the user has compared words with the first holder: this is an alarm
 
 
 class StandingRow(NamedTuple):
@@ -187,7 +189,8 @@ class KeyBook:
         yield KeyMet(sender_id, nick) if before is None else NickChanged(sender_id, before.nick, nick)
         held = self._nicks.get(skeleton(nick))
         if held is not None and held.public_key != key:
-            yield NickClaimed(sender_id, nick, held.nick, sender_id_of(held.public_key))
+            holder = sender_id_of(held.public_key)
+            yield NickClaimed(sender_id, nick, held.nick, holder, bool(self.standing(holder) & Standing.VERIFIED))
 
     def _claims(self, key: bytes, nick: str) -> bool:
         """True if the nick is free, and the key has not taken too many."""

@@ -38,6 +38,19 @@ def load_or_create(directory: Path, random: Callable[[int], bytes] = os.urandom)
         ) from error
 
 
+def create(directory: Path, identity: Identity) -> None:
+    """Keep this identity in `directory`. Raises KeyFileError if there is one already: a key is never overwritten."""
+    path = directory / KEY_FILE
+    try:
+        _private_directory(directory)
+        _create(path, identity.reveal_seed())
+        kept = load(path)
+    except OSError as error:
+        raise KeyFileError(f"The identity cannot be kept in {directory}: {error.strerror or error}.") from error
+    if kept.public_key != identity.public_key:
+        raise KeyFileError(f"{path} has another key already. Choose another profile with --profile.")
+
+
 def load(path: Path) -> Identity:
     """Return the identity in this file. If other users may read the file, first close it to them."""
     # O_NOFOLLOW: a link could point at a file of somebody else, and we must not change its mode.

@@ -27,6 +27,10 @@ class Identity:
         """Return the content of a box sealed for this key, or None if it cannot be opened."""
         return unseal(self.public_key, self._secret, sealed)
 
+    def reveal_seed(self) -> bytes:
+        """Return the secret itself. Only the key file and its backup may use it."""
+        return self._secret[:SEED_BYTES]
+
     def __repr__(self) -> str:
         return f"Identity(sender_id={self.sender_id!r})"
 

@@ -81,10 +81,11 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[
     nick_width = _WIDE_NICK if wide else _NARROW_NICK
     nick = entry.nick or f"<{short(entry.sender_id, 8)}>"
     shown = f"* {nick}" if entry.action else nick
+    mark = f"{line_style.glyphs.verified} " if entry.verified else " "
     head: Line = [
         Segment("  "),
         Segment(clock(entry.at, wide) + " ", line_style.style("time")),
-        Segment(fitted(shown, nick_width, line_style.glyphs.cut) + " ", line_style.nick_style(entry.sender_id)),
+        Segment(_with_mark(shown, mark, nick_width, line_style), line_style.nick_style(entry.sender_id)),
     ]
     lines: list[Line] = []
     if entry.quote is not None:
@@ -98,6 +99,12 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle) -> list[
         head = [Segment(" " * start)]
     _add_marks(lines, _marks(entry, wide, line_style), start, width, line_style)
     return lines
+
+
+def _with_mark(nick: str, mark: str, width: int, line_style: LineStyle) -> str:
+    """Return the nick and what stands right behind it, as wide as the column and the space after it."""
+    room = width + 1 - len(mark)
+    return fitted(fitted(nick, room, line_style.glyphs.cut).rstrip() + mark, width + 1, line_style.glyphs.cut)
 
 
 def _quote(entry: MessageItem, line_style: LineStyle) -> str:

@@ -12,6 +12,7 @@ from sdschat.node.node import Node
 from sdschat.node.view import live
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
+from sdschat.node.view.verifying import is_verified
 from sdschat.sds.values import Message
 from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.positions import Positions
@@ -164,7 +165,12 @@ class ChannelConversation:
         if session is None:
             return []
         found = live.people(session, self._node.sender_id, self._node.nick, self._node.clock.now())
-        return [person if person.nick else person._replace(nick=self.nick_of(person.sender_id)) for person in found]
+        return [
+            person._replace(
+                nick=person.nick or self.nick_of(person.sender_id), verified=is_verified(self._node, person.sender_id)
+            )
+            for person in found
+        ]
 
     def nick_of(self, sender_id: str) -> str:
         """Return the nick that this sender proved to go by last; empty for a sender who never signed anything."""

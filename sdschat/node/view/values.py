@@ -132,6 +132,7 @@ class Participant(NamedTuple):
     online: bool
     heard_at: int  # epoch milliseconds of the last packet; 0: none since the channel is open here
     own: bool
+    verified: bool = False  # the user has compared words with them
 
 
 class Sync(NamedTuple):

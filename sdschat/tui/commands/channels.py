@@ -80,7 +80,8 @@ def person_line(person: Participant, now: int) -> str:
     words = heard_words(person, now).removeprefix("gone, ")
     if not person.own:
         words = f"{'here' if person.online else 'not here'}, {'heard ' if person.heard_at else ''}{words}"
-    return f"{nick} {short(person.sender_id, 8)} {words}"
+    verified = ", verified" if person.verified else ""
+    return f"{nick} {short(person.sender_id, 8)} {words}{verified}"
 
 
 def _split(host: Host, argument: str) -> None:

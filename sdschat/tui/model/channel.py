@@ -16,6 +16,7 @@ from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.conversation import Conversation
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
+from sdschat.node.view.verifying import is_verified
 from sdschat.tui.model import history
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
@@ -89,6 +90,11 @@ class ChannelModel:
 
     # Reading the log.
 
+    def reload(self) -> None:
+        """Read the rows again, since something about their authors has changed."""
+        if self.loaded:
+            self.open_at_end()
+
     def open_at_end(self) -> None:
         """Read the newest rows."""
         self.total = self.conversation.count()
@@ -142,6 +148,8 @@ class ChannelModel:
             changes["fate"] = self._fate(entry)
         if shown.message_id in self.late:
             changes["late"] = True
+        if not entry.own and entry.nick and is_verified(self.view.node, entry.sender_id):
+            changes["verified"] = True
         return _changed(entry, **changes)
 
     def entry_for(self, shown: Shown) -> MessageItem:
@@ -218,6 +226,19 @@ class ChannelModel:
             case _:
                 self._hear_rarer(body, event.time)
 
+    def _hear_of_members(self, what: events.EpochChanged | events.NotAMember | events.MessageWithheld, at: int) -> None:
+        """Take an event of a private channel."""
+        match what:
+            case events.EpochChanged(number):
+                self.note(f"the key of this channel was changed: epoch {number}", at)
+                self.changes |= ModelChange.BADGES
+            case events.NotAMember(why):
+                self.note(clean(why, limit=_DETAIL), at, Tone.ALERT)
+                self.changes |= ModelChange.BADGES
+            case events.MessageWithheld(message_id):
+                if message_id in self.timeline.entries or self.timeline.at_end:
+                    self.reload()
+
     def _hear_rarer(self, body: events.EventBody, at: int) -> None:
         match body:
             case (
@@ -243,9 +264,10 @@ class ChannelModel:
                 # On one line: in a note, text of others must not begin a line that has the sign of the program.
                 text = clean(said.opened.text or "(not text)")
                 self.note(f"{name} says, without a trace in the log: {text}", at)
-            case NickClaimed(sender_id, nick, held_as, held_by):
+            case NickClaimed(sender_id, nick, held_as, held_by, verified):
+                known, alarm = ("whom you verified", "ALARM: ") if verified else ("known before", "")
                 self.note(
-                    f"{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} known before "
+                    f"{alarm}{nick_text(nick)} ({short(sender_id, 8)}) is NOT the {nick_text(held_as)} {known} "
                     f"({short(held_by, 8)}): it is another key",
                     at,
                     Tone.ALERT,
@@ -263,15 +285,8 @@ class ChannelModel:
                 self.note("saving works again", at)
             case events.TroubleMet(detail):
                 self.note(f"trouble: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)
-            case events.EpochChanged(number):
-                self.note(f"the key of this channel was changed: epoch {number}", at)
-                self.changes |= ModelChange.BADGES
-            case events.NotAMember(why):
-                self.note(clean(why, limit=_DETAIL), at, Tone.ALERT)
-                self.changes |= ModelChange.BADGES
-            case events.MessageWithheld(message_id):
-                if self.loaded and (message_id in self.timeline.entries or self.timeline.at_end):
-                    self.open_at_end()
+            case events.EpochChanged() | events.NotAMember() | events.MessageWithheld():
+                self._hear_of_members(body, at)
             case StoreLeft(store_id, nick, detail):
                 who = f"{nick_text(nick)} ({short(store_id, 8)})"
                 self.note(f"the Store {who} is not asked any more: {clean(detail, limit=_DETAIL)}", at, Tone.ALERT)

@@ -26,7 +26,8 @@ class Glyphs(NamedTuple):
     reply: str
     rule: str  # day lines and the like are made of it
     cut: str  # stands for what did not fit
+    verified: str  # behind the nick of somebody with whom the user compared words
 
 
-UNICODE: Final = Glyphs("⧗", "⇡", "◌", "✓", "✗", "⇣", "∅", "»", "‼", "›", "▪", "▫", "↳", "-", "~")  # noqa: RUF001
-ASCII: Final = Glyphs(".", ">", "?", "+", "!", "<", "0", "#", "!", ">", "*", "-", "^", "-", "~")
+UNICODE: Final = Glyphs("⧗", "⇡", "◌", "✓", "✗", "⇣", "∅", "»", "‼", "›", "▪", "▫", "↳", "-", "~", "≗")  # noqa: RUF001
+ASCII: Final = Glyphs(".", ">", "?", "+", "!", "<", "0", "#", "!", ">", "*", "-", "^", "-", "~", "=")

@@ -74,6 +74,7 @@ class MessageItem:
     readable: bool = True
     remark: str = ""  # its defect in words: damaged, unsigned, …
     quote: Quote | None = None
+    verified: bool = False  # the user has compared words with the author
 
     @property
     def message_id(self) -> str:

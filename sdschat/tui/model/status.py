@@ -156,6 +156,8 @@ def provenance(entry: MessageItem) -> str:
     """Return author, date, result of the signature check and origin of a message in words."""
     who = f"{entry.nick or 'nobody proven'} ({short(entry.sender_id, 8)})"
     verdict = _VERDICTS.get(entry.verdict, entry.verdict or "not read")
+    if entry.verified:
+        verdict = "signed, by a key that you have verified"
     late = " | late: put in above what was there" if entry.late else ""
     via = "" if entry.via == "live" else f" | came by {entry.via}"
     if entry.own:

@@ -90,6 +90,8 @@ class MemberList(Static):
             name = nick or f"<{short(person.sender_id, 8)}>"
             if nick and nicks.count(nick) > 1:
                 name = f"{nick} {short(person.sender_id)}"
+            if person.verified:
+                name += line_style.glyphs.verified
             heard = heard_words(person, now).replace(" ago", "").replace("gone, ", "")
             text.append(f"{sign} ", line_style.style("acked" if person.online else "time"))
             text.append(fitted(name, 17 - len(heard), line_style.glyphs.cut), line_style.nick_style(person.sender_id))

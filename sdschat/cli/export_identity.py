@@ -1,0 +1,47 @@
+"""`sdschat export-identity`: write the key of a profile into a file that a passphrase opens."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.options import local_options, say
+from sdschat.cli.passphrase import find_passphrase
+from sdschat.cli.setting_sources import Chosen
+from sdschat.identity.backup import seal_identity
+from sdschat.identity.keyfile import KEY_FILE, load
+from sdschat.node.profile import database_path
+
+
+@click.command("export-identity")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--passphrase-file", type=click.Path(path_type=Path), metavar="FILE", help="Holds the passphrase.")
+@local_options
+def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
+    """Write the key of a profile into a file that a passphrase opens.
+
+    \b
+    Examples:
+      sdschat export-identity ann.key --name ann
+      sdschat import-identity ann.key --name ann       on another machine, or after a loss
+
+    With the key you are the same person to others. It is not the history, nor the keys of private channels: those come
+    from other members, by an invite. Without a terminal, SDSCHAT_PASSPHRASE has the passphrase.
+    """
+    source = database_path(chosen.data_dir, chosen.profile).parent / KEY_FILE
+    if not source.exists():
+        raise CommandProblem(f"There is no profile {chosen.profile} in {chosen.data_dir}.", WRONG_USE)
+    text = seal_identity(load(source), find_passphrase(passphrase_file, twice=True))
+    try:
+        # Never over another file: it may be the only copy of a key.
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise CommandProblem(f"{file} is there already. Choose another name.", WRONG_USE) from error
+    except OSError as error:
+        raise CommandProblem(f"{file} cannot be written: {error.strerror}.", WRONG_USE) from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as output:
+        output.write(text)
+    say(f"The key of {chosen.profile} is in {file}. Whoever has that file and the passphrase is you.")

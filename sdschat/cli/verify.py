@@ -1,0 +1,100 @@
+"""`sdschat verify`: six words that two people compare, so that each knows the other's key."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import click
+
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.options import channel_name, local_options, say
+from sdschat.cli.profile_reader import open_reader, require_channel
+from sdschat.cli.setting_sources import Chosen
+from sdschat.cli.text import moment, safe
+from sdschat.identity.key_book import Standing
+from sdschat.identity.keyfile import load_or_create
+from sdschat.identity.safety_words import safety_words
+from sdschat.identity.signing import sender_id_of
+from sdschat.node.private.inviting import private_state
+from sdschat.node.profile import database_path, open_profile
+from sdschat.store.reader import Reader
+
+
+@click.command("verify")
+@click.argument("channel", required=False)
+@click.argument("nick", required=False)
+@click.option("--confirm", is_flag=True, help="The words were the same: remember this key as verified.")
+@click.option("--forget", is_flag=True, help="Remember the key as not verified.")
+@local_options
+def command(chosen: Chosen, channel: str | None, nick: str | None, confirm: bool, forget: bool) -> None:
+    """Show six words of your key and that of somebody else. Without names: everybody whom you have verified.
+
+    \b
+    Examples:
+      sdschat verify garden bob --name ann              six words: read them to bob on the telephone
+      sdschat verify garden bob --name ann --confirm    bob saw the same words
+      sdschat verify --name ann                         everybody whom you have verified
+
+    Both see the same words only if each has the other's true key. Whoever comes with another key under a verified
+    nick is an alarm. In the chat: /verify.
+    """
+    if channel is None:
+        _list(chosen)
+        return
+    if nick is None or (confirm and forget):
+        raise CommandProblem("Name a channel and a nick, and at most one of --confirm and --forget.", WRONG_USE)
+    with open_reader(chosen) as reader:
+        key, name = _key_of(reader, require_channel(reader, chosen, channel_name(channel)), nick)
+    path = database_path(chosen.data_dir, chosen.profile)
+    own = load_or_create(path.parent)
+    if key == own.public_key:
+        raise CommandProblem("That is your own key: there is nothing to compare.", WRONG_USE)
+    if confirm or forget:
+        _remember(chosen, sender_id_of(key), confirm)
+        say(f"{safe(name)} ({sender_id_of(key)}) is {'verified' if confirm else 'not verified any more'}.")
+        return
+    click.echo(" ".join(safety_words(own.public_key, key)))
+    say(f"Does {safe(name)} ({sender_id_of(key)}) see the same six words? Then say so with --confirm.")
+
+
+def _list(chosen: Chosen) -> None:
+    with open_reader(chosen) as reader:
+        nicks = {sender_id_of(key): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
+        verified = [row for row in reader.standings() if row[1] & Standing.VERIFIED]
+    if not verified:
+        say("You have verified nobody yet: sdschat verify CHANNEL NICK.")
+    for sender_id, _, since in verified:
+        click.echo(f"{safe(nicks.get(sender_id, '')) or '(no nick)'} {sender_id} since {moment(since)}")
+
+
+def _key_of(reader: Reader, channel: str, name: str) -> tuple[bytes, str]:
+    """Return the key and nick of the one participant of this name. Raises Problem for none or several."""
+    state = private_state(reader, channel)
+    known = [
+        (key, nick)
+        for key, nick, _ in reader.keys()  # noqa: SIM118
+        if state is None or sender_id_of(key) in state.members
+    ]
+    found = [(key, nick) for key, nick in known if nick == name] or [
+        (key, nick) for key, nick in known if len(name) >= 4 and sender_id_of(key).startswith(name)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise CommandProblem(f"Several go by {safe(name)}: {_listed(found)}. Give the id.", WRONG_USE)
+    there = f"There are {_listed(known[:8])}." if known else "Nobody signed anything here yet."
+    raise CommandProblem(f"Nobody known here goes by {safe(name)}. {there}", WRONG_USE)
+
+
+def _listed(found: Sequence[tuple[bytes, str]]) -> str:
+    return ", ".join(f"{safe(nick)} ({sender_id_of(key)[:8]})" for key, nick in found)
+
+
+def _remember(chosen: Chosen, sender_id: str, verified: bool) -> None:
+    profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+    with profile.store as store:
+        before = next((Standing(row[1]) for row in store.standings() if row[0] == sender_id), Standing.PERSON)
+        standing = before | Standing.VERIFIED if verified else before & ~Standing.VERIFIED
+        with store.transaction() as transaction:
+            transaction.put_standing(sender_id, int(standing), time.time_ns() // 1_000_000)

@@ -1,0 +1,53 @@
+"""Verified people for an interface: the words to compare, and the mark of those who were compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sdschat.identity.key_book import Standing
+from sdschat.identity.safety_words import safety_words
+
+if TYPE_CHECKING:
+    from sdschat.node.node import Node
+
+__all__ = ["is_verified", "person_called", "set_verified", "verified_people", "words_with"]
+
+
+def person_called(node: Node, name: str) -> str:
+    """Return the sender id of the one person with this nick or this id. Raises ValueError for nobody or several."""
+    book = node.gate.book
+    found = [name] if book.signs(name) else [one for one in book.called(name) if one != node.sender_id]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(f"{len(found)} keys go by {name}: {', '.join(found)}. Give the id.")
+    raise ValueError(f"Nobody who signed anything here goes by {name}.")
+
+
+def words_with(node: Node, sender_id: str) -> tuple[str, ...]:
+    """Return the six words of our key and that of a participant. Raises ValueError for one without a known key."""
+    row = node.gate.book.row(sender_id)
+    if row is None:
+        raise ValueError("Nothing that they signed is here yet, so their key is not known.")
+    return safety_words(node.gate.identity.public_key, row.public_key)
+
+
+def is_verified(node: Node, sender_id: str) -> bool:
+    """True if the user has compared words with this participant."""
+    return bool(node.gate.book.standing(sender_id) & Standing.VERIFIED)
+
+
+def set_verified(node: Node, sender_id: str, verified: bool) -> None:
+    """Remember, or forget, that the words were the same. Raises StoreError if it cannot be saved."""
+    book = node.gate.book
+    before = book.standing(sender_id) or Standing.PERSON
+    standing = before | Standing.VERIFIED if verified else before & ~Standing.VERIFIED
+    row = book.set_standing(sender_id, standing, node.clock.now().wall)
+    with node.profile.store.transaction() as transaction:
+        transaction.put_standing(*row)
+
+
+def verified_people(node: Node) -> list[tuple[str, str]]:
+    """Return sender id and nick of everybody who is verified."""
+    rows = node.profile.store.standings()
+    return [(row[0], node.gate.nick_of(row[0])) for row in rows if row[1] & Standing.VERIFIED]

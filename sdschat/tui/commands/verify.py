@@ -1,0 +1,62 @@
+"""The command that compares keys with somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sdschat.node.view.verifying import is_verified, person_called, set_verified, verified_people, words_with
+from sdschat.tui.errors import CommandError
+from sdschat.tui.host import Command, Host
+from sdschat.tui.model.cleaning import nick_text, short
+
+_ANSWERS = {"yes": True, "no": False}
+
+
+def _verify(host: Host, argument: str) -> None:
+    if not argument:
+        _list(host)
+        return
+    name, _, answer = argument.rpartition(" ")
+    if answer.lower() not in _ANSWERS or not name:
+        name, answer = argument, ""
+    node = host.view.node
+    try:
+        sender_id = person_called(node, name.strip())
+        words = " ".join(words_with(node, sender_id))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if sender_id == node.sender_id:
+        raise CommandError("That is your own key: there is nothing to compare.")
+    who = f"{nick_text(host.view.nick_of(sender_id))} ({short(sender_id, 8)})"
+    if answer:
+        set_verified(node, sender_id, _ANSWERS[answer.lower()])
+        host.model.reload()
+        host.show_notice(f"{who} is {'verified' if is_verified(node, sender_id) else 'not verified any more'}")
+        return
+    verified = " You have verified this key before." if is_verified(node, sender_id) else ""
+    host.show_notice(f"{words}\nDoes {who} see the same six words? Then: /verify {name.strip()} yes.{verified}")
+
+
+def _list(host: Host) -> None:
+    people = verified_people(host.view.node)
+    if not people:
+        host.show_notice("You have verified nobody yet. /verify NICK shows six words to compare.")
+        return
+    host.show_notice("\n".join(f"verified: {nick_text(nick)} {short(sender_id, 8)}" for sender_id, nick in people))
+
+
+def _people(host: Host, argument: str) -> Iterable[str]:
+    return [nick_text(person.nick) for person in host.conversation.people() if person.nick and not person.own]
+
+
+COMMANDS = (
+    Command(
+        "verify",
+        "/verify [NICK]",
+        "Six words to compare with somebody, so that you know their key",
+        _verify,
+        details="Read them to each other on the telephone, say. If they are the same: /verify NICK yes.",
+        complete=_people,
+        group="private",
+    ),
+)

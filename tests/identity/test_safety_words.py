@@ -1,0 +1,61 @@
+"""Six words of two keys, and a key in a file that a passphrase opens."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from sdschat.identity import backup
+from sdschat.identity.backup import open_identity, seal_identity
+from sdschat.identity.keyfile import KeyFileError, create, load_or_create
+from sdschat.identity.keys import Identity
+from sdschat.identity.safety_words import _words, safety_words
+
+ANN, BOB = Identity(bytes(32)), Identity(bytes([1]) * 32)
+
+
+def test_the_list_has_2048_words_that_are_told_apart_by_four_letters() -> None:
+    assert len(_words()) == 2048
+    assert len({word[:4] for word in _words()}) == 2048
+
+
+def test_both_see_the_same_words_and_everybody_else_others() -> None:
+    words = safety_words(ANN.public_key, BOB.public_key)
+    assert words == safety_words(BOB.public_key, ANN.public_key)
+    assert len(words) == 6
+    # By another implementation of BLAKE2b, and another way to cut bits.
+    joined = b"".join(sorted((ANN.public_key, BOB.public_key)))
+    digest = hashlib.blake2b(joined, digest_size=32, person=b"sdschat words   ").digest()
+    bits = f"{int.from_bytes(digest):0256b}"
+    assert words == tuple(_words()[int(bits[start : start + 11], 2)] for start in range(0, 66, 11))
+    others = {safety_words(ANN.public_key, Identity(bytes([number]) * 32).public_key) for number in range(1, 200)}
+    assert len(others) == 199
+    assert len(Counter(word for each in others for word in each)) > 800
+
+
+def test_a_key_comes_back_with_its_passphrase_alone() -> None:
+    text = seal_identity(ANN, "correct horse battery")
+    assert open_identity(text, "correct horse battery").public_key == ANN.public_key
+    assert bytes(32).hex() not in text
+    with pytest.raises(KeyFileError, match="does not open"):
+        open_identity(text, "correct horse")
+    for damaged in ("", "hello", text[:-5], text.replace("v1", "v2"), text.replace("salt ", "salt 00")):
+        with pytest.raises(KeyFileError, match="not a whole file"):
+            open_identity(damaged, "correct horse battery")
+
+
+def test_a_short_passphrase_is_refused() -> None:
+    with pytest.raises(KeyFileError, match="needs 8"):
+        seal_identity(ANN, "x" * (backup.SHORTEST - 1))
+
+
+def test_a_key_is_never_put_over_another(tmp_path: Path) -> None:
+    folder = tmp_path
+    create(folder, ANN)
+    create(folder, ANN)  # the same again changes nothing
+    with pytest.raises(KeyFileError, match="another key already"):
+        create(folder, BOB)
+    assert load_or_create(folder).public_key == ANN.public_key
