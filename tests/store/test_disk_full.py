@@ -16,7 +16,7 @@ from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
 from tests.store.samples import CODEC, Talk
 
-STEPS = 120
+STEPS = 200
 Step = tuple[list[Write], list[JournalRow], list[IndexedText]]
 
 
