@@ -27,29 +27,37 @@ from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import Why
 from sdschat.transport.credentials import find_password
 from sdschat.transport.options import MqttOptions
-from sdschat.transport.tasks import first
+from sdschat.transport.tasks import first, start
 from sdschat.transport.tls import TlsOptions
 
 Body = Callable[[Node], Awaitable[int]]
 ATTEMPTS_EMBEDDED = 10  # connection attempts: another process may just be taking over the embedded broker
+_KEEP_AFTER = 5.0  # seconds until the size of the database is looked at
 _GRACE = 2.0  # seconds at the end for packets that wait to be sent
 
 
 def run_node(
-    chosen: Chosen, body: Body, channels: Sequence[str] = (), *, narrate: bool = True, catches_up: bool = True
+    chosen: Chosen,
+    body: Body,
+    channels: Sequence[str] = (),
+    *,
+    narrate: bool = True,
+    catches_up: bool = True,
+    keeps: bool = True,
 ) -> int:
     """Run `body` with a node, until it is done, the node fails or a signal comes. Return the exit code.
 
     `channels`: names or links; the broker of private ones among them is used if the user names no other.
     `narrate`: tell the user about connections and troubles on standard error; not for a body that shows them itself.
     `catches_up`: fetch missing history. Other participants can always fetch ours.
+    `keeps`: keep the database within `store.max_size`; a Store does that itself.
     """
     for problem in problems_with("", chosen.nick):
         raise CommandProblem(problem, WRONG_USE)
     if narrate:
         _announce(chosen)
     log_to_file()
-    return asyncio.run(_session(chosen, body, channels, narrate, catches_up))
+    return asyncio.run(_session(chosen, body, channels, narrate, catches_up, keeps))
 
 
 def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
@@ -81,7 +89,9 @@ def _announce(chosen: Chosen) -> None:
         say(f"faults injected: {chosen.settings.faults}")
 
 
-async def _session(chosen: Chosen, body: Body, channels: Sequence[str], narrate: bool, catches_up: bool) -> int:
+async def _session(
+    chosen: Chosen, body: Body, channels: Sequence[str], narrate: bool, catches_up: bool, keeps: bool
+) -> int:
     found = mqtt_options(chosen) if chosen.text("broker") is not None else None
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     try:
@@ -99,9 +109,12 @@ async def _session(chosen: Chosen, body: Body, channels: Sequence[str], narrate:
     if narrate:
         node.listen(EventPrinter(chosen.verbose))
     stopped = _listen_to_signals()
+    keeping = start(_keep(node), node.fail) if keeps else None
     try:
         return await first(node.failed, stopped, body(node))
     finally:
+        if keeping is not None:
+            keeping.cancel()
         await node.close(_GRACE)
 
 
@@ -114,6 +127,14 @@ def _use_broker_of(chosen: Chosen, store: Store, channels: Sequence[str]) -> Non
         )
     for broker in brokers:
         chosen.general["broker"] = FoundSettings(broker, "the invite")
+
+
+async def _keep(node: Node) -> None:
+    """Keep the database within its size. The import is slow, and the first frame is shown before it."""
+    await asyncio.sleep(_KEEP_AFTER)
+    from sdschat.node.retention import keep_within_limits
+
+    await keep_within_limits(node, node.profile.store, node.settings.max_size).keep()
 
 
 def _install(node: Node, catches_up: bool) -> None:

@@ -15,10 +15,11 @@ from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.cli.setting_sources import WORKED_OUT, Chosen, FoundSettings, written
 from sdschat.cli.text import counted, safe
 from sdschat.node.node import Node
+from sdschat.node.retention import ServedChannel
 from sdschat.node.settings import duration
 from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
-from sdschat.node.store_server.node import ServedChannel, StoreNode
+from sdschat.node.store_server.node import StoreNode
 from sdschat.store.archive_stats import archived
 from sdschat.transport.address import Address
 from sdschat.transport.base import Why
@@ -60,7 +61,7 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
     names = [name if name == ALL else channel_name(name) for name in dict.fromkeys(channels)]
     keeping = ServedChannel(_time("--keep", keep), chosen.settings.max_size)
     place = None if metrics is None else _place(metrics)
-    return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run(), names)
+    return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run(), names, keeps=False)
 
 
 def _as_store(chosen: Chosen) -> Chosen:

@@ -15,8 +15,8 @@ from sdschat.cli.profile_reader import open_reader
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import moment, safe
 from sdschat.node.profile import database_path, open_profile
+from sdschat.node.retention import crowded
 from sdschat.node.store_server.counters import COUNTS
-from sdschat.node.store_server.node import crowded
 from sdschat.store.archive_stats import Archived, archived, database_space
 from sdschat.store.retention import DiskSpace
 from sdschat.store.retention import compact as write_anew

@@ -21,10 +21,9 @@ _MINUTE: Final = 60_000
 class Standing(IntFlag):
     """The standing of a participant here. Someone of any standing is never forgotten."""
 
-    PERSON = 1  # shown as a person: one of the first to speak in a minute, or opened or answered by the user
-    MUTED = 2  # not shown
+    PERSON = 1  # one of the first to speak in a minute, or somebody of whom the user said something
+    MUTED = 2  # what they say is kept, and not shown
     VERIFIED = 8  # the user has compared words with this person
-    IGNORED = 4  # not shown, not told of, and kept without texts
 
 
 class KeyRow(NamedTuple):

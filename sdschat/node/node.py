@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from sdschat.identity.content import ContentKind, problems_with
+from sdschat.identity.key_book import Standing
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.clock import Clock
 from sdschat.node.events import EventBody, HostingChanged, Joined, NodeEvent, SavingFailed, SavingResumed, TroubleMet
@@ -172,6 +173,15 @@ class Node:
         self.gate.nick = nick
         for session in self.sessions.values():
             session.say_presence()
+
+    def mute(self, sender_id: str, muted: bool) -> None:
+        """Show nothing of what a participant says from now on, in any channel, or show it again. Kept on disk."""
+        if sender_id == self.sender_id:
+            raise ValueError("That is yourself. Choose somebody else to mute.")
+        before = self.gate.book.standing(sender_id) | Standing.PERSON
+        standing = before | Standing.MUTED if muted else before & ~Standing.MUTED
+        with self._store.transaction() as transaction:
+            transaction.put_standing(*self.gate.book.set_standing(sender_id, standing, self._clock.now().wall))
 
     def send(
         self,

@@ -14,6 +14,7 @@ from sdschat.store.display_rows import SHOWN_COLUMNS, SHOWN_JOINS, DisplayMessag
 from sdschat.store.history import first_place, last_place
 
 _MAX_WORDS: Final = 16
+MUTED: Final = 2  # in `standing`: messages of this participant are shown where they are asked for by id or sender only
 
 
 class Condition(NamedTuple):
@@ -60,6 +61,9 @@ def _unspaced(letter: str) -> bool:
 
 
 _COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
+
+
+_NOT_MUTED: Final = f"log.sender_id NOT IN (SELECT sender_id FROM standing WHERE standing & {MUTED})"
 
 
 class MessagePage(NamedTuple):
@@ -146,6 +150,8 @@ class MessageQuery(NamedTuple):
             ("(log.lamport, log.message_id) < (?, ?)", self.before),
             ("(log.lamport, log.message_id) > (?, ?)", self.after),
         ]
+        if self.message_id is None and self.sender_id is None:
+            where.append(_NOT_MUTED)
         for sql, value in conditions:
             if value is not None:
                 where.append(sql)

@@ -8,9 +8,10 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import MessageDelivered
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
+from sdschat.node.retention import ServedChannel
 from sdschat.node.settings import Value, make_settings
 from sdschat.node.store_client import client
-from sdschat.node.store_server.node import ServedChannel, StoreNode
+from sdschat.node.store_server.node import StoreNode
 from sdschat.node.sync import extension
 from sdschat.node.sync.events import CatchingUp
 from sdschat.wire.sds_codec import SdsCodec

@@ -22,9 +22,10 @@ from sdschat.identity.keys import Identity
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
+from sdschat.node.retention import ServedChannel
 from sdschat.node.settings import make_settings
 from sdschat.node.store_server.answers import Answerer
-from sdschat.node.store_server.node import ServedChannel, StoreNode
+from sdschat.node.store_server.node import StoreNode
 from sdschat.sds.ids import content_id
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.rows import Append, Entry, LogRow, Put, Table, Write

@@ -8,10 +8,11 @@ from itertools import repeat
 from pathlib import Path
 
 from sdschat.node.events import MessageDelivered, PresenceChanged
+from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.counters import COUNTS, Counts
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import MetricsServer, prometheus
-from sdschat.node.store_server.node import ServedChannel, StoreNode
+from sdschat.node.store_server.node import StoreNode
 from sdschat.node.sync.events import CatchingUp
 from sdschat.store.archive import LogArchive
 from sdschat.store.archive_stats import archived

@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from sdschat.node.node import Node
+from sdschat.node.retention import ServedChannel
 from sdschat.node.settings import Value
 from sdschat.node.store_client import client
 from sdschat.node.store_client.reputation import StoreReputation
 from sdschat.node.store_server.answers import Answerer
-from sdschat.node.store_server.node import ServedChannel, StoreNode
+from sdschat.node.store_server.node import StoreNode
 from sdschat.node.store_server.server import StoreServer
 from sdschat.node.sync import extension
 from sdschat.transport.memory import MemoryTransport

@@ -61,9 +61,13 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
             texts.append(indexed(said))
             rows, met = gate.meet(said, now.wall)
             keys += rows
+            if gate.is_muted(event.message.sender_id):
+                continue  # it is in the log, and shown if its author is shown again
             emitted += _others(met, own)
             emitted.append(MessageDelivered(said, event.late, event.gap, event.source))
         elif isinstance(event, ev.EphemeralReceived):
+            if gate.is_muted(event.message.sender_id):
+                continue
             said = gate.read(event.message, own=False)
             rows, met = gate.meet(said, now.wall)
             keys += rows

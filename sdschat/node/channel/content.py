@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, claims_identity, open_content, seal
-from sdschat.identity.key_book import BookRow, KeyBook, KeyEvent, KeyForgotten, KeyRow, NickRow, StandingRow
+from sdschat.identity.key_book import BookRow, KeyBook, KeyEvent, KeyForgotten, KeyRow, NickRow, Standing, StandingRow
 from sdschat.identity.keys import Identity
 from sdschat.identity.place import is_placed, refusal_of
 from sdschat.node.channel.own_chain import OwnChains
@@ -106,6 +106,10 @@ class ContentGate:
         """The nick that the key of this sender last went by; empty for who never signed anything."""
         row = self.book.row(sender_id)
         return "" if row is None else row.nick
+
+    def is_muted(self, sender_id: str) -> bool:
+        """True if the user wants to see nothing of this participant."""
+        return bool(self.book.standing(sender_id) & Standing.MUTED)
 
     def meet(self, said: Said, wall: int) -> tuple[tuple[BookRow, ...], tuple[KeyEvent, ...]]:
         """Record the author of a message, as far as proven. Return the rows to save and the events to emit."""

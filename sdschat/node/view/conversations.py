@@ -77,6 +77,10 @@ class Conversations:
             raise ValueError(_NONE)
         return messaging.people.find(name).sender_id
 
+    def mute(self, sender_id: str, muted: bool) -> None:
+        """Show nothing of a participant from now on, or everything again. Raises ValueError with a sentence."""
+        self.node.mute(sender_id, muted)
+
     def partners(self, channel: str) -> list[str]:
         """Return the participants with whom something is unread or unacknowledged: sender ids."""
         found = [self.direct(conversation_id(channel, peer)) for peer in reversed(self.all_partners(channel))]

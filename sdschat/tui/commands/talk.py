@@ -16,13 +16,13 @@ def _msg(host: Host, argument: str) -> None:
     if not argument:
         _list(host)
         return
-    sender_id, text = _addressed(host, argument)
+    sender_id, text = addressed(host, argument)
     host.show_channel(host.open_talk(conversation_id(host.room, sender_id)))
     if text:
         host.send(text)
 
 
-def _addressed(host: Host, argument: str) -> tuple[str, str]:
+def addressed(host: Host, argument: str) -> tuple[str, str]:
     """Split an argument into sender id and text. A nick may have spaces: the longest one that fits is taken."""
     nicks = [person.nick for person in host.view.channel(host.room).people() if person.nick and not person.own]
     fitting = [nick for nick in nicks if f"{argument} ".startswith(f"{nick} ")]
@@ -46,7 +46,7 @@ def _list(host: Host) -> None:
     host.show_notice("\n".join(lines))
 
 
-def _people(host: Host, argument: str) -> Iterable[str]:
+def people(host: Host, argument: str) -> Iterable[str]:
     """Return the nicks to complete, the one heard last first. Only the first word is a nick."""
     if " " in argument:
         return ()
@@ -61,7 +61,7 @@ COMMANDS = (
         "Write to one participant alone",
         _msg,
         aliases=("query", "dm"),
-        complete=_people,
+        complete=people,
         details="Opens a conversation of its own in the list of channels; what is written there goes to them alone.\n"
         "It is sealed for their key, kept, and sent again until they have it, also if they are away now.\n"
         "/msg NICK shows it; instead of the nick, the beginning of the id will do. /part closes it and keeps what was\n"

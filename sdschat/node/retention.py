@@ -1,0 +1,185 @@
+"""The limits of what a node keeps: packets of others that are too old or too much go, oldest first, and ids stay."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from sdschat.node.clock import Clock
+from sdschat.node.events import MessageDelivered, NodeEvent, TroubleMet
+from sdschat.node.node import Node
+from sdschat.node.sync.extension import SyncExtension
+from sdschat.sds.limits import MAX_LAMPORT
+from sdschat.store.archive_stats import Archived, archived
+from sdschat.store.errors import DiskFull, StoreUnavailable
+from sdschat.store.retention import drop_oldest, forget_oldest, give_back, make_compact, make_shrinkable, space
+from sdschat.store.retention_floor import RetentionFloor, floor_of
+from sdschat.store.store import Store
+
+EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
+STEP: Final = 200  # packets dropped at once: the loop goes on in between
+_PAGES: Final = 256  # of the file given back at once
+PAUSE: Final = 0.05  # seconds between two steps
+_LATE_KEPT: Final = 10_000
+# Shares of `--max-size`. Packets get what is left, and at least a quarter.
+_IDS_SHARE: Final = 2
+_JOURNAL_SHARE: Final = 8
+_PACKETS_SHARE: Final = 4
+_EVENT_BYTES: Final = 300  # of the journal, about
+_PACKET_BYTES: Final = 1500  # with its row and its text, about
+_NEAR: Final = 0.9  # of the size: then the user is told
+
+
+class ServedChannel(NamedTuple):
+    """Limits of the age and the size of the data that is kept. 0: for ever, without a bound."""
+
+    age: int = 0  # milliseconds
+    size: int = 0  # bytes of the database in use
+
+
+class Retention:
+    """The limits of one node, and the steps that keep to them. Make it before the first channel is joined."""
+
+    def __init__(
+        self,
+        node: Node,
+        store: Store,
+        keeping: ServedChannel,
+        clock: Clock | None = None,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`warn` tells the user something."""
+        self.node = node
+        self.keeping = keeping
+        self._store = store
+        self._clock = clock or Clock()
+        self._floors: dict[str, RetentionFloor] = {}
+        self._late: dict[str, list[str]] = {}
+        self._compact: set[str] = set()  # channels in which nothing is left to be made compact
+        self._warn = warn
+        self._warned = self._is_near = False
+        make_shrinkable(store)
+        node.listen(self._hear)
+
+    def floor(self, channel: str) -> RetentionFloor:
+        found = self._floors.get(channel)
+        if found is None:
+            found = self._floors[channel] = floor_of(self._store, channel)
+        return found
+
+    def _hear(self, event: NodeEvent) -> None:
+        """Note a message that comes in below the floor. It is archived, since the log has it, and dropped with the next
+        look."""
+        if isinstance(event.body, MessageDelivered):
+            message = event.body.said.message
+            if (message.lamport_timestamp or 0) < self.floor(event.channel).lamport:
+                late = self._late.setdefault(event.channel, [])
+                if len(late) < _LATE_KEPT:
+                    late.append(message.message_id)
+
+    async def keep(self) -> None:
+        """Stay within the limits, in steps too short to be felt. Until cancelled."""
+        while True:
+            with contextlib.suppress(DiskFull, StoreUnavailable):
+                for _ in self.tidy():
+                    await asyncio.sleep(PAUSE)
+                self._tell_near()
+            await asyncio.sleep(EVERY)
+
+    def _tell_near(self) -> None:
+        """Tell the user once that the size is nearly reached."""
+        size, used = self.keeping.size, space(self._store.connection).used
+        if size and used >= size * _NEAR and not self._is_near:
+            self._is_near = True
+            self._warn(near(used, size))
+
+    def tidy(self) -> Iterator[None]:
+        """One look, step by step."""
+        yield from self._make_compact()
+        if self.keeping.age:
+            before = self._clock.now().wall - self.keeping.age
+            for channel in self._store.channels():
+                while self._drop(channel, before):
+                    yield
+        if self.keeping.size:
+            yield from self._make_room()
+        if space(self._store.connection).shrinks:
+            while give_back(self._store, _PAGES):
+                yield
+
+    def _make_compact(self) -> Iterator[None]:
+        """Once a run: what an earlier version dropped left rows of the log."""
+        for channel in self._store.channels():
+            if channel not in self._compact:
+                while make_compact(self._store, channel, STEP):
+                    yield
+                self._compact.add(channel)
+
+    def _make_room(self) -> Iterator[None]:
+        """Drop the oldest first, whichever channel it is of. Whatever else takes room, the newest packets stay, and ids
+        without packets and the journal have their share and no more."""
+        size = self.keeping.size
+        while space(self._store.connection).used > size:
+            if self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, STEP):
+                yield
+                continue
+            channels = archived(self._store)
+            if sum(one.ids_bytes for one in channels) > size // _IDS_SHARE:
+                self._forget_ids(channels)
+                yield
+                continue
+            kept = [(one.oldest, one.channel) for one in channels if one.packets]
+            spare = sum(one.packets for one in channels) - size // _PACKETS_SHARE // _PACKET_BYTES
+            if spare <= 0 or not kept or not self._drop(min(kept)[1], MAX_LAMPORT, min(STEP, spare)):
+                return
+            yield
+
+    def _forget_ids(self, channels: Sequence[Archived]) -> None:
+        """Let go of the oldest ids, and tell the operator once that there is not enough room for all of them."""
+        oldest = min((one for one in channels if one.floor.ids), key=lambda one: one.floor.ids_from)
+        taken = sum(one.ids_bytes for one in channels)
+        if not self._warned:
+            self._warned = True
+            self._warn(crowded(taken, self.keeping.size))
+        floor = forget_oldest(self._store, oldest.channel, STEP, self._clock.now().wall)
+        self._floors[oldest.channel] = floor
+        session = self.node.sessions.get(oldest.channel)
+        if session is not None:
+            session.channel.raise_horizon(self._clock.now(), floor.ids_from)
+            for extension in session.extensions:
+                if isinstance(extension, SyncExtension):
+                    extension.catchup.begin_later(floor.ids_from)
+            session.mark_ready()
+
+    def _drop(self, channel: str, before: int, most: int = STEP) -> bool:
+        """Drop some packets of one channel. Return True if there may be more to drop."""
+        old = self.floor(channel)
+        late = tuple(self._late.pop(channel, ()))
+        new = drop_oldest(self._store, channel, before, most, self._clock.now().wall, late)
+        self._floors[channel] = new
+        return new.lamport > old.lamport
+
+
+def crowded(taken: int, size: int) -> str:
+    """Say that ids take too much of the room, for the operator; nothing where they do not."""
+    if not size or taken * _IDS_SHARE < size:
+        return ""
+    return (
+        f"ids of messages whose packets were dropped take {taken / 2**20:,.1f} MiB, half of --max-size: the oldest ids "
+        "are dropped too, and the history begins later. A larger --max-size avoids that, or --keep with a shorter time"
+    )
+
+
+def near(used: int, size: int) -> str:
+    """Say that the database is nearly as large as it may be, for the user."""
+    return (
+        f"the database takes {used / 2**20:,.1f} MiB of the {size / 2**20:,.1f} MiB of store.max_size: the oldest "
+        "texts of others are dropped, their ids stay, and so does everything of yours"
+    )
+
+
+def keep_within_limits(node: Node, store: Store, size: int) -> Retention:
+    """Make the limits of an ordinary node: it drops nothing for its age."""
+    return Retention(node, store, ServedChannel(size=size), warn=lambda text: node.emit(TroubleMet(text)))
