@@ -26,6 +26,7 @@ from sdschat.wire.sds_codec import SdsCodec
 LOOPBACK = "127.0.0.1"
 MOST = 200_000
 _PATIENCE = 60.0
+_KEPT = 256
 _CODEC = SdsCodec()
 
 
@@ -81,6 +82,7 @@ class Attacker:
         self.channel = channel
         self.sent = 0
         self.heard: dict[str, bytes] = {}  # the last payload of each topic that is not empty
+        self.said: dict[str, bytes] = {}  # packets of the channel with content, by message id, once it listens
         self._subscribed = threading.Event()
         self._client = paho.Client(CallbackAPIVersion.VERSION2)
         self._client.max_queued_messages_set(0)
@@ -93,8 +95,22 @@ class Attacker:
             raise TimeoutError("the broker does not answer")
 
     def _on_message(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
-        if message.payload:
+        if message.topic == self.topics.msg:
+            self._hear(bytes(message.payload))
+        elif message.payload:
             self.heard[message.topic] = bytes(message.payload)
+
+    def listen(self) -> None:
+        """Keep what is said from now on: the first packet of each message id, and `_KEPT` of them at most."""
+        self._subscribed.clear()
+        self._client.subscribe(self.topics.msg, qos=1)
+        if not self._subscribed.wait(_PATIENCE):
+            raise TimeoutError("the broker does not answer")
+
+    def _hear(self, packet: bytes) -> None:
+        message = _CODEC.decode(packet)
+        if isinstance(message, Message) and message.content and len(self.said) < _KEPT:
+            self.said.setdefault(message.message_id, packet)
 
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
         if self.sent >= MOST:

@@ -73,6 +73,14 @@ class Stage:
         finally:
             connection.close()
 
+    def text(self, name: str, sql: str) -> str:
+        """Return a text from the database of a running node."""
+        connection = sqlite3.connect(f"file:{self.database(name)}?mode=ro", uri=True)
+        try:
+            return str(connection.execute(sql).fetchone()[0])
+        finally:
+            connection.close()
+
     def saw(self, what: str, figure: object) -> None:
         if not self._quiet:
             print(f"  {what:<64} {figure}", flush=True)
