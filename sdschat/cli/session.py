@@ -212,6 +212,13 @@ class EventPrinter:
                 return f"a packet was not sent ({failure}): {detail}"
             case events.IdentityUsedElsewhere():
                 return "somebody else uses your key: a message was signed with it that was not written here"
+            case events.DeviceRenewed():
+                return (
+                    "this profile was restored or copied: messages of its own came that it does not have. "
+                    "It goes on as a new device"
+                )
+            case events.SaidTwoThings(sender_id, number, message_id):
+                return f"{sender_id} says two things: message {number} of theirs is there twice ({message_id})"
             case events.SavingFailed(detail):
                 return f"nothing can be saved, so nothing is sent or shown: {detail}"
             case events.SavingResumed():

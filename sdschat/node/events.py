@@ -58,6 +58,37 @@ class MessageDelivered(NamedTuple):
     via: str
 
 
+class AuthorGapFound(NamedTuple):
+    """Messages of one author are missing, by the numbers that the author gave them: nobody need have named them."""
+
+    sender_id: str
+    low: int
+    high: int
+    message_id: str  # of the last of them
+
+
+class AuthorGapClosed(NamedTuple):
+    """A message that was missing by its number has come."""
+
+    sender_id: str
+    high: int
+
+
+class SaidTwoThings(NamedTuple):
+    """An author signed two messages under one number. Both are kept."""
+
+    sender_id: str
+    number: int
+    message_id: str  # of the second one
+
+
+class DeviceRenewed(NamedTuple):
+    """Messages of this profile's own device came that are not in its database: it was restored or copied. It goes on
+    as a new device."""
+
+    message_id: str
+
+
 class EphemeralSaid(NamedTuple):
     said: Said
 
@@ -163,6 +194,10 @@ EventBody = (
     | NickChanged
     | NickClaimed
     | IdentityUsedElsewhere
+    | DeviceRenewed
+    | AuthorGapFound
+    | AuthorGapClosed
+    | SaidTwoThings
     | SavingFailed
     | SavingResumed
     | PacketRestored

@@ -56,7 +56,7 @@ class Node:
         self.recent: deque[NodeEvent] = deque(maxlen=RECENT)  # for who begins to listen late
         self._consumers: list[Consumer] = []
         self._prepare: list[Callable[[], object]] = []
-        self._factories: list[ExtensionFactory] = [self._restoring]
+        self._factories: list[ExtensionFactory] = [self._restoring, self._chaining]
         self._ready: dict[str, ChannelSession] = {}
         self._unsaved: list[TurnBatch] = []
         self.scheduler = TurnScheduler(self._loop, self._turn)
@@ -92,6 +92,11 @@ class Node:
     def prepare(self, install: Callable[[], object]) -> None:
         """Called once, before the first channel is joined: the place to `extend` with what is slow to import."""
         self._prepare.append(install)
+
+    def _chaining(self, _: ChannelSession) -> ChannelExtension:
+        from sdschat.node.channel.author_chains import AuthorChains
+
+        return AuthorChains(self._store)
 
     def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring

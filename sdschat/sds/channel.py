@@ -11,7 +11,7 @@ After every verb, take what is ready and make it true in that order. Nothing her
 from __future__ import annotations
 
 from sdschat.sds.config import Config
-from sdschat.sds.events import Rejected
+from sdschat.sds.events import DependenciesMissing, Rejected
 from sdschat.sds.history import History
 from sdschat.sds.jitter import Jitter
 from sdschat.sds.persist import collect_writes, open_new, restore
@@ -25,6 +25,7 @@ from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.receive import receive_message
+from sdschat.sds.steps.requests import note_missing
 from sdschat.sds.steps.send import send_ephemeral, send_message
 from sdschat.sds.steps.sync import next_sync, periodic_sync_message
 from sdschat.sds.steps.timing import hurry
@@ -201,6 +202,14 @@ class Channel:
 
     def fetched(self, message_id: str) -> None:
         self.state.refetch.take(message_id)
+
+    def miss(self, now: Now, entry: HistoryEntry) -> None:
+        """Ask for a message that is not here, and that its author is known to have sent."""
+        self.state.now = now
+        if not self.state.holds(entry.message_id) and note_missing(
+            self.state, entry, entry.sender_id or "", awaited=False
+        ):
+            self.state.events.append(DependenciesMissing(entry.message_id, (entry.message_id,)))
 
     def learn_hint(self, message_id: str, hint: bytes) -> None:
         """A Store confirmed a message: name the hint when the message is named."""

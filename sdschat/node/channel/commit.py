@@ -51,7 +51,10 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
     events = [event for event in ready.events if not (type(event) is ev.DuplicateReceived and event.sender_id == own)]
     for event in events:
         if isinstance(event, ev.Delivered):
+            foreign = event.own and not gate.wrote(event.message.message_id)
             said = gate.read(event.message, event.own)
+            if foreign and said.opened.place is not None:
+                emitted += gate.meets_itself(event.message.message_id, said.opened.place)
             if session.private is not None:
                 judged = session.private.judge(said)
                 if judged is None:

@@ -11,11 +11,11 @@ from sdschat.identity.key_book import BookRow, KeyBook, KeyEvent, KeyForgotten, 
 from sdschat.identity.keys import Identity
 from sdschat.identity.place import is_placed, refusal_of
 from sdschat.node.channel.own_chain import OwnChains
-from sdschat.node.events import Said
+from sdschat.node.events import DeviceRenewed, EventBody, IdentityUsedElsewhere, Said
 from sdschat.sds.values import Compose, Draft, Message, Reason, Refusal
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText, Transaction
-from sdschat.wire.chat_codec import PLACED_NONCE_BYTES
+from sdschat.wire.chat_codec import PLACED_NONCE_BYTES, Place
 
 _CLAIMS_KEPT = 256
 _VERIFIED_KEPT = 4096
@@ -73,6 +73,18 @@ class ContentGate:
         if opened is not None and opened.place is not None:
             self.chains.sent(message.channel_id, opened.place, message.message_id)
             self._own[message.message_id] = opened
+
+    def wrote(self, message_id: str) -> bool:
+        """True if this is a message of ours that was just sent, and not yet told as delivered."""
+        return message_id in self._own
+
+    def meets_itself(self, message_id: str, place: Place) -> tuple[EventBody, ...]:
+        """Look at a message that our key signed and that this profile did not send now. If it is of our own device, its
+        number must not be used again."""
+        if place.device == self.chains.device:
+            self.chains.renew()
+            return (DeviceRenewed(message_id),)
+        return () if self.chains.was(place.device) else (IdentityUsedElsewhere(message_id),)
 
     def refusal_of(self, message: Message, held: bool) -> Refusal | None:
         """Return the reason why a message must not reach the engine, if there is one. Anybody who can write to the

@@ -13,6 +13,8 @@ from sdschat.wire.chat_codec import DEVICE_BYTES, ID_BYTES, Place
 
 DEVICE: Final = "device"  # under this name the store keeps the device of the profile
 CHAIN: Final = "chain/"  # and under these, with the name of a channel, the last number of a device in it
+FORMER: Final = "devices"
+_FORMER_KEPT: Final = 64
 _SEQUENCE_BYTES: Final = 8
 
 
@@ -30,14 +32,18 @@ class OwnChains:
         self._store = store
         self._last: dict[str, LastSent] = {}
         self._unsaved: dict[str, bytes] = {}
-        kept = store.value(DEVICE)
-        self.device = kept if kept is not None and not store.losses else self.renew()
+        kept = store.value(DEVICE) or b""
+        self.former = store.value(FORMER) or b""  # devices that this profile was before, one behind the other
+        self.device = kept
+        if not kept or store.losses:
+            self.renew()
 
-    def renew(self) -> bytes:
+    def renew(self) -> None:
         """Go on as a new device: numbers of the old one may have been used elsewhere."""
+        if self.device:
+            self.former = self._unsaved[FORMER] = (self.device + self.former)[: DEVICE_BYTES * _FORMER_KEPT]
         self.device = self._unsaved[DEVICE] = secrets.token_bytes(DEVICE_BYTES)
         self._last.clear()
-        return self.device
 
     def last(self, channel: str) -> LastSent:
         found = self._last.get(channel)
@@ -55,6 +61,10 @@ class OwnChains:
         self._unsaved[CHAIN + channel] = (
             place.device + place.sequence.to_bytes(_SEQUENCE_BYTES) + bytes.fromhex(message_id)
         )
+
+    def was(self, device: bytes) -> bool:
+        """True if this profile was that device before."""
+        return device in {self.former[at : at + DEVICE_BYTES] for at in range(0, len(self.former), DEVICE_BYTES)}
 
     def take(self) -> dict[str, bytes]:
         """Hand over the values to save."""

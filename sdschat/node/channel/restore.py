@@ -7,6 +7,7 @@ takes one that it does not know for another's doing, so it is told here which on
 
 from __future__ import annotations
 
+from sdschat.identity.place import is_placed
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.channel.session import ChannelSession
@@ -52,7 +53,7 @@ class Restoring:
         session.watchers.append(self._see)
 
     def _see(self, _source: str, packet: bytes, message: Message | Refusal | None) -> None:
-        if self._lost_until and isinstance(message, Message) and self._is_our_own(message):
+        if isinstance(message, Message) and self._is_our_own(message):
             channel = self._session.channel
             channel.receive_history(channel.state.now, message, packet, "repair")
         refetch = self._session.channel.state.refetch
@@ -60,12 +61,12 @@ class Restoring:
             self._came[message.message_id] = packet
 
     def _is_our_own(self, message: Message) -> bool:
-        """Written by us, before we lost it."""
+        """Written by us, before we lost it; or, where its place is signed too, by a copy of this profile."""
         state = self._session.channel.state
         return (
             message.sender_id == state.participant_id
             and message.kind is MessageKind.CONTENT
-            and (message.lamport_timestamp or 0) <= self._lost_until
+            and ((message.lamport_timestamp or 0) <= self._lost_until or is_placed(message))
             and not state.holds(message.message_id)
             and self._gate.proves_ours(message)
         )

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sdschat.identity.keyfile import KEY_FILE, load
+from sdschat.node.channel.author_chains import CHAINS
 from sdschat.node.channel.content import ContentGate, indexed
-from sdschat.node.channel.own_chain import CHAIN, DEVICE
+from sdschat.node.channel.own_chain import CHAIN, DEVICE, FORMER
 from sdschat.node.channel.restore import note_lost
 from sdschat.node.clock import Clock
 from sdschat.node.profile import Profile, open_profile
@@ -81,7 +82,7 @@ class _Rescue:
             for standing in self._wreck.standings():
                 transaction.put_standing(*standing)
             for name, value in self._wreck.values():
-                if name == DEVICE or name.startswith(CHAIN):
+                if name in (DEVICE, FORMER) or name.startswith((CHAIN, CHAINS)):
                     continue
                 transaction.set_value(name, value)
         self._gate = ContentGate(self._profile.identity, "", "chat", self._profile.store)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdschat.identity.content import ContentKind
+from sdschat.node.channel.author_chains import said_twice
 from sdschat.node.node import Node
 from sdschat.node.view import live
 from sdschat.node.view.user_texts import UserTexts
@@ -101,12 +102,13 @@ class ChannelConversation:
         return self._ranks.dated(self.name, moment)
 
     def _shown(self, stored: DisplayMessage) -> Shown:
-        kind, reply_to = 0, ""
+        kind, reply_to, twice = 0, "", False
         packet = None if stored.raw is None else self._codec.decode(stored.raw)
         if isinstance(packet, Message) and packet.content:
             envelope = decode_envelope(packet.content)
             if envelope is not None:
                 kind, reply_to = envelope.kind, envelope.reply_to
+                twice = said_twice(self._reader, self.name, stored.sender_id, envelope.place)
         return Shown(
             stored.message_id,
             stored.lamport,
@@ -123,6 +125,7 @@ class ChannelConversation:
             stored.dependencies,
             stored.state,
             stored.damaged,
+            twice=twice,
         )
 
     # What the engine knows.

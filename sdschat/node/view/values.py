@@ -47,6 +47,7 @@ class Shown(NamedTuple):
     state: AckState | None = None  # of own messages
     damaged: str = ""  # what of it the disk altered
     why: str = ""  # what the verdict leaves open
+    twice: bool = False  # its author signed another message under the same number
 
     @property
     def key(self) -> Key:

@@ -11,7 +11,7 @@ from sdschat.tui.lens.lines import Line, heading, line, paragraph, seconds
 from sdschat.tui.lens.trace import TimedEvent
 from sdschat.tui.lens.view_input import ViewInput
 from sdschat.tui.model.cleaning import clean, short
-from sdschat.tui.model.words import clock, count, countdown, duration
+from sdschat.tui.model.words import clock, count, countdown, duration, ordinal
 
 _STATES: Final = {AckState.UNACKED: "unacked", AckState.POSSIBLY_ACKED: "maybe", AckState.ACKED: "acked"}
 _WORDS: Final = {
@@ -120,7 +120,7 @@ def _step(view: ViewInput, timed: TimedEvent) -> tuple[str, str] | None:
         case events.NotPublished(detail=detail):
             return f"not sent: {clean(detail, limit=200)}", "refused"
         case ev.MessageResent(sends=sends):
-            return f"sent again, the {_ordinal(sends)} time", "note"
+            return f"sent again, the {ordinal(sends)} time", "note"
         case ev.StateChanged(state=state, evidence=evidence) if evidence is not None:
             return _witness(view, state, evidence)
         case ev.RepairScheduled(requested_by=asker, due=due):
@@ -154,11 +154,6 @@ def _witness(view: ViewInput, state: AckState | None, evidence: Evidence) -> tup
 
 def _once(rate: float) -> str:
     return f"{1 / rate:,.0f}" if rate > 1e-12 else "never"
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
 
 
 def _foreign(view: ViewInput, message_id: str, shown: Shown | None) -> list[Line]:

@@ -23,7 +23,7 @@ from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import count, duration
+from sdschat.tui.model.words import author_gap_words, count, duration, ordinal
 
 _STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
 
@@ -45,6 +45,14 @@ _REFUSED: Final = frozenset({"too_large", "refused", "queue_full"})
 _QUOTED: Final = 80
 _DETAIL: Final = 300
 _LATE_KEPT: Final = 1000
+
+_KEYS_AND_NUMBERS: Final = (
+    events.IdentityUsedElsewhere,
+    events.DeviceRenewed,
+    events.AuthorGapFound,
+    events.AuthorGapClosed,
+    events.SaidTwoThings,
+)
 
 
 class ModelChange(Flag):
@@ -239,6 +247,34 @@ class ChannelModel:
                 if message_id in self.timeline.entries or self.timeline.at_end:
                     self.reload()
 
+    def _hear_numbers(self, body: events.EventBody, at: int) -> None:
+        """Take an event about our own key and device, or about the numbers that authors give their messages."""
+        match body:
+            case events.IdentityUsedElsewhere():
+                self.note(
+                    "somebody else uses your key: a message was signed with it that was not written here",
+                    at,
+                    Tone.ALERT,
+                )
+            case events.DeviceRenewed():
+                self.note(
+                    "this profile was restored or copied: messages of its own came that it does not have. "
+                    "It goes on as a new device",
+                    at,
+                    Tone.ALERT,
+                )
+            case events.AuthorGapFound(sender_id, low, high):
+                self.note(author_gap_words(self.name_of(sender_id), low, high), at)
+            case events.AuthorGapClosed(sender_id, high):
+                self.note(f"{self.name_of(sender_id)}'s {ordinal(high)} message has come", at)
+            case events.SaidTwoThings(sender_id, number, message_id):
+                self.note(
+                    f"{self.name_of(sender_id)} says two things: the {ordinal(number)} message is there twice, and "
+                    f"{short(message_id)} is the second one",
+                    at,
+                    Tone.ALERT,
+                )
+
     def _hear_rarer(self, body: events.EventBody, at: int) -> None:
         match body:
             case (
@@ -272,12 +308,8 @@ class ChannelModel:
                     at,
                     Tone.ALERT,
                 )
-            case events.IdentityUsedElsewhere():
-                self.note(
-                    "somebody else uses your key: a message was signed with it that was not written here",
-                    at,
-                    Tone.ALERT,
-                )
+            case _ if isinstance(body, _KEYS_AND_NUMBERS):
+                self._hear_numbers(body, at)
             case events.SavingFailed(detail):
                 why = clean(detail, limit=_DETAIL)
                 self.note(f"nothing can be saved, so nothing is sent or shown: {why}", at, Tone.ALERT)

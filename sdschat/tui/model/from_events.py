@@ -55,7 +55,7 @@ def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None 
         fate=fate,
         mention=not shown.own and readable and mentions(text),
         readable=readable,
-        remark=shown.damaged or verdict_words(shown.verdict, shown.own),
+        remark=shown.damaged or ("SAYS TWO THINGS" if shown.twice else verdict_words(shown.verdict, shown.own)),
         quote=quote,
     )
 

@@ -69,3 +69,14 @@ def listed(names: list[str], most: int = 3) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def ordinal(number: int) -> str:
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def author_gap_words(name: str, low: int, high: int) -> str:
+    """Return the sentence on messages of an author that are missing by their numbers."""
+    which = f"{ordinal(low)} message" if low == high else f"{ordinal(low)} to {ordinal(high)} messages"
+    return f"{name}'s {which} here {'is' if low == high else 'are'} missing, by the author's own count"

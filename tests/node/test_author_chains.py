@@ -1,0 +1,113 @@
+"""What the numbers of messages show: gaps that nobody named, two things under one number, a profile that is a copy."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sdschat.identity.keys import Identity
+from sdschat.node.channel import author_chains
+from sdschat.node.channel.session import ChannelSession
+from sdschat.node.events import (
+    AuthorGapClosed,
+    AuthorGapFound,
+    ConnectionChanged,
+    DeviceRenewed,
+    IdentityUsedElsewhere,
+    SaidTwoThings,
+)
+from sdschat.node.view.conversations import Conversations
+from sdschat.sds.events import RepairWanted
+from sdschat.sds.values import Message
+from sdschat.wire.sds_codec import SdsCodec
+from tests.identity.signed import signed_message
+from tests.node.worlds import Member, World, world
+
+CODEC = SdsCodec()
+CAROL = Identity(b"c" * 32)
+
+
+def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with world(tmp_path) as w:
+            await story(w)
+
+    asyncio.run(whole())
+
+
+async def opened(w: World) -> tuple[Member, ChannelSession]:
+    ann = w.start("ann")
+    await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+    return ann, ann.node.sessions["lobby"]
+
+
+def chain(room: ChannelSession, *texts: str) -> list[Message]:
+    """Return messages of carol's, each after the one before it by its number, and by nothing else."""
+    made: list[Message] = []
+    for number, text in enumerate(texts, 1):
+        lamport, previous = room.channel.state.clock.value + number, made[-1].message_id if made else ""
+        made.append(signed_message(CAROL, "lobby", text, lamport, nick="carol", sequence=number, previous=previous))
+    return made
+
+
+def test_a_missing_number_is_told_asked_for_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(author_chains, "_PATIENCE", 50)
+
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        one, two, three = chain(room, "one", "two", "three")
+        for message in (one, three):
+            room.receive(CODEC.encode(message), "live")
+        assert await ann.until(AuthorGapFound) == AuthorGapFound(CAROL.sender_id, 2, 2, two.message_id)
+        await ann.until(RepairWanted, lambda wanted: wanted.message_id == two.message_id)
+        room.receive(CODEC.encode(two), "live")
+        assert await ann.until(AuthorGapClosed) == AuthorGapClosed(CAROL.sender_id, 2)
+        assert len(ann.of(AuthorGapFound)) == 1
+
+    run(tmp_path, story)
+
+
+def test_two_messages_of_one_number_are_kept_and_shown_as_such(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        (one,), (other,) = chain(room, "yes"), chain(room, "no")
+        for message in (one, other, one):
+            room.receive(CODEC.encode(message), "live")
+        await ann.until_texts("yes", "no")
+        assert ann.of(SaidTwoThings) == [SaidTwoThings(CAROL.sender_id, 1, other.message_id)]
+        view = Conversations(ann.node)
+        assert [shown.twice for shown in view.channel("lobby").messages()] == [True, True]
+        view.close()
+
+    run(tmp_path, story)
+
+
+def test_a_restored_profile_goes_on_as_a_new_device_and_has_what_it_wrote(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, bob = w.start("ann"), w.start("bob")
+        ann.node.send("lobby", "before the backup")
+        await bob.until_texts("before the backup")
+        await ann.node.close(0.1)
+        folder = w.path("ann").parent
+        shutil.copytree(folder, tmp_path / "backup")
+        again = w.start("ann")
+        again.node.send("lobby", "after the backup")
+        await bob.until_texts("before the backup", "after the backup")
+        await again.node.close(0.1)
+        shutil.rmtree(folder)
+        shutil.copytree(tmp_path / "backup", folder)
+        restored = w.start("ann")
+        old = restored.node.gate.chains.device
+        await restored.until(DeviceRenewed)
+        assert restored.node.gate.chains.device != old
+        await restored.until_texts("after the backup")
+        assert not restored.of(IdentityUsedElsewhere)
+        restored.node.send("lobby", "and on")
+        await bob.until_texts("before the backup", "after the backup", "and on")
+        assert not bob.of(SaidTwoThings)
+
+    run(tmp_path, story)
