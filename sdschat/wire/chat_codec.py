@@ -3,6 +3,7 @@ nothing."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
@@ -21,6 +22,7 @@ ID_BYTES: Final = 32
 DIGEST_BYTES: Final = 20
 MAX_NICK_BYTES: Final = 128
 MAX_REPLY_TO_BYTES: Final = 128
+_DECODED_KEPT: Final = 64  # a content is looked at several times on its way: checked, verified, shown, counted
 
 
 class Place(NamedTuple):
@@ -62,6 +64,7 @@ def is_ours(content: bytes) -> bool:
     return content.startswith((MAGIC, PLACED_MAGIC))
 
 
+@lru_cache(maxsize=_DECODED_KEPT)
 def decode_envelope(content: bytes) -> Envelope | None:
     """Return the values, or None if the bytes are no envelope: then they are content of another program. Total."""
     if content.startswith(PLACED_MAGIC):
@@ -123,6 +126,7 @@ def _well_placed(place: Place) -> bool:
     )
 
 
+@lru_cache(maxsize=_DECODED_KEPT)
 def is_canonical(envelope: Envelope, content: bytes) -> bool:
     """True if `content` is the canonical encoding of the envelope.
 

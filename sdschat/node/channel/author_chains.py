@@ -1,4 +1,4 @@
-"""The chains of all authors of a channel: numbers that are missing, and numbers that were used twice."""
+"""The chains of all other authors of a channel: numbers that are missing, and numbers that were used twice."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class AuthorChains:
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         changed: dict[str, AuthorChain] = {}
         for event in ready.events:
-            if isinstance(event, Delivered):
+            if isinstance(event, Delivered) and not event.own:
                 self._delivered(event, changed, now.mono)
         events, self._events = self._events, []
         if not changed:

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, claims_identity, open_content, seal
 from sdschat.identity.key_book import BookRow, KeyBook, KeyEvent, KeyForgotten, KeyRow, NickRow, Standing, StandingRow
 from sdschat.identity.keys import Identity
-from sdschat.identity.place import is_placed, refusal_of
+from sdschat.identity.place import forged, is_placed, refusal_of
 from sdschat.node.channel.own_chain import OwnChains
 from sdschat.node.events import DeviceRenewed, EventBody, IdentityUsedElsewhere, Said
-from sdschat.sds.values import Compose, Draft, Message, Reason, Refusal
+from sdschat.sds.values import Compose, Draft, Message, Refusal
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.wire.chat_codec import PLACED_NONCE_BYTES, Place
@@ -93,9 +93,8 @@ class ContentGate:
         refusal = refusal_of(message)
         if refusal is not None or held or not is_placed(message):
             return refusal
-        opened = self._open(message, verified=False)
-        if not opened.verdict.signed:
-            return Refusal(Reason.ALTERED, opened.why, message.sender_id, message.message_id)
+        if (refusal := forged(message, self.book)) is not None:
+            return refusal
         self._verified[message.message_id] = None
         if len(self._verified) > _VERIFIED_KEPT:
             self._verified.popitem(last=False)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
+from sdschat.identity.content import Keys
 from sdschat.identity.place import is_placed
 from sdschat.identity.sync_proof import wrong_proof
-from sdschat.node.channel.content import ContentGate
 from sdschat.sds.values import Codec, Message, MessageKind, Reason, Refusal
 from sdschat.wire.sync_proof import SyncProof, split_proof
 
@@ -28,10 +28,10 @@ def is_signed(message: Message, packet: bytes) -> bool:
 class Proofs:
     """Those of one channel. `unsigned_counts`: the user takes the word of participants who have no key."""
 
-    def __init__(self, channel: str, codec: Codec, gate: ContentGate, unsigned_counts: bool) -> None:
+    def __init__(self, channel: str, codec: Codec, keys: Keys, unsigned_counts: bool) -> None:
         self._channel = channel
         self._codec = codec
-        self._gate = gate
+        self._keys = keys
         self._unsigned_counts = unsigned_counts
         self._counters: OrderedDict[str, int] = OrderedDict()  # the last of each key, by sender id
 
@@ -81,4 +81,4 @@ class Proofs:
 
     def takes_the_word_of(self, sender_id: str) -> bool:
         """True if what this participant says without a signature counts; never in the name of a key that we know."""
-        return self._unsigned_counts and not self._gate.book.signs(sender_id)
+        return self._unsigned_counts and not self._keys.signs(sender_id)

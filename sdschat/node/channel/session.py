@@ -81,7 +81,7 @@ class ChannelSession:
         self.was_connected = False
         self._topics = topics
         self._gate = gate
-        self.proofs = Proofs(self.name, codec, gate, unsigned_counts)
+        self.proofs = Proofs(self.name, codec, gate.book, unsigned_counts)
         self._clock = clock
         self._qos = qos
         self._emit = emit

@@ -1,0 +1,88 @@
+"""One seed: an attack, a time of peace, and what must hold for the honest ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sdschat.sds.values import Message
+from tests.byzantine.mallory import Mallory
+from tests.byzantine.world import ByzantineWorld
+
+ATTACK = 30_000  # milliseconds
+PEACE = 240_000
+
+
+class Outcome(NamedTuple):
+    problems: list[str]
+    refused: int  # packets, by all honest participants
+    settled: int  # milliseconds of peace until all logs were equal
+
+
+def run(seed: int) -> Outcome:
+    world = ByzantineWorld(seed)
+    mallory = Mallory(world)
+    problems: list[str] = []
+    while world.time < ATTACK:
+        if world.chance.random() < 0.1:
+            world.speak(f"line at {world.time}")
+        for _ in range(world.chance.randrange(3)):
+            mallory.act()
+        world.tick()
+        problems += _unsafe(world)
+    world.lossy = False
+    while world.time < ATTACK + PEACE and (world.time % 2000 or not _alive(world)):
+        world.tick()
+        if world.time % 2000 == 0:
+            problems += _unsafe(world)
+    if not _alive(world):
+        problems.append(_difference(world))
+    refused = sum(node.refused for node in world.nodes)
+    return Outcome([f"seed {seed}: {problem}" for problem in dict.fromkeys(problems)], refused, world.time - ATTACK)
+
+
+def _unsafe(world: ByzantineWorld) -> list[str]:
+    """Safety: what an honest participant said is where it was said, or nowhere; and nobody honest is said to have what
+    it has not."""
+    found: list[str] = []
+    liar = world.mallory.sender_id  # who may well say that it has what it has not
+    held = {node.key.sender_id: node.channel.state.holds for node in world.nodes}
+    for node in world.nodes:
+        for event in node.claims:
+            for witness in event.by:
+                if witness != liar and not (witness in held and held[witness](event.message_id)):
+                    found.append(f"{event.message_id[:8]} is acknowledged by one who lacks it, or by nobody")
+        node.claims.clear()
+        for message_id, place in node.log().items():
+            message = world.said.get(message_id)
+            if message is not None and place != _place(message):
+                found.append(f"{message_id[:8]} is at another place than its author's")
+    return found
+
+
+def _place(message: Message) -> tuple[int, tuple[str, ...]]:
+    return message.lamport_timestamp or 0, tuple(entry.message_id for entry in message.causal_history)
+
+
+def _logs(world: ByzantineWorld) -> list[dict[str, tuple[int, tuple[str, ...]]]]:
+    """Return the logs without mallory's contradictions: the engine promises no agreement about these."""
+    logs = [node.log() for node in world.nodes]
+    every = {message_id: place for log in logs for message_id, place in log.items()}
+
+    def promised(lamport: int, dependencies: tuple[str, ...]) -> bool:
+        return all(each not in every or every[each][0] < lamport for each in dependencies)
+
+    return [{name: place for name, place in log.items() if promised(*place)} for log in logs]
+
+
+def _alive(world: ByzantineWorld) -> bool:
+    """Liveness: everybody has everything that an honest participant said, and all have the same log."""
+    logs = _logs(world)
+    return all(log == logs[0] for log in logs) and world.said.keys() <= logs[0].keys()
+
+
+def _difference(world: ByzantineWorld) -> str:
+    logs = _logs(world)
+    lacking = sum(len(world.said.keys() - log.keys()) for log in logs)
+    entries = [set(log.items()) for log in logs]
+    different = {entry for each in entries for entry in each if not all(entry in other for other in entries)}
+    return f"after {PEACE // 1000} s, {lacking} honest messages are lacking, {len(different)} entries differ"
