@@ -192,6 +192,10 @@ class ChannelState:
             or self.history.entry(message_id) is not None
         )
 
+    def holds_in_memory(self, message_id: str) -> bool:
+        """True if a message is here, and that can be told without the disk: it came lately, or waits."""
+        return message_id in self.window.entries or message_id in self.incoming.buffered or message_id in self.unsaved
+
     def knows(self, message_id: str) -> bool:
         """True if a message that is not in the log is here or waited for."""
         return message_id in self.requests.missing or message_id in self.incoming.buffered

@@ -184,7 +184,7 @@ class ChannelSession:
         message = heard.message
         if isinstance(message, Refusal) or message.kind is MessageKind.SYNC:
             return heard
-        refusal = self._gate.refusal_of(message, self.channel.state.holds(message.message_id))
+        refusal = self._gate.refusal_of(message, self.channel.state.holds_in_memory(message.message_id))
         return heard if refusal is None else HeardPacket(refusal, None)
 
     def _is_member(self, sender_id: str) -> bool:
