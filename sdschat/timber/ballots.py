@@ -85,16 +85,19 @@ class Turn:
         return found
 
     def decided(self) -> Value | None:
-        """Return the value that is decided: some of its accepts are as many as the largest number that they need.
-
-        The word of a member for its own removal does not count: it may be in an operation that nobody will hold.
-        """
-        for (_, value), by_slot in sorted(self.supporters().items()):
-            gone = {slot for slot, _ in value.removed}
-            needs = sorted(need for slot, need in by_slot.items() if slot not in gone)
-            if any(count >= need for count, need in enumerate(needs, 1)):
+        """Return the value that is decided: some of its accepts are as many as the largest number that they need."""
+        for (_, value), needs in sorted(self.supporters().items()):
+            if _enough(needs.values()):
                 return value
         return None
+
+    def needs_removed(self, decided: Value) -> bool:
+        """True if a value is decided only by the word of members that it removes."""
+        gone = {slot for slot, _ in decided.removed}
+        for (_, value), needs in self.supporters().items():
+            if value == decided and _enough(need for slot, need in needs.items() if slot not in gone):
+                return False
+        return True
 
     def may_remove_before(self, slot: int, seq: int) -> bool:
         """True if somebody accepted a value by which `(slot, seq)` would not count."""
@@ -120,3 +123,7 @@ class Turn:
             if len(needs) + len(silent) >= least:
                 return value
         return None
+
+
+def _enough(needs: Iterable[int]) -> bool:
+    return any(count >= need for count, need in enumerate(sorted(needs), 1))

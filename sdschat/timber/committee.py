@@ -35,6 +35,7 @@ class Slot:
         self.last: int | None = None  # the last operation that counts, of a slot that is closed
         self.why = ""  # "left" or "removed" where it is closed
         self.leaving: int | None = None  # seq of the leave held here, settled or not
+        self.proof = 0  # operations up to this one prove the removal, and are named for it
         self.needed = 0  # operations after `last` that others hang below: held as empty places up to this one
 
     def advance(self, node: Node, members: set[int]) -> None:

@@ -111,9 +111,9 @@ class Core:
 
     # Operations.
 
-    def receive(self, operation: Operation, peer: bytes) -> None:
+    def receive(self, operation: Operation, peer: bytes, *, own: bool = False) -> None:
         self.intake.now = self.mono
-        self.intake.receive(operation, peer)
+        self.intake.receive(operation, peer, own=own)
         self.absorb()
 
     def write(self, event: Event | None, said: Statements) -> Operation:
@@ -121,7 +121,7 @@ class Core:
         body = self.replica.draft(event, said)
         raw = self.codec.encode_operation(body)
         operation = Operation(body, raw, self.identity.sign(operation_bytes(self.data_set, raw)))
-        self.receive(operation, self.identity.member)
+        self.receive(operation, self.identity.member, own=True)
         self.wrote_at = self.mono
         self.idle_writes = 0 if event is not None else self.idle_writes + 1
         self.unsent.append(operation)

@@ -183,7 +183,7 @@ class Replica:
         if slot.last is None:
             return slot.seq
         named = (self.committee.slots[one].clock.get(slot.number, 0) for one in self.committee.open)
-        return min(slot.seq, max(named, default=0))
+        return min(slot.seq, max(slot.proof, *named, 0))
 
     def compact(self) -> list[Node]:
         """Drop the operations behind the checkpoint, and return them.
@@ -404,10 +404,12 @@ class Replica:
             node = node.after
 
     def _decide(self, value: Value) -> None:
+        by_their_word = self.turn.needs_removed(value)
         self._end_turn(value, value.electors)
         for number, last in value.removed:
             slot = self.committee.slots[number]
             if slot.last is None:
+                slot.proof = slot.seq if by_their_word else 0
                 self._close(slot, last, "removed")
         if not self.voters():
             self._end_turn(None, self.committee.open)

@@ -84,22 +84,37 @@ class Run:
         self.judge = Judge()
         self.groups = [set(range(self.count))]
         self.sleepy = rng.random() < 0.5
+        self.stormy = rng.random() < 0.6  # all are members from the start, and partitions move often
         self.leaving = rng.random() < 0.3
         self.dead: set[int] = set()
         self.crash_at = rng.randint(30, 90) if rng.random() < 0.5 else steps + 1
         self.said: dict[PostId, int] = {}
+        self.events: list[Event] = []
         self.facts: Counter[str] = Counter()
 
     def go(self) -> Counter[str]:
+        if self.stormy:
+            self._gather()
         for step in range(self.steps):
             self._step(step)
         self._heal()
         return self.facts
 
+    def _gather(self) -> None:
+        creator = self.all[0]
+        for number in range(1, self.count):
+            creator.write(creator.event(Kind.INVITE, key=key_of(number)))
+        for _ in range(self.count + 2):
+            for one in self.all:
+                one.write()
+                for other in self.all:
+                    if other is not one:
+                        other.take_from(one)
+
     def _step(self, step: int) -> None:
         rng = self.rng
         chance = rng.random()
-        if chance < 0.06:
+        if chance < (0.12 if self.stormy else 0.06):
             self.groups = [set() for _ in range(rng.choice([1, 2, 2, 3]))]
             for number in range(self.count):
                 rng.choice(self.groups).add(number)
@@ -113,10 +128,18 @@ class Run:
         if self._away(one, step):
             return
         if rng.random() < 0.6:
-            self.all[one].write(self._event(self.all[one]))
+            event = self._event(self.all[one])
+            if event is not None:
+                self.events.append(event)
+            elif self.events and rng.random() < 0.2:
+                event = rng.choice(self.events[-5:])  # a second member writes it too
+                known = len(self.all[one].replica.committee.slots)
+                event = event if event.body.kind is Kind.SAY and event.body.author < known else None
+            self.all[one].write(event)
         if other != one and not self._away(other, step):
             self.all[other].take_from(self.all[one], rng)
-            self.all[one].take_from(self.all[other], rng)
+            if not self.stormy or rng.random() < 0.5:
+                self.all[one].take_from(self.all[other], rng)
         for number in (one, other):
             if self.compact and rng.random() < 0.3:
                 self.all[number].replica.compact()

@@ -1,0 +1,25 @@
+"""Some of the planted defects: the random runs are able to find what they look for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.timber import defects
+from tests.timber.defects import Defect, first_seed
+
+QUICK = (
+    defects.majority_is_enough,
+    defects.newcomers_do_not_count,
+    defects.siblings_by_arrival,
+    defects.runs_are_not_cut,
+    defects.one_accept_decides,
+    defects.promises_are_not_kept,
+    defects.clocks_name_less,
+)
+
+
+@pytest.mark.parametrize("defect", QUICK, ids=lambda defect: defect.__name__)
+def test_a_planted_defect_is_found(defect: Defect) -> None:
+    seed, problem = first_seed(defect, 20)
+    assert seed is not None
+    assert problem
