@@ -96,10 +96,6 @@ def one_accept_decides() -> Any:
     return patch.object(T, "decided", decided)
 
 
-def own_word_is_not_named() -> Any:
-    return patch.object(T, "needs_removed", lambda self, decided: False)
-
-
 def own_word_counts_for_nothing() -> Any:
     def decided(self: Any) -> Value | None:
         for (_, value), by_slot in sorted(self.supporters().items()):
@@ -238,7 +234,6 @@ DEFECTS: Final[tuple[Defect, ...]] = (
     everything_is_named,
     quorum_of_a_third,
     one_accept_decides,
-    own_word_is_not_named,
     own_word_counts_for_nothing,
     nothing_is_forced,
     promises_are_not_kept,

@@ -30,7 +30,7 @@ class Broken(AssertionError):
 
 
 class Outcome(NamedTuple):
-    """What follows from a set of operations."""
+    """The consequences of a set of operations."""
 
     prefix: tuple[bytes, ...]
     events: tuple[tuple[int, int], ...]  # that had their effect, in order
