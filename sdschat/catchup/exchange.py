@@ -17,6 +17,7 @@ from sdschat.catchup.session import CatchUpSession
 from sdschat.catchup.values import (
     AnswerFrame,
     Ask,
+    CatchUpState,
     ComparedLog,
     Declined,
     Frame,
@@ -24,7 +25,6 @@ from sdschat.catchup.values import (
     LogKey,
     Nudge,
     RefusedFrame,
-    State,
     Want,
 )
 
@@ -168,7 +168,7 @@ class Exchange:
     def take_in(self, packets: Sequence[bytes], last: bool, now: Any, via: str) -> str:
         """Packets of the source that is asked now, in the order in which they are to be taken in. Return the reason to
         ask it no more, or nothing."""
-        if self.session.state is not State.LOADING:
+        if self.session.state is not CatchUpState.LOADING:
             return ""
         source = self.session.source
         taken = self._intake.take_in(packets, via, now)

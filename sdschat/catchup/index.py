@@ -25,7 +25,7 @@ class IndexBucket(NamedTuple):
     summary: RangeSummary
 
 
-class Draft(NamedTuple):
+class BucketDraft(NamedTuple):
     """Rows to put and rows to delete."""
 
     put: dict[LogKey, RangeSummary]
@@ -52,7 +52,7 @@ class RangeIndex:
 
     # Changing.
 
-    def draft(self, added: Keys, removed: Keys, read: Read) -> Draft:
+    def draft(self, added: Keys, removed: Keys, read: Read) -> BucketDraft:
         """Return the changes to the buckets when these keys are put in and taken out. Changes nothing yet."""
         touched: dict[int, RangeSummary] = {}
         for key in added:
@@ -61,7 +61,7 @@ class RangeIndex:
         for key in removed:
             at = self._at(key)
             touched[at] = touched.get(at, self.summaries[at]).without_key(key)
-        draft = Draft({}, {})
+        draft = BucketDraft({}, {})
         for at, summary in touched.items():
             start = self.starts[at]
             if summary.messages > BUCKET:
@@ -73,7 +73,7 @@ class RangeIndex:
                 draft.put[start] = summary
         return draft
 
-    def apply(self, draft: Draft) -> None:
+    def apply(self, draft: BucketDraft) -> None:
         """Apply a draft to the index once the draft is saved."""
         for start in draft.gone:
             at = bisect_left(self.starts, start)

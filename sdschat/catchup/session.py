@@ -17,18 +17,18 @@ from sdschat.catchup.fetch_plan import FetchPlan
 from sdschat.catchup.peers import HistorySource, HistorySources
 from sdschat.catchup.rests import Rests
 from sdschat.catchup.sequence import Sequenced
-from sdschat.catchup.store_check import Watch
+from sdschat.catchup.store_check import PageCheck
 from sdschat.catchup.values import (
     AnswerFrame,
     Ask,
     BadAnswer,
     CatchUpProgress,
+    CatchUpState,
     ComparedLog,
     Declined,
     Frame,
     HistoryPage,
     LogKey,
-    State,
     Want,
 )
 
@@ -49,7 +49,7 @@ class CatchUpSession:
         """`draw` gives a number below 2^64 that nobody can guess. `rests`: of whoever asks the same sources too."""
         self._log = log
         self._draw = draw
-        self.state = State.DONE
+        self.state = CatchUpState.DONE
         self.begun = False
         self.frames: list[tuple[str, Frame]] = []
         self.ranges: tuple[str, Want] | None = None  # to be asked of a Store in its own way
@@ -62,7 +62,7 @@ class CatchUpSession:
         self._comparer: RangeComparer | None = None
         self._session = self._number = 0
         self._plan = FetchPlan()
-        self.watch = Watch()  # of the source that is asked now
+        self.watch = PageCheck()  # of the source that is asked now
         self._pages = Sequenced()
         self._lowest: LogKey | None = None
         self._deadline: int | None = None
@@ -83,7 +83,7 @@ class CatchUpSession:
 
     @property
     def active(self) -> bool:
-        return self.state is not State.DONE
+        return self.state is not CatchUpState.DONE
 
     def progress(self) -> CatchUpProgress:
         return CatchUpProgress(self.state, min(self._done, self._total), self._total, self._last_source)
@@ -98,18 +98,18 @@ class CatchUpSession:
         self._sources.restart()
         self._done = self._total = 0
         self._plan = FetchPlan()
-        if self.state is not State.PAUSED:
-            self.state = State.WAITING
+        if self.state is not CatchUpState.PAUSED:
+            self.state = CatchUpState.WAITING
             self._next_source(mono)
 
     def pause(self) -> None:
         if self.active:
             self._drop_source()
-            self.state = State.PAUSED
+            self.state = CatchUpState.PAUSED
 
     def resume(self, mono: int) -> None:
-        if self.state is State.PAUSED:
-            self.state = State.WAITING
+        if self.state is CatchUpState.PAUSED:
+            self.state = CatchUpState.WAITING
             self._next_source(mono)
 
     def sources(self, present: Sequence[HistorySource], mono: int) -> None:
@@ -118,23 +118,28 @@ class CatchUpSession:
         self._sources.replace(present, mono)
         if self._source is not None and self._source.name not in self._sources:
             self._drop_source()
-            self.state = State.WAITING
+            self.state = CatchUpState.WAITING
         self._next_source(mono)
 
     def asked_by(self, peer: str, mono: int) -> None:
         """It fetches something from us just now."""
-        if self.state is State.WAITING:
+        if self.state is CatchUpState.WAITING:
             self._sources.asks_us(peer, mono)
 
     def compared_by(self, peer: str, frame: Frame, ask: Ask, mono: int) -> None:
         """It compares with us just now. Where we do the same with it, one leads and the other lets it: who got further;
         of two that begin at once, who has fewer messages and so is more likely to lack some."""
-        if peer == self.source and self.state is State.COMPARING and not self._rounds and self._comparer is not None:
+        if (
+            peer == self.source
+            and self.state is CatchUpState.COMPARING
+            and not self._rounds
+            and self._comparer is not None
+        ):
             ours = (-self._number, self._comparer.messages, self._session)
             if (-frame.number, ask.messages, frame.session) < ours:
                 self._sources.goes_first(peer, mono)
                 self._drop_source()
-                self.state = State.WAITING
+                self.state = CatchUpState.WAITING
                 self._next_source(mono)
         self.asked_by(peer, mono)
 
@@ -148,19 +153,19 @@ class CatchUpSession:
         self._sources.clear()
         self._drop_source()
         self.frames.clear()
-        if self.state in (State.COMPARING, State.LOADING):
-            self.state = State.WAITING
+        if self.state in (CatchUpState.COMPARING, CatchUpState.LOADING):
+            self.state = CatchUpState.WAITING
 
     def advance(self, mono: int) -> None:
         if self._deadline is not None and self._deadline <= mono:
             self._overdue(mono)
-        elif self.state is State.WAITING:
+        elif self.state is CatchUpState.WAITING:
             self._next_source(mono)
 
     def next_wake(self) -> int | None:
         if self._deadline is not None:
             return self._deadline
-        return self._sources.next_wake() if self.state is State.WAITING else None
+        return self._sources.next_wake() if self.state is CatchUpState.WAITING else None
 
     def heard(self, source: str, frame: Frame, mono: int) -> None:
         """An answer, or that there will be none."""
@@ -183,7 +188,7 @@ class CatchUpSession:
 
     def page(self, source: str, page: HistoryPage) -> bool:
         """A page came; false if nobody waits for it. What of it can be used now, `take_pages` gives."""
-        if source != self.source or self.state is not State.LOADING:
+        if source != self.source or self.state is not CatchUpState.LOADING:
             return False
         return (page.session, page.want) == (self._session, self._number) and self._pages.put(page)
 
@@ -197,7 +202,7 @@ class CatchUpSession:
 
     def took(self, keys: Sequence[LogKey], new: int, last: bool, mono: int) -> None:
         """A page was taken in: these keys, `new` of which were not here. `last`: there are no more."""
-        if self.state is not State.LOADING or self._source is None:
+        if self.state is not CatchUpState.LOADING or self._source is None:
             return
         self._question, self._deadline = None, mono + SILENCE
         self._sources.gave(self.source)
@@ -229,19 +234,19 @@ class CatchUpSession:
     # Choosing a source.
 
     def _next_source(self, mono: int) -> None:
-        if self.state is not State.WAITING or self._source is not None:
+        if self.state is not CatchUpState.WAITING or self._source is not None:
             return
         source = self._sources.next(mono)
         if source is not None:
             self._rounds = 0
-            self.watch = Watch()
+            self.watch = PageCheck()
             self._compare_with(source, mono)
         elif self._sources.compared:
-            self.state = State.DONE
+            self.state = CatchUpState.DONE
 
     def _compare_with(self, source: HistorySource, mono: int) -> None:
         self._source, self._last_source = source, source.name
-        self.state = State.COMPARING
+        self.state = CatchUpState.COMPARING
         self._session, self._number = self._draw(), 0
         # The first comparison may guess; the second finds that the logs are equal, or else what was guessed wrong.
         low = self._sources.floors.get(source.name, self.low)
@@ -253,7 +258,7 @@ class CatchUpSession:
 
     def _drop_source(self) -> None:
         source, self._source = self._source, None
-        if source is not None and self.state is State.LOADING:
+        if source is not None and self.state is CatchUpState.LOADING:
             self._number += 1
             self.frames.append((source.name, Frame(self._session, self._number, Want((), 0))))
         self._comparer = self._deadline = self.ranges = None
@@ -263,7 +268,7 @@ class CatchUpSession:
     def _fail(self, mono: int, rest: int = 0) -> None:
         self._sources.failed(self.source, mono, rest)
         self._drop_source()
-        self.state = State.WAITING
+        self.state = CatchUpState.WAITING
         self._next_source(mono)
 
     def _overdue(self, mono: int) -> None:
@@ -314,14 +319,14 @@ class CatchUpSession:
         self._plan.replace(comparer.needs)
         self.watch.expect(comparer.needs)
         self._total = self._done + comparer.lacks
-        self.state = State.LOADING
+        self.state = CatchUpState.LOADING
         self._want(mono)
 
     def _finish(self, mono: int) -> None:
         """End with this source: nothing more is to be had from it."""
         self._sources.done_with(self.source, self.low)
         self._source = self._comparer = self._deadline = None
-        self.state = State.DONE if len(self._sources.compared) >= SOURCES else State.WAITING
+        self.state = CatchUpState.DONE if len(self._sources.compared) >= SOURCES else CatchUpState.WAITING
         self._next_source(mono)
 
     def _want(self, mono: int) -> None:

@@ -24,7 +24,7 @@ _LACKING: Final = 4  # in a page, and
 _LACKING_PART: Final = 33  # one for so many messages
 
 
-class Watch:
+class PageCheck:
     """One source. `expect` after a comparison, `begin` for each stretch, `gave` for each page of it."""
 
     def __init__(self) -> None:

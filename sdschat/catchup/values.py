@@ -30,7 +30,7 @@ BUCKET: Final = 512
 BUCKET_PART: Final = 256
 
 
-class State(StrEnum):
+class CatchUpState(StrEnum):
     """State of catching up."""
 
     WAITING = "waiting"  # for somebody to ask
@@ -43,7 +43,7 @@ class State(StrEnum):
 class CatchUpProgress(NamedTuple):
     """`done` of `total` messages are here; `source` is who is asked now, or was asked last."""
 
-    state: State
+    state: CatchUpState
     done: int
     total: int
     source: str

@@ -10,7 +10,7 @@ from typing import Final, TextIO
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.histories import Wanted
+from sdschat.cli.histories import WantedHistory
 from sdschat.cli.log import FORMATS, print_history, which_options
 from sdschat.cli.options import local_options, say
 from sdschat.cli.profile_reader import open_reader
@@ -34,7 +34,7 @@ _SUFFIXES: Final = {
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @which_options
 @local_options
-def command(chosen: Chosen, wanted: Wanted, file: Path, form: str | None, force: bool) -> None:
+def command(chosen: Chosen, wanted: WantedHistory, file: Path, form: str | None, force: bool) -> None:
     """Write the history of a channel into a file.
 
     \b

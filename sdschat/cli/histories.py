@@ -27,7 +27,7 @@ _SENT: Final = 1  # the database knows if the partner has a message, not how oft
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedHistory:
     """The part of the history that the user asked for. Times are epoch milliseconds."""
 
     channel: str | None  # None: direct messages on every channel
@@ -41,7 +41,7 @@ class Wanted:
         return (self.since is None or moment >= self.since) and (self.until is None or moment <= self.until)
 
 
-def matching(messages: Iterable[DisplayMessage], wanted: Wanted) -> Iterator[DisplayMessage]:
+def matching(messages: Iterable[DisplayMessage], wanted: WantedHistory) -> Iterator[DisplayMessage]:
     """Yield the messages of the wanted time with all wanted words."""
     words = wanted.search.casefold().split()
     for message in messages:
@@ -56,7 +56,7 @@ class LocalHistory(Protocol):
     def start(self) -> None:
         """Mark all present messages as seen, for `more`. Call it before `wanted`."""
 
-    def wanted(self, wanted: Wanted, *, with_raw: bool) -> Iterable[DisplayMessage]:
+    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
         """Return the present messages that are asked for; `with_raw`: with their packets."""
 
     def more(self) -> Iterator[DisplayMessage]:
@@ -80,7 +80,7 @@ class ChannelHistory:
         self._late()
         self._count = self._total()
 
-    def wanted(self, wanted: Wanted, *, with_raw: bool) -> Iterable[DisplayMessage]:
+    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
         found = self._reader.messages(
             self._channel,
             since=wanted.since,
@@ -176,7 +176,7 @@ class DirectHistory:
     def start(self) -> None:
         """Do nothing: the places up to which messages were read are known."""
 
-    def wanted(self, wanted: Wanted, *, with_raw: bool) -> Iterable[DisplayMessage]:
+    def wanted(self, wanted: WantedHistory, *, with_raw: bool) -> Iterable[DisplayMessage]:
         found = list(self.more())
         if len(self._partner.channels) > 1:
             found.sort(key=lambda message: message.received_at)

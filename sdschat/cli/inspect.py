@@ -15,7 +15,7 @@ from sdschat.cli.render import print_report
 from sdschat.cli.setting_sources import Chosen
 from sdschat.node.private.inviting import private_state
 from sdschat.node.view.packet_report import packet_report
-from sdschat.sds.rows import Evidence, OutgoingRow, Snapshot
+from sdschat.sds.rows import Evidence, GapRow, OutgoingRow, Snapshot
 from sdschat.store.display_rows import Ancestor, DisplayMessage
 from sdschat.store.reader import Reader
 
@@ -99,7 +99,7 @@ def _buffers(snapshot: Snapshot) -> dict[str, Any]:
         ],
         "answers": [found._asdict() for found in snapshot.answers if found.due],
         "pushes": [found._asdict() for found in snapshot.pushes if found.due],
-        "gaps": [found._asdict() for found in snapshot.gaps],
+        "gaps": [_gap(found) for found in snapshot.gaps],
         "peers": [
             {
                 "sender_id": peer.sender_id,
@@ -109,6 +109,16 @@ def _buffers(snapshot: Snapshot) -> dict[str, Any]:
             }
             for peer in snapshot.peers
         ],
+    }
+
+
+def _gap(row: GapRow) -> dict[str, Any]:
+    return {
+        "message_id": row.message_id,
+        "why": row.reason,
+        "sender_id": row.sender_id,
+        "at": row.at,
+        "blamed": row.charged_to,
     }
 
 

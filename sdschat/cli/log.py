@@ -10,7 +10,15 @@ from typing import Any, Final, TypeVar
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.cli.histories import ChannelHistory, DirectHistory, LocalHistory, Wanted, find_partner, matching, own_id
+from sdschat.cli.histories import (
+    ChannelHistory,
+    DirectHistory,
+    LocalHistory,
+    WantedHistory,
+    find_partner,
+    matching,
+    own_id,
+)
 from sdschat.cli.log_formats import as_markdown, as_text
 from sdschat.cli.options import channel_name, local_options
 from sdschat.cli.parquet import write_journal, write_messages
@@ -48,7 +56,7 @@ def which_options(command: F) -> F:
             raise click.UsageError("Name a channel, or somebody with --to.")
         name = None if channel is None else channel_name(channel)
         del given["since"], given["until"]
-        wanted = Wanted(name, to, since, until, given.pop("search"), given.pop("last"))
+        wanted = WantedHistory(name, to, since, until, given.pop("search"), given.pop("last"))
         return command(wanted=wanted, **given)
 
     decorated: Any = wrapped
@@ -65,7 +73,7 @@ def which_options(command: F) -> F:
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what comes, until it is interrupted.")
 @click.option("--journal", is_flag=True, help="The journal of events instead: JSON lines, or Parquet.")
 @local_options
-def command(chosen: Chosen, wanted: Wanted, is_json: bool, form: str, follows: bool, journal: bool) -> None:
+def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, follows: bool, journal: bool) -> None:
     """Print the history of a channel, without a network.
 
     \b
@@ -96,7 +104,7 @@ def command(chosen: Chosen, wanted: Wanted, is_json: bool, form: str, follows: b
             print_history(chosen, reader, wanted, form, follows=follows)
 
 
-def print_history(chosen: Chosen, reader: Reader, wanted: Wanted, form: str, *, follows: bool = False) -> None:
+def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: str, *, follows: bool = False) -> None:
     """Print the history to standard output; with `follows`, go on until the program is interrupted."""
     history = _history(chosen, reader, wanted)
     if follows:
@@ -119,7 +127,7 @@ def print_history(chosen: Chosen, reader: Reader, wanted: Wanted, form: str, *, 
         time.sleep(_PAUSE)
 
 
-def _history(chosen: Chosen, reader: Reader, wanted: Wanted) -> LocalHistory:
+def _history(chosen: Chosen, reader: Reader, wanted: WantedHistory) -> LocalHistory:
     """Return the history that is asked for: of a channel, or of direct messages with one participant."""
     channel, to = _split(reader, wanted)
     if to:
@@ -128,7 +136,7 @@ def _history(chosen: Chosen, reader: Reader, wanted: Wanted) -> LocalHistory:
     return ChannelHistory(reader, require_channel(reader, chosen, channel), codec_of(chosen))
 
 
-def _split(reader: Reader, wanted: Wanted) -> tuple[str | None, str]:
+def _split(reader: Reader, wanted: WantedHistory) -> tuple[str | None, str]:
     """Return channel and partner. @NICK names a partner, unless a channel has that name."""
     channel = wanted.channel
     if wanted.to or channel is None or not channel.startswith("@"):
@@ -138,7 +146,7 @@ def _split(reader: Reader, wanted: Wanted) -> tuple[str | None, str]:
     return None, channel.removeprefix("@")
 
 
-def _refuse_what_events_have_not(form: str, wanted: Wanted, follows: bool) -> None:
+def _refuse_what_events_have_not(form: str, wanted: WantedHistory, follows: bool) -> None:
     for option, given in (
         ("--search", wanted.search),
         ("--last", wanted.last),
@@ -152,7 +160,7 @@ def _refuse_what_events_have_not(form: str, wanted: Wanted, follows: bool) -> No
             )
 
 
-def _within(rows: Iterable[JournalRow], wanted: Wanted) -> Iterator[JournalRow]:
+def _within(rows: Iterable[JournalRow], wanted: WantedHistory) -> Iterator[JournalRow]:
     """Yield the rows dated inside the limits. It reads all rows: after a clock was set back, times are not in order."""
     return (row for row in rows if wanted.includes(row.ts_ms))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from sdschat.cli.histories import Wanted
+from sdschat.cli.histories import WantedHistory
 from sdschat.cli.log import print_history, which_options
 from sdschat.cli.options import local_options
 from sdschat.cli.profile_reader import open_reader
@@ -21,7 +21,7 @@ _LAST: Final = 10
 @click.option("--json", "is_json", is_flag=True, help="JSON lines, as log has them.")
 @which_options
 @local_options
-def command(chosen: Chosen, wanted: Wanted, is_json: bool) -> None:
+def command(chosen: Chosen, wanted: WantedHistory, is_json: bool) -> None:
     """Print the last ten messages and new ones, until it is interrupted.
 
     \b

@@ -18,7 +18,7 @@ MAX_NICKS_OF_A_KEY: Final = 8
 _MINUTE: Final = 60_000
 
 
-class Standing(IntFlag):
+class KeyStanding(IntFlag):
     """The standing of a participant here. Someone of any standing is never forgotten."""
 
     PERSON = 1  # one of the first to speak in a minute, or somebody of whom the user said something
@@ -117,12 +117,12 @@ class KeyBook:
         """True if this sender id belongs to a known key: messages from this sender have been signed before."""
         return sender_id in self._senders
 
-    def standing(self, sender_id: str) -> Standing:
+    def standing(self, sender_id: str) -> KeyStanding:
         row = self._standing.get(sender_id)
-        return Standing(0 if row is None else row.standing)
+        return KeyStanding(0 if row is None else row.standing)
 
     def is_person(self, sender_id: str) -> bool:
-        return bool(self.standing(sender_id) & Standing.PERSON)
+        return bool(self.standing(sender_id) & KeyStanding.PERSON)
 
     @property
     def strangers(self) -> int:
@@ -142,7 +142,7 @@ class KeyBook:
         """List the sender ids of all keys that last went by this nick."""
         return [sender_id for sender_id, key in self._senders.items() if self._keys[key].nick == nick]
 
-    def set_standing(self, sender_id: str, standing: Standing, now: int) -> StandingRow:
+    def set_standing(self, sender_id: str, standing: KeyStanding, now: int) -> StandingRow:
         """Set the standing of a participant, on the user's word. Return the row to save."""
         row = StandingRow(sender_id, int(standing), now)
         self._take(row)
@@ -160,7 +160,7 @@ class KeyBook:
         rows: list[BookRow] = []
         facts: list[KeyEvent] = []
         if not self.standing(sender_id) and self._admits(now):
-            rows.append(StandingRow(sender_id, Standing.PERSON, now))
+            rows.append(StandingRow(sender_id, KeyStanding.PERSON, now))
         if before is None or before.nick != opened.nick:
             rows.append(KeyRow(key, opened.nick, now if before is None else before.first_seen))
             facts += self._naming(key, sender_id, opened.nick, before)

@@ -23,7 +23,7 @@ class PresenceKind(IntEnum):
     LEFT = 1
 
 
-class Presence(NamedTuple):
+class SignedPresence(NamedTuple):
     """The fields of a presence. Nothing is verified before `proven`."""
 
     kind: int
@@ -70,13 +70,13 @@ def seal_presence(
     )
 
 
-def decode_presence(payload: bytes) -> Presence | None:
+def decode_presence(payload: bytes) -> SignedPresence | None:
     """Return the fields, or None if another program made the payload. Never raises."""
     envelope = decode_envelope(payload)
     if envelope is None or envelope.place is not None:
         return None
     connection = int.from_bytes(envelope.nonce[:_CONNECTION_BYTES])
-    return Presence(
+    return SignedPresence(
         envelope.kind, envelope.nick, envelope.text, envelope.author_key, connection, envelope.sent_time, payload
     )
 

@@ -300,7 +300,7 @@ def _state(state: ChannelState, view: _View) -> str:
         "outgoing": [_outgoing(known, view) for known in state.outgoing.open.values()],
         "answers": [view.name(key) for key, answer in state.answers.entries.items() if answer.due is not None],
         "pushes": [view.name(key) for key, push in state.pushes.entries.items() if push.due is not None],
-        "gaps": [f"{view.name(key)} ({gap.why})" for key, gap in state.gaps.items()],
+        "gaps": [f"{view.name(key)} ({gap.reason})" for key, gap in state.gaps.items()],
     }
     parts += [f"{label} {' '.join(found)}" for label, found in buffers.items() if found]
     return ", ".join(parts if state.online else ["offline", *parts])

@@ -23,7 +23,7 @@ class Gaps(dict[str, GapRow]):
     def note(self, row: GapRow) -> None:
         if row.message_id in self:
             return
-        share = self._shares.get(row.blamed, {})
+        share = self._shares.get(row.charged_to, {})
         if len(share) >= GAPS_PER_SENDER:
             self.close(next(iter(share)))
         elif len(self) >= GAPS_PER_CHANNEL:
@@ -37,13 +37,13 @@ class Gaps(dict[str, GapRow]):
         row = self.pop(message_id, None)
         if row is None:
             return False
-        share = self._shares[row.blamed]
+        share = self._shares[row.charged_to]
         del share[message_id]
         if not share:
-            del self._shares[row.blamed]
+            del self._shares[row.charged_to]
         self.changed[message_id] = None
         return True
 
     def _put(self, row: GapRow) -> None:
         self[row.message_id] = row
-        self._shares.setdefault(row.blamed, {})[row.message_id] = None
+        self._shares.setdefault(row.charged_to, {})[row.message_id] = None

@@ -92,7 +92,7 @@ class Peers:
         peer.last_lamport = row.last_lamport
         peer.reviewed_at = past_mono(now, row.reviewed_at) if row.reviewed_at else -1
         peer.behind_since = past_mono(now, row.behind_since) if row.behind_since else -1
-        peer.note_lack(int.from_bytes(row.behind, "little"), int.from_bytes(row.told, "little"))
+        peer.note_lack(int.from_bytes(row.behind, "little"), int.from_bytes(row.reported, "little"))
         peer.cursor = row.cursor
         peer.filter_format = row.layout
         self.known[row.sender_id] = peer

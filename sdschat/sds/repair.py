@@ -150,7 +150,7 @@ class OutgoingRepairBuffer:
         )
 
     def restore(self, row: MissingRow, now: Now, config: Config) -> None:
-        entry = MissingDependency(row.message_id, row.sender_id, row.hint, row.blamed, past_mono(now, row.since))
+        entry = MissingDependency(row.message_id, row.sender_id, row.hint, row.charged_to, past_mono(now, row.since))
         entry.lost_at = to_mono(now, row.lost_at, config.lost_after)
         entry.attempts = row.attempts
         entry.suppressed = bool(row.suppressed)

@@ -134,7 +134,7 @@ class MissingRow(NamedTuple):
     message_id: str
     sender_id: str | None
     hint: bytes | None
-    blamed: str  # the sender whose message named it; its quota pays
+    charged_to: str  # the sender whose message named it; its quota pays
     since: int
     lost_at: int
     t_req: int  # 0: not asked for
@@ -144,13 +144,13 @@ class MissingRow(NamedTuple):
 
 
 class GapRow(NamedTuple):
-    """A dependency we stopped waiting for: `why` is "lost"."""
+    """A dependency we stopped waiting for: `reason` is "lost"."""
 
     message_id: str
-    why: str
+    reason: str
     sender_id: str | None
     at: int
-    blamed: str = ""  # the sender whose message named it; its quota pays
+    charged_to: str = ""  # the sender whose message named it; its quota pays
 
 
 class AnswerRow(NamedTuple):
@@ -186,7 +186,7 @@ class PeerRow(NamedTuple):
     reviewed_at: int
     behind_since: int
     behind: bytes
-    told: bytes
+    reported: bytes
     cursor: int
     layout: str
 

@@ -44,7 +44,7 @@ def check_sizes(record: NodeRecord) -> None:
         ("gaps", len(s.gaps), limits.GAPS_PER_CHANNEL),
         (
             "gaps of one sender",
-            max(Counter(gap.blamed for gap in s.gaps.values()).values(), default=0),
+            max(Counter(gap.charged_to for gap in s.gaps.values()).values(), default=0),
             limits.GAPS_PER_SENDER,
         ),
         ("answers", len(s.answers.entries), limits.ANSWERS_PER_CHANNEL),

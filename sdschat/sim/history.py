@@ -189,9 +189,9 @@ class HistoryWorld(World):
         """After anything that happened to a companion."""
         channel = node.channel
         assert channel is not None
-        if companion.seeker.state is State.DONE and companion.seeker.begun and not companion.complete:
+        if companion.catch_up.state is CatchUpState.DONE and companion.catch_up.begun and not companion.complete:
             companion.complete = True
-            companion.reach = max(companion.low, companion.seeker.reach.lamport)
+            companion.reach = max(companion.low, companion.catch_up.reach.lamport)
             channel.lower_horizon(now, companion.reach)
         self.flush(node)
 

@@ -35,7 +35,7 @@ _MESSAGES: Final = (
     "WHERE log.place BETWEEN ? AND ?"
 )
 _DECLARED: Final = (
-    "SELECT message_id, why, at FROM gap WHERE channel = :channel "
+    "SELECT message_id, reason, at FROM gap WHERE channel = :channel "
     "UNION ALL SELECT message_id, 'missing', since FROM missing WHERE channel = :channel "
     "UNION ALL SELECT message_id, 'held', received_at FROM held WHERE channel = :channel"
 )

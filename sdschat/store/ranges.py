@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.catchup.index import Draft, IndexBucket, RangeIndex, Read, split
+from sdschat.catchup.index import BucketDraft, IndexBucket, RangeIndex, Read, split
 from sdschat.catchup.values import LOWEST, LogKey, RangeSummary
 from sdschat.store import dropped_packets
 from sdschat.store.checksums import row_sum
@@ -47,7 +47,7 @@ class Ranges:
         self._connection = connection
         self._path = path
         self._indexes: dict[int, RangeIndex] = {}  # as committed, by channel number
-        self._drafts: dict[int, Draft] = {}  # changes of the transaction under way, by channel number
+        self._drafts: dict[int, BucketDraft] = {}  # changes of the transaction under way, by channel number
 
     def load(self, channel: int) -> RangeIndex:
         """The index of a channel: as saved, or made anew and saved."""

@@ -32,13 +32,13 @@ _LAST_CHARACTER: Final = "\U0010ffff"
 _GLANCE: Final = (
     "SELECT (SELECT count(*) FROM outgoing WHERE channel = :channel AND state < 2), "
     "(SELECT count(*) FROM held WHERE channel = :channel), (SELECT count(*) FROM missing WHERE channel = :channel), "
-    "(SELECT count(*) FROM gap WHERE channel = :channel AND why = 'lost'), "
+    "(SELECT count(*) FROM gap WHERE channel = :channel AND reason = 'lost'), "
     "(SELECT count(*) FROM peer WHERE channel = :channel)"
 )
 _STATUS: Final = (
     "SELECT CASE WHEN EXISTS (SELECT 1 FROM held WHERE channel = :channel AND message_id = :id) THEN 'held' "
     "WHEN EXISTS (SELECT 1 FROM missing WHERE channel = :channel AND message_id = :id) THEN 'missing' "
-    "ELSE coalesce((SELECT why FROM gap WHERE channel = :channel AND message_id = :id), 'unknown') END"
+    "ELSE coalesce((SELECT reason FROM gap WHERE channel = :channel AND message_id = :id), 'unknown') END"
 )
 _IDS: Final = "SELECT message_id FROM log WHERE channel = ? AND message_id BETWEEN ? AND ? ORDER BY message_id LIMIT ?"
 _JOURNAL: Final = (

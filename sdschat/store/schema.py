@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from sdschat.store.schema_changes import fifth, fourth, sixth, third
+from sdschat.store.schema_words import renamed_columns
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -222,4 +223,5 @@ MIGRATIONS: Final = (
     Migration(4, "a column for ranges of which only a fingerprint is owed", fourth, 2687085738),
     Migration(5, "the standing of participants", fifth, 673483561),
     Migration(6, "columns for answers that may be called off", sixth, 812252500),
+    Migration(7, "columns under the words of the protocol", renamed_columns, 1886782084),
 )

@@ -15,7 +15,7 @@ from sdschat.transport.event_queue import EventQueue
 from sdschat.transport.mqtt import PahoLink
 from sdschat.transport.options import MqttOptions
 from sdschat.transport.outbox import Outbox, QueuedPacket, SizeLimits
-from sdschat.transport.session import BrokerSession, End, Link, LinkOptions, LinkTraffic, MakeLink, Session
+from sdschat.transport.session import BrokerLink, BrokerSession, End, LinkOptions, LinkTraffic, MakeLink, Session
 from sdschat.transport.tasks import start
 from sdschat.transport.tls import client_context
 from sdschat.transport.topics import echo_topic
@@ -82,7 +82,7 @@ class MqttTransport:
         self._traffic = LinkTraffic(self._notifier.put, self._answered)
         self._outbox = Outbox(options.queue_packets, options.queue_bytes, options.window)
         self._limits = SizeLimits(options.max_payload)
-        self._link: Link | None = None  # for packets that we send: from `_ready` until `_forget`
+        self._link: BrokerLink | None = None  # for packets that we send: from `_ready` until `_forget`
         self._sent_all = asyncio.Event()
         self._filters: dict[str, None] = {}
         self._presence = self._leaving = b""
@@ -338,7 +338,7 @@ class MqttTransport:
                 detail = "The connection was lost while this was on its way."
             self._failed(packet, failure, detail)
 
-    def _ready(self, opened: BrokerSession, link: Link) -> None:
+    def _ready(self, opened: BrokerSession, link: BrokerLink) -> None:
         """Begin to send: first the packets that waited for the connection."""
         self._link = link
         self._limits.broker = opened.max_packet

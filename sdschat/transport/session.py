@@ -58,7 +58,7 @@ class LinkTraffic(NamedTuple):
     answered: Callable[[int, str | None], None]  # takes the id of each packet that the broker accepted, or refused: why
 
 
-class Link(Protocol):
+class BrokerLink(Protocol):
     """One connection. It cannot be used after `link_closed`."""
 
     heard_at: float  # seconds of the loop's clock: when the last packet arrived; 0: none did
@@ -139,7 +139,7 @@ class Probe:
         return ProbeStep.NOTHING
 
 
-MakeLink = Callable[[LinkOptions, LinkEvents, LinkTraffic, asyncio.AbstractEventLoop], Link]
+MakeLink = Callable[[LinkOptions, LinkEvents, LinkTraffic, asyncio.AbstractEventLoop], BrokerLink]
 
 
 class End(NamedTuple):
@@ -157,7 +157,7 @@ class Session:
         link_options: LinkOptions,
         filters: Iterable[str],
         traffic: LinkTraffic,
-        ready: Callable[[BrokerSession, Link], None],
+        ready: Callable[[BrokerSession, BrokerLink], None],
         make_link: MakeLink,
     ) -> None:
         self._options = options

@@ -43,7 +43,7 @@ def decoded(level: str) -> str | None:
     return name if encoded(name) == level else None
 
 
-class Place(NamedTuple):
+class ParsedTopic(NamedTuple):
     """The meaning of a topic; `to` and `frm` are participants, if the topic names them."""
 
     channel: str
@@ -99,7 +99,7 @@ class Topics:
     def everything(self) -> str:
         return f"{self._base}/#"
 
-    def place(self, topic: str) -> Place | None:
+    def place(self, topic: str) -> ParsedTopic | None:
         """Return the meaning of a topic, or None if it does not belong to this channel. Never raises."""
         found = place(topic, self._prefix)
         return found if found is not None and found.channel == self.channel else None
@@ -118,22 +118,22 @@ def echo_topic(client_id: str, prefix: str = DEFAULT_PREFIX) -> str:
     return f"{normal_prefix(prefix)}/{_ECHO}/{encoded(client_id)}"
 
 
-def place(topic: str, prefix: str = DEFAULT_PREFIX) -> Place | None:
+def place(topic: str, prefix: str = DEFAULT_PREFIX) -> ParsedTopic | None:
     """Return the meaning of any topic under the prefix, or None. Never raises."""
     if not topic.startswith(f"{prefix}/"):
         return None
     names = [decoded(level) for level in topic[len(prefix) + 1 :].split("/")]
     match names:
         case [str(channel), "msg"]:
-            return Place(channel, "msg")
+            return ParsedTopic(channel, "msg")
         case [str(channel), "who", str(frm)]:
-            return Place(channel, "who", frm=frm)
+            return ParsedTopic(channel, "who", frm=frm)
         case [str(channel), "sync" | "timber" as what, str(to), str(frm)]:
-            return Place(channel, what, to, frm)
+            return ParsedTopic(channel, what, to, frm)
         case [str(channel), "store", "query", str(frm)]:
-            return Place(channel, "store/query", frm=frm)
+            return ParsedTopic(channel, "store/query", frm=frm)
         case [str(channel), "store", "answer", str(to)]:
-            return Place(channel, "store/answer", to)
+            return ParsedTopic(channel, "store/answer", to)
     return None
 
 

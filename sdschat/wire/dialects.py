@@ -57,7 +57,7 @@ _COUNTED: Final = 10**9  # a clock below it counts messages; a clock in seconds 
 _MOST_FIELDS: Final = 2560
 
 
-class Reading(NamedTuple):
+class DialectReading(NamedTuple):
     """A packet read under the names of the specification.
 
     `message` holds the readable fields; a missing id is empty. `departures` lists the differences between the form of
@@ -74,7 +74,7 @@ def counts_from_zero(lamport: int | None) -> bool:
     return lamport is not None and (lamport < _COUNTED or lamport >= 2**63)
 
 
-def read_any(packet: bytes) -> Reading | None:
+def read_any(packet: bytes) -> DialectReading | None:
     """Read a packet of any dialect. Return None if it is not protobuf, or lacks two of the three ids of a message."""
     try:
         found = list(islice(fields(packet), _MOST_FIELDS))
@@ -101,7 +101,7 @@ def _dialect(packet: bytes, found: list[Field]) -> str | None:
     return WAKU_OLDER if older else SPEC
 
 
-def _read(packet: bytes, found: Iterable[Field], dialect: str) -> Reading:
+def _read(packet: bytes, found: Iterable[Field], dialect: str) -> DialectReading:
     numbers = _NUMBERS[dialect]
     values: dict[str, Any] = {"causal_history": [], "repair_request": []}
     departures = list(_DEPARTURES[dialect])
@@ -122,7 +122,7 @@ def _read(packet: bytes, found: Iterable[Field], dialect: str) -> Reading:
             if name in values:
                 departures.append(f"{name} is there twice")
             values[name] = _value(number, body, signed=dialect != SPEC)
-    return Reading(dialect, _message(values), tuple(dict.fromkeys(departures)))
+    return DialectReading(dialect, _message(values), tuple(dict.fromkeys(departures)))
 
 
 def _value(number: int, body: bytes, *, signed: bool) -> str | bytes | int | None:

@@ -19,13 +19,13 @@ from sdschat.catchup.values import (
     LOWEST,
     AnswerFrame,
     Ask,
+    CatchUpState,
     Declined,
     Frame,
     HistoryPage,
     LogKey,
     RangePart,
     RangeReply,
-    State,
     Want,
     summarise,
 )
@@ -67,7 +67,7 @@ def test_the_first_question_is_asked_again_after_a_short_while_and_a_few_times()
         assert sent(seeker) == first
     assert seeker.next_wake() == 1000 + TRIES * PATIENCE
     seeker.advance(1000 + TRIES * PATIENCE)
-    assert (sent(seeker), seeker.source, seeker.state) == ([], "", State.WAITING)
+    assert (sent(seeker), seeker.source, seeker.state) == ([], "", CatchUpState.WAITING)
     assert seeker.next_wake() == 1000 + TRIES * PATIENCE + REST_FIRST
 
 
@@ -105,7 +105,7 @@ def test_answers_to_other_questions_and_of_others_are_nothing() -> None:
 def test_who_declines_is_left_alone_for_a_moment() -> None:
     seeker = seeking()
     seeker.heard("ann", Frame(SESSION, 1, Declined("busy")), 1500)
-    assert (seeker.source, seeker.state, seeker.next_wake()) == ("", State.WAITING, 1500 + REST_FIRST)
+    assert (seeker.source, seeker.state, seeker.next_wake()) == ("", CatchUpState.WAITING, 1500 + REST_FIRST)
     seeker.advance(1500 + REST_FIRST - 1)
     assert seeker.source == ""
     seeker.advance(1500 + REST_FIRST)
@@ -141,7 +141,7 @@ def test_the_second_comparison_with_a_source_does_not_guess() -> None:
 def test_a_source_without_pages_for_long_is_left() -> None:
     seeker = seeking(KEYS[:-1])
     seeker.heard("ann", Frame(SESSION, 1, shown(KEYS)), 1500)
-    assert seeker.state is State.LOADING
+    assert seeker.state is CatchUpState.LOADING
     seeker.took([LogKey(5, "a")], 1, False, 2000)
     assert seeker.next_wake() == 2000 + SILENCE
     seeker.advance(2000 + SILENCE - 1)

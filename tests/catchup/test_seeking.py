@@ -8,7 +8,7 @@ import pytest
 
 from sdschat.catchup import LogKey
 from sdschat.catchup.fetch_plan import READ_FIRST, FetchPlan
-from sdschat.catchup.values import Need, State, Stretch
+from sdschat.catchup.values import CatchUpState, Need, Stretch
 from tests.catchup.compare import some_keys
 from tests.catchup.world import World, brought_together
 
@@ -25,7 +25,7 @@ def test_a_newcomer_gets_the_newest_hundred_and_then_the_rest_in_order() -> None
     assert world.keys("bob") == keys
     assert sorted(bob.order[:READ_FIRST]) == keys[-READ_FIRST:]
     assert bob.order[READ_FIRST:] == keys[:-READ_FIRST]
-    assert (bob.twice, bob.exchange.session.state) == (0, State.DONE)
+    assert (bob.twice, bob.exchange.session.state) == (0, CatchUpState.DONE)
 
 
 def test_two_that_were_apart_bring_each_other_up_to_date() -> None:
@@ -117,7 +117,7 @@ def test_paused_it_takes_nothing_and_resumed_it_goes_on() -> None:
     bob.exchange.settle(world.now())
     here = len(bob.order)
     world.run(world.mono + MINUTE)
-    assert (len(bob.order), bob.exchange.session.state) == (here, State.PAUSED)
+    assert (len(bob.order), bob.exchange.session.state) == (here, CatchUpState.PAUSED)
     assert not world.peers["ann"].exchange.provider.peers
     bob.exchange.session.resume(world.mono)
     bob.exchange.settle(world.now())
@@ -140,7 +140,7 @@ def test_alone_it_waits_for_somebody() -> None:
     world.begin("bob")
     world.present("bob")
     world.run(MINUTE)
-    assert world.peers["bob"].exchange.session.state is State.WAITING
+    assert world.peers["bob"].exchange.session.state is CatchUpState.WAITING
     world.present("ann", "bob")
     world.run(world.mono + MINUTE, ["bob"])
     assert world.keys("bob") == keys
@@ -238,7 +238,7 @@ def test_of_two_that_come_at_once_the_one_that_has_less_asks_and_the_other_answe
     assert world.peers["ann"].asked == 1
     world.run(MINUTE, ["ann", "bob"])
     assert world.keys("bob") == keys
-    assert (ann.state, world.peers["ann"].asked) == (State.DONE, 2)
+    assert (ann.state, world.peers["ann"].asked) == (CatchUpState.DONE, 2)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -285,12 +285,12 @@ def test_what_a_source_dropped_is_not_asked_of_it_again_and_not_counted_as_had()
     seeker = world.peers["bob"].exchange.session
     world.begin("bob")
     world.present("ann", "bob")
-    while seeker.progress().state is not State.LOADING:
+    while seeker.progress().state is not CatchUpState.LOADING:
         world.run(world.mono + 1)
     seeker.floor("ann", keys[1500][0])
     seeker.floor("cid", keys[2900][0])  # who is not asked has no say
     world.run(MINUTE, ["bob"])
-    assert seeker.state is State.DONE
+    assert seeker.state is CatchUpState.DONE
     assert seeker.reach == LogKey(keys[1500][0], "")
     assert world.peers["ann"].asked + world.peers["bob"].asked < 4
 
@@ -301,7 +301,7 @@ def test_another_source_that_has_what_one_dropped_is_asked_for_all_of_it() -> No
     seeker = world.peers["bob"].exchange.session
     world.begin("bob")
     world.present("ann", "bob")
-    while seeker.progress().state is not State.LOADING:
+    while seeker.progress().state is not CatchUpState.LOADING:
         world.run(world.mono + 1)
     seeker.floor("ann", keys[2500][0])
     world.present("ann", "bob", "cid")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.catchup.store_check import Watch
+from sdschat.catchup.store_check import PageCheck
 from sdschat.catchup.values import HIGHEST, LOWEST, LogKey, Need
 
 KEYS = [LogKey(lamport, f"{lamport:064x}") for lamport in range(1000, 2000)]
 NEEDS = [Need(LogKey(low, ""), LogKey(low + 250, ""), 250) for low in range(1000, 2000, 250)]
 
 
-def _watch(needs: list[Need] = NEEDS) -> Watch:
-    watch = Watch()
+def _watch(needs: list[Need] = NEEDS) -> PageCheck:
+    watch = PageCheck()
     watch.expect(needs)
     return watch
 
 
-def _pages(watch: Watch, keys: list[LogKey], size: int = 100, newest_first: bool = False) -> int:
+def _pages(watch: PageCheck, keys: list[LogKey], size: int = 100, newest_first: bool = False) -> int:
     """Give all of these as one stretch. The number of the page at which it was noticed; 0: never."""
     ordered = keys[::-1] if newest_first else keys
     pages = [ordered[at : at + size] for at in range(0, len(ordered), size)] or [[]]

@@ -18,10 +18,10 @@ from sdschat.identity.key_book import (
     KeyForgotten,
     KeyMet,
     KeyRow,
+    KeyStanding,
     NickChanged,
     NickClaimed,
     NickRow,
-    Standing,
     StandingRow,
 )
 from sdschat.identity.lookalikes import skeleton
@@ -43,7 +43,7 @@ def test_first_meeting_binds_the_nick_and_later_ones_say_nothing() -> None:
     book = KeyBook()
     meeting = book.meet(said(K1, "bob"), 10)
     assert meeting.facts == (KeyMet(ONE, "bob"),)
-    person = StandingRow(ONE, Standing.PERSON, 10)
+    person = StandingRow(ONE, KeyStanding.PERSON, 10)
     assert meeting.rows == (person, KeyRow(K1, "bob", 10), NickRow("bob", "bob", K1, 10))
     assert book.meet(said(K1, "bob", Verdict.KNOWN), 11) == ((), ())
     assert book.knows(K1)
@@ -56,7 +56,7 @@ def test_a_nick_that_comes_with_a_new_key_is_told_once() -> None:
     book.meet(said(K1, "bob"), 10)
     claim = book.meet(said(K2, "Bоb"), 20)  # a Cyrillic о
     assert claim.facts == (KeyMet(TWO, "Bоb"), NickClaimed(TWO, "Bоb", "bob", ONE))
-    assert claim.rows == (StandingRow(TWO, Standing.PERSON, 20), KeyRow(K2, "Bоb", 20))
+    assert claim.rows == (StandingRow(TWO, KeyStanding.PERSON, 20), KeyRow(K2, "Bоb", 20))
     assert book.meet(said(K2, "Bоb"), 21).facts == ()
     assert book.holder("bob") == ONE
 
@@ -127,8 +127,8 @@ def test_a_stranger_becomes_a_person_when_there_is_room_or_the_user_says_so() ->
     late, other = key_of(PEOPLE_A_MINUTE), key_of(PEOPLE_A_MINUTE + 1)
     assert not book.is_person(sender_id_of(late))
     rows = book.meet(said(late, f"{PEOPLE_A_MINUTE:x}"), 61_000).rows
-    assert rows == (StandingRow(sender_id_of(late), Standing.PERSON, 61_000),)
-    book.set_standing(sender_id_of(other), Standing.PERSON, 61_000)
+    assert rows == (StandingRow(sender_id_of(late), KeyStanding.PERSON, 61_000),)
+    book.set_standing(sender_id_of(other), KeyStanding.PERSON, 61_000)
     assert book.strangers == 0
 
 

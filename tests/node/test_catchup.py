@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.catchup.values import State
+from sdschat.catchup.values import CatchUpState
 from sdschat.node.clock import Clock
 from sdschat.node.events import MessageDelivered
 from sdschat.node.settings import SettingError, make_settings, parse
@@ -90,12 +90,12 @@ def test_who_was_away_for_a_while_compares(tmp_path: Path, story: tuple[str | in
                     now = Now(now.wall + event, now.mono + event)
                     catchup.advance(now)
                 elif event == "done":
-                    catchup.seeker.state = State.DONE
+                    catchup.catch_up.state = CatchUpState.DONE
                 elif event == "lost":
                     catchup.disconnected(now)
                 else:
                     catchup.connected(now)
-            assert catchup.seeker.active == compares
+            assert catchup.catch_up.active == compares
 
     asyncio.run(told())
 

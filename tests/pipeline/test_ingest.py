@@ -195,7 +195,7 @@ def test_a_log_is_taken_and_told_of_where_what_its_node_lacks_cannot_be_read(
 
     broken = Path(shutil.copytree(field, tmp_path / "broken"))
     gap = "SELECT 1, CAST(x'ff' AS TEXT), 'lost', 7, '', 0"
-    change(broken, "bob", f"INSERT INTO gap (channel, message_id, why, at, blamed, sum) {gap}")
+    change(broken, "bob", f"INSERT INTO gap (channel, message_id, reason, at, charged_to, sum) {gap}")
     made = Lake(spark, str(tmp_path / "lake"))
     added(made, [database(broken, "bob")], read_ms=1)
     assert (made.read(Message).count(), made.read(Node).count(), made.read(Whole).count()) == (len(WORDS), 1, 0)

@@ -83,7 +83,7 @@ GONE = (
     "DELETE FROM journal WHERE ? AND place = (SELECT max(place) - 5 FROM journal)",
     "DELETE FROM channel_state WHERE ?",
     "UPDATE channel_state SET horizon = 1 WHERE ?",
-    "INSERT INTO gap (channel, message_id, why, at, blamed, sum) SELECT 1, 'x' || ?, 'lost', 7, '', 0",
+    "INSERT INTO gap (channel, message_id, reason, at, charged_to, sum) SELECT 1, 'x' || ?, 'lost', 7, '', 0",
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.rests import Rests
-from sdschat.catchup.values import State
+from sdschat.catchup.values import CatchUpState
 from sdschat.mvds.engine import Engine
 from sdschat.mvds.events import Delivered
 from sdschat.mvds.memory import MemoryStore
@@ -79,7 +79,7 @@ class Equipped(Companion):
         shelf = LyingShelf(self, lies, self._did) if lies else Shelf(self)
         quota = BusyQuota(self._did) if lies == "busy" else None
         self.booth = Booth(self, self.person, self.standing, shelf if self.person.store else None, self._floor, quota)
-        self.pages = StorePages(self.booth.client, self.seeker, self._took, self._store_failed)
+        self.pages = StorePages(self.booth.client, self.catch_up, self._took, self._store_failed)
         self.direct = Engine(CONFIG, self.name.encode(), self.disk.direct, now, self.disk.direct.snapshot())
         self._now = now
         self._connected = False
@@ -214,19 +214,19 @@ class Equipped(Companion):
             self.everyone.noticed += len(liars)
             for at in liars:
                 self.everyone.reached[f"left: {self.everyone.people[at].lies}"] += 1
-            self.seeker.sources(self.sources(self._others, self._now), self._now.mono)
-        if self.seeker.ranges is not None:
-            (store, want), self.seeker.ranges = self.seeker.ranges, None
+            self.catch_up.sources(self.sources(self._others, self._now), self._now.mono)
+        if self.catch_up.ranges is not None:
+            (store, want), self.catch_up.ranges = self.catch_up.ranges, None
             self.pages.fetch(store, want)
 
     def _took(self, packets: Sequence[bytes], last: bool) -> str:
-        if self.seeker.state is State.LOADING:
+        if self.catch_up.state is CatchUpState.LOADING:
             self.everyone.from_stores += len(packets)
         why = self.exchange.take_in(packets, last, self._now, "store")
         self.exchange.settle(self._now)
         return why
 
     def _store_failed(self, store: str) -> None:
-        self.seeker.failed(store, self._now.mono)
-        self.seeker.sources(self.sources(self._others, self._now), self._now.mono)
+        self.catch_up.failed(store, self._now.mono)
+        self.catch_up.sources(self.sources(self._others, self._now), self._now.mono)
         self.exchange.settle(self._now)

@@ -90,7 +90,7 @@ class StoreWorld(HistoryWorld):
             self._write(action)
         elif action.verb == "killed":
             store = self.people[action.node].address
-            if any(companion.seeker.source == store for companion in self.companions.values()):
+            if any(companion.catch_up.source == store for companion in self.companions.values()):
                 self.reached[DIES] += 1
             self.nodes[action.node].kill()
         else:

@@ -179,7 +179,7 @@ def test_a_schema_of_an_unfinished_program_is_not_taken_for_an_older_one(path: P
         "CREATE VIEW spy AS SELECT * FROM log",
         "DROP INDEX log_id",
         "CREATE TABLE spy (a)",
-        "ALTER TABLE gap RENAME COLUMN why TO wny",
+        "ALTER TABLE gap RENAME COLUMN reason TO reasom",
     ],
 )
 def test_tables_that_no_migration_made_are_refused(path: Path, trick: str) -> None:

@@ -33,16 +33,16 @@ SLOW: dict[str, Value] = {
 CODEC = SdsCodec()
 
 
-async def _miss(ann: Member, bob: Member, keepers: list[Member], texts: tuple[str, ...] = ("missed",)) -> list[str]:
+async def _miss(ann: Member, bob: Member, servers: list[Member], texts: tuple[str, ...] = ("missed",)) -> list[str]:
     """Bob does not hear what ann says, while the Stores do, and then hears something that depends on it."""
-    for keeper in keepers:
-        await bob.until(PresenceChanged, lambda p, nick=keeper.node.nick: p.nick == nick)  # type: ignore[misc]
+    for server in servers:
+        await bob.until(PresenceChanged, lambda p, nick=server.node.nick: p.nick == nick)  # type: ignore[misc]
     ann.node.send("lobby", "before")
     await bob.until_texts("before")
     deaf(bob)
     missed = [ann.node.send("lobby", text).message_id for text in texts]
-    for keeper in keepers:
-        await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == missed[-1])
+    for server in servers:
+        await server.until(MessageDelivered, lambda m: m.said.message.message_id == missed[-1])
     hearing(bob)
     ann.node.send("lobby", "after")
     return missed
@@ -53,15 +53,15 @@ def _via(member: Member) -> dict[str, str]:
 
 
 def _three(w: Stores, changes: dict[str, Value] = SLOW) -> tuple[Member, Member, Member]:
-    keeper, _ = w.start_store("keeper", changes=changes)
-    return keeper, w.start_asking("ann", changes=changes), w.start_asking("bob", changes=changes)
+    server, _ = w.start_store("keeper", changes=changes)
+    return server, w.start_asking("ann", changes=changes), w.start_asking("bob", changes=changes)
 
 
 def test_what_was_missed_comes_from_the_store_and_the_channel_is_not_asked(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ann, bob = _three(w)
-            [missed] = await _miss(ann, bob, [keeper])
+            server, ann, bob = _three(w)
+            [missed] = await _miss(ann, bob, [server])
             await bob.until_texts("before", "missed", "after")
             assert _via(bob)["missed"] == "store"
             asked = [fact for fact in bob.of(StoreAsked) if fact.why == "missing"]
@@ -70,8 +70,8 @@ def test_what_was_missed_comes_from_the_store_and_the_channel_is_not_asked(tmp_p
             assert bob.of(RepairRequested) == []
             with Reader.open(w.path("bob"), CODEC) as reader:
                 told = [(row.event, row.peer, row.deps, row.cause) for row in reader.journal("lobby")]
-            assert ("store_asked", keeper.node.sender_id, (missed,), "missing") in told
-            assert ("store_answered", keeper.node.sender_id, (missed,), "missing") in told
+            assert ("store_asked", server.node.sender_id, (missed,), "missing") in told
+            assert ("store_answered", server.node.sender_id, (missed,), "missing") in told
 
     asyncio.run(story())
 
@@ -79,9 +79,9 @@ def test_what_was_missed_comes_from_the_store_and_the_channel_is_not_asked(tmp_p
 def test_a_chain_of_missing_messages_is_walked_without_waiting(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ann, bob = _three(w, SLOW | {"sds.causal_history": 1})
+            server, ann, bob = _three(w, SLOW | {"sds.causal_history": 1})
             texts = tuple(f"missed {number}" for number in range(12))
-            await _miss(ann, bob, [keeper], texts)
+            await _miss(ann, bob, [server], texts)
             await bob.until_texts("before", *texts, "after")
             assert {via for text, via in _via(bob).items() if text.startswith("missed")} == {"store"}
 
@@ -104,13 +104,13 @@ def test_without_a_store_repair_does_it(tmp_path: Path) -> None:
 def test_what_the_store_has_not_is_left_to_repair(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ann, bob = _three(w, SLOW | {"repair.t_min": 700, "repair.t_max": 900})
+            server, ann, bob = _three(w, SLOW | {"repair.t_min": 700, "repair.t_max": 900})
 
             def denies(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 return StoreAnswer(query.query_id, (), tuple(one.message_id for one in query.wanted))
 
-            twist(keeper, denies)
-            [missed] = await _miss(ann, bob, [keeper])
+            twist(server, denies)
+            [missed] = await _miss(ann, bob, [server])
             await bob.until_texts("before", "missed", "after")
             assert _via(bob)["missed"] == "repair"
             assert missed in [name for fact in bob.of(StoreAnswered) for name in fact.unknown]
@@ -127,14 +127,14 @@ def _with(packet: bytes, **changes: Any) -> bytes:
 def test_a_message_under_another_name_than_its_author_signed_is_not_taken_from_a_store(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ann, bob = _three(w, SLOW | {"repair.t_min": 700, "repair.t_max": 900})
+            server, ann, bob = _three(w, SLOW | {"repair.t_min": 700, "repair.t_max": 900})
 
             def renames(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 items = [item._replace(packet=_with(item.packet, sender_id="eve")) for item in answer.items if item[1]]
                 return answer._replace(items=tuple(items))
 
-            twist(keeper, renames)
-            await _miss(ann, bob, [keeper])
+            twist(server, renames)
+            await _miss(ann, bob, [server])
             await bob.until_texts("before", "missed", "after")
             told = {one.said.opened.text: one for one in bob.of(MessageDelivered)}
             assert told["missed"].via == "repair"
@@ -146,7 +146,7 @@ def test_a_message_under_another_name_than_its_author_signed_is_not_taken_from_a
 def test_a_store_that_lies_is_left_and_the_other_one_asked(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ann, bob = _three(w)
+            server, ann, bob = _three(w)
             liar, _ = w.start_store("liar", changes=SLOW)
 
             def forges(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
@@ -158,7 +158,7 @@ def test_a_store_that_lies_is_left_and_the_other_one_asked(tmp_path: Path) -> No
 
             twist(liar, forges)
             for round_number in range(6):  # each question goes to either of the two
-                await _one_round(bob, ann, [keeper, liar], round_number)
+                await _one_round(bob, ann, [server, liar], round_number)
                 assert _via(bob)[f"missed {round_number}"] == "store"
                 if bob.of(StoreLeft):
                     break
@@ -173,12 +173,12 @@ def test_a_store_that_lies_is_left_and_the_other_one_asked(tmp_path: Path) -> No
 def test_a_silent_store_costs_a_moment_and_the_other_one_answers(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ann, bob = _three(w)
+            server, ann, bob = _three(w)
             mute, _ = w.start_store("mute", changes=SLOW)
             silence(mute)
             client_of(bob)._requests.patience = 1000
             for round_number in range(40):  # which of the two is asked is drawn
-                await _one_round(bob, ann, [keeper, mute], round_number)
+                await _one_round(bob, ann, [server, mute], round_number)
                 if any(fact.store_id == mute.node.sender_id for fact in bob.of(StoreSilent)):
                     break
             assert mute.node.sender_id in [fact.store_id for fact in bob.of(StoreSilent)]
@@ -187,13 +187,13 @@ def test_a_silent_store_costs_a_moment_and_the_other_one_answers(tmp_path: Path)
     asyncio.run(story())
 
 
-async def _one_round(bob: Member, ann: Member, keepers: list[Member], number: int) -> None:
-    for keeper in keepers:
-        await bob.until(PresenceChanged, lambda p, nick=keeper.node.nick: p.nick == nick)  # type: ignore[misc]
+async def _one_round(bob: Member, ann: Member, servers: list[Member], number: int) -> None:
+    for server in servers:
+        await bob.until(PresenceChanged, lambda p, nick=server.node.nick: p.nick == nick)  # type: ignore[misc]
     deaf(bob)
     sent = ann.node.send("lobby", f"missed {number}")
-    for keeper in keepers:
-        await keeper.until(
+    for server in servers:
+        await server.until(
             MessageDelivered,
             lambda m, name=sent.message_id: m.said.message.message_id == name,  # type: ignore[misc]
         )
@@ -207,8 +207,8 @@ def test_answers_that_nobody_asked_for_or_that_another_signed_change_nothing(tmp
 
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ann, bob = _three(w)
-            silence(keeper)
+            server, ann, bob = _three(w)
+            silence(server)
             forger, me = Identity(b"f" * 32), bob.node.sender_id
             outsider = w.network.transport()
             asked: list[StoreQuery] = []
@@ -222,7 +222,7 @@ def test_answers_that_nobody_asked_for_or_that_another_signed_change_nothing(tmp
                     item = Item(query.wanted[0].message_id, b"rubbish")
                     lie = encode_answer(StoreAnswer(query.query_id, (item,)))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, lie))
-                    borrowed = encode_sealed(Sealed(keeper.node.gate.identity.public_key, b"s" * 64, lie))
+                    borrowed = encode_sealed(Sealed(server.node.gate.identity.public_key, b"s" * 64, lie))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", borrowed)
                     other = encode_answer(StoreAnswer(bytes(8), (item,)))
                     outsider.publish(f"sds/1/lobby/store/answer/{me}", seal(forger, ANSWER, "lobby", me, other))
@@ -231,7 +231,7 @@ def test_answers_that_nobody_asked_for_or_that_another_signed_change_nothing(tmp
             outsider.listen(hear)
             outsider.subscribe(f"sds/1/lobby/store/query/{me}")
             outsider.start()
-            await _miss(ann, bob, [keeper])
+            await _miss(ann, bob, [server])
             await bob.until(StoreAsked, lambda fact: fact.why == "missing")
             for _ in range(100):
                 await asyncio.sleep(0)

@@ -43,12 +43,12 @@ def test_a_place_that_no_database_has_does_no_harm() -> None:
 def test_a_message_is_named_with_the_hint_of_the_store_that_confirmed_it(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper", changes=SLOW)
-            keeper_of(keeper).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
+            server, _ = w.start_store("keeper", changes=SLOW)
+            keeper_of(server).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
             ann = w.start_asking("ann", changes=SLOW)
             await ann.until(PresenceChanged)
             first = ann.node.send("lobby", "first")
-            await keeper.until(MessageDelivered)
+            await server.until(MessageDelivered)
             state = ann.node.sessions["lobby"].channel.state
             while first.message_id not in state.hints:
                 await asyncio.sleep(0.005)
@@ -57,7 +57,7 @@ def test_a_message_is_named_with_the_hint_of_the_store_that_confirmed_it(tmp_pat
             hints = {entry.message_id: entry.retrieval_hint for entry in second.causal_history}
             named = read_hint(hints[first.message_id] or b"")
             assert named is not None
-            assert named.store == keeper.node.sender_id
+            assert named.store == server.node.sender_id
 
     asyncio.run(story())
 
@@ -65,12 +65,12 @@ def test_a_message_is_named_with_the_hint_of_the_store_that_confirmed_it(tmp_pat
 def test_without_a_confirmation_there_is_no_hint(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper", changes=SLOW)
-            keeper_of(keeper).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
+            server, _ = w.start_store("keeper", changes=SLOW)
+            keeper_of(server).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
             ann = w.start_asking("ann", changes=SLOW)
             await ann.until(PresenceChanged)
             twist(
-                keeper, lambda query, answer: StoreAnswer(query.query_id, (), tuple(w.message_id for w in query.wanted))
+                server, lambda query, answer: StoreAnswer(query.query_id, (), tuple(w.message_id for w in query.wanted))
             )
             ann.node.send("lobby", "first")
             await ann.until(StoreAsked, lambda fact: fact.why == "hints")
@@ -84,19 +84,19 @@ def test_without_a_confirmation_there_is_no_hint(tmp_path: Path) -> None:
 def test_the_store_that_a_hint_names_is_asked_and_finds_it_by_the_hint(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keepers = [w.start_store(name, changes=SLOW)[0] for name in ("keeper", "other", "third")]
+            servers = [w.start_store(name, changes=SLOW)[0] for name in ("keeper", "other", "third")]
             ann, bob = w.start_asking("ann", changes=SLOW), w.start_asking("bob", changes=SLOW)
             asked: list[tuple[str, StoreQuery]] = []
 
-            for keeper in keepers:
+            for server in servers:
 
-                def note(query: StoreQuery, answer: StoreAnswer, name: str = keeper.node.sender_id) -> StoreAnswer:
+                def note(query: StoreQuery, answer: StoreAnswer, name: str = server.node.sender_id) -> StoreAnswer:
                     asked.append((name, query))
                     return answer
 
-                twist(keeper, note)
-                await ann.until(PresenceChanged, lambda p, nick=keeper.node.nick: p.nick == nick)  # type: ignore[misc]
-                await bob.until(PresenceChanged, lambda p, nick=keeper.node.nick: p.nick == nick)  # type: ignore[misc]
+                twist(server, note)
+                await ann.until(PresenceChanged, lambda p, nick=server.node.nick: p.nick == nick)  # type: ignore[misc]
+                await bob.until(PresenceChanged, lambda p, nick=server.node.nick: p.nick == nick)  # type: ignore[misc]
             await ann.until(PresenceChanged, lambda p: p.nick == "bob")
             deaf(bob)
             missed = ann.node.send("lobby", "missed")
@@ -120,10 +120,10 @@ def test_a_store_that_never_has_it_is_not_asked_for_ever(tmp_path: Path, monkeyp
 
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper", changes=SLOW)
-            keeper_of(keeper).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
+            server, _ = w.start_store("keeper", changes=SLOW)
+            keeper_of(server).advance = lambda now: None  # type: ignore[method-assign]  # names no hints itself
             twist(
-                keeper, lambda query, _: StoreAnswer(query.query_id, (), tuple(one.message_id for one in query.wanted))
+                server, lambda query, _: StoreAnswer(query.query_id, (), tuple(one.message_id for one in query.wanted))
             )
             ann = w.start_asking("ann", changes=SLOW)
             await ann.until(PresenceChanged)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.catchup.values import State
+from sdschat.catchup.values import CatchUpState
 from sdschat.node.events import MessageDelivered, PresenceChanged
 from sdschat.node.sync.events import CatchingUp
 from sdschat.sds.events import RepairRequested
@@ -23,20 +23,20 @@ CODEC = SdsCodec()
 
 async def _chat_of_yesterday(w: Stores, count: int) -> tuple[Member, list[str]]:
     """Ann and Bob talk, a Store hears it, and both leave. Gives the texts in the order of the log."""
-    keeper, _ = w.start_store("keeper", "hall", changes=CALM)
-    keeper.node.clock.skew = -DAY
-    keeper.node.join("lobby")
+    server, _ = w.start_store("keeper", "hall", changes=CALM)
+    server.node.clock.skew = -DAY
+    server.node.join("lobby")
     ann, bob = (w.start_late(name, skew=-DAY, changes=CALM) for name in ("ann", "bob"))
     await ann.until(PresenceChanged, lambda p: p.nick == "bob")
     for number in range(count):
         (ann, bob)[number % 2].node.send("lobby", f"number {number}")
         await asyncio.sleep(0)
-    await keeper.until_texts(*(f"number {number}" for number in range(count)))
+    await server.until_texts(*(f"number {number}" for number in range(count)))
     for member in (ann, bob):
         await member.until_texts(*(f"number {number}" for number in range(count)))
         await member.node.close(0.1)
-    keeper.node.clock.skew = 0
-    return keeper, _log(w, "keeper")
+    server.node.clock.skew = 0
+    return server, _log(w, "keeper")
 
 
 def _log(w: Stores, name: str) -> list[str]:
@@ -63,22 +63,22 @@ def test_who_comes_a_day_later_sees_all_of_it_from_the_store(tmp_path: Path) -> 
 def test_a_store_that_falls_silent_half_way_is_left_for_a_peer_and_nothing_comes_twice(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, texts = await _chat_of_yesterday(w, 60)
+            server, texts = await _chat_of_yesterday(w, 60)
             dora = w.start_late("dora", changes=CALM)
             await dora.until_texts(*texts)
-            await dora.until(CatchingUp, lambda told: told.state == State.DONE)
+            await dora.until(CatchingUp, lambda told: told.state == CatchUpState.DONE)
             answered = 0
 
             def few(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 nonlocal answered
                 answered += query.range is not None
                 if answered > 2:
-                    silence(keeper)
-                    transport_of(keeper).drop()
+                    silence(server)
+                    transport_of(server).drop()
                 return answer
 
-            twist(keeper, few)
-            keeper_of(keeper)._answers.page_bytes = 3000
+            twist(server, few)
+            keeper_of(server)._answers.page_bytes = 3000
             carol = w.start_late("carol", changes=CALM)
             await carol.until_texts(*texts)
             assert _log(w, "carol") == texts
@@ -93,16 +93,16 @@ def test_a_store_that_falls_silent_half_way_is_left_for_a_peer_and_nothing_comes
 def test_a_store_that_hides_pages_is_noticed_and_what_it_hides_comes_from_a_peer(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, texts = await _chat_of_yesterday(w, 60)
+            server, texts = await _chat_of_yesterday(w, 60)
             dora = w.start_late("dora", changes=CALM)
             await dora.until_texts(*texts)
-            await dora.until(CatchingUp, lambda told: told.state == State.DONE)
+            await dora.until(CatchingUp, lambda told: told.state == CatchUpState.DONE)
 
             def hides(query: StoreQuery, answer: StoreAnswer) -> StoreAnswer:
                 kept = tuple(item for at, item in enumerate(answer.items) if query.range is None or at % 3)
                 return answer._replace(items=kept)
 
-            twist(keeper, hides)
+            twist(server, hides)
             carol = w.start_late("carol", changes=CALM)
             await carol.until_texts(*texts)
             assert _log(w, "carol") == texts

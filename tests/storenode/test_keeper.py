@@ -89,30 +89,30 @@ class Wire:
 
 
 async def _archive(w: Stores, count: int) -> tuple[Member, list[str], Wire]:
-    keeper, _ = w.start_store("keeper")
+    server, _ = w.start_store("keeper")
     ann = w.start("ann")
     await ann.until(PresenceChanged, lambda p: p.nick == "keeper")
     ids = [ann.node.send("lobby", f"number {number}").message_id for number in range(count)]
     for message_id in ids:
-        await keeper.until(MessageDelivered, lambda m, name=message_id: m.said.message.message_id == name)  # type: ignore[misc]
-    return keeper, ids, Wire(w)
+        await server.until(MessageDelivered, lambda m, name=message_id: m.said.message.message_id == name)  # type: ignore[misc]
+    return server, ids, Wire(w)
 
 
 def test_by_id_by_hint_and_both(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 3)
-            by_id = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]), WantedMessage("nobody's"))))
+            server, ids, wire = await _archive(w, 3)
+            by_id = await wire.answer(wire.query(server, wanted=(WantedMessage(ids[0]), WantedMessage("nobody's"))))
             assert [item.message_id for item in by_id.items] == ids[:1]
             assert by_id.unknown == ("nobody's",)
             hint = by_id.items[0].hint
-            by_hint = await wire.answer(wire.query(keeper, wanted=(WantedMessage("", hint),)))
+            by_hint = await wire.answer(wire.query(server, wanted=(WantedMessage("", hint),)))
             assert by_hint.items == by_id.items
-            wrong = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[1], hint),)))
+            wrong = await wire.answer(wire.query(server, wanted=(WantedMessage(ids[1], hint),)))
             assert [item.message_id for item in wrong.items] == ids[1:2]
             foreign = hint_of("f" * 32, 1)
             other = await wire.answer(
-                wire.query(keeper, wanted=(WantedMessage(ids[2], foreign), WantedMessage("", foreign)))
+                wire.query(server, wanted=(WantedMessage(ids[2], foreign), WantedMessage("", foreign)))
             )
             assert [item.message_id for item in other.items] == ids[2:]
 
@@ -122,13 +122,13 @@ def test_by_id_by_hint_and_both(tmp_path: Path) -> None:
 def test_packets_are_handed_out_as_they_were_broadcast(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper")
+            server, _ = w.start_store("keeper")
             wire, ann = Wire(w), w.start("ann")
             await ann.until(PresenceChanged, lambda p: p.nick == "keeper")
             sent = ann.node.send("lobby", "hello")
-            await keeper.until(MessageDelivered)
+            await server.until(MessageDelivered)
             broadcast = [payload for topic, payload in wire.heard if topic == "msg" and b"hello" in payload]
-            answer = await wire.answer(wire.query(keeper, wanted=(WantedMessage(sent.message_id),)))
+            answer = await wire.answer(wire.query(server, wanted=(WantedMessage(sent.message_id),)))
             assert answer.items[0].packet == broadcast[0]
 
     asyncio.run(story())
@@ -137,13 +137,13 @@ def test_packets_are_handed_out_as_they_were_broadcast(tmp_path: Path) -> None:
 def test_pages_follow_one_another_both_ways(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 7)
+            server, ids, wire = await _archive(w, 7)
             for newest_first in (False, True):
                 found: list[str] = []
                 after: StoreKey | None = None
                 for _ in range(4):
                     asked = Range(0, MAX_LAMPORT, after, newest_first, 2)
-                    answer = await wire.answer(wire.query(keeper, range=asked))
+                    answer = await wire.answer(wire.query(server, range=asked))
                     messages = [CODEC.decode(item.packet) for item in answer.items]
                     found += [message.message_id for message in messages if isinstance(message, Message)]
                     assert answer.more == (len(found) < 7)
@@ -156,13 +156,13 @@ def test_pages_follow_one_another_both_ways(tmp_path: Path) -> None:
 def test_a_large_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 5)
-            keeper_of(keeper)._answers.page_bytes = 1500
-            first = await wire.answer(wire.query(keeper, wanted=tuple(WantedMessage(name) for name in ids)))
+            server, ids, wire = await _archive(w, 5)
+            keeper_of(server)._answers.page_bytes = 1500
+            first = await wire.answer(wire.query(server, wanted=tuple(WantedMessage(name) for name in ids)))
             assert first.more
             got = [item.message_id for item in first.items]
             assert 0 < len(got) < 5
-            page = await wire.answer(wire.query(keeper, range=Range(0, MAX_LAMPORT)))
+            page = await wire.answer(wire.query(server, range=Range(0, MAX_LAMPORT)))
             assert page.more
             assert 0 < len(page.items) < 5
 
@@ -172,14 +172,14 @@ def test_a_large_answer_is_cut_and_says_so(tmp_path: Path) -> None:
 def test_whether_something_is_archived_is_told_without_sending_it(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 1)
+            server, ids, wire = await _archive(w, 1)
             answer = await wire.answer(
-                wire.query(keeper, wanted=(WantedMessage(ids[0]), WantedMessage("no")), confirm=True)
+                wire.query(server, wanted=(WantedMessage(ids[0]), WantedMessage("no")), confirm=True)
             )
             assert (answer.items[0].message_id, answer.items[0].packet, answer.unknown) == (ids[0], b"", ("no",))
             hint = read_hint(answer.items[0].hint)
             assert hint is not None
-            assert hint.store == keeper.node.sender_id
+            assert hint.store == server.node.sender_id
 
     asyncio.run(story())
 
@@ -187,10 +187,10 @@ def test_whether_something_is_archived_is_told_without_sending_it(tmp_path: Path
 def test_only_the_store_that_is_named_answers(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 1)
+            server, ids, wire = await _archive(w, 1)
             other, _ = w.start_store("other")
             for _ in range(5):
-                await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))
+                await wire.answer(wire.query(server, wanted=(WantedMessage(ids[0]),)))
             await wire.settled()
             assert len(wire.answers) == 5
             assert keeper_of(other)._shared.counts.refused == {}
@@ -203,8 +203,8 @@ def test_what_is_not_signed_by_who_asks_is_not_answered(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 1)
-            query = wire.query(keeper, wanted=(WantedMessage(ids[0]),))
+            server, ids, wire = await _archive(w, 1)
+            query = wire.query(server, wanted=(WantedMessage(ids[0]),))
             wire.ask(query, frm="a" * 32)  # in another's name
             wire.ask(query, channel="attic")  # signed for another channel
             body = encode_query(query)
@@ -212,7 +212,7 @@ def test_what_is_not_signed_by_who_asks_is_not_answered(tmp_path: Path) -> None:
             wire.publish(f"store/query/{ASKER.sender_id}", b"\xff garbage")
             await wire.settled()
             assert [topic for topic, _ in wire.heard if topic.startswith("store/answer")] == []
-            assert keeper_of(keeper)._shared.counts.refused == {"forged": 3, "unreadable": 1}
+            assert keeper_of(server)._shared.counts.refused == {"forged": 3, "unreadable": 1}
 
     asyncio.run(story())
 
@@ -235,13 +235,13 @@ def test_forged_questions_use_up_nobodys_share(tmp_path: Path) -> None:
 def test_a_question_that_is_sent_again_is_answered_once(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 1)
-            query = wire.query(keeper, wanted=(WantedMessage(ids[0]),))
+            server, ids, wire = await _archive(w, 1)
+            query = wire.query(server, wanted=(WantedMessage(ids[0]),))
             for _ in range(3):
                 wire.ask(query)
             await wire.settled()
             assert len(wire.answers) == 1
-            old = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),), sent_time=1))
+            old = await wire.answer(wire.query(server, wanted=(WantedMessage(ids[0]),), sent_time=1))
             assert (old.refused, old.items) == ("clock", ())
 
     asyncio.run(story())
@@ -250,10 +250,10 @@ def test_a_question_that_is_sent_again_is_answered_once(tmp_path: Path) -> None:
 def test_a_store_that_is_asked_too_much_says_so(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 1)
-            keeper_of(keeper)._shared.quota = Quota(each=100)
-            await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))
-            assert (await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))).refused == "busy"
+            server, ids, wire = await _archive(w, 1)
+            keeper_of(server)._shared.quota = Quota(each=100)
+            await wire.answer(wire.query(server, wanted=(WantedMessage(ids[0]),)))
+            assert (await wire.answer(wire.query(server, wanted=(WantedMessage(ids[0]),)))).refused == "busy"
 
     asyncio.run(story())
 
@@ -261,8 +261,8 @@ def test_a_store_that_is_asked_too_much_says_so(tmp_path: Path) -> None:
 def test_a_store_says_nothing_but_sync_messages_which_name_what_it_has(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ids, wire = await _archive(w, 2)
-            me = keeper.node.sender_id
+            server, _ids, wire = await _archive(w, 2)
+            me = server.node.sender_id
 
             def own() -> list[Message]:
                 decoded = [CODEC.decode(payload) for topic, payload in wire.heard if topic == "msg"]
@@ -271,7 +271,7 @@ def test_a_store_says_nothing_but_sync_messages_which_name_what_it_has(tmp_path:
             async with asyncio.timeout(PATIENCE):
                 while not any(entry.retrieval_hint for one in own() for entry in one.causal_history):
                     await asyncio.sleep(0.01)
-            assert keeper.of(SyncSent)
+            assert server.of(SyncSent)
             assert {one.kind for one in own()} == {MessageKind.SYNC}
 
     asyncio.run(story())
@@ -280,11 +280,11 @@ def test_a_store_says_nothing_but_sync_messages_which_name_what_it_has(tmp_path:
 def test_while_the_connection_is_behind_no_more_answers_are_made(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, ids, wire = await _archive(w, 1)
-            transport = transport_of(keeper)
+            server, ids, wire = await _archive(w, 1)
+            transport = transport_of(server)
             for number in range(BACKLOG + 1):
                 transport._queue.append((f"sds/1/lobby/sync/x/{number}", b"", False, None))
-            answer = await wire.answer(wire.query(keeper, wanted=(WantedMessage(ids[0]),)))
+            answer = await wire.answer(wire.query(server, wanted=(WantedMessage(ids[0]),)))
             assert answer.refused == "busy"
             transport._queue.clear()
 

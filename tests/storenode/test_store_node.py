@@ -22,21 +22,21 @@ from tests.node.worlds import InMemory, Member
 from tests.storenode.worlds import Stores, stores
 
 
-async def _archive(w: Stores, keeper: Member, count: int) -> list[str]:
+async def _archive(w: Stores, server: Member, count: int) -> list[str]:
     ann = w.start("ann")
     await ann.until(PresenceChanged, lambda p: p.nick == "keeper")
     ids = [ann.node.send("lobby", f"number {number} " + "long " * 200).message_id for number in range(count)]
-    await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == ids[-1])
+    await server.until(MessageDelivered, lambda m: m.said.message.message_id == ids[-1])
     return ids
 
 
 def test_a_store_is_found_by_its_presence(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper")
+            server, _ = w.start_store("keeper")
             ann = w.start_asking("ann")
             await ann.until(PresenceChanged)
-            assert list(ann.node.sessions["lobby"].presence.roles) == [keeper.node.sender_id]
+            assert list(ann.node.sessions["lobby"].presence.roles) == [server.node.sender_id]
 
     asyncio.run(story())
 
@@ -44,14 +44,14 @@ def test_a_store_is_found_by_its_presence(tmp_path: Path) -> None:
 def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", keeping=ServedChannel())
-            ids = await _archive(w, keeper, 60)
+            server, store = w.start_store("keeper", keeping=ServedChannel())
+            ids = await _archive(w, server, 60)
             store.keeping = ServedChannel(size=200_000)
             for _ in store.tidy():
                 pass
-            shelf = LogArchive(keeper.node.profile.store)
+            shelf = LogArchive(server.node.profile.store)
             assert shelf.by_id("lobby", ids[0]) is None
-            assert keeper.node.sessions["lobby"].channel.state.history.entry(ids[0]) is not None
+            assert server.node.sessions["lobby"].channel.state.history.entry(ids[0]) is not None
             assert store.counts.dropped_packets > 20
             assert store.floor("lobby").packets == store.counts.dropped_packets
 
@@ -61,13 +61,13 @@ def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> Non
 def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", keeping=ServedChannel())
-            await _archive(w, keeper, 3)
+            server, store = w.start_store("keeper", keeping=ServedChannel())
+            await _archive(w, server, 3)
             store.keeping = ServedChannel(size=1)
             store.tidy = lambda: repeat(None)  # type: ignore[method-assign]
             keeping = asyncio.ensure_future(store.keep())
             await asyncio.sleep(0)
-            assert keeper.node.profile.store.value(COUNTS) is not None
+            assert server.node.profile.store.value(COUNTS) is not None
             keeping.cancel()
 
     asyncio.run(story())
@@ -76,8 +76,8 @@ def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp
 def test_packets_beyond_the_age_are_dropped_and_younger_ones_kept(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", keeping=ServedChannel(age=3_600_000))
-            ids = await _archive(w, keeper, 5)
+            server, store = w.start_store("keeper", keeping=ServedChannel(age=3_600_000))
+            ids = await _archive(w, server, 5)
             for _ in store.tidy():
                 pass
             assert store.counts.dropped_packets == 0
@@ -86,7 +86,7 @@ def test_packets_beyond_the_age_are_dropped_and_younger_ones_kept(tmp_path: Path
                 pass
             store._clock.skew = 0
             assert store.counts.dropped_packets == 5
-            assert LogArchive(keeper.node.profile.store).by_id("lobby", ids[-1]) is None
+            assert LogArchive(server.node.profile.store).by_id("lobby", ids[-1]) is None
 
     asyncio.run(story())
 
@@ -95,12 +95,12 @@ def test_every_channel_that_somebody_speaks_in_is_archived(tmp_path: Path) -> No
     async def story() -> None:
         async with stores(tmp_path) as w:
             ann = w.start("ann", "lobby", "attic")
-            keeper, _ = w.start_store("keeper", "elsewhere")
+            server, _ = w.start_store("keeper", "elsewhere")
             found: list[str] = []
-            discovery = Discovery(keeper.node, InMemory(w.network, keeper.node.settings), found.append, lambda: None)
+            discovery = Discovery(server.node, InMemory(w.network, server.node.settings), found.append, lambda: None)
             discovery.start()
             sent = ann.node.send("attic", "hello")
-            await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == sent.message_id)
+            await server.until(MessageDelivered, lambda m: m.said.message.message_id == sent.message_id)
             assert sorted(found) == ["attic", "lobby"]
             await discovery.close()
 
@@ -110,10 +110,10 @@ def test_every_channel_that_somebody_speaks_in_is_archived(tmp_path: Path) -> No
 def test_made_up_channels_are_not_joined_and_real_ones_up_to_a_bound(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper", "elsewhere")
+            server, _ = w.start_store("keeper", "elsewhere")
             full: list[int] = []
-            network = InMemory(w.network, keeper.node.settings)
-            discovery = Discovery(keeper.node, network, lambda name: None, lambda: full.append(1), most=3)
+            network = InMemory(w.network, server.node.settings)
+            discovery = Discovery(server.node, network, lambda name: None, lambda: full.append(1), most=3)
             discovery.start()
             assert await discovery.first_connection(1) is None
             stranger = w.network.transport()
@@ -126,8 +126,8 @@ def test_made_up_channels_are_not_joined_and_real_ones_up_to_a_bound(tmp_path: P
                 await asyncio.sleep(0.001)
             assert full == [1]
             assert set(ann.node.sessions) == {"one", "two", "three"}
-            assert len(keeper.node.sessions) == 3
-            assert set(keeper.node.sessions) < {"elsewhere", "one", "two", "three"}
+            assert len(server.node.sessions) == 3
+            assert set(server.node.sessions) < {"elsewhere", "one", "two", "three"}
             await discovery.close()
 
     asyncio.run(story())
@@ -136,8 +136,8 @@ def test_made_up_channels_are_not_joined_and_real_ones_up_to_a_bound(tmp_path: P
 def test_what_was_counted_is_told_to_other_processes(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper")
-            await _archive(w, keeper, 3)
+            server, store = w.start_store("keeper")
+            await _archive(w, server, 3)
             store.save_counts()
             with Reader.open(w.path("keeper"), SdsCodec()) as reader:
                 told = json.loads(reader.value(COUNTS) or b"")
@@ -162,13 +162,13 @@ async def _get(place: tuple[str, int], request: bytes) -> bytes:
 def test_metrics_are_served_in_the_format_of_prometheus(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", 'a"b\\c')
+            server, store = w.start_store("keeper", 'a"b\\c')
             store.counts.timed(0.003)
             store.counts.refuse("busy")
-            server = MetricsServer(lambda: prometheus(store.snapshot()))
-            place = await server.start("127.0.0.1", 0)
+            metrics = MetricsServer(lambda: prometheus(store.snapshot()))
+            place = await metrics.start("127.0.0.1", 0)
             head, _, body = (await _get(place, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")).partition(b"\r\n\r\n")
-            await server.close()
+            await metrics.close()
             assert head.startswith(b"HTTP/1.1 200 OK")
             lines = body.decode().splitlines()
             assert 'sdschat_store_refused_total{reason="busy"} 1' in lines
@@ -178,7 +178,7 @@ def test_metrics_are_served_in_the_format_of_prometheus(tmp_path: Path) -> None:
             assert any(line.startswith('sdschat_store_messages{channel="a\\"b\\\\c"} 0') for line in lines)
             names = [line.split()[2] for line in lines if line.startswith("# TYPE")]
             assert len(names) == len(set(names)) > 15
-            assert keeper.node.sessions
+            assert server.node.sessions
 
     asyncio.run(story())
 
@@ -216,7 +216,7 @@ def test_answer_times_fall_into_the_right_buckets() -> None:
     assert (counts.times[0], counts.times[-2], counts.times[-1]) == (2, 1, 1)
 
 
-async def _say_much(w: Stores, keeper: Member, count: int) -> list[str]:
+async def _say_much(w: Stores, server: Member, count: int) -> list[str]:
     ann = w.start("ann")
     await ann.until(PresenceChanged, lambda p: p.nick == "keeper")
     ids = []
@@ -224,7 +224,7 @@ async def _say_much(w: Stores, keeper: Member, count: int) -> list[str]:
         ids.append(ann.node.send("lobby", f"number {number} of many").message_id)
         if not number % 50:
             await asyncio.sleep(0)
-    await keeper.until(MessageDelivered, lambda m: m.said.message.message_id == ids[-1])
+    await server.until(MessageDelivered, lambda m: m.said.message.message_id == ids[-1])
     await ann.node.close(0.1)
     w.members.remove(ann)
     return ids
@@ -233,14 +233,14 @@ async def _say_much(w: Stores, keeper: Member, count: int) -> list[str]:
 def test_the_newest_packets_are_kept_whatever_the_size_and_a_joiner_gets_them(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, store = w.start_store("keeper", keeping=ServedChannel())
-            ids = await _say_much(w, keeper, 2500)
+            server, store = w.start_store("keeper", keeping=ServedChannel())
+            ids = await _say_much(w, server, 2500)
             store.keeping = ServedChannel(size=2**20)
             for _ in store.tidy():
                 pass
-            [one] = [one for one in archived(keeper.node.profile.store) if one.channel == "lobby"]
+            [one] = [one for one in archived(server.node.profile.store) if one.channel == "lobby"]
             assert 150 < one.packets < 2500
-            shelf = LogArchive(keeper.node.profile.store)
+            shelf = LogArchive(server.node.profile.store)
             assert all(shelf.by_id("lobby", name) is not None for name in ids[-150:])
             bob = w.start_late("bob", changes={"history.on_join": "all"})
             await bob.until(CatchingUp, lambda told: told.state == "done")
@@ -252,10 +252,10 @@ def test_the_newest_packets_are_kept_whatever_the_size_and_a_joiner_gets_them(tm
 def test_ids_that_take_half_of_the_size_are_bounded_and_the_operator_is_told(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            keeper, _ = w.start_store("keeper", keeping=ServedChannel())
-            ids = await _say_much(w, keeper, 1200)
+            server, _ = w.start_store("keeper", keeping=ServedChannel())
+            ids = await _say_much(w, server, 1200)
             told: list[str] = []
-            node = keeper.node
+            node = server.node
             store = StoreNode(node, node.profile.store, ServedChannel(size=100_000), warn=told.append)
             for _ in range(2):
                 for _ in store.tidy():

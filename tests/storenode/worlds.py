@@ -131,11 +131,11 @@ class _Twisted(Answerer):
 
 def twist(member: Member, how: Twist, channel: str = "lobby") -> None:
     """From now on this Store sends what `how` makes of its answers."""
-    keeper = keeper_of(member, channel)
-    keeper._answers = _Twisted(keeper._answers, how)
+    server = keeper_of(member, channel)
+    server._answers = _Twisted(server._answers, how)
 
 
 def silence(member: Member, channel: str = "lobby") -> None:
     """From now on this Store answers nothing."""
-    keeper = keeper_of(member, channel)
-    keeper._send = lambda requester, answer: 0  # type: ignore[method-assign]
+    server = keeper_of(member, channel)
+    server._send = lambda requester, answer: 0  # type: ignore[method-assign]

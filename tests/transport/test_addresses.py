@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sdschat.transport.address import Address, AddressError, Secret, clear_text_problem, parse_url
 from sdschat.transport.credentials import PASSWORD_VARIABLE, find_password
-from sdschat.transport.topics import Place, Topics, decoded, echo_topic, encoded, matches, normal_channel, place
+from sdschat.transport.topics import ParsedTopic, Topics, decoded, echo_topic, encoded, matches, normal_channel, place
 
 # Topics.
 
@@ -36,12 +36,12 @@ def test_any_channel_and_participant_come_back_from_their_topics(channel: str, w
         return
     topics = Topics(channel)
     assert topics.channel == unicodedata.normalize("NFC", channel)
-    assert topics.place(topics.msg) == Place(name, "msg")
-    assert topics.place(topics.who(who)) == Place(name, "who", frm=who)
-    assert topics.place(topics.sync(who, "x")) == Place(name, "sync", who, "x")
-    assert topics.place(topics.timber("x", who)) == Place(name, "timber", "x", who)
-    assert topics.place(topics.store_query(who)) == Place(name, "store/query", frm=who)
-    assert topics.place(topics.store_answer(who)) == Place(name, "store/answer", who)
+    assert topics.place(topics.msg) == ParsedTopic(name, "msg")
+    assert topics.place(topics.who(who)) == ParsedTopic(name, "who", frm=who)
+    assert topics.place(topics.sync(who, "x")) == ParsedTopic(name, "sync", who, "x")
+    assert topics.place(topics.timber("x", who)) == ParsedTopic(name, "timber", "x", who)
+    assert topics.place(topics.store_query(who)) == ParsedTopic(name, "store/query", frm=who)
+    assert topics.place(topics.store_answer(who)) == ParsedTopic(name, "store/answer", who)
     for pattern, topic in (
         (topics.who_all, topics.who(who)),
         (topics.sync_to(who), topics.sync(who, "x")),

@@ -6,14 +6,14 @@ import pytest
 
 from sdschat.sds.values import HistoryEntry, Message
 from sdschat.wire import dialects
-from sdschat.wire.dialects import Reading, read_any
+from sdschat.wire.dialects import DialectReading, read_any
 from sdschat.wire.nim_codec import NimCodec
 from tests.wire.samples import BYTES, CODEC, FIXED32, digest, field, full_message, least, tag, vectors
 
 MS = 1_760_331_342_969
 
 
-def reading(packet: bytes) -> Reading:
+def reading(packet: bytes) -> DialectReading:
     found = read_any(packet)
     assert found is not None
     return found
@@ -27,7 +27,7 @@ def logos_chat(*more: bytes, lamport: int = 1) -> bytes:
 
 
 def test_the_specification() -> None:
-    assert reading(CODEC.encode(full_message())) == Reading(dialects.SPEC, full_message(), ())
+    assert reading(CODEC.encode(full_message())) == DialectReading(dialects.SPEC, full_message(), ())
 
 
 @pytest.mark.parametrize("vector", vectors()[::9], ids=lambda vector: str(vector["message_id"])[:8])

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from sdschat.identity.content import Keys
 from sdschat.identity.keys import Identity
-from sdschat.identity.presence import CHANCE_BYTES, Presence, PresenceKind, decode_presence, seal_presence
+from sdschat.identity.presence import CHANCE_BYTES, PresenceKind, SignedPresence, decode_presence, seal_presence
 from sdschat.node.events import PresenceChanged
 from sdschat.sds.values import Now
 
@@ -33,7 +33,7 @@ _LEFT_KEPT: Final = 4096
 class _Seen(NamedTuple):
     """The last presence of a participant that was accepted. Times are on the monotonic clock."""
 
-    order: tuple[int, int, int]  # of `Presence`; zeros where it is not signed
+    order: tuple[int, int, int]  # of `SignedPresence`; zeros where it is not signed
     until: int | None  # when it ends unless it is repeated; None: not by itself
 
 
@@ -133,7 +133,7 @@ class ChannelPresence:
             return self._gone(participant)
         return self._here(participant, "", _Seen((0, 0, 0), None)) if self._has_room(participant) else None
 
-    def _leave(self, participant: str, presence: Presence, now: Now) -> PresenceChanged | None:
+    def _leave(self, participant: str, presence: SignedPresence, now: Now) -> PresenceChanged | None:
         """A connection ended: only what its participant signed counts, and only for that connection."""
         if not presence.proven(self._channel, participant, self._keys):
             return None
@@ -144,7 +144,7 @@ class ChannelPresence:
                 del self._left[next(iter(self._left))]
         return self._gone(participant)
 
-    def _counts_until(self, participant: str, presence: Presence, now: Now, retained: bool) -> int | None:
+    def _counts_until(self, participant: str, presence: SignedPresence, now: Now, retained: bool) -> int | None:
         """Return when this presence ends, on the monotonic clock; None if it is too old to count."""
         age = now.wall - presence.sent_time
         if abs(age) <= FRESH:

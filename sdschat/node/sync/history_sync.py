@@ -16,7 +16,7 @@ from sdschat.catchup.exchange import Exchange, OutgoingFrame
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider
 from sdschat.catchup.session import CatchUpSession
-from sdschat.catchup.values import CatchUpProgress, Frame, LogKey, State
+from sdschat.catchup.values import CatchUpProgress, CatchUpState, Frame, LogKey
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Payload, Refusal
 from sdschat.node.clock import Clock
@@ -96,16 +96,16 @@ class HistorySync:
         log = ChannelLog(profile.store, session.name)
         # Installed before us, where there is one: it shares its table of who rests.
         self._client = next((extension for extension in session.extensions if isinstance(extension, StoreClient)), None)
-        self.seeker = CatchUpSession(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
-        self._pages = StorePages(self._client, self.seeker, self._took, self._store_failed) if self._client else None
+        self.catch_up = CatchUpSession(log, lambda: secrets.randbits(64), self._client.rests if self._client else None)
+        self._pages = StorePages(self._client, self.catch_up, self._took, self._store_failed) if self._client else None
         group = history_group(session.name)
         self.exchange = Exchange(
-            self.seeker,
+            self.catch_up,
             HistoryProvider(log),
             log,
             carrier=Pages(group, profile.chance, clock.now()),
             codec=SyncCodec(),
-            intake=EngineIntake(session.channel, gate, self.seeker.wanted),
+            intake=EngineIntake(session.channel, gate, self.catch_up.wanted),
         )
 
     # What the person asks for.
@@ -113,7 +113,7 @@ class HistorySync:
     def load_older(self, since: int = 0) -> None:
         """Catch up on everything dated from `since` (epoch milliseconds) on; 0: on everything there is."""
         self._kept = self._kept._replace(since=min(max(0, since), self._kept.since), complete=-1, paused=False)
-        self.seeker.resume(self._clock.now().mono)
+        self.catch_up.resume(self._clock.now().mono)
         self.begin()
 
     def begin_later(self, since: int) -> None:
@@ -126,19 +126,19 @@ class HistorySync:
         now = self._clock.now()
         grace = self._session.channel.state.config.push_grace
         high = max(now.wall - grace, min(self._connected_at, now.wall) + AHEAD, self._kept.since + 1)
-        self.seeker.begin(LogKey(self._kept.since, ""), LogKey(high, ""), now.mono)
+        self.catch_up.begin(LogKey(self._kept.since, ""), LogKey(high, ""), now.mono)
         if self._kept.paused:
-            self.seeker.pause()
+            self.catch_up.pause()
         self._review(now)
 
     def pause(self) -> None:
         self._kept = self._kept._replace(paused=True)
-        self.seeker.pause()
+        self.catch_up.pause()
         self._review(self._clock.now())
 
     def resume(self) -> None:
         self._kept = self._kept._replace(paused=False)
-        self.seeker.resume(self._clock.now().mono)
+        self.catch_up.resume(self._clock.now().mono)
         self._review(self._clock.now())
 
     @property
@@ -156,7 +156,7 @@ class HistorySync:
 
     def disconnected(self, now: Now) -> None:
         """Told of every attempt that fails, too: we are away since the first time."""
-        unfinished = self.seeker.active or self._begin_at is not None
+        unfinished = self.catch_up.active or self._begin_at is not None
         self._begin_at = None
         if self._away_since is None:
             self._away_since = -ABSENCE if unfinished else now.mono
@@ -235,7 +235,7 @@ class HistorySync:
             HistorySource(name, proven=book.is_person(name)) for name in others
         ]
         if self._session.transport.connected and self._begin_at is None:
-            self.seeker.sources(present, now.mono)
+            self.catch_up.sources(present, now.mono)
         self.exchange.settle(now)
         self._after(now)
         self._session.mark_ready()
@@ -250,14 +250,14 @@ class HistorySync:
 
     def _store_failed(self, store: str) -> None:
         now = self._clock.now()
-        self.seeker.failed(store, now.mono)
+        self.catch_up.failed(store, now.mono)
         self._review(now)
 
     def _after(self, now: Now) -> None:
         """Carry out the results of a step: ask a Store for pages, report stretches proven equal, react to nudges, and
         note if catching up is done."""
-        if self.seeker.ranges is not None and self._pages is not None:
-            (store, want), self.seeker.ranges = self.seeker.ranges, None
+        if self.catch_up.ranges is not None and self._pages is not None:
+            (store, want), self.catch_up.ranges = self.catch_up.ranges, None
             self._pages.fetch(store, want)
         channel = self._session.channel
         for stretch, ids in self.exchange.proven(lambda: channel.unacknowledged):
@@ -265,26 +265,31 @@ class HistorySync:
             channel.equal_range(now, stretch.peer, f"compared-{stretch.session:016x}", ids, unproven=unproven)
         if self.exchange.nudges:
             self.exchange.nudges.clear()
-            idle = self._asks and not self.seeker.active and self._begin_at is None
+            idle = self._asks and not self.catch_up.active and self._begin_at is None
             if idle and now.mono - self._nudged_at >= NUDGED_AGAIN:
                 self._nudged_at = now.mono
                 self._begin_at = now.mono + SETTLE
-        if self.seeker.state is State.DONE and self.seeker.begun and self._kept.complete != self._kept.since:
+        if self.catch_up.state is CatchUpState.DONE and self.catch_up.begun and self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
-            self._session.channel.lower_horizon(now, max(self._kept.since, self.seeker.reach.lamport))
+            self._session.channel.lower_horizon(now, max(self._kept.since, self.catch_up.reach.lamport))
 
     def _compare_backlog(self, now: Now) -> None:
         """Begin a comparison soon if much of our own is not acknowledged and there is somebody to compare with."""
         if len(self._session.channel.state.outgoing.open) <= BACKLOG or not self._asks or self._away_since is not None:
             return
-        if self._begin_at is None and self.seeker.begun and not self.seeker.active and self._session.presence.online:
+        if (
+            self._begin_at is None
+            and self.catch_up.begun
+            and not self.catch_up.active
+            and self._session.presence.online
+        ):
             self._begin_at = max(now.mono + BACKLOG_FIRST, self._backlog_at)
             self._backlog_at = self._begin_at + BACKLOG_AGAIN
 
     def _progress_events(self, now: Now) -> list[CatchingUp]:
-        progress = self.seeker.progress()
+        progress = self.catch_up.progress()
         before = self._progress
-        if progress == before or not self.seeker.begun:
+        if progress == before or not self.catch_up.begun:
             return []
         if before is not None and before.state is progress.state and now.mono - self._progress_at < TELL_EVERY:
             return []

@@ -52,12 +52,12 @@ class StorePages:
     def __init__(
         self,
         client: Client,
-        seeker: CatchUpSession,
+        catch_up: CatchUpSession,
         took: Callable[[Sequence[bytes], bool], str],
         failed: Callable[[str], None],
     ) -> None:
         self._client = client
-        self._seeker = seeker
+        self._seeker = catch_up
         self._took = took
         self._failed = failed
         self._left: deque[Stretch] = deque()

@@ -12,7 +12,7 @@ from sdschat.node.channel.author_chains import said_twice
 from sdschat.node.node import Node
 from sdschat.node.view import live
 from sdschat.node.view.user_texts import UserTexts
-from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
+from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 from sdschat.node.view.verifying import is_verified
 from sdschat.sds.values import Message
 from sdschat.store.display_rows import DisplayMessage
@@ -155,9 +155,9 @@ class ChannelConversation:
         session = self.session
         return {} if session is None else live.lost(session)
 
-    def sync(self) -> Sync:
+    def sync(self) -> SyncStatus:
         session = self.session
-        return Sync(0, 0, 0, 0, 0) if session is None else live.sync(session)
+        return SyncStatus(0, 0, 0, 0, 0) if session is None else live.sync(session)
 
     def history_since(self) -> int:
         extension = self.extension()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from sdschat.identity.content import ContentKind
-from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
+from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 
 _SIGN = "\x1f"  # in the name of no channel
 
@@ -78,7 +78,7 @@ class Conversation(Protocol):
 
     def lost(self) -> dict[str, Lost]: ...
 
-    def sync(self) -> Sync: ...
+    def sync(self) -> SyncStatus: ...
 
     def history_since(self) -> int:
         """Return the moment from which on the history is wanted here; 0: all of it, as far as we know."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from sdschat.identity.content import ContentKind
 from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.user_texts import UserTexts
-from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, Sync
+from sdschat.node.view.values import Key, Lost, MissingMessage, OwnFate, Participant, Shown, SyncStatus
 from sdschat.sds.rows import AckState, Evidence
 
 if TYPE_CHECKING:
@@ -206,9 +206,9 @@ class DirectConversation:
     def lost(self) -> dict[str, Lost]:
         return {}
 
-    def sync(self) -> Sync:
+    def sync(self) -> SyncStatus:
         fates = [self.own(message_id) for message_id in self._waiting]
-        return Sync(0, 0, 0, len(fates), sum(1 for fate in fates if fate is not None and not fate.sends))
+        return SyncStatus(0, 0, 0, len(fates), sum(1 for fate in fates if fate is not None and not fate.sends))
 
     def history_since(self) -> int:
         return 0

@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.node.view.values import Lost, MissingMessage, OwnFate, Participant, RetrievalState, Sync, WaitingMessage
+from sdschat.node.view.values import (
+    Lost,
+    MissingMessage,
+    OwnFate,
+    Participant,
+    RetrievalState,
+    SyncStatus,
+    WaitingMessage,
+)
 from sdschat.sds.repair import in_response_group
 from sdschat.sds.rows import AckState
 from sdschat.sds.timers import to_wall
@@ -81,19 +89,19 @@ def lost(session: ChannelSession) -> dict[str, Lost]:
     return {
         gap.message_id: Lost(gap.message_id, gap.sender_id, gap.at)
         for gap in session.channel.state.gaps.values()
-        if gap.why == _GIVEN_UP
+        if gap.reason == _GIVEN_UP
     }
 
 
-def sync(session: ChannelSession) -> Sync:
+def sync(session: ChannelSession) -> SyncStatus:
     state = session.channel.state
-    given_up = sum(1 for gap in state.gaps.values() if gap.why == _GIVEN_UP)
+    given_up = sum(1 for gap in state.gaps.values() if gap.reason == _GIVEN_UP)
     unacked = queued = 0
     for known in state.outgoing.open.values():
         if known.state is AckState.UNACKED:
             unacked += 1
             queued += not known.sends
-    return Sync(len(state.requests.missing), given_up, len(state.incoming.buffered), unacked, queued)
+    return SyncStatus(len(state.requests.missing), given_up, len(state.incoming.buffered), unacked, queued)
 
 
 def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:

@@ -13,7 +13,7 @@ from sdschat.sds.describe import describe_filter
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.values import Codec, HistoryEntry, Message, Refusal
 from sdschat.wire.chat_codec import decode_envelope, is_ours
-from sdschat.wire.dialects import SPEC, UNKNOWN, Reading, counts_from_zero, read_any
+from sdschat.wire.dialects import SPEC, UNKNOWN, DialectReading, counts_from_zero, read_any
 from sdschat.wire.protobuf_scan import BYTES, VARINT, Malformed, fields
 from sdschat.wire.sds_codec import SdsCodec
 
@@ -33,7 +33,7 @@ def packet_report(packet: bytes, codec: Codec | None = None, *, signatures: bool
     plain = _PLAIN.decode(packet)
     taken = plain if codec is None else codec.decode(packet)
     if isinstance(plain, Message) and not counts_from_zero(plain.lamport_timestamp):
-        reading: Reading | None = Reading(SPEC, plain, ())
+        reading: DialectReading | None = DialectReading(SPEC, plain, ())
     else:
         reading = read_any(packet)
     report: dict[str, Any] = {"verdict": NO_PACKET, "accepted": isinstance(taken, Message), "bytes": len(packet)}
@@ -49,7 +49,7 @@ def packet_report(packet: bytes, codec: Codec | None = None, *, signatures: bool
     return report
 
 
-def _described(reading: Reading, signatures: bool) -> dict[str, Any]:
+def _described(reading: DialectReading, signatures: bool) -> dict[str, Any]:
     message = reading.message
     found: dict[str, Any] = {
         "dialect": reading.dialect,

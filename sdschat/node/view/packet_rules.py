@@ -9,7 +9,7 @@ from typing import Final
 
 from sdschat.sds.clock import out_of_bounds
 from sdschat.sds.values import Message, MessageKind, Reason, Refusal
-from sdschat.wire.dialects import SPEC, Reading
+from sdschat.wire.dialects import SPEC, DialectReading
 
 # Reasons that the fields do not show once they are read.
 _RULES: Final[dict[Reason, str]] = {
@@ -23,7 +23,7 @@ _MANY_REQUESTS: Final = 3
 Broken = tuple[str, str]  # a rule, and what of the packet breaks it
 
 
-def broken_rules(reading: Reading, refusal: Refusal | None = None) -> list[Broken]:
+def broken_rules(reading: DialectReading, refusal: Refusal | None = None) -> list[Broken]:
     """List every rule that a packet breaks. `refusal`: the reason why a reader of the specification drops it."""
     found = [("S-001", what) for what in reading.departures] + message_rules(reading.message)
     if refusal is not None and reading.dialect == SPEC:

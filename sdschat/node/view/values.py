@@ -136,7 +136,7 @@ class Participant(NamedTuple):
     verified: bool = False  # the user has compared words with them
 
 
-class Sync(NamedTuple):
+class SyncStatus(NamedTuple):
     """The completeness of a channel, as counts of messages."""
 
     missing: int

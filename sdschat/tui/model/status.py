@@ -8,7 +8,7 @@ from sdschat.node.events import ConnectionChanged
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.direct import RECEIPT
 from sdschat.node.view.private import Privacy
-from sdschat.node.view.values import Evidence, OwnFate, Participant, Sync
+from sdschat.node.view.values import Evidence, OwnFate, Participant, SyncStatus
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.history import badge
 from sdschat.tui.model.items import Fate, MessageItem, Phase
@@ -26,7 +26,7 @@ _VERDICTS: Final = {
 }
 
 
-def offline_words(connection: ConnectionChanged, sync: Sync, now: int) -> str:
+def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int) -> str:
     """Return the banner: reason, time of the next attempt, and that messages are kept. Empty while connected."""
     if connection.state == "connected":
         return ""
@@ -41,7 +41,7 @@ def offline_words(connection: ConnectionChanged, sync: Sync, now: int) -> str:
 
 def sync_words(
     connection: ConnectionChanged,
-    sync: Sync,
+    sync: SyncStatus,
     catching_up: bool,
     history: CatchingUp | None = None,
     *,

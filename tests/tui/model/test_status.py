@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 
 from sdschat.node.events import ConnectionChanged
-from sdschat.node.view.values import Lost, OwnFate, Participant, RetrievalState, Sync
+from sdschat.node.view.values import Lost, OwnFate, Participant, RetrievalState, SyncStatus
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Fate, GapItem, Phase
 from sdschat.tui.model.status import fate_sentence, heard_words, offline_words, provenance, sync_words
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
-SYNCED = Sync(0, 0, 0, 0, 0)
+SYNCED = SyncStatus(0, 0, 0, 0, 0)
 LOST_IT = ConnectionChanged("disconnected", "mqtt://x", "connection_lost", "The broker hung up.", NOON + 8000)
 ON = ConnectionChanged("connected", "mqtt://x")
 
 
 def test_offline_says_why_counts_down_and_counts_the_outbox() -> None:
-    found = offline_words(LOST_IT, Sync(0, 0, 0, 2, 2), NOON)
+    found = offline_words(LOST_IT, SyncStatus(0, 0, 0, 2, 2), NOON)
     assert found == "OFFLINE The broker hung up. | retry in 00:08 | 2 in the outbox | /reconnect"
 
 
@@ -41,23 +41,25 @@ def test_the_reason_of_a_broker_drives_no_terminal() -> None:
     [
         (ON, SYNCED, False, "synced"),
         (ON, SYNCED, True, "catching up"),
-        (ON, Sync(2, 0, 1, 0, 0), True, "2 missing"),
-        (ON, Sync(0, 1, 0, 0, 0), False, "synced, 1 lost"),
-        (ON, Sync(2, 1, 1, 0, 0), False, "2 missing, 1 lost"),
-        (LOST_IT, Sync(2, 1, 1, 0, 0), False, "offline"),
+        (ON, SyncStatus(2, 0, 1, 0, 0), True, "2 missing"),
+        (ON, SyncStatus(0, 1, 0, 0, 0), False, "synced, 1 lost"),
+        (ON, SyncStatus(2, 1, 1, 0, 0), False, "2 missing, 1 lost"),
+        (LOST_IT, SyncStatus(2, 1, 1, 0, 0), False, "offline"),
         (ConnectionChanged("connecting", ""), SYNCED, False, "connecting"),
     ],
 )
-def test_the_badge_of_a_channel(connection: ConnectionChanged, sync: Sync, catching_up: bool, expected: str) -> None:
+def test_the_badge_of_a_channel(
+    connection: ConnectionChanged, sync: SyncStatus, catching_up: bool, expected: str
+) -> None:
     assert sync_words(connection, sync, catching_up) == expected
 
 
 @pytest.mark.parametrize(
     ("catching_up", "sync", "expected"),
-    [(True, SYNCED, "alone"), (False, SYNCED, "synced"), (True, Sync(0, 1, 0, 0, 0), "alone, 1 lost")],
+    [(True, SYNCED, "alone"), (False, SYNCED, "synced"), (True, SyncStatus(0, 1, 0, 0, 0), "alone, 1 lost")],
     ids=["from the start", "left behind", "with what is lost"],
 )
-def test_nobody_is_caught_up_with_where_nobody_is(catching_up: bool, sync: Sync, expected: str) -> None:
+def test_nobody_is_caught_up_with_where_nobody_is(catching_up: bool, sync: SyncStatus, expected: str) -> None:
     assert sync_words(ON, sync, catching_up, alone=True) == expected
 
 
