@@ -7,6 +7,7 @@ log). Only *delivered* meets a dependency; only *unknown* is asked for.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from dataclasses import dataclass, field
 
 from sdschat.sds.limits import (
     BUFFERED_BYTES_PER_CHANNEL,
@@ -23,20 +24,25 @@ from sdschat.sds.timers import Deadlines
 from sdschat.sds.values import Message
 
 
+@dataclass(slots=True, eq=False)
 class BufferedMessage:
     """A message that waits: for dependencies, or, where `release_at` is set, for its own date."""
 
-    __slots__ = ("gap", "generation", "message", "raw", "received_at", "release_at", "source", "unmet")
-
-    def __init__(self, message: Message, raw: bytes, source: str, received_at: int) -> None:
-        self.message = message
-        self.raw = raw
-        self.source = source
-        self.received_at = received_at
-        self.generation = 0
-        self.release_at = 0
-        self.unmet: dict[str, None] = {}
-        self.gap: list[str] = []
+    message: Message
+    # Its packet as it came.
+    raw: bytes
+    # The way by which it came: live, repair, sync or store.
+    source: str
+    # Epoch milliseconds.
+    received_at: int
+    # Generation of our filter that its id went into.
+    generation: int = field(default=0, init=False)
+    # Epoch milliseconds at which its date has come. 0: it waits for dependencies.
+    release_at: int = field(default=0, init=False)
+    # Ids of dependencies that are not delivered. Empty only for a message that waits for its date.
+    unmet: dict[str, None] = field(default_factory=dict, init=False)
+    # Ids of dependencies that it no longer waits for.
+    gap: list[str] = field(default_factory=list, init=False)
 
     @property
     def lamport(self) -> int:
@@ -49,34 +55,39 @@ class BufferedMessage:
         return HeldRow(self.message, self.raw, self.source, self.generation, self.received_at, self.release_at, gap)
 
 
+@dataclass(slots=True, eq=False)
 class _Use:
-    """Share of one sender in the buffer."""
+    """Share of one sender in the buffer. No number is below 0."""
 
-    __slots__ = ("buffered", "bytes", "future_dated", "future_dated_bytes")
-
-    def __init__(self) -> None:
-        self.buffered = 0
-        self.bytes = 0
-        self.future_dated = 0
-        self.future_dated_bytes = 0
+    # Messages that wait for dependencies, and the bytes of their packets.
+    buffered: int = 0
+    bytes: int = 0
+    # Messages that wait for their date, and the bytes of their packets.
+    future_dated: int = 0
+    future_dated_bytes: int = 0
 
 
 _NOTHING = _Use()
 
 
+@dataclass(slots=True, eq=False)
 class IncomingBuffer:
-    """Held messages, and for each dependency who waits for it."""
+    """Messages that wait, and for each dependency the messages that wait for it."""
 
-    __slots__ = ("_order", "_total", "_use", "buffered", "changed", "future_dated", "waiting_for")
-
-    def __init__(self) -> None:
-        self.buffered: dict[str, BufferedMessage] = {}
-        self._order: list[tuple[int, str]] = []  # everything held, as it would stand in the log
-        self.waiting_for: dict[str, dict[str, None]] = {}
-        self.future_dated = Deadlines()  # dates, on the wall clock: one that is put right brings them near, or far
-        self.changed: dict[str, None] = {}
-        self._use: dict[str, _Use] = {}
-        self._total = _Use()
+    # By message id.
+    buffered: dict[str, BufferedMessage] = field(default_factory=dict, init=False)
+    # (Lamport, id) of all in `buffered`, in ascending order: as they would stand in the log.
+    _order: list[tuple[int, str]] = field(default_factory=list, init=False)
+    # By dependency: ids of the messages that have it in `unmet`. No entry is empty.
+    waiting_for: dict[str, dict[str, None]] = field(default_factory=dict, init=False)
+    # `release_at` of those that wait for their date: on the wall clock, so a clock that is put right moves them.
+    future_dated: Deadlines = field(default_factory=Deadlines, init=False)
+    # Ids whose row on disk is out of date.
+    changed: dict[str, None] = field(default_factory=dict, init=False)
+    # By sender, of those who have something here.
+    _use: dict[str, _Use] = field(default_factory=dict, init=False)
+    # Sum of `_use`.
+    _total: _Use = field(default_factory=_Use, init=False)
 
     def may_defer(self, message: Message, size: int, without: BufferedMessage | None = None) -> bool:
         """True if this sender may have one more message waiting here for its date, once `without` is gone."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from sdschat.sds.limits import POSSIBLY_ACKED_KEPT, SETTLED_KEPT
@@ -18,20 +19,25 @@ from sdschat.sds.timers import Deadlines, to_mono, to_wall
 from sdschat.sds.values import Now
 
 
+@dataclass(slots=True, eq=False)
 class Outgoing:
     """An own message and what is known of its fate."""
 
-    __slots__ = ("due", "evidence", "lamport", "message_id", "proven_by", "sends", "state", "unproven")
-
-    def __init__(self, message_id: str, lamport: int) -> None:
-        self.message_id = message_id
-        self.lamport = lamport
-        self.state = AckState.UNACKED
-        self.sends = 0
-        self.due = 0
-        self.evidence: dict[str, Evidence] = {}
-        self.proven_by: tuple[str, ...] = ()  # whose evidence is no filter
-        self.unproven: dict[str, Evidence] = {}  # what was said without a signature: it is shown, and changes no state
+    message_id: str
+    # Its Lamport timestamp.
+    lamport: int
+    # It only ever grows.
+    state: AckState = field(default=AckState.UNACKED, init=False)
+    # Packets of it that went out, the first one counted.
+    sends: int = field(default=0, init=False)
+    # Monotonic milliseconds of the next resend while it is in the buffer; `RETIRED` or `FORGOTTEN` afterwards.
+    due: int = field(default=0, init=False)
+    # By participant, one piece each, at most `MAX_EVIDENCE`, in the order in which it came.
+    evidence: dict[str, Evidence] = field(default_factory=dict, init=False)
+    # Participants whose evidence is no filter: those of `evidence` that are proven, in that order.
+    proven_by: tuple[str, ...] = field(default=(), init=False)
+    # By participant: claims without a signature. They are shown, and change no state.
+    unproven: dict[str, Evidence] = field(default_factory=dict, init=False)
 
     def note(self, evidence: Evidence) -> None:
         """Keep it in the place of what this participant told before, and as the last: in the order of a restart."""
@@ -48,21 +54,28 @@ class Outgoing:
             self.proven_by += (evidence.sender_id,)
 
 
+@dataclass(slots=True, eq=False)
 class OutgoingBuffer:
     """Open messages by age, those to be resent by time, and the last that were acknowledged."""
 
-    __slots__ = ("_ages", "_possible", "_possibly", "changed", "known", "open", "retired", "settled", "timers")
-
-    def __init__(self) -> None:
-        self.open: dict[str, Outgoing] = {}
-        self.settled: dict[str, Outgoing] = {}
-        self.retired: RetiredBuffer[Outgoing] = RetiredBuffer()
-        self.known: dict[str, Outgoing] = {}  # all of these: own messages of which more evidence still counts
-        self.timers = Deadlines()
-        self.changed: dict[str, Outgoing] = {}
-        self._ages: list[tuple[int, str]] = []  # (Lamport, id), also of messages no longer open
-        self._possibly: list[tuple[int, str]] = []  # a heap of those possibly acknowledged, also no longer so
-        self._possible = 0  # how many are
+    # By id: messages that are resent. Each is unacknowledged, or among the newest that are possibly acknowledged.
+    open: dict[str, Outgoing] = field(default_factory=dict, init=False)
+    # By id: the newest `SETTLED_KEPT` that are acknowledged.
+    settled: dict[str, Outgoing] = field(default_factory=dict, init=False)
+    # The newest `RETIRED_KEPT` that are possibly acknowledged and no longer resent.
+    retired: RetiredBuffer[Outgoing] = field(default_factory=RetiredBuffer, init=False)
+    # The three above together: messages of which more evidence still counts.
+    known: dict[str, Outgoing] = field(default_factory=dict, init=False)
+    # Times of the next resend, for every message in `open` once it is armed.
+    timers: Deadlines = field(default_factory=Deadlines, init=False)
+    # By id: messages that differ from their row on disk.
+    changed: dict[str, Outgoing] = field(default_factory=dict, init=False)
+    # (Lamport, id) of all in `open`, in ascending order; others in it are out of date.
+    _ages: list[tuple[int, str]] = field(default_factory=list, init=False)
+    # Heap of (Lamport, id) of those in `open` that are possibly acknowledged; others in it are out of date.
+    _possibly: list[tuple[int, str]] = field(default_factory=list, init=False)
+    # Number of messages in `open` that are possibly acknowledged, at most `POSSIBLY_ACKED_KEPT` between two calls.
+    _possible: int = field(default=0, init=False)
 
     def add(self, message: Outgoing) -> None:
         self._open(message)

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from sdschat.sds.limits import MAX_PEERS
 from sdschat.sds.rows import PeerRow
 from sdschat.sds.timers import past_mono
 from sdschat.sds.values import Now
 
 
+@dataclass(slots=True, eq=False)
 class Peer:
-    """One participant. Times are on the monotonic clock."""
+    """One participant. Times are milliseconds on the monotonic clock."""
 
-    __slots__ = (
-        "behind",
-        "behind_since",
-        "cursor",
-        "filter_format",
-        "first_lamport",
-        "heard_at",
-        "last_lamport",
-        "packed",
-        "reported",
-        "reviewed_at",
-        "sender_id",
-    )
-
-    def __init__(self, sender_id: str, lamport: int, mono: int) -> None:
-        self.sender_id = sender_id
-        self.first_lamport = lamport
-        self.last_lamport = 0
-        self.heard_at = mono
-        self.reviewed_at = -1  # when we last held its filter against our log
-        self.behind = 0  # bits of its filter that ours lacked at `behind_since`
-        self.behind_since = -1
-        self.reported = 0  # bits of its filter that ours lacked when we hurried to say so
-        self.packed = (b"", b"")  # both as bytes, since they change more seldom than they are written
-        self.cursor = 0  # below which date its filter is next held against ours, where that goes slice by slice
-        self.filter_format = ""
+    sender_id: str
+    # Lamport timestamp of the packet by which we met it.
+    first_lamport: int
+    # Its last packet came then.
+    heard_at: int
+    # The highest Lamport timestamp of its packets, as far as `sds.max_skew` lets it be believed.
+    last_lamport: int = field(default=0, init=False)
+    # Its filter was last compared with our log then. -1: never.
+    reviewed_at: int = field(default=-1, init=False)
+    # Bits of its filter that ours lacked at `behind_since`, without those in `reported`.
+    behind: int = field(default=0, init=False)
+    # -1: our filter lacks nothing new of its filter.
+    behind_since: int = field(default=-1, init=False)
+    # Bits of its filter that ours lacked when we last sent our filter early because of that.
+    reported: int = field(default=0, init=False)
+    # `behind` and `reported` as bytes, little-endian: they change less often than they are written.
+    packed: tuple[bytes, bytes] = field(default=(b"", b""), init=False)
+    # A Lamport timestamp: its filter is next compared with the log below it. 0: from the newest message.
+    cursor: int = field(default=0, init=False)
+    # Of its last filter: compact, waku or unknown. Empty: none came.
+    filter_format: str = field(default="", init=False)
 
     def note_lack(self, behind: int, reported: int) -> None:
         if (behind, reported) != (self.behind, self.reported):
@@ -44,14 +42,14 @@ class Peer:
             self.packed = (_packed(behind), _packed(reported))
 
 
+@dataclass(slots=True, eq=False)
 class Peers:
-    """Everyone heard, the longest silent forgotten first."""
+    """The participants whose packets came. Beyond `MAX_PEERS`, the one silent for longest is forgotten."""
 
-    __slots__ = ("changed", "known")
-
-    def __init__(self) -> None:
-        self.known: dict[str, Peer] = {}
-        self.changed: dict[str, None] = {}
+    # By participant id.
+    known: dict[str, Peer] = field(default_factory=dict, init=False)
+    # Ids whose row on disk is out of date.
+    changed: dict[str, None] = field(default_factory=dict, init=False)
 
     def heard(self, sender_id: str, lamport: int, mono: int) -> Peer:
         peer = self.known.get(sender_id)

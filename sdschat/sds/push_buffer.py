@@ -24,8 +24,11 @@ class Push(ScheduledSend):
     def __init__(self, message_id: str, lamport: int) -> None:
         super().__init__(message_id)
         self.lamport = lamport
+        # Peers that lack it, at most `WANTED_BY`. The first one pays; empty exactly while `due` is None.
         self.wanted_by: dict[str, None] = {}
+        # Times that it was pushed, by us or by another.
         self.pushes = 0
+        # Monotonic milliseconds: it is not pushed again before. -1: it was never pushed.
         self.not_before = -1
 
 

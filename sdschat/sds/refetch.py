@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from sdschat.sds.values import HistoryEntry
 
 _MOST_DOUBLINGS = 6
 
 
+@dataclass(slots=True, eq=False)
 class RefetchBuffer:
     """Not kept over a restart: what is altered is found again. Nothing waits for these, so all else goes first."""
 
-    __slots__ = ("_asked", "_due", "_entries")
-
-    def __init__(self) -> None:
-        self._entries: dict[str, HistoryEntry] = {}
-        self._due: dict[str, int] = {}
-        self._asked: dict[str, int] = {}
+    # By message id, with the author as the sender to name.
+    _entries: dict[str, HistoryEntry] = field(default_factory=dict, init=False)
+    # By message id, for every entry: monotonic milliseconds of the next request.
+    _due: dict[str, int] = field(default_factory=dict, init=False)
+    # Requests that went out, by message id; absent before the first one.
+    _asked: dict[str, int] = field(default_factory=dict, init=False)
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -6,6 +6,7 @@ other: the only choice that other implementations share. Products are unbounded 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from sdschat.sds.config import Config
@@ -46,46 +47,46 @@ def in_response_group(participant_id: str, sender_id: str, message_id: str, grou
     return sds_hash(participant_id, message_id) % groups == sds_hash(sender_id, message_id) % groups
 
 
+@dataclass(slots=True, eq=False)
 class MissingDependency:
-    """A dependency that is nowhere here. Its T_req never moves; asking again takes a new entry."""
+    """A dependency that is nowhere here. Its T_req never moves; asking again takes a new entry. Times are milliseconds
+    on the monotonic clock."""
 
-    __slots__ = (
-        "attempts",
-        "awaited",
-        "charged_to",
-        "hint",
-        "lost_at",
-        "message_id",
-        "sender_id",
-        "since",
-        "suppressed",
-        "t_req",
-    )
-
-    def __init__(self, message_id: str, sender_id: str | None, hint: bytes | None, charged_to: str, since: int) -> None:
-        self.message_id = message_id
-        self.sender_id = sender_id
-        self.hint = hint
-        self.charged_to = charged_to
-        self.since = since
-        self.lost_at = 0
-        self.t_req: int | None = None  # not asked for
-        self.attempts = 0
-        self.suppressed = False
-        self.awaited = True
+    message_id: str
+    # Its author, as the first message that named it says. None: that message did not say.
+    sender_id: str | None
+    # Advice for fetching it from a Store.
+    hint: bytes | None
+    # The sender whose message named it: it counts against the quota of this sender.
+    charged_to: str
+    # It was found missing then.
+    since: int
+    # It is given up then. Time without a connection puts it off.
+    lost_at: int = field(default=0, init=False)
+    # T_req. None: it is not asked for.
+    t_req: int | None = field(default=None, init=False)
+    # Requests of ours that went out.
+    attempts: int = field(default=0, init=False)
+    # True if another participant asked for it since our last request.
+    suppressed: bool = field(default=False, init=False)
+    # False: it is asked for, but no message waits for it.
+    awaited: bool = field(default=True, init=False)
 
 
+@dataclass(slots=True, eq=False)
 class OutgoingRepairBuffer:
-    """The outgoing repair request buffer, and when to stop waiting for what is in it."""
+    """The outgoing repair request buffer, and the times at which its entries are given up."""
 
-    __slots__ = ("_charged", "changed", "lost", "missing", "requests")
-
-    def __init__(self) -> None:
-        self.missing: dict[str, MissingDependency] = {}
-        self.requests = Deadlines()
-        self.lost = Deadlines()
-        self.changed: dict[str, None] = {}
-        self._charged: dict[str, int] = {}
+    # By message id. None of these ids is in the log.
+    missing: dict[str, MissingDependency] = field(default_factory=dict, init=False)
+    # T_req of the entries that are asked for.
+    requests: Deadlines = field(default_factory=Deadlines, init=False)
+    # `lost_at` of every entry.
+    lost: Deadlines = field(default_factory=Deadlines, init=False)
+    # Ids whose row on disk is out of date.
+    changed: dict[str, None] = field(default_factory=dict, init=False)
+    # Number of entries by `charged_to`; no number is 0.
+    _charged: dict[str, int] = field(default_factory=dict, init=False)
 
     def has_room(self, charged_to: str) -> bool:
         return may_take(self._charged.get(charged_to, 0), len(self.missing), MISSING_PER_SENDER, MISSING_PER_CHANNEL)

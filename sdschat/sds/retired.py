@@ -1,17 +1,18 @@
 """Own messages that are possibly acknowledged and are no longer resent, because newer ones fill the buffer.
 
-They stay possibly acknowledged, and are sent again like any message that somebody turns out to lack. The newest of
-them are remembered here, so that a mention, or an equal range, acknowledges them after all; filters are no longer held
-against them. The older are forgotten: their state is what it was when they left.
+They stay possibly acknowledged, and are sent again like any message that a peer turns out to lack. The newest of them
+are remembered here, so that a mention, or an equal range, still acknowledges them; filters are no longer compared with
+them. The older ones are forgotten: their state stays as it was.
 
-A row tells which of the three a message is, and age alone decides it: all that are forgotten are older than all that
-are remembered, and these are older than all that are resent. So a restart, which reads only the newest rows, finds
-everything as it was.
+The row of a message says whether it is resent, retired or forgotten, and age alone decides this: all that are forgotten
+are older than all that are retired, and these are older than all that are resent. A restart reads only the newest
+rows, and so restores the same state.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from sdschat.sds.limits import RETIRED_KEPT
@@ -27,15 +28,16 @@ class Dated(Protocol):
 MessageType = TypeVar("MessageType", bound=Dated)
 
 
+@dataclass(slots=True, eq=False)
 class RetiredBuffer(Generic[MessageType]):
-    """The newest `RETIRED_KEPT` that left."""
+    """The newest `RETIRED_KEPT` messages that were retired."""
 
-    __slots__ = ("_ages", "_forgotten", "_kept")
-
-    def __init__(self) -> None:
-        self._kept: dict[str, MessageType] = {}
-        self._ages: list[Age] = []
-        self._forgotten: Age = (-1, "")  # the newest of the forgotten
+    # By message id.
+    _kept: dict[str, MessageType] = field(default_factory=dict, init=False)
+    # Ages of all in `_kept`, in ascending order.
+    _ages: list[Age] = field(default_factory=list, init=False)
+    # The newest age that was forgotten. It is below every age in `_ages`.
+    _forgotten: Age = field(default=(-1, ""), init=False)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -47,11 +49,11 @@ class RetiredBuffer(Generic[MessageType]):
         return self._kept.get(message_id)
 
     def is_newer(self, age: Age) -> bool:
-        """True if something newer has left already."""
+        """True if a newer message was retired already."""
         return age < (self._ages[-1] if self._ages else self._forgotten)
 
     def add(self, message: MessageType) -> MessageType | None:
-        """One that leaves; tells which is forgotten for it, which may be this one."""
+        """Retire a message. Return the message evicted for it (possibly the same one), or None."""
         age = (message.lamport, message.message_id)
         if age < self._forgotten:
             return message
@@ -65,7 +67,7 @@ class RetiredBuffer(Generic[MessageType]):
         return oldest
 
     def take(self, message: MessageType) -> bool:
-        """It is acknowledged after all; false where it had not left."""
+        """Remove a message that is acknowledged after all. Return False if it was not retired."""
         if self._kept.pop(message.message_id, None) is None:
             return False
         del self._ages[bisect_left(self._ages, (message.lamport, message.message_id))]

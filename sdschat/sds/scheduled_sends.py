@@ -6,6 +6,7 @@ afterwards it is remembered for a while, so that nobody can make us send the sam
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from sdschat.sds.timers import Deadlines
@@ -33,18 +34,22 @@ class ScheduledSend:
 EntryType = TypeVar("EntryType", bound=ScheduledSend)
 
 
+@dataclass(slots=True, eq=False)
 class ScheduledSends(Generic[EntryType]):
     """Entries by message id, by when they are due, and, where they are only remembered, since when."""
 
-    __slots__ = ("_charged", "_remembered", "_shares", "changed", "entries", "timers")
-
-    def __init__(self) -> None:
-        self.entries: dict[str, EntryType] = {}
-        self.timers = Deadlines()
-        self.changed: dict[str, None] = {}
-        self._remembered = Deadlines()
-        self._charged: dict[str, str] = {}  # message id -> who pays for it
-        self._shares: dict[str, int] = {}
+    # By message id. Each is either in `timers` or in `_remembered`.
+    entries: dict[str, EntryType] = field(default_factory=dict, init=False)
+    # `due` of the entries that have one, in monotonic milliseconds.
+    timers: Deadlines = field(default_factory=Deadlines, init=False)
+    # Ids whose row on disk is out of date.
+    changed: dict[str, None] = field(default_factory=dict, init=False)
+    # Ids of the entries without `due`, by the monotonic milliseconds since when they are only remembered.
+    _remembered: Deadlines = field(default_factory=Deadlines, init=False)
+    # By message id: the participant whose quota the entry counts against. Entries that are owed to nobody are absent.
+    _charged: dict[str, str] = field(default_factory=dict, init=False)
+    # Number of entries in `_charged` by participant; no number is 0.
+    _shares: dict[str, int] = field(default_factory=dict, init=False)
 
     def share(self, owner: str) -> int:
         return self._shares.get(owner, 0)

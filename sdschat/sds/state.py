@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sdschat.sds.bloom.own import OwnFilter
@@ -41,14 +42,14 @@ class Ready(NamedTuple):
     events: list[Event]
 
 
+@dataclass(slots=True, eq=False)
 class Budget:
     """Bytes a minute, as a bucket that empties: `spent` falls back to 0 in a minute."""
 
-    __slots__ = ("limit", "spent")
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.spent = 0
+    # Bytes a minute, at least 1.
+    limit: int
+    # Bytes sent and not yet forgiven, at least 0. A single larger packet may bring it above `limit`.
+    spent: int = field(default=0, init=False)
 
     def cool(self, elapsed: int) -> None:
         if self.spent:
@@ -62,119 +63,119 @@ class Budget:
         return True
 
 
+@dataclass(slots=True, eq=False)
 class SyncTimer:
-    """When the next sync message is due. All on the monotonic clock."""
+    """The time at which the next sync message is due. Times are milliseconds on the monotonic clock."""
 
-    __slots__ = ("count", "due", "latest", "spoke_at")
+    # The next sync message goes out then, unless a request of our own asks for an earlier one.
+    due: int = 0
+    # The traffic of others never puts `due` off beyond this.
+    latest: int = 0
+    # The last packet of ours with a filter went out then. In the far past before the first one.
+    spoke_at: int = -(1 << 40)
+    # Packets with a filter sent since the channel was opened first: it chooses the section of the next sync message.
+    count: int = 0
 
-    def __init__(self) -> None:
-        self.due = 0
-        self.latest = 0  # others' traffic does not put it off beyond this
-        self.spoke_at = -(1 << 40)  # when a packet of ours with a filter last went out
-        self.count = 0
 
-
+@dataclass(slots=True, eq=False)
 class RangeState:
     """Progress of the comparison of the whole history by ranges (see steps/ranges.py)."""
 
-    __slots__ = ("answered_at", "asked", "cursor", "wanted")
+    # The next range ends below this Lamport timestamp. 0: begin again at the newest message.
+    cursor: int = 0
+    # Ends of a range, both included, of which the next sync message carries our own filter. None: nothing is owed.
+    wanted: tuple[int, int] | None = None
+    # Ends of a range, both included, of which a sync message carries our own fingerprint. None while `wanted` is set.
+    asked: tuple[int, int] | None = None
+    # Monotonic milliseconds of the last filter over a range that we sent. -1: never.
+    answered_at: int = -1
 
-    def __init__(self) -> None:
-        self.cursor = 0  # the next range ends below this date; 0: start again at the newest
-        self.wanted: tuple[int, int] | None = None  # a range we owe our own filter of
-        self.asked: tuple[int, int] | None = None  # or else one we owe our own fingerprint of
-        self.answered_at = -1
 
-
+@dataclass(slots=True, eq=False)
 class ChannelState:
-    """Plain data; what is done with it stands in `steps/`, under the spec's names."""
+    """Plain data; the functions in `steps/` work on it, under the names of the specification.
 
-    __slots__ = (
-        "answer_budget",
-        "answers",
-        "channel_id",
-        "clock",
-        "codec",
-        "config",
-        "ephemeral_seen",
-        "ephemeral_sent",
-        "events",
-        "filter",
-        "filter_stale",
-        "gaps",
-        "hints",
-        "hints_changed",
-        "history",
-        "horizon",
-        "incoming",
-        "jitter",
-        "now",
-        "offline_since",
-        "online",
-        "outgoing",
-        "packets",
-        "participant_id",
-        "peers",
-        "push_budget",
-        "pushes",
-        "ranges",
-        "recent_arrivals",
-        "refetch",
-        "requests",
-        "saved_channel",
-        "spent_at",
-        "sync",
-        "unproven",
-        "unsaved",
-        "waku_heard_at",
-        "window",
-        "writes",
-    )
+    Times are milliseconds: on the monotonic clock where nothing else is said, so that they jump with no clock. A table
+    with a `changed` beside it is on disk as it is here, once the writes of the next `Ready` are made.
+    """
 
-    def __init__(
-        self, channel_id: str, participant_id: str, config: Config, codec: Codec, jitter: Jitter, history: History
-    ) -> None:
-        self.channel_id = channel_id
-        self.participant_id = participant_id
-        self.config = config
-        self.codec = codec
-        self.jitter = jitter
-        self.history = history
-        self.now = Now(0, 0)
-        self.unproven = False  # the packet at hand is no proof of what its sender has
-        self.online = True
-        self.offline_since = 0
-        self.horizon = 0
-        self.clock = LamportClock(0)
-        self.window = RecentWindow([])
+    # Names this channel in every packet. Packets of another one are refused.
+    channel_id: str
+    # Our own participant id.
+    participant_id: str
+    config: Config
+    codec: Codec
+    # Numbers for timers, the same again after a restart.
+    jitter: Jitter
+    # The log on disk. It lacks the rows in `unsaved`.
+    history: History
+    # The moment of the call that is carried out.
+    now: Now = field(default=Now(0, 0), init=False)
+    # True if the packet at hand is no proof of what its sender has, because nobody signed it.
+    unproven: bool = field(default=False, init=False)
+    # True while the transport is up. Offline, nothing is sent and nothing is given up.
+    online: bool = field(default=True, init=False)
+    # The transport went down then. It has a meaning only while `online` is false.
+    offline_since: int = field(default=0, init=False)
+    # Join horizon, a Lamport timestamp: a message dated up to it waits for no dependency.
+    horizon: int = field(default=0, init=False)
+    # At least as high as every message of the log, and as every packet of ours.
+    clock: LamportClock = field(default_factory=lambda: LamportClock(0), init=False)
+    # The newest `RECENT_WINDOW` entries of the log, saved or not.
+    window: RecentWindow = field(default_factory=lambda: RecentWindow([]), init=False)
+    # Filter of the ids that we hold. It may claim an id that was dropped only while `filter_stale` is true.
+    filter: OwnFilter = field(init=False)
+    # True if the filter holds an id that was dropped: it is made anew before it is sent.
+    filter_stale: bool = field(default=False, init=False)
+    # A filter of the waku format was received last at this time. -1: never.
+    waku_heard_at: int = field(default=-1, init=False)
+    # Messages with unmet dependencies or a date in the future. No id is both here and in the log.
+    incoming: IncomingBuffer = field(default_factory=IncomingBuffer, init=False)
+    # Own messages and what is known of their acknowledgement.
+    outgoing: OutgoingBuffer = field(default_factory=OutgoingBuffer, init=False)
+    # Dependencies that are nowhere here. No id is both here and in the log.
+    requests: OutgoingRepairBuffer = field(default_factory=OutgoingRepairBuffer, init=False)
+    # Messages of the log whose packets the disk has altered. Not kept over a restart.
+    refetch: RefetchBuffer = field(default_factory=RefetchBuffer, init=False)
+    # Repair requests of others for messages that we hold.
+    answers: IncomingRepairBuffer = field(default_factory=IncomingRepairBuffer, init=False)
+    # Messages that a filter of a peer lacks.
+    pushes: PushBuffer = field(default_factory=PushBuffer, init=False)
+    # The other participants, at most `MAX_PEERS`.
+    peers: Peers = field(default_factory=Peers, init=False)
+    # Dependencies that were given up. An id leaves when its message comes.
+    gaps: Gaps = field(default_factory=Gaps, init=False)
+    # Retrieval hints by message id, of messages that are here and not older than the recent window.
+    hints: dict[str, bytes] = field(default_factory=dict, init=False)
+    # Ids whose hint differs from the disk.
+    hints_changed: dict[str, None] = field(default_factory=dict, init=False)
+    sync: SyncTimer = field(default_factory=SyncTimer, init=False)
+    ranges: RangeState = field(default_factory=RangeState, init=False)
+    # Bytes of answers to repair requests.
+    answer_budget: Budget = field(default_factory=lambda: Budget(ANSWER_BYTES_PER_MINUTE), init=False)
+    # Bytes of pushes.
+    push_budget: Budget = field(default_factory=lambda: Budget(PUSH_BYTES_PER_MINUTE), init=False)
+    # Both budgets are emptied up to this time.
+    spent_at: int = field(default=0, init=False)
+    # Ids that came within `push_grace`, once `trim_arrivals` was called.
+    recent_arrivals: RecentArrivals = field(default_factory=RecentArrivals, init=False)
+    # Ids of ephemeral messages, oldest first, at most `EPHEMERAL_SEEN`. Not kept over a restart: an ephemeral message
+    # is then shown twice only if it is received again just then, and a write for each would cost more than that.
+    ephemeral_seen: OrderedDict[str, None] = field(default_factory=OrderedDict, init=False)
+    # Ephemeral messages that we sent since the start.
+    ephemeral_sent: int = field(default=0, init=False)
+    # Rows of the log whose writes are in the next `Ready`, by message id.
+    unsaved: dict[str, LogRow] = field(default_factory=dict, init=False)
+    # The row of this channel as it is on disk. None before the first one.
+    saved_channel: ChannelRow | None = field(default=None, init=False)
+    # The next `Ready`, in the order in which it came about.
+    writes: list[Write] = field(default_factory=list, init=False)
+    packets: list[Packet] = field(default_factory=list, init=False)
+    events: list[Event] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        config = self.config
         self.filter = OwnFilter("compact", config.bloom_capacity, config.bloom_error_rate, 0)
-        self.filter_stale = False
-        self.waku_heard_at = -1
-        self.incoming = IncomingBuffer()
-        self.outgoing = OutgoingBuffer()
-        self.requests = OutgoingRepairBuffer()
-        self.refetch = RefetchBuffer()
-        self.answers = IncomingRepairBuffer()
-        self.pushes = PushBuffer()
-        self.peers = Peers()
-        self.gaps = Gaps()
-        self.hints: dict[str, bytes] = {}
-        self.hints_changed: dict[str, None] = {}
-        self.sync = SyncTimer()
-        self.ranges = RangeState()
-        self.answer_budget = Budget(ANSWER_BYTES_PER_MINUTE)
-        self.push_budget = Budget(PUSH_BYTES_PER_MINUTE)
-        self.spent_at = 0
-        self.recent_arrivals = RecentArrivals()  # what came in within `push_grace`
-        # Not kept over a restart: an ephemeral message is shown twice only if it is heard again just then, and a write
-        # for each of what nobody keeps would cost more than that.
-        self.ephemeral_seen: OrderedDict[str, None] = OrderedDict()
-        self.ephemeral_sent = 0
-        self.unsaved: dict[str, LogRow] = {}
-        self.saved_channel: ChannelRow | None = None
-        self.writes: list[Write] = []
-        self.packets: list[Packet] = []
-        self.events: list[Event] = []
 
     def delivered(self, message_id: str) -> Entry | None:
         """The entry of a message that is in the log."""
