@@ -12,7 +12,7 @@ from sdschat.cli.options import channel_name, local_options, say
 from sdschat.cli.profile_reader import open_reader, require_channel
 from sdschat.cli.setting_sources import Chosen
 from sdschat.cli.text import moment, safe
-from sdschat.identity.key_book import Standing
+from sdschat.identity.key_book import KeyStanding
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.safety_words import safety_words
 from sdschat.identity.signing import sender_id_of
@@ -61,7 +61,7 @@ def command(chosen: Chosen, channel: str | None, nick: str | None, confirm: bool
 def _list(chosen: Chosen) -> None:
     with open_reader(chosen) as reader:
         nicks = {sender_id_of(key): nick for key, nick, _ in reader.keys()}  # noqa: SIM118
-        verified = [row for row in reader.standings() if row[1] & Standing.VERIFIED]
+        verified = [row for row in reader.standings() if row[1] & KeyStanding.VERIFIED]
     if not verified:
         say("You have verified nobody yet: sdschat verify CHANNEL NICK.")
     for sender_id, _, since in verified:
@@ -94,7 +94,7 @@ def _listed(found: Sequence[tuple[bytes, str]]) -> str:
 def _remember(chosen: Chosen, sender_id: str, verified: bool) -> None:
     profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
     with profile.store as store:
-        before = next((Standing(row[1]) for row in store.standings() if row[0] == sender_id), Standing.PERSON)
-        standing = before | Standing.VERIFIED if verified else before & ~Standing.VERIFIED
+        before = next((KeyStanding(row[1]) for row in store.standings() if row[0] == sender_id), KeyStanding.PERSON)
+        standing = before | KeyStanding.VERIFIED if verified else before & ~KeyStanding.VERIFIED
         with store.transaction() as transaction:
             transaction.put_standing(sender_id, int(standing), time.time_ns() // 1_000_000)

@@ -189,7 +189,7 @@ class KeyBook:
         held = self._nicks.get(skeleton(nick))
         if held is not None and held.public_key != key:
             holder = sender_id_of(held.public_key)
-            yield NickClaimed(sender_id, nick, held.nick, holder, bool(self.standing(holder) & Standing.VERIFIED))
+            yield NickClaimed(sender_id, nick, held.nick, holder, bool(self.standing(holder) & KeyStanding.VERIFIED))
 
     def _claims(self, key: bytes, nick: str) -> bool:
         """True if the nick is free, and the key has not taken too many."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from sdschat.identity.content import ContentKind, problems_with
-from sdschat.identity.key_book import Standing
+from sdschat.identity.key_book import KeyStanding
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.clock import Clock
 from sdschat.node.events import EventBody, HostingChanged, Joined, NodeEvent, SavingFailed, SavingResumed, TroubleMet
@@ -183,8 +183,8 @@ class Node:
         """Show nothing of what a participant says from now on, in any channel, or show it again. Kept on disk."""
         if sender_id == self.sender_id:
             raise ValueError("That is yourself. Choose somebody else to mute.")
-        before = self.gate.book.standing(sender_id) | Standing.PERSON
-        standing = before | Standing.MUTED if muted else before & ~Standing.MUTED
+        before = self.gate.book.standing(sender_id) | KeyStanding.PERSON
+        standing = before | KeyStanding.MUTED if muted else before & ~KeyStanding.MUTED
         with self._store.transaction() as transaction:
             transaction.put_standing(*self.gate.book.set_standing(sender_id, standing, self._clock.now().wall))
 

@@ -85,9 +85,9 @@ class Companion:
         assert isinstance(node.store, Disk)
         self._entries = node.store.index
         self._drawn = node.boots << 20
-        self.seeker = CatchUpSession(self, self._draw, self.rests())
+        self.catch_up = CatchUpSession(self, self._draw, self.rests())
         self.exchange = Exchange(
-            self.seeker,
+            self.catch_up,
             HistoryProvider(self),
             self,
             carrier=Pages(_GROUP, node.plan.name.encode(), now),
@@ -111,9 +111,9 @@ class Companion:
 
     def present(self, others: Sequence[SimNode], now: Now) -> None:
         """We are connected, and these are here."""
-        if not self.seeker.begun:
+        if not self.catch_up.begun:
             self.begin_at = self.begin_at or now.mono + _SETTLE
-        self.seeker.sources(self.sources(others, now), now.mono)
+        self.catch_up.sources(self.sources(others, now), now.mono)
         self.exchange.settle(now)
 
     def offline(self, now: Now) -> None:
@@ -153,7 +153,7 @@ class Companion:
     def advance(self, now: Now) -> None:
         if self.begin_at is not None and self.begin_at <= now.mono:
             self.begin_at = None
-            self.seeker.begin(LogKey(self.low, ""), LogKey(max(now.wall, self.low) + 1, ""), now.mono)
+            self.catch_up.begin(LogKey(self.low, ""), LogKey(max(now.wall, self.low) + 1, ""), now.mono)
             self.world.people_changed()
         when = self.exchange.next_wake()
         if when is not None and when <= now.mono:
@@ -208,7 +208,7 @@ class Companion:
             if not isinstance(message, Message) or message.kind is not MessageKind.CONTENT:
                 raise Violation("I13", f"{self.node.plan.name} was sent history that is no message")
             key = LogKey(message.lamport_timestamp or 0, message.message_id)
-            if not self.seeker.wanted(key):
+            if not self.catch_up.wanted(key):
                 if via == "store":  # its ranges are of whole dates
                     continue
                 raise Violation("H1", f"{self.node.plan.name} was sent {key.message_id[:8]}, which it did not want")

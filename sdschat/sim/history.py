@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from sdschat.catchup.values import State
+from sdschat.catchup.values import CatchUpState
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import Delivered, Event, RepairCancelled
 from sdschat.sds.rows import ChannelRow, Put, Write

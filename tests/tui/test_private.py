@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import segno
 
-from sdschat.identity.key_book import NickClaimed, Standing
+from sdschat.identity.key_book import KeyStanding, NickClaimed
 from sdschat.node.events import NodeEvent
 from tests.cli.test_private import BLOCKS, modules
 from tests.tui.stage import Stage, staged
@@ -44,7 +44,7 @@ async def test_verified_people_have_a_mark_and_another_key_of_theirs_is_an_alarm
     await stage.enter("/verify bob yes")
     await stage.until_text("bob≗")
     bob = stage.peers["bob"].node
-    assert stage.app.node.gate.book.standing(bob.sender_id) & Standing.VERIFIED
+    assert stage.app.node.gate.book.standing(bob.sender_id) & KeyStanding.VERIFIED
     await stage.enter("/who")
     await stage.until_text(", verified")
     stage.app.model.hear(NodeEvent("lobby", 1, NickClaimed("f" * 32, "bob", "bob", bob.sender_id, True)), True)

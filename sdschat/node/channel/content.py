@@ -7,7 +7,16 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from sdschat.identity.content import ContentKind, OpenedContent, Verdict, claims_identity, open_content, seal
-from sdschat.identity.key_book import BookRow, KeyBook, KeyEvent, KeyForgotten, KeyRow, NickRow, Standing, StandingRow
+from sdschat.identity.key_book import (
+    BookRow,
+    KeyBook,
+    KeyEvent,
+    KeyForgotten,
+    KeyRow,
+    KeyStanding,
+    NickRow,
+    StandingRow,
+)
 from sdschat.identity.keys import Identity
 from sdschat.identity.place import forged, is_placed, refusal_of
 from sdschat.node.channel.own_chain import OwnChains
@@ -120,7 +129,7 @@ class ContentGate:
 
     def is_muted(self, sender_id: str) -> bool:
         """True if the user wants to see nothing of this participant."""
-        return bool(self.book.standing(sender_id) & Standing.MUTED)
+        return bool(self.book.standing(sender_id) & KeyStanding.MUTED)
 
     def meet(self, said: Said, wall: int) -> tuple[tuple[BookRow, ...], tuple[KeyEvent, ...]]:
         """Record the author of a message, as far as proven. Return the rows to save and the events to emit."""

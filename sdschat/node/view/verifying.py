@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.identity.key_book import Standing
+from sdschat.identity.key_book import KeyStanding
 from sdschat.identity.safety_words import safety_words
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ def words_with(node: Node, sender_id: str) -> tuple[str, ...]:
 
 def is_verified(node: Node, sender_id: str) -> bool:
     """True if the user has compared words with this participant."""
-    return bool(node.gate.book.standing(sender_id) & Standing.VERIFIED)
+    return bool(node.gate.book.standing(sender_id) & KeyStanding.VERIFIED)
 
 
 def set_verified(node: Node, sender_id: str, verified: bool) -> None:
     """Remember, or forget, that the words were the same. Raises StoreError if it cannot be saved."""
     book = node.gate.book
-    before = book.standing(sender_id) or Standing.PERSON
-    standing = before | Standing.VERIFIED if verified else before & ~Standing.VERIFIED
+    before = book.standing(sender_id) or KeyStanding.PERSON
+    standing = before | KeyStanding.VERIFIED if verified else before & ~KeyStanding.VERIFIED
     row = book.set_standing(sender_id, standing, node.clock.now().wall)
     with node.profile.store.transaction() as transaction:
         transaction.put_standing(*row)
@@ -50,4 +50,4 @@ def set_verified(node: Node, sender_id: str, verified: bool) -> None:
 def verified_people(node: Node) -> list[tuple[str, str]]:
     """Return sender id and nick of everybody who is verified."""
     rows = node.profile.store.standings()
-    return [(row[0], node.gate.nick_of(row[0])) for row in rows if row[1] & Standing.VERIFIED]
+    return [(row[0], node.gate.nick_of(row[0])) for row in rows if row[1] & KeyStanding.VERIFIED]
