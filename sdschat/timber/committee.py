@@ -58,6 +58,17 @@ class Slot:
         self.base = Standing(body.seq, node.id, clock, body.turn, body.closed)
         self.chain.pop(body.seq, None)
 
+    def drop(self, node: Node) -> None:
+        """Move the base past an operation that does not count, so that it is known after a restart too."""
+        body = node.operation.body
+        self.base = self.base._replace(seq=body.seq, id=node.id)
+        self.chain.pop(body.seq, None)
+
+    @property
+    def settled(self) -> int:
+        """The last operation that counts and was compacted."""
+        return self.base.seq if self.last is None else min(self.base.seq, self.last)
+
     def row(self) -> SlotRow:
         seq, newest, clock, turn, closed = self.base
         known = tuple(sorted(clock.items()))

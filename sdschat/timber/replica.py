@@ -203,7 +203,7 @@ class Replica:
         for node in dropped:
             slot = self.committee.slots[node.operation.body.slot]
             if node.dead:
-                slot.chain.pop(node.operation.body.seq, None)
+                slot.drop(node)
             else:
                 slot.compact(node)
         self.base = self.mark
@@ -241,7 +241,7 @@ class Replica:
         for row in state.slots:
             self.held += row.seq if row.last is None else 0
             if row.seq:
-                self.settled_seq[row.number] = row.seq
+                self.settled_seq[row.number] = row.seq if row.last is None else min(row.seq, row.last)
         self.chat = Chat(state.posts, ((row.slot, row.done) for row in state.authors))
         self.turn = Turn(state.turn, state.electors)
         self.turn.load(state.votes, self.held)

@@ -178,7 +178,7 @@ class Syncing:
 
     def _behind(self, theirs: dict[int, int]) -> bool:
         """True if a peer lacks operations that were compacted."""
-        return any(theirs.get(slot.number, 0) < slot.base.seq for slot in self.core.replica.committee.slots)
+        return any(theirs.get(slot.number, 0) < slot.settled for slot in self.core.replica.committee.slots)
 
     def _lacking(self, peer: bytes, theirs: dict[int, int]) -> tuple[Operation, ...]:
         """Return operations that a peer lacks, oldest first: as many as one packet takes.

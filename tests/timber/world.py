@@ -129,7 +129,7 @@ class Participant:
 
     def take_from(self, other: Participant, rng: random.Random | None = None) -> None:
         mine = self.replica.clock()
-        if any(mine.get(slot.number, 0) < slot.base.seq for slot in other.replica.committee.slots):
+        if any(mine.get(slot.number, 0) < slot.settled for slot in other.replica.committee.slots):
             self.adopt(other)
         lacking = self.lacks(other)
         if rng is not None and lacking and rng.random() < 0.3:
