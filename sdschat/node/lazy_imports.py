@@ -16,6 +16,8 @@ PIECES: Final = (
     "sdschat.node.channel.dialect",
     "sdschat.node.channel.restore",
     "sdschat.node.channel.commit",
+    "sdschat.identity.author_chain",
+    "sdschat.node.channel.author_chains",
     "sdschat.transport.mqtt",
     "sdschat.transport.client",
     "sdschat.transport.embedded",

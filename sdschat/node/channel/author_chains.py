@@ -9,7 +9,6 @@ from sdschat.identity.author_chain import AuthorChain, chain_of
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, SaidTwoThings
 from sdschat.sds.events import Delivered
-from sdschat.sds.state import Ready
 from sdschat.sds.values import HistoryEntry, Now
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
@@ -17,6 +16,7 @@ from sdschat.wire.chat_codec import Place, decode_envelope
 
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
+    from sdschat.sds.state import Ready
 
 CHAINS: Final = "author/"  # names of the values begin so; the channel, the author and the device follow
 _KEPT: Final = 1024  # chains in memory

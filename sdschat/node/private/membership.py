@@ -20,7 +20,6 @@ from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWit
 from sdschat.node.private.inviting import invite_link
 from sdschat.node.private.record import PrivateRecord, save_operations
 from sdschat.node.private.sealer import ChannelSealer
-from sdschat.sds.state import Ready
 from sdschat.sds.values import Message, MessageKind, Now, Refusal
 from sdschat.store.transaction import IndexedText, Transaction
 from sdschat.transport.sealing import SealedTransport
@@ -30,6 +29,7 @@ from sdschat.wire.private_codec import Admin, Join, Operation, Remove, decode_op
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
     from sdschat.node.events import EventBody
+    from sdschat.sds.state import Ready
 
 _ANNOUNCED: Final = 16  # removals that are sent again for those who have an earlier key
 _ANNOUNCE_AFTER: Final = 300  # ms, and a random part of the same length: another member may be first

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sdschat.identity.content import ContentKind
-from sdschat.node.channel.author_chains import said_twice
 from sdschat.node.node import Node
 from sdschat.node.view import live
 from sdschat.node.view.user_texts import UserTexts
@@ -107,6 +106,8 @@ class ChannelConversation:
         if isinstance(packet, Message) and packet.content:
             envelope = decode_envelope(packet.content)
             if envelope is not None:
+                from sdschat.node.channel.author_chains import said_twice  # needed once messages are shown
+
                 kind, reply_to = envelope.kind, envelope.reply_to
                 twice = said_twice(self._reader, self.name, stored.sender_id, envelope.place)
         return Shown(
