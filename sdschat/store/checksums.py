@@ -18,6 +18,6 @@ def row_sum(values: Iterable[SqlValue]) -> int:
     return crc32("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
-def body_sum(message_id: str, raw: bytes) -> int:
-    """Checksum of a packet, bound to the id of its message."""
-    return crc32(raw, crc32(message_id.encode()))
+def body_sum(message_id: str, raw: SqlValue) -> int:
+    """Checksum of a packet, bound to the id of its message; -1, which no packet has, where a damaged row holds none."""
+    return crc32(raw, crc32(message_id.encode())) if isinstance(raw, bytes) else -1
