@@ -257,7 +257,7 @@ async def _load(ann: Node, shown: Camera) -> None:
     slow, pausing = Injection(ann, CHANNEL), list[asyncio.Future[None]]()
 
     def hear(event: NodeEvent) -> None:
-        if not pausing and isinstance(event.body, CatchingUp) and 0 < event.body.done < event.body.total:
+        if not pausing and isinstance(event.body, CatchingUp) and 0 < event.body.done < event.body.total == _MANY:
             pausing.append(asyncio.ensure_future(shown.app.input_handler.run("/load pause")))
 
     ann.listen(hear)
