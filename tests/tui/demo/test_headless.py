@@ -66,12 +66,16 @@ def test_told_to_end_it_leaves_nothing_behind(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         env=environment(tmp_path, TMPDIR=str(kept)),
     )
-    deadline = time.monotonic() + PATIENCE
-    while not list(kept.glob("**/sdschat.db")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert list(kept.glob("**/sdschat.db"))
-    process.terminate()
-    output, _ = process.communicate(timeout=PATIENCE)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not list(kept.glob("**/sdschat.db")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert list(kept.glob("**/sdschat.db"))
+        process.terminate()
+        output, _ = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 143
     assert output == b""
     assert list(kept.iterdir()) == []
