@@ -24,7 +24,7 @@ _BROKER_PATIENCE = 15.0
 
 
 class Stage:
-    """What takes part in one attack. `saw` prints a figure."""
+    """The broker, the processes and the keys of one attack. `saw` prints a figure."""
 
     def __init__(self, home: Path, *, quiet: bool = False) -> None:
         self.home = home

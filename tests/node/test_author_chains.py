@@ -1,4 +1,4 @@
-"""What the numbers of messages show: gaps that nobody named, two things under one number, a profile that is a copy."""
+"""Facts that the numbers of messages show: unnamed gaps, two things under one number, a profile that is a copy."""
 
 from __future__ import annotations
 
