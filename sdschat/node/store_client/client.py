@@ -60,7 +60,7 @@ class _Wish:
 
 
 class StoreClient:
-    """See `part.Part`."""
+    """See `ChannelExtension`."""
 
     def __init__(
         self,

@@ -57,7 +57,7 @@ class Shared:
 
 
 class StoreServer:
-    """See `part.Part`."""
+    """See `ChannelExtension`."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared

@@ -28,7 +28,7 @@ _SIGNING_KEPT: Final = 4096
 
 
 class SyncExtension:
-    """See `part.Part`."""
+    """See `ChannelExtension`."""
 
     def __init__(self, catchup: HistorySync, direct: DirectMessaging, identity: Identity) -> None:
         self.catchup = catchup

@@ -62,7 +62,7 @@ class SyncProgress(NamedTuple):
 
 
 class HistorySync:
-    """Not a part of its own: `sync.SyncPart` hears the topic for it."""
+    """Not an extension of its own: `SyncExtension` hears the topic for it."""
 
     def __init__(
         self,
@@ -214,9 +214,9 @@ class HistorySync:
     # Parts of it.
 
     def _review(self, now: Now) -> None:
-        """Tell the seeker whom it can ask: Stores first, then participants, those who said something before the others,
-        in an order of our own so that all get a share. A Store that was left comes last, as the participant that it is,
-        whose messages are checked like any."""
+        """Tell the catch-up session which sources there are: Stores first, then participants in an order of our own, so
+        that each gets a share; those who have spoken before the others. A Store that was left comes last, as a
+        participant, whose messages are checked like any."""
         self._looked_at, self._look_at = now.mono, None
         presence, book = self._session.presence, self._gate.book
         heard = self._session.channel.state.peers.known

@@ -46,8 +46,11 @@ class Client(Protocol):
 
 
 class StorePages:
-    """One want at a time of `seeker`. `took` gets packets, and whether they are the last, and returns the reason to
-    leave the Store, or nothing; `failed` is told where none come."""
+    """Fetches what `catch_up` wants from a Store, one want at a time.
+
+    `took` gets packets, and whether they are the last; it returns the reason to leave the Store, or nothing. `failed` is
+    called where none come.
+    """
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ class StorePages:
         failed: Callable[[str], None],
     ) -> None:
         self._client = client
-        self._seeker = catch_up
+        self._catch_up = catch_up
         self._took = took
         self._failed = failed
         self._left: deque[Stretch] = deque()
@@ -75,7 +78,7 @@ class StorePages:
         stretch = self._left[0]
         low, high = stretch.low, stretch.high
         if after is None:
-            self._seeker.watch.begin(low, high)
+            self._catch_up.watch.begin(low, high)
             if low.message_id and not want.newest_first:
                 after = StoreKey(low.lamport, low.message_id)
         last = high.lamport if high.message_id else high.lamport - 1
@@ -95,9 +98,9 @@ class StorePages:
     def _came(self, store: str, want: Want, number: int, page: StorePage, left: int) -> None:
         rest = left - len(page.packets)
         if page.floor:
-            self._seeker.floor(store, page.floor)
+            self._catch_up.floor(store, page.floor)
         last = page.last if page.more else None
-        why = self._seeker.watch.gave(page.keys, page.doubtful, last, want.newest_first)
+        why = self._catch_up.watch.gave(page.keys, page.doubtful, last, want.newest_first)
         if last is None or rest <= 0:
             self._left.popleft()
             while self._left and self._left[0].high.lamport < page.floor:
