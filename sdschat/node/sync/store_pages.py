@@ -48,8 +48,8 @@ class Client(Protocol):
 class StorePages:
     """Fetches what `catch_up` wants from a Store, one want at a time.
 
-    `took` gets packets, and whether they are the last; it returns the reason to leave the Store, or nothing. `failed` is
-    called where none come.
+    `took` gets packets, and whether they are the last; it returns the reason to leave the Store, or nothing. Where
+    none come, `failed` is called.
     """
 
     def __init__(
