@@ -40,6 +40,14 @@ def second(database: Database) -> None:
     buffer_table(database, "direct", {"message_id": str, **content, **delivery})
 
 
+def eighth(database: Database) -> None:
+    """Make the tables of members' channels: `timber_row`, `timber_post` and `timber_operation`."""
+    # Small rows of `sdschat.timber.rows` by their table and key, as JSON; texts and operations apart.
+    buffer_table(database, "timber_row", {"name": str, "value": str})
+    buffer_table(database, "timber_post", {"name": str, "rank": int, "time": int, "text": str, "edit": int})
+    buffer_table(database, "timber_operation", {"name": str, "arrival": int, "raw": bytes, "signature": bytes})
+
+
 APPLICATION_ID: Final = 0x53445343  # "SDSC": a database of another program is not taken for ours
 PLACE_BITS: Final = 40  # lower bits of a place: they number the messages of a channel, or the events of a boot
 TOKENIZER: Final = "unicode61 remove_diacritics 2"
@@ -224,4 +232,5 @@ MIGRATIONS: Final = (
     Migration(5, "the standing of participants", fifth, 673483561),
     Migration(6, "columns for answers that may be called off", sixth, 812252500),
     Migration(7, "columns under the words of the protocol", renamed_columns, 1886782084),
+    Migration(8, "tables of members' channels", eighth, 187826494),
 )

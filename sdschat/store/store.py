@@ -70,6 +70,8 @@ class Store(UserState):
         self.path = path
         self.losses: list[Loss] = []  # altered rows found since opening
         self.reserve = Reserve(path)
+        # The program may have been killed between a deletion and the wiping.
+        self._wipe_due = bool(connection.execute("SELECT 1 FROM timber_row LIMIT 1").fetchall())
         self._codec = codec
         self._lock = lock
         self._tallies: dict[str, ChannelTally] = load_tallies(connection, path)  # as committed, by channel
@@ -106,6 +108,7 @@ class Store(UserState):
                 migrate(connection, path, migrations)
                 losses = mend_on_opening(connection, path, codec, thorough)
                 store = cls(path, codec, connection, lock, journal or JournalSettings())
+            store.wipe()
             store.losses += losses
             store.reserve.take()
         except BaseException:
@@ -197,9 +200,21 @@ class Store(UserState):
             if isinstance(error, DiskFull):
                 self.reserve.free()
             raise
+        self._wipe_due |= transaction.wipes
+        self.wipe()
         self._tallies.update(transaction.tallies)
         self._book.committed(transaction.rows)
         self.ranges.committed()
+
+    def wipe(self) -> bool:
+        """Empty the write-ahead log where it may still hold texts that were deleted. False: a reader is in the way,
+        and it is to be tried again."""
+        if not self._wipe_due:
+            return True
+        with contextlib.suppress(sqlite3.Error):
+            busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._wipe_due = bool(busy)
+        return not self._wipe_due
 
     def trim_journal(self, rows: int, most: int) -> int:
         """Delete the oldest rows of the journal beyond `rows`, at most `most` of them. Return their number."""

@@ -13,6 +13,7 @@ from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalWriter
+from sdschat.store.wiping import rewrite_tables
 
 if TYPE_CHECKING:
     from sdschat.store.ranges import Ranges
@@ -76,6 +77,7 @@ class Transaction:
         self._local: dict[str, dict[object, SqlRow]] = {}  # by table of `_LOCAL` and key
         self._refused: dict[tuple[str, str], tuple[int, int]] = {}  # number and time, by channel and reason
         self._forgotten: list[tuple[bytes]] = []  # public keys
+        self.wipes = False  # deletes texts that must be gone from all files
 
     def apply(self, channel: str, writes: Iterable[Write]) -> None:
         """Add the writes of one `Ready`, in their order."""
@@ -192,6 +194,8 @@ class Transaction:
             connection.executemany(_LOCAL[table_name], list(rows.values()))
         for step in self._steps:
             step(connection)
+        if self.wipes:
+            rewrite_tables(connection)
         if self.rows:
             self._book.write(connection, self.rows, self._known, self.tallies)
         if self.rows or self._refused:

@@ -46,6 +46,9 @@ _SMALL_TABLES: Final = (
     "mvds_row",
     "mvds_message",
     "direct",
+    "timber_row",
+    "timber_post",
+    "timber_operation",
 )
 _LOG: Final = (
     f"SELECT {', '.join('log.' + name for name in LOG_COLUMNS.split(', '))}, body.raw, body.sum, text.nick, "

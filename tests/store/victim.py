@@ -127,7 +127,7 @@ def _found(path: Path) -> int:
 def _points(directory: Path) -> list[tuple[Point, str]]:
     """Every statement of both phases, by name; those of the conversation thinned out evenly."""
     found: list[tuple[Point, str]] = []
-    for phase, every in (("tables", 5), ("talk", 7)):
+    for phase, every in (("tables", 13), ("talk", 7)):
         names = _work(directory / f"all {phase}" / "p" / "sdschat.db", Point(phase, _STATEMENTS_TRIED * 10), _null())
         for at in range(1, len(names) + 1, every):
             found.append((Point(phase, at), f"{phase} {at}: {names[at - 1]}"))

@@ -1,0 +1,213 @@
+"""The saved state of a members' channel: the rows of its engine, of which what is deleted leaves no trace.
+
+Rows have no copy elsewhere: no index of their words, no journal of their texts. SQLite overwrites what is deleted
+(`secure_delete`), and after a commit that deletes texts the write-ahead log is emptied into the database and cut.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from sdschat.store.checksums import row_sum
+from sdschat.store.columns import dump
+from sdschat.store.errors import StoreDamaged, as_store_error
+from sdschat.store.transaction import Transaction
+from sdschat.timber.rows import (
+    DraftRow,
+    LogRow,
+    OperationRow,
+    OutboxRow,
+    OwnRow,
+    Put,
+    Row,
+    Snapshot,
+    Table,
+    Write,
+)
+from sdschat.timber.values import (
+    Accept,
+    AuthorRow,
+    Ballot,
+    CheckpointMark,
+    Clock,
+    Kind,
+    Post,
+    PostId,
+    Proposal,
+    SlotRow,
+    Value,
+    VoteRow,
+)
+
+_ROW: Final = ("timber_row", "channel, name, value")
+_POST: Final = ("timber_post", "channel, name, rank, time, text, edit")
+_OPERATION: Final = ("timber_operation", "channel, name, arrival, raw, signature")
+
+
+class Database(Protocol):
+    """The writer (`Store`) or a `Reader`."""
+
+    connection: sqlite3.Connection
+    path: Path
+
+
+def _upsert(table: str, columns: str) -> str:
+    names = columns.split(", ")
+    changed = ", ".join(f"{name} = excluded.{name}" for name in (*names[2:], "sum"))
+    places = ", ".join("?" * (len(names) + 1))
+    return f"INSERT INTO {table} ({columns}, sum) VALUES ({places}) ON CONFLICT (channel, name) DO UPDATE SET {changed}"
+
+
+_PUTS: Final = {table: _upsert(table, columns) for table, columns in (_ROW, _POST, _OPERATION)}
+_DROPS: Final = {table: f"DELETE FROM {table} WHERE channel = ? AND name = ?" for table in _PUTS}
+_NUMBER: Final = "SELECT id FROM channel WHERE name = ?"
+
+
+def save_timber(transaction: Transaction, channel: str, writes: Sequence[Write], *, wipe: bool = False) -> None:
+    """Apply the writes of one step with the transaction. `wipe`: they delete texts that must be gone from the disk."""
+    transaction.also(channel, lambda connection, number: _write(connection, number, writes))
+    transaction.wipes |= wipe
+
+
+def load_timber(database: Database, channel: str) -> Snapshot | None:
+    """Return the saved rows; None if there are none. Raises StoreDamaged for a row that the disk altered."""
+    rows: list[Row] = []
+    with as_store_error(database.path):
+        found = database.connection.execute(_NUMBER, (channel,)).fetchone()
+        if found is None:
+            return None
+        for table, columns in (_ROW, _POST, _OPERATION):
+            query = f"SELECT {columns}, sum FROM {table} WHERE channel = ? ORDER BY place"
+            for row in database.connection.execute(query, found):
+                if row_sum(row[:-1]) != row[-1]:
+                    raise StoreDamaged(database.path, f"channel {channel}: a row of {table} was altered")
+                rows.append(_row_from(table, row[1:-1]))
+    return _snapshot(rows) if rows else None
+
+
+def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write]) -> None:
+    for write in writes:
+        table, name = _place(write)
+        if isinstance(write, Put):
+            values = (number, name, *_columns(write.row))
+            connection.execute(_PUTS[table], (*values, row_sum(values)))
+        else:
+            connection.execute(_DROPS[table], (number, name))
+
+
+def _place(write: Write) -> tuple[str, str]:
+    """Return the table and the name of a row."""
+    key = ":".join(map(str, write.key))
+    if write.table is Table.POST:
+        return _POST[0], key
+    if write.table is Table.OPERATION:
+        return _OPERATION[0], key
+    return _ROW[0], f"{write.table}/{key}"
+
+
+def _columns(row: Row) -> tuple[Any, ...]:
+    if isinstance(row, Post):
+        return row.place, row.time, row.text, row.edit
+    if isinstance(row, OperationRow):
+        return row.arrival, row.raw, row.signature
+    return (dump(_plain(row)),)
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON: bytes become hexadecimal digits."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _row_from(table: str, values: Sequence[Any]) -> Row:
+    name, *rest = values
+    if table == _POST[0]:
+        return Post(PostId(*_numbers(name)), *rest)
+    if table == _OPERATION[0]:
+        return OperationRow(*_numbers(name), *rest)
+    kind = Table(name.partition("/")[0])
+    return _FROM_JSON[kind](*json.loads(rest[0]))
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    one, other = name.split(":")
+    return int(one), int(other)
+
+
+def _snapshot(rows: Iterable[Row]) -> Snapshot:
+    log: LogRow | None = None
+    found: dict[type[Any], list[Any]] = {}
+    for row in rows:
+        if isinstance(row, LogRow):
+            log = row
+        else:
+            found.setdefault(type(row), []).append(row)
+    kinds = (OwnRow, SlotRow, AuthorRow, Post, OperationRow, OutboxRow, DraftRow)
+    return Snapshot(log, *(tuple(found.get(kind, ())) for kind in kinds))
+
+
+# Values of rows from JSON.
+
+
+def _clock(pairs: Any) -> Clock:
+    return tuple((slot, seq) for slot, seq in pairs)
+
+
+def _ballot(pair: Any) -> Ballot | None:
+    return None if pair is None else Ballot(*pair)
+
+
+def _value(pair: Any) -> Value:
+    return Value(_clock(pair[0]), tuple(pair[1]))
+
+
+def _vote(values: Any) -> VoteRow:
+    slot, prepare, promise, before, propose, accept = values
+    return VoteRow(
+        slot,
+        _ballot(prepare),
+        _ballot(promise),
+        None if before is None else (Ballot(*before[0]), _value(before[1])),
+        None if propose is None else Proposal(Ballot(*propose[0]), _value(propose[1]), propose[2]),
+        None if accept is None else Accept(Ballot(*accept[0]), _value(accept[1]), accept[2]),
+    )
+
+
+def _log(data_set: str, mark: Any, newest: str, turn: int, electors: Any, votes: Any, order: Any) -> LogRow:
+    return LogRow(
+        bytes.fromhex(data_set),
+        CheckpointMark(mark[0], bytes.fromhex(mark[1])),
+        bytes.fromhex(newest),
+        turn,
+        tuple(electors),
+        tuple(map(_vote, votes)),
+        _clock(order),
+    )
+
+
+def _slot(number: int, key: str, seq: int, newest: str, clock: Any, *rest: Any) -> SlotRow:
+    return SlotRow(number, bytes.fromhex(key), seq, bytes.fromhex(newest), _clock(clock), *rest)
+
+
+def _outbox(name: Any, raw: str, signature: str, lost: bool) -> OutboxRow:
+    return OutboxRow(PostId(*name), bytes.fromhex(raw), bytes.fromhex(signature), lost)
+
+
+def _draft(number: int, kind: int, text: str, target: Any, key: str, time: int) -> DraftRow:
+    post = None if target is None else PostId(*target)
+    return DraftRow(number, Kind(kind), text, post, bytes.fromhex(key), time)
+
+
+_FROM_JSON: Final[dict[Table, Callable[..., Row]]] = {
+    Table.LOG: _log,
+    Table.OWN: OwnRow,
+    Table.SLOT: _slot,
+    Table.AUTHOR: lambda slot, done: AuthorRow(slot, _clock(done)),
+    Table.OUTBOX: _outbox,
+    Table.DRAFT: _draft,
+}

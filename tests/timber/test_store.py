@@ -1,0 +1,188 @@
+"""The tables of a members' channel: what was saved is there after a kill anywhere, and what was deleted nowhere."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from sdschat.store.store import Store
+from sdschat.store.timber import load_timber, save_timber
+from sdschat.timber.config import Config
+from sdschat.timber.core import Identity
+from sdschat.timber.engine import Engine
+from sdschat.timber.events import EventSettled
+from sdschat.timber.rows import Drop, OperationRow, Put, Table
+from sdschat.timber.values import Kind, Now, Post, PostId
+from tests.store.samples import CODEC as SDS_CODEC
+from tests.timber.group import Group
+from tests.timber.world import CODEC, key_of, sign_with, verify
+
+POSTS = 4  # of each kind: those that stay, and those that are deleted
+
+
+def _boot(store: Store, now: Now) -> Engine:
+    identity = Identity(key_of(0), sign_with(key_of(0)))
+    return Engine(Config(), identity, CODEC, verify, now, load_timber(store, "garden"))
+
+
+def _save(store: Store, engine: Engine) -> None:
+    ready = engine.take()
+    deletes = any(isinstance(one, EventSettled) and one.kind in (Kind.EDIT, Kind.DELETE) for one in ready.events)
+    with store.transaction() as transaction:
+        save_timber(transaction, "garden", ready.writes, wipe=deletes)
+
+
+def _steps(engine: Engine) -> list[Callable[[Now], object]]:
+    """A life: posts, of which every second one is deleted."""
+
+    def delete(at: int) -> Callable[[Now], object]:
+        return lambda now: engine.delete(
+            next(view.post.name for view in engine.posts() if f"gone{at}" in view.post.text), now
+        )
+
+    def say(text: str) -> Callable[[Now], object]:
+        return lambda now: engine.say(text, now)
+
+    found: list[Callable[[Now], object]] = []
+    if not engine.data_set:
+        found.append(lambda now: engine.found(b"garden", now))
+    for at in range(POSTS):
+        found += [say(f"kept{at} stays"), say(f"gone{at} " * (at * 300 + 1)), delete(at)]
+    return found
+
+
+def _live(path: Path, die_at: int, said: int) -> int:
+    """Run the steps. Return the number of statements that the database executed, if we survive."""
+    count = 0
+
+    def trace(_: str) -> None:
+        nonlocal count
+        count += 1
+        if count == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with Store.open(path, SDS_CODEC) as store:
+        store.connection.set_trace_callback(trace)
+        engine = _boot(store, Now(0, 0))
+        for at, step in enumerate(_steps(engine)):
+            step(Now(at, at))
+            _save(store, engine)
+            os.write(said, bytes([at + 1]))
+    return count
+
+
+def _texts_after(steps: int) -> list[str]:
+    engine = Engine(Config(), Identity(key_of(0), sign_with(key_of(0))), CODEC, verify, Now(0, 0))
+    for at, step in enumerate(_steps(engine)[:steps]):
+        step(Now(at, at))
+    return [view.post.text for view in engine.posts()]
+
+
+def _bytes(path: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(path.parent.iterdir()))
+
+
+def _killed(path: Path, die_at: int) -> int:
+    """Live until a statement of the database, and return the number of steps that were reported as saved."""
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.close(reading)
+        _live_and_leave(path, die_at, writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    assert os.WIFSIGNALED(os.wait()[1])
+    return max(told, default=0)
+
+
+def _live_and_leave(path: Path, die_at: int, said: int) -> NoReturn:
+    try:
+        _live(path, die_at, said)
+    finally:
+        os._exit(0)
+
+
+def test_a_kill_at_any_statement_loses_nothing_and_brings_nothing_deleted_back(tmp_path: Path) -> None:
+    whole = _live(tmp_path / "whole" / "sdschat.db", -1, os.open(os.devnull, os.O_WRONLY))
+    assert whole > 100
+    for die_at in range(1, whole + 1, 7):
+        path = tmp_path / str(die_at) / "sdschat.db"
+        said = _killed(path, die_at)
+        with Store.open(path, SDS_CODEC) as store:
+            engine = _boot(store, Now(0, 0))
+            texts = [view.post.text for view in engine.posts()]
+            # The commit under way may be saved or not.
+            found = next(steps for steps in (said, said + 1) if texts == _texts_after(steps))
+            files = _bytes(path)
+            deleted = [at for at in range(POSTS) if 3 * at + 4 <= found]
+            assert [at for at in deleted if f"gone{at}".encode() in files] == []
+            if engine.data_set:
+                engine.say("more", Now(0, 0))
+                _save(store, engine)
+                assert [view.post.text for view in _boot(store, Now(0, 0)).posts()] == [*texts, "more"]
+
+
+def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
+    """Rows of members at work: operations in front of the checkpoint, an outbox, votes on a ballot."""
+    group = Group("ann", "bob", "cid")
+    group.say("ann", "one", "two", "three")
+    group["cid"].up = False
+    for at in range(8):
+        group.say(("ann", "bob")[at % 2], f"post {at}")
+        for node in group.nodes.values():
+            path = tmp_path / node.name / str(at) / "sdschat.db"
+            kept = node.store.snapshot()
+            with Store.open(path, SDS_CODEC) as store:
+                with store.transaction() as transaction:
+                    writes = [Put(table, key, row) for (table, key), row in node.store.rows.items()]
+                    save_timber(transaction, "garden", writes)
+                found = load_timber(store, "garden")
+                assert found is not None
+                assert found.log == kept.log
+                assert [set(one) for one in found[1:]] == [set(one) for one in kept[1:]]
+                assert load_timber(store, "lobby") is None
+
+
+def test_no_copy_of_a_deleted_text_is_left_in_any_page(tmp_path: Path) -> None:
+    """Texts of all lengths, so that rows move from page to page."""
+    rng = random.Random(7)
+    path = tmp_path / "ann" / "sdschat.db"
+    alive: list[Post] = []
+    gone: list[bytes] = []
+    with Store.open(path, SDS_CODEC) as store:
+        for _ in range(12):
+            first = len(alive) + len(gone)
+            posts = [
+                Post(
+                    PostId(rng.randint(0, 3), first + at),
+                    first + at,
+                    0,
+                    f"word{first + at:04d}z" * rng.choice((1, 3, 9, 90)),
+                )
+                for at in range(30)
+            ]
+            with store.transaction() as transaction:
+                rows = [
+                    OperationRow(post.name.author, post.place, post.place, post.text.encode(), b"") for post in posts
+                ]
+                save_timber(
+                    transaction,
+                    "garden",
+                    [Put(Table.POST, post.name, post) for post in posts]
+                    + [Put(Table.OPERATION, (row.slot, row.seq), row) for row in rows],
+                )
+            alive += posts
+            rng.shuffle(alive)
+            dropped, alive = alive[:20], alive[20:]
+            drops = [Drop(Table.POST, post.name) for post in dropped]
+            drops += [Drop(Table.OPERATION, (post.name.author, post.place)) for post in dropped]
+            with store.transaction() as transaction:
+                save_timber(transaction, "garden", drops, wipe=True)
+            gone += [post.text[:9].encode() for post in dropped]
+            files = _bytes(path)
+            assert [word for word in gone if word in files] == []
+            assert all(post.text[:9].encode() in files for post in alive)
