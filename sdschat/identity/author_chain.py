@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Final, NamedTuple
 
-MOST_RUNS: Final = 32  # beyond it, the oldest gap is forgotten
+MOST_RUNS: Final = 32  # beyond it, the oldest run is forgotten
 MOST_FORKS: Final = 32
 
 
@@ -31,16 +31,20 @@ class Gap(NamedTuple):
 
 class AuthorChain:
     """The chain of one device in one channel. What was said before the first message here is no gap: a newcomer does
-    not look for it."""
+    not look for it. Of numbers up to `forgotten` nothing is known, so a message that bears one is neither a fork nor
+    the end of a gap."""
 
-    __slots__ = ("forks", "runs")
+    __slots__ = ("forgotten", "forks", "runs")
 
-    def __init__(self, runs: list[Run] | None = None, forks: list[int] | None = None) -> None:
+    def __init__(self, runs: list[Run] | None = None, forks: list[int] | None = None, forgotten: int = 0) -> None:
         self.runs = runs or []
         self.forks = forks or []  # numbers of two messages or more
+        self.forgotten = forgotten
 
     def add(self, number: int, previous: str) -> bool:
         """Add a new message. False: another message with its number is here already, so its author says two things."""
+        if number <= self.forgotten:
+            return True
         for place, run in enumerate(self.runs):
             if number < run.low:
                 self.runs.insert(place, Run(number, number, previous))
@@ -60,8 +64,7 @@ class AuthorChain:
                 low, _, previous = self.runs[left]
                 self.runs[left : left + 2] = [Run(low, self.runs[left + 1].high, previous)]
         if len(self.runs) > MOST_RUNS:
-            low, _, previous = self.runs[0]
-            self.runs[:2] = [Run(low, self.runs[1].high, previous)]
+            self.forgotten = self.runs.pop(0).high
 
     def gaps(self) -> list[Gap]:
         return [
@@ -70,10 +73,10 @@ class AuthorChain:
         ]
 
     def to_bytes(self) -> bytes:
-        return json.dumps([self.runs, self.forks], separators=(",", ":")).encode()
+        return json.dumps([self.runs, self.forks, self.forgotten], separators=(",", ":")).encode()
 
 
 def chain_of(kept: bytes) -> AuthorChain:
     """Return the chain that `to_bytes` wrote."""
-    runs, forks = json.loads(kept)
-    return AuthorChain([Run(*run) for run in runs], forks)
+    runs, forks, *forgotten = json.loads(kept)
+    return AuthorChain([Run(*run) for run in runs], forks, *forgotten)

@@ -39,6 +39,19 @@ def test_a_chain_is_bounded_and_outlives_the_program() -> None:
     chain = added(*range(2, 4 * MOST_RUNS, 2))
     assert len(chain.runs) == MOST_RUNS
     assert chain.gaps()[-1] == Gap(4 * MOST_RUNS - 3, 4 * MOST_RUNS - 3, f"id {4 * MOST_RUNS - 3}")
-    chain.add(2, "x")
+    assert not chain.add(4 * MOST_RUNS - 2, "x")
     again = chain_of(chain.to_bytes())
-    assert (again.runs, again.forks) == (chain.runs, chain.forks)
+    assert (again.runs, again.forks, again.forgotten) == (chain.runs, chain.forks, chain.forgotten)
+
+
+def test_what_comes_after_its_gap_was_forgotten_is_no_fork() -> None:
+    numbers = range(1, 40 * MOST_RUNS)
+    chain = added(*numbers[::3])
+    assert all(chain.add(number, f"id {number - 1}") for number in numbers if number % 3 != 1)
+    assert not chain.forks
+    assert len(chain.runs) <= MOST_RUNS
+
+
+def test_a_chain_kept_by_an_earlier_version_is_read() -> None:
+    chain = chain_of(b'[[[1,4,""],[6,9,"id 5"]],[3]]')
+    assert (chain.runs, chain.forks, chain.forgotten) == ([Run(1, 4, ""), Run(6, 9, "id 5")], [3], 0)

@@ -123,7 +123,8 @@ class AuthorChains:
         still = {(name, gap.high + 1) for gap in chain.gaps()}
         for doubt in [each for each in self._told if each[0] == name and each not in still]:
             self._told.discard(doubt)
-            self._events.append(AuthorGapClosed(name.split("/")[-2], doubt[1] - 1))
+            if doubt[1] > chain.runs[0].low:  # else it was forgotten
+                self._events.append(AuthorGapClosed(name.split("/")[-2], doubt[1] - 1))
 
     def _chain(self, name: str) -> AuthorChain:
         found = self._chains.get(name)
