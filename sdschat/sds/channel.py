@@ -20,6 +20,7 @@ from sdschat.sds.state import ChannelState, Ready
 from sdschat.sds.steps.acks import review_equal_range
 from sdschat.sds.steps.answers import forget_old_answers, incoming_repair_request_buffer_sweep
 from sdschat.sds.steps.anti_entropy import forget_old_pushes, push_sweep
+from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
@@ -91,6 +92,11 @@ class Channel:
         `steps/history.py`. True where it is here now; where it is not, a `Rejected` event says why."""
         self.state.now = now
         return receive_history(self.state, message, raw, source)
+
+    def heard_copy(self, now: Now, message_id: str) -> None:
+        """A packet came that is, byte for byte, one in which we sent this message of ours."""
+        self.state.now = now
+        heard_copy(self.state, message_id)
 
     def lower_horizon(self, now: Now, lamport: int) -> None:
         """All the history from `lamport` on has been given: count as complete from there."""

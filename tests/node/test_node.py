@@ -15,6 +15,8 @@ from sdschat.identity.content import Verdict
 from sdschat.identity.key_book import KeyMet, NickClaimed
 from sdschat.identity.keyfile import load_or_create
 from sdschat.identity.keys import Identity
+from sdschat.node.channel.proofs import HeardPacket
+from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import (
     ConnectionChanged,
     EphemeralSaid,
@@ -471,5 +473,28 @@ def test_a_transport_that_cannot_go_on_ends_the_node(tmp_path: Path) -> None:
             node.sessions["lobby"]._heard(Crashed(ValueError("planted")))
             with pytest.raises(ValueError, match="planted"):
                 await node.failed
+
+    asyncio.run(story())
+
+
+def test_own_packets_that_the_broker_sends_back_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[tuple[str, bytes]] = []
+    whole = ChannelSession.read
+
+    def noted(self: ChannelSession, packet: bytes) -> HeardPacket:
+        read.append((self.channel.state.participant_id, packet))
+        return whole(self, packet)
+
+    monkeypatch.setattr(ChannelSession, "read", noted)
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            ann.node.send("lobby", "hello")
+            await bob.until_texts("hello")
+            await ann.until(StateChanged, lambda state: state.state is AckState.ACKED)
+            assert {sender for sender, packet in read if b"hello" in packet} == {bob.node.sender_id}
 
     asyncio.run(story())

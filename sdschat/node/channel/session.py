@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.node.channel.content import ContentGate
+from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, heard_at, sent_to
 from sdschat.node.channel.presence import ChannelPresence
 from sdschat.node.channel.proofs import HeardPacket, Proofs
@@ -78,6 +79,7 @@ class ChannelSession:
         self.transport = transport
         self.presence = ChannelPresence(self.name, gate.identity, gate.book)
         self.refusals = RefusalCounter()
+        self._sent = SentPackets()
         self.was_connected = False
         self._topics = topics
         self._gate = gate
@@ -163,7 +165,12 @@ class ChannelSession:
 
     def _received(self, event: base.Received) -> None:
         if event.topic == self._topics.msg:
-            self._take_packet(event.payload, "live", event.outdated)
+            own = self._sent.message_id(event.payload)
+            if own is None:
+                self._take_packet(event.payload, "live", event.outdated)
+            else:
+                self.channel.heard_copy(self._clock.now(), own)
+                self._mark_ready(self)
             return
         place = self._topics.place(event.topic)
         if place is None or (event.outdated and place.frm and not self._is_member(place.frm)):
@@ -268,6 +275,8 @@ class ChannelSession:
         for raw, kind, message_id in packets:
             for watcher in self.watchers:
                 watcher(kind, raw, None)
+            if kind in _OWN:
+                self._sent.add(raw, message_id)
             self.transport.publish(topic, raw, qos=self._qos, tag=message_id if kind in _OWN else None)
 
     def post(self, posts: Sequence[OutgoingPacket]) -> None:
