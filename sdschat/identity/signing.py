@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from nacl.bindings import (
@@ -34,6 +35,7 @@ LINK_DOMAIN: Final = b"sdschat/link/v1\0"
 _SENDER_ID_DIGITS: Final = 32
 
 
+@lru_cache(maxsize=256)
 def sender_id_of(public_key: bytes) -> str:
     """Return the participant id of a key: the first 32 hex digits of its SHA-256."""
     return hashlib.sha256(public_key).hexdigest()[:_SENDER_ID_DIGITS]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from sdschat.sds.rows import OUTSIDE_THE_FILTER, Entry
-from sdschat.store.columns import load_ids
+from sdschat.store.columns import LOG_COLUMNS, load_ids
 
 BYTES_EACH: Final = 120  # on disk, with the indexes, about; see `test_an_id_without_its_packet_takes_at_most_160_bytes`
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
@@ -24,6 +24,11 @@ _FROM: Final = (
 )
 _ID: Final = "channel = ? AND substr(message_id, 1, 8) = substr(?, 1, 8) AND message_id = ?"
 _BY_ID: Final = f"{_FROM} WHERE {_ID}"
+# To find an id in the log or here by one statement: each takes the locks of a transaction, which cost more than that.
+OR_DROPPED: Final = (
+    "UNION ALL SELECT place, " + ", ".join(["NULL"] * (len(LOG_COLUMNS.split(",")) - 1)) + " FROM past "
+    "WHERE channel = ?1 AND substr(message_id, 1, 8) = substr(?3, 1, 8) AND message_id = ?3"
+)
 _DATED: Final = "WHERE channel = ? AND lamport BETWEEN ? AND ? ORDER BY lamport {way}, message_id {way}"
 _UP: Final = f"{_FROM} {_DATED.format(way='ASC')}"
 _DOWN: Final = f"{_FROM} {_DATED.format(way='DESC')}"
@@ -45,7 +50,7 @@ _PUT: Final = (
 
 def entry(connection: sqlite3.Connection, channel: int, message_id: str) -> Entry | None:
     """The entry of a message with a dropped packet, or None."""
-    packed = _packed(message_id)
+    packed = packed_id(message_id)
     rows = [] if packed is None else connection.execute(_BY_ID, (channel, packed, packed)).fetchall()
     return _entry(connection, rows[0]) if rows else None
 
@@ -68,7 +73,7 @@ def move(connection: sqlite3.Connection, places: Iterable[int]) -> None:
     senders: dict[str, int] = {}
     for place in places:
         for channel, lamport, message_id, sender_id, dependencies in connection.execute(_ROW, (place,)).fetchall():
-            packed = _packed(message_id)
+            packed = packed_id(message_id)
             named = _named(connection, place, channel, load_ids(dependencies))
             if packed is None or named is None:
                 continue
@@ -98,7 +103,8 @@ def _sender(connection: sqlite3.Connection, sender_id: str) -> int:
     return made
 
 
-def _packed(message_id: str) -> bytes | None:
+def packed_id(message_id: str) -> bytes | None:
+    """The id as it stands here; None if it is no SHA-256 in lower-case hex."""
     return bytes.fromhex(message_id) if _SHA256.fullmatch(message_id) else None
 
 
@@ -115,7 +121,7 @@ def _named(connection: sqlite3.Connection, place: int, channel: int, ids: Iterab
     """Dependencies in compact form; None if an id is no SHA-256 in lower-case hex."""
     found = bytearray()
     for message_id in ids:
-        packed = _packed(message_id)
+        packed = packed_id(message_id)
         if packed is None:
             return None
         rows = connection.execute(_PLACE, (channel, packed, packed, channel, message_id)).fetchall()

@@ -17,7 +17,8 @@ from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.schema import PLACE_BITS
 
 _FROM: Final = f"SELECT {LOG_COLUMNS} FROM log"
-_BY_ID: Final = f"{_FROM} WHERE channel = ? AND message_id = ?"
+_BY_ID: Final = f"{_FROM} WHERE channel = ?1 AND message_id = ?2"
+_BY_ID_OR_DROPPED: Final = f"{_BY_ID} {dropped_packets.OR_DROPPED}"
 _NEWEST: Final = f"{_FROM} WHERE channel = ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
 _BEFORE: Final = f"{_FROM} WHERE channel = ? AND lamport < ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
 _BETWEEN: Final = f"{_FROM} WHERE channel = ? AND lamport BETWEEN ? AND ? ORDER BY lamport, message_id LIMIT ?"
@@ -47,9 +48,13 @@ class SqlHistory:
 
     def entry(self, message_id: str) -> Entry | None:
         number = self._number(self._channel)
-        found = [] if number is None else self._ask(_BY_ID, (number, message_id))
-        if number is None or found:
-            return self._entry(found[0]) if found else None
+        if number is None:
+            return None
+        found = self._ask(_BY_ID_OR_DROPPED, (number, message_id, dropped_packets.packed_id(message_id)))
+        if not found:
+            return None
+        if found[0][3] is not None:
+            return self._entry(found[0])
         with as_store_error(self._path):
             return dropped_packets.entry(self._connection, number, message_id)
 
@@ -104,7 +109,7 @@ class SqlHistory:
             return []
         return [self._entry(row) for row in self._ask(_ADDED, (first_place(number), last_place(number), count))[::-1]]
 
-    def _ask(self, query: str, values: tuple[int | str, ...]) -> list[Any]:
+    def _ask(self, query: str, values: tuple[int | str | bytes | None, ...]) -> list[Any]:
         try:
             return self._connection.execute(query, values).fetchall()
         except (sqlite3.Error, UnicodeDecodeError):

@@ -22,7 +22,7 @@ ID_BYTES: Final = 32
 DIGEST_BYTES: Final = 20
 MAX_NICK_BYTES: Final = 128
 MAX_REPLY_TO_BYTES: Final = 128
-_DECODED_KEPT: Final = 64  # a content is looked at several times on its way: checked, verified, shown, counted
+_DECODED_KEPT: Final = 256  # a content is looked at several times on its way: checked, verified, shown, counted
 
 
 class Place(NamedTuple):
@@ -52,11 +52,37 @@ class Envelope(NamedTuple):
 
 def encode_envelope(envelope: Envelope) -> bytes:
     """Return the canonical encoding of these values: fields in order, defaults left out."""
-    values = envelope._asdict()
-    place = values.pop("place")
+    key, nonce, nick, sent_time, kind, text, reply_to, signature, place = envelope
     if place is None:
-        return MAGIC + Chat(**values).SerializeToString(deterministic=True)
-    return PLACED_MAGIC + PlacedChat(**values, **place._asdict()).SerializeToString(deterministic=True)
+        chat = Chat(
+            author_key=key,
+            nonce=nonce,
+            nick=nick,
+            sent_time=sent_time,
+            kind=kind,
+            text=text,
+            reply_to=reply_to,
+            signature=signature,
+        )
+        return MAGIC + chat.SerializeToString(deterministic=True)
+    device, sequence, previous, lamport, history, bloom_filter = place
+    placed = PlacedChat(
+        author_key=key,
+        nonce=nonce,
+        nick=nick,
+        sent_time=sent_time,
+        kind=kind,
+        text=text,
+        reply_to=reply_to,
+        signature=signature,
+        device=device,
+        sequence=sequence,
+        previous=previous,
+        lamport=lamport,
+        history=history,
+        filter=bloom_filter,
+    )
+    return PLACED_MAGIC + placed.SerializeToString(deterministic=True)
 
 
 def is_ours(content: bytes) -> bool:
