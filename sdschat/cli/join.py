@@ -6,7 +6,7 @@ import functools
 import gc
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,16 +49,33 @@ def command(
     # Modules never become garbage, and collecting while they load takes 50 ms before the first frame. The application
     # enables collection again after that frame.
     gc.disable()
-    from sdschat.cli.session import run_node
-
     names = list(dict.fromkeys(map(channel_name, channels)))
     if plain or os.environ.get("TERM") == "dumb":
-        return run_node(chosen, lambda node: recorded(node, record, _plain(node, names)), names, narrate=False)
+        return _run(chosen, names, lambda node: recorded(node, record, _plain(node, names, _told(chosen))))
     require_screen("join needs a terminal. Use --plain for line after line, or `sdschat pipe` for programs.")
     # Textual looks only for the presence of NO_COLOR; by convention an empty value does not count.
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     chat = functools.partial(_chat, channels=names, ascii_only=ascii_only, no_color=no_color, theme=theme)
-    return run_node(chosen, lambda node: recorded(node, record, chat(node)), names, narrate=False)
+    return _run(chosen, names, lambda node: recorded(node, record, chat(node, said=_told(chosen))))
+
+
+def _run(chosen: Chosen, names: list[str], body: Callable[[Node], Coroutine[Any, Any, int]]) -> int:
+    from sdschat.cli.session import run_node
+
+    return run_node(chosen, body, names, narrate=False, takes_another=True)
+
+
+def _told(chosen: Chosen) -> list[str]:
+    """Return what the user has to know of the profile: it may be another one than the last time."""
+    from sdschat.cli.setting_sources import IN_USE
+
+    origin = chosen.general["profile"].origin
+    if not origin.startswith(IN_USE):
+        return []
+    return [
+        f"{origin.removeprefix(IN_USE)} is open in another terminal, so here you are {chosen.nick}: a participant of "
+        "its own, with its own key and history. --name or --profile chooses another one."
+    ]
 
 
 async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]) -> int:
@@ -80,20 +97,29 @@ async def recorded(node: Node, path: Path | None, body: Coroutine[Any, Any, int]
         recorder.close()
 
 
-async def _chat(node: Node, channels: list[str], ascii_only: bool, no_color: bool, theme: str | None) -> int:
+async def _chat(
+    node: Node, channels: list[str], said: list[str], ascii_only: bool, no_color: bool, theme: str | None
+) -> int:
     from sdschat.tui.app import run_chat
 
     return await run_chat(
-        node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=_preferences(), copies=_copies()
+        node,
+        channels,
+        ascii_only=ascii_only,
+        no_color=no_color,
+        theme=theme,
+        file=_preferences(),
+        copies=_copies(),
+        said=said,
     )
 
 
-async def _plain(node: Node, channels: list[str]) -> int:
+async def _plain(node: Node, channels: list[str], said: list[str]) -> int:
     from sdschat.tui.plain.host import run_plain
 
     if sys.stdin is None or sys.stdout is None:
         raise CommandProblem("join needs standard input and output, and one of them is closed.", WRONG_USE)
-    return await run_plain(node, channels, file=_preferences())
+    return await run_plain(node, channels, file=_preferences(), said=said)
 
 
 def _preferences() -> Path:

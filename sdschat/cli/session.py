@@ -12,7 +12,7 @@ from dataclasses import replace
 from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.logs import log_to_file
 from sdschat.cli.options import say
-from sdschat.cli.setting_sources import Chosen, FoundSettings
+from sdschat.cli.setting_sources import IN_USE, WORKED_OUT, Chosen, FoundSettings
 from sdschat.cli.text import safe
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
@@ -20,8 +20,9 @@ from sdschat.node import events
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.private.opening import broker_of
-from sdschat.node.profile import database_path, open_profile
+from sdschat.node.profile import Profile, database_path, open_profile
 from sdschat.node.store_client.events import StoreLeft
+from sdschat.store.errors import ProfileInUse
 from sdschat.store.store import Store
 from sdschat.transport.address import LOCAL, clear_text_problem, parse_url
 from sdschat.transport.base import Why
@@ -32,6 +33,7 @@ from sdschat.transport.tls import TlsOptions
 
 Body = Callable[[Node], Awaitable[int]]
 ATTEMPTS_EMBEDDED = 10  # connection attempts: another process may just be taking over the embedded broker
+_PROFILES = 9  # profiles tried where the first one is in use
 _KEEP_AFTER = 5.0  # seconds until the size of the database is looked at
 _GRACE = 2.0  # seconds at the end for packets that wait to be sent
 
@@ -44,6 +46,7 @@ def run_node(
     narrate: bool = True,
     catches_up: bool = True,
     keeps: bool = True,
+    takes_another: bool = False,
 ) -> int:
     """Run `body` with a node, until it is done, the node fails or a signal comes. Return the exit code.
 
@@ -51,13 +54,14 @@ def run_node(
     `narrate`: tell the user about connections and troubles on standard error; not for a body that shows them itself.
     `catches_up`: fetch missing history. Other participants can always fetch ours.
     `keeps`: keep the database within `store.max_size`; a Store does that itself.
+    `takes_another`: if the profile is in use and the user did not name it, take the next one that is free.
     """
     for problem in problems_with("", chosen.nick):
         raise CommandProblem(problem, WRONG_USE)
     if narrate:
         _announce(chosen)
     log_to_file()
-    return asyncio.run(_session(chosen, body, channels, narrate, catches_up, keeps))
+    return asyncio.run(_session(chosen, body, channels, narrate, catches_up, keeps, takes_another))
 
 
 def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
@@ -90,10 +94,16 @@ def _announce(chosen: Chosen) -> None:
 
 
 async def _session(
-    chosen: Chosen, body: Body, channels: Sequence[str], narrate: bool, catches_up: bool, keeps: bool
+    chosen: Chosen,
+    body: Body,
+    channels: Sequence[str],
+    narrate: bool,
+    catches_up: bool,
+    keeps: bool,
+    takes_another: bool,
 ) -> int:
     found = mqtt_options(chosen) if chosen.text("broker") is not None else None
-    profile = open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+    profile = _open(chosen, takes_another)
     try:
         if found is None:
             _use_broker_of(chosen, profile.store, channels)
@@ -116,6 +126,24 @@ async def _session(
         if keeping is not None:
             keeping.cancel()
         await node.close(_GRACE)
+
+
+def _open(chosen: Chosen, takes_another: bool) -> Profile:
+    """Open the profile; if it is in use, and another may be taken, the first free one of name-2, name-3 and so on.
+
+    The nick follows: two keys with one nick would be an alarm to everybody else.
+    """
+    profile, nick = chosen.profile, chosen.nick
+    may = takes_another and chosen.general["profile"].origin in WORKED_OUT
+    for number in range(2, _PROFILES + 2):
+        try:
+            return open_profile(database_path(chosen.data_dir, chosen.profile), chosen.settings)
+        except ProfileInUse:
+            if not may or number > _PROFILES or any(problems_with("", f"{nick}-{number}")):
+                raise
+            chosen.general["profile"] = FoundSettings(f"{profile}-{number}", f"{IN_USE}{profile}")
+            chosen.general["name"] = FoundSettings(f"{nick}-{number}", f"{IN_USE}{profile}")
+    raise AssertionError("the loop above returns or raises")
 
 
 def _use_broker_of(chosen: Chosen, store: Store, channels: Sequence[str]) -> None:

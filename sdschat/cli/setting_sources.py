@@ -32,6 +32,7 @@ GENERAL: Final[Mapping[str, Value | None]] = {
 }
 # Origins of a name and a profile that the user did not give.
 WORKED_OUT: Final = frozenset({_USER := "the user's name on this machine", _NICK := "the nick", "default"})
+IN_USE: Final = "another process uses the profile "  # the origin of a name and a profile taken in its place
 _PREFIX: Final = "SDSCHAT_"
 _READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, PASSPHRASE_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
 _OF_TESTS: Final = re.compile(rf"{_PREFIX}(TEST_\w+|\w+_SEEDS)")

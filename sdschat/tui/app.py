@@ -248,9 +248,12 @@ async def run_chat(
     theme: str | None = None,
     file: Path | None = None,
     copies: Path | None = None,
+    said: Sequence[str] = (),
 ) -> int:
     """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
-    app = make_app(node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=file, copies=copies)
+    app = make_app(
+        node, channels, ascii_only=ascii_only, no_color=no_color, theme=theme, file=file, copies=copies, said=said
+    )
     try:
         await app.run_async()
     finally:
@@ -269,8 +272,9 @@ def make_app(
     theme: str | None = None,
     file: Path | None = None,
     copies: Path | None = None,
+    said: Sequence[str] = (),
 ) -> ChatApp:
-    """Make the application. `file`: the user's preferences. `theme` is for this run alone."""
+    """Make the application. `file`: the user's preferences. `theme` is for this run alone. `said`: its first lines."""
     view = Conversations(node)
     preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
     return ChatApp(
@@ -279,6 +283,6 @@ def make_app(
         preferences,
         ascii_only=ascii_only,
         theme_now="plain" if no_color else theme,
-        said=problems,
+        said=[*problems, *said],
         copies=copies,
     )

@@ -228,7 +228,7 @@ class Host:
             several = len({each.conversation.channel for each in self.models.values()}) > 1
             return f"{words} in {clean_name(conversation.channel)}" if several else words
         alone = not any(person.online for person in conversation.people() if not person.own)
-        words = sync_words(model.connection, sync, model.catching_up, model.history, alone=alone)
+        words = sync_words(model.connection, sync, model.history, alone=alone)
         secrecy = privacy(self.view.node, name)
         return words if secrecy is None else f"{words}, {privacy_words(secrecy)}"
 

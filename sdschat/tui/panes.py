@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from rich.cells import cell_len
+from rich.style import Style
 from rich.text import Text
 from textual.widgets import Static
 
 from sdschat.tui.model.cleaning import clean, nick_text, short
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import GapItem, MessageItem
-from sdschat.tui.model.status import fate_sentence, offline_words, provenance
+from sdschat.tui.model.status import Health, fate_sentence, health, last_heard_words, offline_words, provenance
 from sdschat.tui.widgets.lists import ChannelLine, ChannelList, MemberList, unread_mark
 from sdschat.tui.window import Window
 
 WIDE: Final = 100  # columns from which there is room for one list beside the log
 WIDER: Final = 120  # and for two
 _NAME: Final = 24
+_ROOM_FOR_KEYS: Final = 80  # columns from which the keys have a place of their own in the head
+_KEYS: Final = "  F1 help  F2 lens "
 
 
 class Panes:
@@ -62,8 +67,8 @@ class Panes:
         self._draw_head(lines)
 
     def _draw_head(self, lines: list[ChannelLine]) -> None:
+        """Draw the line of state: channel, pill, and as many of the other parts as fit whole."""
         screen, text = self._screen, Text(no_wrap=True, overflow="crop")
-        width = screen.width
         shown = next((line for line in lines if line.shown), None)
         if len(lines) > 1 and not self.channel_list.display:
             for number, line in enumerate(lines, 1):
@@ -73,30 +78,52 @@ class Panes:
         elif shown is not None:
             text.append(f" {shown.label} ", "bold reverse")
         if shown is not None:
-            text.append(f" {shown.badge}{self._readers(shown.name)}")
-            late = len(screen.desktop.models[shown.name].late_unseen)
-            if late:
-                text.append(" | ")
-                text.append(f"{late} late: Alt+L", screen.line_style.style("late"))
-        timing = screen.view.node.settings.timing
-        if timing != "spec":
-            text.append(f" | timing {timing}")
-        if screen.desktop.hosting:
-            text.append(" | hosting the broker")
-        keys = "F1 help  F2 lens "
-        if text.cell_len + len(keys) + 1 < width:
-            text.append(" " * (width - text.cell_len - len(keys)) + keys, "dim")
+            text.append_text(self._pill(shown))
+            kept = len(_KEYS) if screen.width >= _ROOM_FOR_KEYS else 0
+            between = f" {screen.line_style.glyphs.between} "
+            for part, drawn in self._parts(shown.name):
+                if text.cell_len + len(between) + cell_len(part) <= screen.width - kept:
+                    text.append(between).append(part, drawn)
+        if text.cell_len + len(_KEYS) < screen.width:
+            text.append(" " * (screen.width - text.cell_len - len(_KEYS)) + _KEYS, "dim")
         self._put(self.head, text)
 
-    def _readers(self, name: str) -> str:
-        """Return in words the readers of this channel or conversation."""
-        model = self._screen.desktop.models[name]
-        partner = model.conversation.partner()
+    def _pill(self, shown: ChannelLine) -> Text:
+        """Return the state of the channel that is shown, with its sign and colour."""
+        screen = self._screen
+        model, glyphs = screen.desktop.models[shown.name], screen.line_style.glyphs
+        found = health(model.connection, model.conversation.sync(), model.history, model.refused)
+        sign, name = {
+            Health.GOOD: (glyphs.online, "acked"),
+            Health.WAITS: (glyphs.missing, "unacked"),
+            Health.BAD: (glyphs.alert, "refused"),
+        }[found]
+        words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that nobody else is here
+        if model.refused and model.connection.state == "connected":
+            words = "not allowed to write"
+        return Text(f" {sign} {words}", screen.line_style.style(name))
+
+    def _parts(self, name: str) -> Iterator[tuple[str, Style]]:
+        """Yield the other parts of the head with their styles, the most wanted first."""
+        screen = self._screen
+        model, plain = screen.desktop.models[name], Style()
+        late = len(model.late_unseen)
+        if late:
+            yield f"{late} late: Alt+L", screen.line_style.style("late")
+        partner, people = model.conversation.partner(), model.conversation.people()
         if partner is not None:
-            return f" | only {nick_text(partner.nick) or 'the other one'} and you read this"
-        if model.connection.state != "connected":
-            return ""
-        return f" | {sum(person.online for person in model.conversation.people())} here"
+            yield f"only {nick_text(partner.nick) or 'the other one'} and you read this", plain
+        elif model.connection.state == "connected":
+            here = sum(person.online for person in people)
+            yield "nobody else is here" if here == 1 else f"{here} here", plain
+            if screen.desktop.hosting:
+                yield "hosting the broker", plain
+            heard = last_heard_words(people, screen.view.now().wall)
+            if heard and here > 1:
+                yield heard, plain
+        timing = screen.view.node.settings.timing
+        if timing != "spec":
+            yield f"timing {timing}", plain
 
     def draw_people(self) -> None:
         screen = self._screen
@@ -114,6 +141,8 @@ class Panes:
             return
         sync, now = model.conversation.sync(), screen.view.now().wall
         offline = offline_words(model.connection, sync, now)
+        if model.refused and not offline:
+            offline = f"NOT TAKEN {model.refused} | what you write is kept, and tried again"
         self._put(self.offline, Text(f"! {offline}" if offline else ""), hide=True)
         faults = clean(screen.view.faults(model.conversation.channel), limit=200)
         self._put(self.faults, Text(f"! FAULTS ON: {faults} | /fault off" if faults else ""), hide=True)

@@ -135,7 +135,7 @@ async def test_resend_of_what_does_not_wait_is_refused(s: Stage) -> None:
 
 @staged()
 async def test_reconnect_has_nothing_to_do_while_connected(s: Stage) -> None:
-    await s.until_text("synced")
+    await s.until_text("nothing missing")
     await s.enter("/reconnect")
     assert "is connected" in s.hint()
 

@@ -167,7 +167,7 @@ async def test_bare_shows_the_log_alone_until_escape(s: Stage) -> None:
     await s.enter("a message")
     await s.enter("/bare")
     assert "F1 help" not in s.text()
-    assert "1 here" not in s.text()
+    assert "nobody else is here" not in s.text()
     await s.press("escape")
     assert "F1 help" in s.text()
 

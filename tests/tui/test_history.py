@@ -111,15 +111,6 @@ async def test_the_oldest_is_shown_with_what_stands_above_it(s: Stage) -> None:
     assert not s.follows()
 
 
-@staged(peers=("bob",), changes={"sds.sync_interval": 3_600_000})
-async def test_a_log_that_was_compared_with_somebody_s_is_caught_up(s: Stage) -> None:
-    s.app.model.catching_up = True
-    s.app.panes.draw_badges()
-    await s.until_text("lobby  catching up | 2 here")
-    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, CatchingUp("done", 0, 0, "b" * 32, "bob", 0)))
-    await s.until_text("lobby  synced | 2 here")
-
-
 @staged(peers=("bob",))
 async def test_what_comes_by_anti_entropy_is_late_only_if_it_was_said_while_we_were_here(s: Stage) -> None:
     s.say("hello")

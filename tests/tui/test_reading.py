@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent
+from sdschat.node.events import ConnectionChanged, HandedOver, MessageDelivered, NodeEvent, NotPublished
 from sdschat.node.settings import Value
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.tools.fault_injection import Injection
@@ -80,7 +80,7 @@ async def test_a_gap_becomes_the_message_when_it_comes(s: Stage) -> None:
     assert s.app.model.timeline.gaps == {}
     texts = [entry.text for entry in s.app.model.timeline.messages()]
     assert texts == ["unheard", "after"]
-    await s.until_text("synced")
+    await s.until_text("nothing missing")
 
 
 @staged(peers=("bob", "carol"), changes={"push.enabled": False, "sds.lost_after": 400})
@@ -88,7 +88,7 @@ async def test_what_is_given_up_is_lost_in_its_place(s: Stage) -> None:
     await unheard(s, "unheard")
     s.say("after", "carol")
     await s.until_text("1 message by bob is lost")
-    await s.until_text("synced, 1 lost")
+    await s.until_text("1 lost")
     kinds = [type(item).__name__ for item in s.app.model.timeline.items]
     assert kinds == ["GapItem", "MessageItem"]
 
@@ -264,8 +264,18 @@ async def test_presence_is_in_the_list_and_in_the_head(s: Stage) -> None:
     await s.until_text("I am here")
     await s.until_text("2 here")
     await s.peers["bob"].node.close(0.1)
-    await s.until_text("1 here")
+    await s.until_text("nobody else is here")
     assert "▫ bob" in s.text()
+
+
+@staged(peers=("bob",))
+async def test_who_said_nothing_and_left_keeps_the_nick(s: Stage) -> None:
+    await s.until_text("▪ bob")
+    await s.peers["bob"].node.close(0.1)
+    await s.until_text("nobody else is here")
+    people = {person.nick for person in s.app.model.conversation.people()}
+    assert people <= {"ann", "bob"}
+    assert s.app.model.name_of(s.peers["bob"].node.sender_id) == "bob"
 
 
 @staged(peers=("bob",))
@@ -279,17 +289,27 @@ async def test_a_connection_that_was_lost_is_caught_up_with(s: Stage) -> None:
     s.say("said meanwhile")
     Injection(s.app.node, "lobby").offline(False)
     await s.until_text("said meanwhile")
-    await s.until_text("synced")
+    await s.until_text("nothing missing")
 
 
 @staged()
-async def test_a_channel_with_nobody_else_is_not_catching_up(s: Stage) -> None:
+async def test_the_head_says_at_once_what_is_known_after_connecting(s: Stage) -> None:
     Injection(s.app.node, "lobby").offline(True)
-    await s.until_text("OFFLINE")
+    await s.until_text("lobby  ‼ offline")
     Injection(s.app.node, "lobby").offline(False)
-    await s.until_text("lobby  alone | 1 here")
-    s.world.start("bob")
-    await s.until_text("lobby  synced | 2 here")
+    await s.until_text("lobby  ▪ nothing missing ⋅ nobody else is here")
+    s.world.start("bob").node.send("lobby", "hello")
+    await s.until_text("lobby  ▪ nothing missing ⋅ 2 here ⋅ heard bob 0s ago")
+
+
+@staged()
+async def test_a_refusal_of_the_broker_is_in_the_head_with_its_reason(s: Stage) -> None:
+    at = s.app.view.now().wall
+    s.app._hear(NodeEvent("lobby", at, NotPublished("", "refused", "The broker forbids to write here.")))
+    await s.until_text("‼ not allowed to write")
+    assert "The broker forbids to write here." in s.text()
+    s.app._hear(NodeEvent("lobby", at, HandedOver("m" * 64)))
+    await s.until(lambda: "not allowed" not in s.text())
 
 
 @staged()

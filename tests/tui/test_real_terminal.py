@@ -191,11 +191,11 @@ def test_complaints_may_go_to_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "complaints.txt").read_text() == ""
 
 
-def test_a_profile_in_use_is_said_on_a_line_not_on_a_screen(tmp_path: Path) -> None:
+def test_a_profile_in_use_that_was_asked_for_is_said_on_a_line_not_on_a_screen(tmp_path: Path) -> None:
     port = free_port()
     with Terminal(join("ann", port), tmp_path) as ann:
         ann.until_text("F1 help")
-        with Terminal(join("ann", port), tmp_path) as second:
+        with Terminal(join("ann", port, "--profile", "ann"), tmp_path) as second:
             assert second.wait() == 5
             assert b"\x1b[?1049h" not in second.written
 
@@ -215,3 +215,16 @@ def test_plain_is_line_after_line(tmp_path: Path) -> None:
     assert any(re.fullmatch(r"\d\d:\d\d:\d\d ann.*: hello", line) for line in lines)
     assert any(re.fullmatch(r"\d\d:\d\d:\d\d \* ann waves.*", line) for line in lines)
     assert b"\x1b" not in said
+
+
+def test_the_same_command_in_two_terminals_makes_two_participants(tmp_path: Path) -> None:
+    port = free_port()
+    with Terminal(join("ann", port), tmp_path) as first, Terminal(join("ann", port), tmp_path) as second:
+        first.until_text("F1 help")
+        second.until_text("ann is open in another terminal, so here you are ann-2")
+        second.enter("hello from the second one")
+        second.until_text("ann-2 hello from the second one")
+        first.until_text("ann-2 hello from the second one")
+        first.enter("/quit")
+        second.enter("/quit")
+        assert (first.wait(), second.wait()) == (0, 0)

@@ -11,6 +11,7 @@ import pytest
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.profile import database_path
 from sdschat.node.view.values import Participant
+from sdschat.tui import panes
 from sdschat.tui.widgets import lists
 from tests.tui.snapshots import compare
 from tests.tui.stage import Stage, stage
@@ -24,6 +25,7 @@ def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
         return "you" if person.own else "1s ago"
 
     monkeypatch.setattr(lists, "heard_words", heard)
+    monkeypatch.setattr(panes, "last_heard_words", lambda people, now: "heard bob 1s ago")
 
 
 def _seed(name: str) -> bytes:
@@ -51,7 +53,6 @@ async def _talk(s: Stage) -> None:
     s.app.show_notice("a line of the program")
     await s.press("alt+up")
     await s.until(lambda: "known" in s.app.panes.said("details"), "the details")
-    s.app.model.catching_up = s.app.models["dev"].catching_up = False
     s.app.panes.draw_badges()
     s.app.panes.draw_people()
     await s.settle()

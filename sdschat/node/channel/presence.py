@@ -42,6 +42,7 @@ class ChannelPresence:
 
     def __init__(self, channel: str, identity: Identity, keys: Keys) -> None:
         self.online: dict[str, str] = {}
+        self.left: dict[str, str] = {}  # nicks of the last that left, so that they keep their names
         self.roles: dict[str, str] = {}  # of those online that proved to have one
         self.keys: dict[str, bytes] = {}  # of those online whose presence is signed
         self.role = ""  # our own
@@ -215,4 +216,14 @@ class ChannelPresence:
         self.roles.pop(participant, None)
         self.keys.pop(participant, None)
         nick = self.online.pop(participant, None)
-        return None if nick is None else PresenceChanged(participant, nick, False)
+        if nick is None:
+            return None
+        self.left.pop(participant, None)
+        self.left[participant] = nick
+        if len(self.left) > STRANGERS:
+            del self.left[next(iter(self.left))]
+        return PresenceChanged(participant, nick, False)
+
+    def nick_of(self, participant: str) -> str:
+        """Return the nick that the last presence proved; empty for somebody who was not here."""
+        return self.online.get(participant) or self.left.get(participant, "")

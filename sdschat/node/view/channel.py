@@ -171,7 +171,8 @@ class ChannelConversation:
         found = live.people(session, self._node.sender_id, self._node.nick, self._node.clock.now())
         return [
             person._replace(
-                nick=person.nick or self.nick_of(person.sender_id), verified=is_verified(self._node, person.sender_id)
+                nick=person.nick or self.nick_of(person.sender_id) or self.presence_nick(person.sender_id),
+                verified=is_verified(self._node, person.sender_id),
             )
             for person in found
         ]
@@ -181,9 +182,9 @@ class ChannelConversation:
         return self._node.nick if sender_id == self._node.sender_id else self._node.gate.nick_of(sender_id)
 
     def presence_nick(self, sender_id: str) -> str:
-        """Return the nick of a participant who is here, as their presence proves it; empty for everybody else."""
+        """Return the nick of a participant who is or was here, as their presence proves it; else an empty text."""
         session = self.session
-        return "" if session is None else session.presence.online.get(sender_id, "")
+        return "" if session is None else session.presence.nick_of(sender_id)
 
     # State of the user.
 

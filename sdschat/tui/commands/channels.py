@@ -77,7 +77,7 @@ def _who(host: Host, argument: str) -> None:
 
 def person_line(person: Participant, now: int) -> str:
     nick = nick_text(person.nick) or "(nothing signed yet)"
-    words = heard_words(person, now).removeprefix("gone, ")
+    words = heard_words(person, now).removeprefix("left, ")
     if not person.own:
         words = f"{'here' if person.online else 'not here'}, {'heard ' if person.heard_at else ''}{words}"
     verified = ", verified" if person.verified else ""

@@ -124,7 +124,8 @@ class LensInspector:
         injection = Injection(node, channel)
 
         def nick_of(sender_id: str) -> str:
-            return session.presence.online.get(sender_id) or log.nick_of(sender_id)
+            here = session.presence.online.get(sender_id)
+            return here or log.nick_of(sender_id) or session.presence.nick_of(sender_id)
 
         def raw(message_id: str) -> bytes | None:
             held = session.channel.state.incoming.buffered.get(message_id)

@@ -84,7 +84,7 @@ class ChannelModel:
         self.late: dict[str, None] = {}  # ids of messages that came late in this run; at most _LATE_KEPT, oldest first
         self.late_unseen: list[str] = []  # those of `late` that the user has not jumped to
         self.selected: str | None = None
-        self.catching_up = False
+        self.refused = ""  # the reason for which the broker took nothing from us last; empty: it takes what we send
         self.history: CatchingUp | None = None  # progress of fetching the history; None: none was fetched
         self.total = 0
         self.hits: list[Key] = []  # keys of the messages that the last search found, oldest first
@@ -216,6 +216,9 @@ class ChannelModel:
             case events.MessageDelivered():
                 self._delivered(body, event.time, looking)
             case events.HandedOver(message_id):
+                if self.refused:
+                    self.refused = ""
+                    self.changes |= ModelChange.BADGES | ModelChange.CONNECTION
                 self._move(message_id, Phase.UNACKED, 0)
             case events.NotPublished(message_id, failure, detail):
                 self._not_published(message_id, failure, detail)
@@ -289,11 +292,9 @@ class ChannelModel:
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
             case CatchingUp():
                 self.history = body
-                self.catching_up = self.catching_up and body.state != "done"
                 self._gaps_stale = True
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
             case ev.SyncReceived() | ev.SyncSent():
-                self.catching_up = self.catching_up and isinstance(body, ev.SyncSent)
                 self.changes |= ModelChange.BADGES | ModelChange.PEOPLE
             case events.EphemeralSaid(said):
                 name = self.name_of(said.message.sender_id, nick_text(said.nick))
@@ -367,6 +368,9 @@ class ChannelModel:
         self._set_fate(message_id, before.moved(phase, by, unproven))
 
     def _not_published(self, message_id: str, failure: str, detail: str) -> None:
+        if failure == "refused":
+            self.refused = clean(detail, limit=_DETAIL)
+            self.changes |= ModelChange.BADGES | ModelChange.CONNECTION
         if message_id and failure in _REFUSED:
             self._set_fate(message_id, self._fates.get(message_id, Fate(Phase.UNACKED)).refuse(detail))
 
@@ -383,7 +387,6 @@ class ChannelModel:
 
     def _connection(self, body: events.ConnectionChanged) -> None:
         if body.state == "connected" and self.connection.state != "connected":
-            self.catching_up = True
             self.live_since = self.view.now().wall
         self.connection = body
         self._gaps_stale = True

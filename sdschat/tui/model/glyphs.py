@@ -25,9 +25,10 @@ class Glyphs(NamedTuple):
     offline: str
     reply: str
     rule: str  # day lines and the like are made of it
+    between: str  # stands between two parts of a line
     cut: str  # stands for what did not fit
     verified: str  # behind the nick of somebody with whom the user compared words
 
 
-UNICODE: Final = Glyphs("⧗", "⇡", "◌", "✓", "✗", "⇣", "∅", "»", "‼", "›", "▪", "▫", "↳", "-", "~", "≗")  # noqa: RUF001
-ASCII: Final = Glyphs(".", ">", "?", "+", "!", "<", "0", "#", "!", ">", "*", "-", "^", "-", "~", "=")
+UNICODE: Final = Glyphs("⧗", "⇡", "◌", "✓", "✗", "⇣", "∅", "»", "‼", "›", "▪", "▫", "↳", "-", "⋅", "~", "≗")  # noqa: RUF001
+ASCII: Final = Glyphs(".", ">", "?", "+", "!", "<", "0", "#", "!", ">", "*", "-", "^", "-", "|", "~", "=")

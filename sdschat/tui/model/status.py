@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import Final
 
 from sdschat.node.events import ConnectionChanged
@@ -39,30 +40,50 @@ def offline_words(connection: ConnectionChanged, sync: SyncStatus, now: int) -> 
     return f"OFFLINE {why} | {again} | {waiting} | /reconnect"
 
 
+class Health(Enum):
+    """The urgency of the state of a channel: a colour and a sign beside its words."""
+
+    GOOD = auto()
+    WAITS = auto()
+    BAD = auto()
+
+
 def sync_words(
     connection: ConnectionChanged,
     sync: SyncStatus,
-    catching_up: bool,
     history: CatchingUp | None = None,
     *,
     alone: bool = False,
 ) -> str:
-    """Return the badge of a channel. `alone`: nobody else is here, so there is nobody to sync with."""
+    """Return the badge of a channel. `alone`: nobody else is here, so nobody can name what is missing."""
     if connection.state == "disconnected":
         return "offline"
     if connection.state == "connecting":
         return "connecting"
-    found = []
-    if sync.missing:
+    loading = badge(history)
+    found = [loading] if loading else []
+    if sync.missing and not loading:  # while history is fetched, its progress counts them
         found.append(f"{sync.missing} missing")
     if sync.lost:
         found.append(f"{sync.lost} lost")
-    loading = badge(history)
-    if loading:
-        found.insert(0, loading)
-    elif not sync.missing:
-        found.insert(0, "synced" if not catching_up else "alone" if alone else "catching up")
-    return ", ".join(found)
+    return ", ".join(found) or ("alone" if alone else "nothing missing")
+
+
+def health(connection: ConnectionChanged, sync: SyncStatus, history: CatchingUp | None, refused: str) -> Health:
+    """Return the urgency of a channel's state. `refused`: the reason for which the broker takes nothing from us."""
+    if connection.state == "disconnected" or refused:
+        return Health.BAD
+    waits = connection.state == "connecting" or sync.missing or sync.lost or badge(history)
+    return Health.WAITS if waits else Health.GOOD
+
+
+def last_heard_words(people: list[Participant], now: int) -> str:
+    """Return the name of the participant heard last and their age, as "heard bob 3s ago"; empty if nobody was heard."""
+    heard = max((person for person in people if not person.own), key=lambda person: person.heard_at, default=None)
+    if heard is None or not heard.heard_at:
+        return ""
+    name = nick_text(heard.nick) or f"<{short(heard.sender_id, 8)}>"
+    return f"heard {name} {duration(now - heard.heard_at)} ago"
 
 
 def privacy_words(privacy: Privacy) -> str:
@@ -82,7 +103,7 @@ def heard_words(person: Participant, now: int) -> str:
     if person.own:
         return "you"
     heard = f"{duration(now - person.heard_at)} ago" if person.heard_at else "not heard"
-    return heard if person.online else f"gone, {heard}"
+    return heard if person.online else f"left, {heard}"
 
 
 def last_heard(people: list[Participant]) -> int:

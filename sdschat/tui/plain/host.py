@@ -315,15 +315,22 @@ _ESCAPE: Final = "\x1b"
 
 
 async def run_plain(
-    node: Node, channels: Sequence[str], *, file: Path | None = None, stdin: int = 0, out: TextIO | None = None
+    node: Node,
+    channels: Sequence[str],
+    *,
+    file: Path | None = None,
+    stdin: int = 0,
+    out: TextIO | None = None,
+    said: Sequence[str] = (),
 ) -> int:
-    """Run until the input ends, or /quit, and return the exit code. `file`: the user's own preferences."""
+    """Run until the input ends, or /quit, and return the exit code. `file`: the user's own preferences. `said`: lines
+    to begin with."""
     gc.enable()
     view = Conversations(node)
     try:
         preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
         host = PlainHost(view, channels, preferences, out or sys.stdout)
-        host.start(problems)
+        host.start([*problems, *said])
         await first(_read(host, stdin), host.ended.wait())
         for model in host.desktop.models.values():
             model.save_mark()

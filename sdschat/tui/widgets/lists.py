@@ -92,7 +92,10 @@ class MemberList(Static):
                 name = f"{nick} {short(person.sender_id)}"
             if person.verified:
                 name += line_style.glyphs.verified
-            heard = heard_words(person, now).replace(" ago", "").replace("gone, ", "")
+            heard = heard_words(person, now).replace("left, not heard", "left").replace("left, ", "left ")
+            heard = heard.replace("not heard", "here")
+            if not person.online:
+                heard = heard.removesuffix(" ago")
             text.append(f"{sign} ", line_style.style("acked" if person.online else "time"))
             text.append(fitted(name, 17 - len(heard), line_style.glyphs.cut), line_style.nick_style(person.sender_id))
             text.append(f" {heard}\n", line_style.style("time"))

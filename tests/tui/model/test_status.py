@@ -7,13 +7,24 @@ from dataclasses import replace
 import pytest
 
 from sdschat.node.events import ConnectionChanged
+from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.values import Lost, OwnFate, Participant, RetrievalState, SyncStatus
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.tui.model.gaps import gap_words
 from sdschat.tui.model.items import Fate, GapItem, Phase
-from sdschat.tui.model.status import fate_sentence, heard_words, offline_words, provenance, sync_words
+from sdschat.tui.model.status import (
+    Health,
+    fate_sentence,
+    health,
+    heard_words,
+    last_heard_words,
+    offline_words,
+    provenance,
+    sync_words,
+)
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
+LOADING = CatchingUp("loading", 340, 1200, "b" * 32, "bob", 0)
 SYNCED = SyncStatus(0, 0, 0, 0, 0)
 LOST_IT = ConnectionChanged("disconnected", "mqtt://x", "connection_lost", "The broker hung up.", NOON + 8000)
 ON = ConnectionChanged("connected", "mqtt://x")
@@ -37,30 +48,48 @@ def test_the_reason_of_a_broker_drives_no_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("connection", "sync", "catching_up", "expected"),
+    ("connection", "sync", "history", "expected"),
     [
-        (ON, SYNCED, False, "synced"),
-        (ON, SYNCED, True, "catching up"),
-        (ON, SyncStatus(2, 0, 1, 0, 0), True, "2 missing"),
-        (ON, SyncStatus(0, 1, 0, 0, 0), False, "synced, 1 lost"),
-        (ON, SyncStatus(2, 1, 1, 0, 0), False, "2 missing, 1 lost"),
-        (LOST_IT, SyncStatus(2, 1, 1, 0, 0), False, "offline"),
-        (ConnectionChanged("connecting", ""), SYNCED, False, "connecting"),
+        (ON, SYNCED, None, "nothing missing"),
+        (ON, SyncStatus(2, 0, 1, 0, 0), None, "2 missing"),
+        (ON, SyncStatus(2, 0, 1, 0, 0), LOADING, "loading 340/1200"),
+        (ON, SyncStatus(0, 1, 0, 0, 0), None, "1 lost"),
+        (ON, SyncStatus(2, 1, 1, 0, 0), None, "2 missing, 1 lost"),
+        (LOST_IT, SyncStatus(2, 1, 1, 0, 0), None, "offline"),
+        (ConnectionChanged("connecting", ""), SYNCED, None, "connecting"),
     ],
 )
 def test_the_badge_of_a_channel(
-    connection: ConnectionChanged, sync: SyncStatus, catching_up: bool, expected: str
+    connection: ConnectionChanged, sync: SyncStatus, history: CatchingUp | None, expected: str
 ) -> None:
-    assert sync_words(connection, sync, catching_up) == expected
+    assert sync_words(connection, sync, history) == expected
+
+
+@pytest.mark.parametrize(("sync", "expected"), [(SYNCED, "alone"), (SyncStatus(0, 1, 0, 0, 0), "1 lost")])
+def test_a_channel_with_nobody_else_here_says_so(sync: SyncStatus, expected: str) -> None:
+    assert sync_words(ON, sync, alone=True) == expected
 
 
 @pytest.mark.parametrize(
-    ("catching_up", "sync", "expected"),
-    [(True, SYNCED, "alone"), (False, SYNCED, "synced"), (True, SyncStatus(0, 1, 0, 0, 0), "alone, 1 lost")],
-    ids=["from the start", "left behind", "with what is lost"],
+    ("connection", "sync", "refused", "expected"),
+    [
+        (ON, SYNCED, "", Health.GOOD),
+        (ON, SyncStatus(1, 0, 0, 0, 0), "", Health.WAITS),
+        (ON, SyncStatus(0, 1, 0, 0, 0), "", Health.WAITS),
+        (ON, SYNCED, "The broker forbids it.", Health.BAD),
+        (LOST_IT, SYNCED, "", Health.BAD),
+        (ConnectionChanged("connecting", ""), SYNCED, "", Health.WAITS),
+    ],
 )
-def test_nobody_is_caught_up_with_where_nobody_is(catching_up: bool, sync: SyncStatus, expected: str) -> None:
-    assert sync_words(ON, sync, catching_up, alone=True) == expected
+def test_the_urgency_of_a_state(
+    connection: ConnectionChanged, sync: SyncStatus, refused: str, expected: Health
+) -> None:
+    assert health(connection, sync, None, refused) is expected
+
+
+def test_the_one_heard_last_is_named_with_the_age() -> None:
+    assert last_heard_words(people(NOON - 3000), NOON) == "heard bob 3s ago"
+    assert last_heard_words(people(0), NOON) == ""
 
 
 def people(heard_at: int) -> list[Participant]:
@@ -124,7 +153,7 @@ def test_a_lost_message_says_so() -> None:
         (Participant("me", "ann", True, 0, True), "you"),
         (Participant(BOB, "bob", True, NOON - 4000, False), "4s ago"),
         (Participant(BOB, "bob", True, 0, False), "not heard"),
-        (Participant(BOB, "bob", False, NOON - 7200_000, False), "gone, 2h ago"),
+        (Participant(BOB, "bob", False, NOON - 7200_000, False), "left, 2h ago"),
     ],
 )
 def test_when_somebody_was_heard(person: Participant, expected: str) -> None:
