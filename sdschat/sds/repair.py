@@ -22,7 +22,13 @@ from sdschat.sds.scheduled_sends import ScheduledSend, ScheduledSends, may_take
 from sdschat.sds.timers import Deadlines, past_mono, to_mono, to_wall
 from sdschat.sds.values import Now
 
-LONGEST_BACK_OFF = 18  # times T_max: no repair request is put off for longer
+ASKED_IN_STEP = 3  # requests that follow one another T_max apart; after every further one it is twice as long
+LONGEST_BACK_OFF = 16  # times T_max
+
+
+def back_off(attempts: int) -> int:
+    """Return how many T_max lie between the last of so many requests and the next entry."""
+    return min(1 << max(0, attempts - ASKED_IN_STEP), LONGEST_BACK_OFF)
 
 
 def sds_hash(*strings: str) -> int:
@@ -158,7 +164,9 @@ class OutgoingRepairBuffer:
         entry.awaited = bool(row.awaited)
         self.put(entry)
         if row.t_req:
-            entry.t_req = to_mono(now, row.t_req, LONGEST_BACK_OFF * config.t_max)
+            # No farther ahead than an entry made now would lie: the row may be from before the wall clock was set back.
+            waits = back_off(row.attempts) if row.attempts or row.suppressed else 0
+            entry.t_req = to_mono(now, row.t_req, (waits + 1) * config.t_max)
             if config.repair_enabled:
                 self.requests.set(entry.message_id, entry.t_req)
 

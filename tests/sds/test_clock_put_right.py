@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sdschat.sds.config import Config
-from sdschat.sds.events import Delivered
+from sdschat.sds.events import Delivered, RepairRequested
 from tests.sds.group import QUIET, Group, forge
 
 HOUR = 3_600_000
@@ -68,3 +68,15 @@ def test_a_clock_that_is_wrong_by_years_does_not_move_the_join_horizon() -> None
     group["a"].skew = -20 * 365 * 24 * HOUR
     group.tick(60_000)
     assert group["a"].channel.state.horizon == horizon
+
+
+def test_a_repair_request_is_not_put_off_by_a_clock_that_was_put_right_before_a_restart() -> None:
+    """Its T_req stands on disk by the wall clock that was fast."""
+    group = Group("a", settle=2000)
+    group["a"].skew = HOUR
+    group.give("a", forge("b", "child", group.now.wall, "parent"))
+    group["a"].skew = 0
+    group.send("a", "the first write by the right clock")
+    group.crash("a")
+    group.tick(QUIET.t_max)
+    assert [event.message_ids for event in group["a"].of(RepairRequested)] == [("parent",)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from sdschat.sds.outgoing import Outgoing, OutgoingBuffer
 from sdschat.sds.rows import AckState, Evidence, OutgoingRow, Table
 from sdschat.sds.steps.acks import acknowledged, review_equal_range
 from sdschat.sim.generate import limits
-from tests.sds.group import Group, forge
+from tests.sds.group import QUIET, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
 senders = st.sampled_from("abcdefgh")
@@ -206,6 +208,22 @@ def test_a_filter_that_has_forgotten_the_oldest_still_acknowledges_the_newest() 
     told = filter_of(*ids[-5:])
     group.give("a", forge("b", "s1", group.now.wall, content=None, bloom_filter=told))
     assert [event.message_id for event in group["a"].of(StateChanged) if event.evidence] == ids[-5:]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_is_acknowledged_is_held_against_a_filter_by_age(restarted: bool) -> None:
+    """The order in which messages were acknowledged is on no disk, and after so many misses the rest is left alone."""
+    group = Group("a", config=replace(QUIET, push_enabled=True), settle=2000)
+    ids = [group.send("a", f"message {place}").message_id for place in range(4)]
+    for place in (3, 0, 1, 2):
+        group.give("a", forge("b", f"names {place}", group.now.wall, ids[place], content=None))
+    if restarted:
+        group.crash("a")
+    with limits((("REMEMBERED_MISSES", 2),)):
+        told = filter_of(ids[0], ids[3])
+        group.give("a", forge("c", "s1", group.now.wall, content=None, bloom_filter=told))
+    seen = [event.message_id for event in group["a"].of(StateChanged) if event.perhaps == ("c",)]
+    assert seen == [ids[3]]
 
 
 def test_only_the_newest_acknowledged_are_remembered() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.events import RepairCancelled, RepairRequested, RepairWanted
-from sdschat.sds.repair import MissingDependency, determine_t_req
+from sdschat.sds.repair import MissingDependency, back_off, determine_t_req
 from sdschat.sds.state import ChannelState
 from sdschat.sds.timers import to_wall
 from sdschat.sds.values import HistoryEntry, Message
@@ -114,4 +114,4 @@ def mark_requested(s: ChannelState, requests: tuple[HistoryEntry, ...], carrier:
         missing = s.requests.missing[message_id]
         missing.attempts += 1
         missing.suppressed = False
-        _new_entry(s, missing, s.now.mono + (s.config.t_max << min(max(0, missing.attempts - 3), 4)))
+        _new_entry(s, missing, s.now.mono + back_off(missing.attempts) * s.config.t_max)
