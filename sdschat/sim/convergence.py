@@ -15,6 +15,7 @@ class Convergence:
         "_logs",
         "_refuses",
         "_silent",
+        "beyond_reach",
         "ignored",
         "outstanding",
         "since",
@@ -23,6 +24,7 @@ class Convergence:
     def __init__(self, logs: list[dict[str, int]]) -> None:
         self._logs = logs
         self.ignored: set[str] = set()  # what strangers wrote and what is gone, which nobody is owed
+        self.beyond_reach: set[str] = set()  # what is gone
         self._lacking: dict[int, dict[str, None]] = {}
         self._lamports: dict[str, int] = {}
         self._horizons: dict[int, int] = {}
@@ -76,6 +78,7 @@ class Convergence:
     def gone(self, message_id: str) -> None:
         """Nobody present has the packet, so nobody is owed it."""
         self.ignored.add(message_id)
+        self.beyond_reach.add(message_id)
         self._lamports.pop(message_id, None)
         for ids in self._lacking.values():
             if message_id in ids:

@@ -197,7 +197,13 @@ def _promised(world: World, author: NodeRecord, message_id: str) -> bool:
     return any(
         message_id in other.log and other is not author and not other.torn and _compares(other)
         for other in world.oracle.records
+        if not _differ_for_good(world, author, other)
     )
+
+
+def _differ_for_good(world: World, one: NodeRecord, other: NodeRecord) -> bool:
+    """True if one of two has what the other cannot get any more, so that no range of theirs with it is equal."""
+    return any((key in one.log) != (key in other.log) for key in world.oracle.convergence.beyond_reach)
 
 
 def _compares(record: NodeRecord) -> bool:

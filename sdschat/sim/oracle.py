@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.bloom import compact, waku
-from sdschat.sds.rows import AckState, OutgoingRow
+from sdschat.sds.rows import AckState, OutgoingRow, Table
 from sdschat.sds.values import Message
 from sdschat.sim.convergence import Convergence
 from sdschat.sim.node import Copied, SimNode
@@ -164,10 +164,19 @@ class NodeRecord:
             self._measure_anew()
         self.shown = dict.fromkeys(self.log)
         self.newest = max(((lamport, message_id) for message_id, lamport in self.log.items()), default=(0, ""))
+        if self.gaps_shown:
+            self._forget_gaps()
         self.missing_since.clear()
         self.requests_due.clear()
         self.answers_due.clear()
         self.put_off.clear()
+
+    def _forget_gaps(self) -> None:
+        """Keep the gaps that the disk still tells of: with a packet that is gone goes what its message depends on."""
+        disk = self.node.store
+        named = {parent for entry in disk.history.newest(len(self.log)) for parent in entry.dependencies}
+        gaps = disk.tables[Table.GAP]
+        self.gaps_shown = {key: None for key in self.gaps_shown if key in named or key in gaps}
 
     def _measure_anew(self) -> None:
         """Filters have another shape from now on: they are made of what is here."""

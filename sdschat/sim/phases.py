@@ -63,6 +63,11 @@ def patience(scenario: Scenario, lacking: int = 0) -> int:
     # packet, and the others, who are not in its response group, answer only when they are asked again.
     if scenario.losing or silent or scenario.forgetful:
         bound += lost_after + 4 * turn
+    if scenario.torn:
+        # Who came back from an older backup may date its packets before what it sent under a faster clock: until its
+        # own clock is there, its filters look old. And what is dated before a small filter begins reaches who missed it
+        # only once the others gave up what it waits for, so that it is waited for twice.
+        bound += scenario.skew + lost_after
     if scenario.hostile:  # what waited for such a parent may be refused when that comes, and is given up as well then
         bound += lost_after
     return bound
@@ -146,12 +151,15 @@ def _settle(world: World, within: int) -> None:
 
 
 def _give_up_what_is_gone(world: World) -> None:
-    """Owe nobody what has no packet left: of disks that keep few, who left may have taken the only one along."""
-    if not (world.scenario.forgetful and world.scenario.losing):
+    """Owe nobody what has no packet left: of disks that keep few, who left may have taken the only one along, or
+    those who have it are the specification and no more: these push nothing, and a chain of messages takes minutes for
+    each that is asked for. Who waits for its parents has the packet, and not the message."""
+    if not world.scenario.forgetful:
         return
-    present = [node for node in world.nodes if not node.gone]
+    present = [node for node in world.nodes if not node.gone and node.literal is None]
+    records = world.oracle.records
     for message_id in {message_id for ids in world.oracle.convergence.lacking().values() for message_id in ids}:
-        if not any(node.has_packet(message_id) for node in present):
+        if not any(node.has_packet(message_id) and message_id in records[node.index].log for node in present):
             world.oracle.convergence.gone(message_id)
 
 
