@@ -17,15 +17,15 @@ from sdschat.store.columns import dump
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.transaction import Transaction
 from sdschat.timber.rows import (
+    CompactionRow,
     DraftRow,
-    LogRow,
     OperationRow,
     OutboxRow,
     OwnRow,
     Put,
+    ReplicaTable,
     Row,
     Snapshot,
-    Table,
     Write,
 )
 from sdschat.timber.values import (
@@ -102,9 +102,9 @@ def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write])
 def _place(write: Write) -> tuple[str, str]:
     """Return the table and the name of a row."""
     key = ":".join(map(str, write.key))
-    if write.table is Table.POST:
+    if write.table is ReplicaTable.POST:
         return _POST[0], key
-    if write.table is Table.OPERATION:
+    if write.table is ReplicaTable.OPERATION:
         return _OPERATION[0], key
     return _ROW[0], f"{write.table}/{key}"
 
@@ -130,7 +130,7 @@ def _row_from(table: str, values: Sequence[Any]) -> Row:
         return Post(PostId(*_numbers(name)), *rest)
     if table == _OPERATION[0]:
         return OperationRow(*_numbers(name), *rest)
-    kind = Table(name.partition("/")[0])
+    kind = ReplicaTable(name.partition("/")[0])
     return _FROM_JSON[kind](*json.loads(rest[0]))
 
 
@@ -140,10 +140,10 @@ def _numbers(name: str) -> tuple[int, int]:
 
 
 def _snapshot(rows: Iterable[Row]) -> Snapshot:
-    log: LogRow | None = None
+    log: CompactionRow | None = None
     found: dict[type[Any], list[Any]] = {}
     for row in rows:
-        if isinstance(row, LogRow):
+        if isinstance(row, CompactionRow):
             log = row
         else:
             found.setdefault(type(row), []).append(row)
@@ -178,8 +178,8 @@ def _vote(values: Any) -> VoteRow:
     )
 
 
-def _log(data_set: str, mark: Any, newest: str, turn: int, electors: Any, votes: Any, order: Any) -> LogRow:
-    return LogRow(
+def _log(data_set: str, mark: Any, newest: str, turn: int, electors: Any, votes: Any, order: Any) -> CompactionRow:
+    return CompactionRow(
         bytes.fromhex(data_set),
         CheckpointMark(mark[0], bytes.fromhex(mark[1])),
         bytes.fromhex(newest),
@@ -203,11 +203,11 @@ def _draft(number: int, kind: int, text: str, target: Any, key: str, time: int) 
     return DraftRow(number, Kind(kind), text, post, bytes.fromhex(key), time)
 
 
-_FROM_JSON: Final[dict[Table, Callable[..., Row]]] = {
-    Table.LOG: _log,
-    Table.OWN: OwnRow,
-    Table.SLOT: _slot,
-    Table.AUTHOR: lambda slot, done: AuthorRow(slot, _clock(done)),
-    Table.OUTBOX: _outbox,
-    Table.DRAFT: _draft,
+_FROM_JSON: Final[dict[ReplicaTable, Callable[..., Row]]] = {
+    ReplicaTable.LOG: _log,
+    ReplicaTable.OWN: OwnRow,
+    ReplicaTable.SLOT: _slot,
+    ReplicaTable.AUTHOR: lambda slot, done: AuthorRow(slot, _clock(done)),
+    ReplicaTable.OUTBOX: _outbox,
+    ReplicaTable.DRAFT: _draft,
 }

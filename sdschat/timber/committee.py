@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from sdschat.timber.ids import member_id
-from sdschat.timber.tree import Node
+from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import SlotRow
 
 
-class Standing(NamedTuple):
+class SlotState(NamedTuple):
     """The word of a slot's newest operation, of those compacted so far or of all held here."""
 
     seq: int
@@ -23,12 +23,12 @@ class Standing(NamedTuple):
 class Slot:
     """One membership. `seq`, `id`, `clock` and `turn` follow the newest operation held here."""
 
-    def __init__(self, number: int, key: bytes, standing: Standing) -> None:
+    def __init__(self, number: int, key: bytes, standing: SlotState) -> None:
         self.number = number
         self.key = key
         self.member = member_id(key)
         self.base = standing  # as of the compaction
-        self.chain: dict[int, Node] = {}  # operations since then, by seq
+        self.chain: dict[int, TreeNode] = {}  # operations since then, by seq
         self.seq, self.id, _, self.turn, self.closed = standing
         self.clock = dict(standing.clock)
         self.names = 0  # operations of open slots that `clock` names
@@ -38,7 +38,7 @@ class Slot:
         self.proof = 0  # operations up to this one prove the removal, and are named for it
         self.needed = 0  # operations after `last` that others hang below: held as empty places up to this one
 
-    def advance(self, node: Node, members: set[int]) -> None:
+    def advance(self, node: TreeNode, members: set[int]) -> None:
         """Take in the slot's next operation."""
         body = node.operation.body
         clock = self.clock
@@ -49,16 +49,16 @@ class Slot:
         self.seq, self.id, self.turn, self.closed = body.seq, node.id, body.turn, body.closed
         self.chain[body.seq] = node
 
-    def compact(self, node: Node) -> None:
+    def compact(self, node: TreeNode) -> None:
         """Move the base past an operation that is dropped."""
         body = node.operation.body
         clock = self.base.clock
         clock[self.number] = body.seq
         clock.update(body.delta)
-        self.base = Standing(body.seq, node.id, clock, body.turn, body.closed)
+        self.base = SlotState(body.seq, node.id, clock, body.turn, body.closed)
         self.chain.pop(body.seq, None)
 
-    def drop(self, node: Node) -> None:
+    def drop(self, node: TreeNode) -> None:
         """Move the base past an operation that does not count, so that it is known after a restart too."""
         body = node.operation.body
         self.base = self.base._replace(seq=body.seq, id=node.id)
@@ -85,7 +85,7 @@ class Committee:
         self._floor: dict[int, int] = {}  # for each writer, operations that every member names
         self._behind: dict[int, int] = {}  # for each writer, a member that named no more than that
 
-    def admit(self, key: bytes, standing: Standing) -> Slot:
+    def admit(self, key: bytes, standing: SlotState) -> Slot:
         slot = Slot(len(self.slots), key, standing)
         self.slots.append(slot)
         self.open.add(slot.number)
@@ -96,7 +96,7 @@ class Committee:
 
     def load(self, rows: Iterable[SlotRow]) -> None:
         for row in rows:
-            slot = self.admit(row.key, Standing(row.seq, row.newest, dict(row.clock), row.turn, row.closed))
+            slot = self.admit(row.key, SlotState(row.seq, row.newest, dict(row.clock), row.turn, row.closed))
             if row.last is not None:
                 self.close(slot, row.last, row.why)
         for slot in self.slots:

@@ -20,21 +20,21 @@ from sdschat.timber.events import (
     Report,
 )
 from sdschat.timber.ids import event_id, member_id, operation_bytes, operation_id
-from sdschat.timber.intake import Intake
+from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Admitted, Closed, Replica, Settled
-from sdschat.timber.rows import DraftRow, LogRow, OperationRow, OutboxRow, Table, WriteCollector
-from sdschat.timber.tree import Node
+from sdschat.timber.rows import CompactionRow, DraftRow, OperationRow, OutboxRow, ReplicaTable, RowCollector
+from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
+    ClockReading,
     Codec,
-    Event,
     Kind,
-    Moment,
     Operation,
     Packet,
     PostId,
     Reason,
     Sign,
+    SignedEvent,
     SlotRow,
     State,
     Statements,
@@ -42,7 +42,7 @@ from sdschat.timber.values import (
 )
 
 
-class Identity:
+class Signer:
     """Our key, and the function that signs with its secret part."""
 
     def __init__(self, key: bytes, sign: Sign) -> None:
@@ -54,28 +54,28 @@ class Identity:
 class OwnEvent:
     """An event of ours that is not settled."""
 
-    event: Event
+    event: SignedEvent
     id: bytes
     lost: bool = False
     attempts: int = 0
 
 
-class Core:
+class EngineState:
     """State with the few operations that keep it, its indexes and the journal consistent."""
 
-    def __init__(self, config: Config, identity: Identity, codec: Codec, verify: Verify, now: Moment) -> None:
+    def __init__(self, config: Config, identity: Signer, codec: Codec, verify: Verify, now: ClockReading) -> None:
         self.config, self.identity, self.codec, self.verify = config, identity, codec, verify
         self.mono, self.wall = now.mono, now.wall
         self.data_set = b""
         self.replica = Replica()
-        self.intake = Intake(self.replica, b"", verify, self._added)
+        self.intake = OperationIntake(self.replica, b"", verify, self._added)
         self.own: dict[PostId, OwnEvent] = {}
         self.routing: Agenda[PostId] = Agenda()  # our own events: when each is sent to the next members
-        self.inbox: dict[PostId, Event] = {}  # events to be written here
+        self.inbox: dict[PostId, SignedEvent] = {}  # events to be written here
         self.writing: Agenda[PostId] = Agenda()
         self.drafts: dict[int, DraftRow] = {}
         self.numbers: dict[int, int] = {}  # our last event number, by slot
-        self.where: dict[PostId, Node] = {}  # operations in front of the checkpoint that carry an event
+        self.where: dict[PostId, TreeNode] = {}  # operations in front of the checkpoint that carry an event
         self.told_mark = CheckpointMark(0, b"")
         self.told_silent: set[int] = set()
         self.wrote_at = now.mono  # our newest operation
@@ -83,7 +83,7 @@ class Core:
         self.idle_writes = 0  # empty operations of ours since the last one with an event was held
         self.unsent: list[Operation] = []  # our operations since the last push
         self.saved_slots: dict[int, SlotRow] = {}
-        self.journal = WriteCollector()
+        self.journal = RowCollector()
         self.packets: list[Packet] = []
         self.events: list[Report] = []
         self.refused: Counter[tuple[bytes, Reason, str]] = Counter()
@@ -94,7 +94,7 @@ class Core:
     def start(self, data_set: bytes, replica: Replica) -> None:
         """Use this replica from now on."""
         self.data_set, self.replica = data_set, replica
-        self.intake = Intake(replica, data_set, self.verify, self._added)
+        self.intake = OperationIntake(replica, data_set, self.verify, self._added)
         self.where = {}
         for node in replica.in_front():
             if node.operation.body.event is not None and not node.dead and not node.settled:
@@ -116,7 +116,7 @@ class Core:
         self.intake.receive(operation, peer, own=own)
         self.absorb()
 
-    def write(self, event: Event | None, said: Statements) -> Operation:
+    def write(self, event: SignedEvent | None, said: Statements) -> Operation:
         """Write an operation of ours."""
         body = self.replica.draft(event, said)
         raw = self.codec.encode_operation(body)
@@ -127,7 +127,7 @@ class Core:
         self.unsent.append(operation)
         return operation
 
-    def _added(self, node: Node) -> None:
+    def _added(self, node: TreeNode) -> None:
         body = node.operation.body
         self._save(node)
         event = body.event
@@ -143,7 +143,7 @@ class Core:
         name, kind = (event.name, event.body.kind) if event is not None else (None, None)
         self.events.append(Placed(node.id, body.slot, body.seq, name, kind))
 
-    def _save(self, node: Node) -> None:
+    def _save(self, node: TreeNode) -> None:
         operation = node.operation
         row = OperationRow(operation.body.slot, operation.body.seq, node.arrival, operation.raw, operation.signature)
         self.journal.put(row)
@@ -188,7 +188,7 @@ class Core:
     def drop_own(self, name: PostId) -> None:
         del self.own[name]
         self.routing.cancel(name)
-        self.journal.drop(Table.OUTBOX, name)
+        self.journal.drop(ReplicaTable.OUTBOX, name)
 
     def _closed(self, change: Closed) -> None:
         slot = self.replica.committee.slots[change.slot]
@@ -208,7 +208,7 @@ class Core:
         self.journal.put(OutboxRow(name, own.event.raw, own.event.signature, True))
         self.routing.set(name, self.mono)
 
-    def add_own(self, event: Event, *, lost: bool = False) -> None:
+    def add_own(self, event: SignedEvent, *, lost: bool = False) -> None:
         self.own[event.name] = OwnEvent(event, event_id(self.data_set, event.raw), lost)
 
     def known(self, name: PostId) -> bool:
@@ -224,12 +224,12 @@ class Core:
         if not dropped:
             return False
         for node in dropped:
-            self.journal.drop(Table.OPERATION, (node.operation.body.slot, node.operation.body.seq))
+            self.journal.drop(ReplicaTable.OPERATION, (node.operation.body.slot, node.operation.body.seq))
         chat = replica.chat
         for name in chat.changed_posts:
             post = chat.posts.get(name)
             if post is None:
-                self.journal.drop(Table.POST, name)
+                self.journal.drop(ReplicaTable.POST, name)
             else:
                 self.journal.put(post)
         self.save_log({node.operation.body.slot for node in dropped})
@@ -250,7 +250,7 @@ class Core:
                 self.saved_slots[slot.number] = slot.row()
                 self.journal.put(self.saved_slots[slot.number])
         self.journal.put(
-            LogRow(self.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
+            CompactionRow(self.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
         )
 
     def save_adopted(self, state: State) -> None:
@@ -263,7 +263,7 @@ class Core:
         for node in self.replica.in_front():
             self._save(node)
         self.journal.put(
-            LogRow(self.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
+            CompactionRow(self.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
         )
 
     # Peers.
@@ -283,5 +283,5 @@ class Core:
             self.events.append(Rejected(peer, reason, count, detail))
         self.refused.clear()
 
-    def node_of(self, operation: Operation) -> Node:
-        return Node(operation_id(self.data_set, operation.raw), operation)
+    def node_of(self, operation: Operation) -> TreeNode:
+        return TreeNode(operation_id(self.data_set, operation.raw), operation)

@@ -7,23 +7,22 @@ from typing import NamedTuple
 
 from sdschat.timber.chat import Chat
 from sdschat.timber.config import Config
-from sdschat.timber.core import Core, Identity
+from sdschat.timber.core import EngineState, Signer
 from sdschat.timber.events import Founded, MemberChanged, Report
 from sdschat.timber.ids import checksum, event_bytes, operation_bytes, operation_id
 from sdschat.timber.replica import Replica
 from sdschat.timber.restore import load_snapshot, take_snapshot
 from sdschat.timber.rows import DraftRow, OwnRow, Snapshot, Write
 from sdschat.timber.syncing import Syncing
-from sdschat.timber.tree import Node
+from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
     Clock,
+    ClockReading,
     Codec,
-    Event,
     EventBody,
     Kind,
     Message,
-    Moment,
     Operation,
     OperationBody,
     Packet,
@@ -31,6 +30,7 @@ from sdschat.timber.values import (
     PostId,
     Reason,
     Refusal,
+    SignedEvent,
     StatePage,
     StateWanted,
     Submit,
@@ -93,7 +93,7 @@ class Delivery(NamedTuple):
     members: int
 
 
-class Engine:
+class TimberEngine:
     """One replica. `receive` takes input from outside and never raises; the other verbs raise ValueError on wrong use.
 
     After any verb, carry out the result of `take`, and call `advance` at the time that `next_wake` returns.
@@ -102,21 +102,21 @@ class Engine:
     def __init__(
         self,
         config: Config,
-        identity: Identity,
+        identity: Signer,
         codec: Codec,
         verify: Verify,
-        now: Moment,
+        now: ClockReading,
         snapshot: Snapshot | None = None,
     ) -> None:
         """`verify` checks a signature by a key, a message and the signature."""
-        self._core = Core(config, identity, codec, verify, now)
+        self._core = EngineState(config, identity, codec, verify, now)
         self._sync = Syncing(self._core)
         if snapshot is not None:
             load_snapshot(self._core, snapshot)
 
     # A data set.
 
-    def found(self, nonce: bytes, now: Moment) -> bytes:
+    def found(self, nonce: bytes, now: ClockReading) -> bytes:
         """Make a data set, with us as its only member, and return its id."""
         core = self._core
         self._tick(now)
@@ -125,13 +125,13 @@ class Engine:
         key = core.identity.key
         body = EventBody(Kind.GENESIS, 0, 1, now.wall, nonce.hex(), key=key)
         raw = core.codec.encode_event(body)
-        event = Event(body, raw, core.identity.sign(event_bytes(b"", raw)))
+        event = SignedEvent(body, raw, core.identity.sign(event_bytes(b"", raw)))
         first = OperationBody(0, 1, b"", (), checksum([]), 0, 0, event)
         raw = core.codec.encode_operation(first)
         operation = Operation(first, raw, core.identity.sign(operation_bytes(b"", raw)))
         data_set = operation_id(b"", raw)
         replica = Replica()
-        replica.found(Node(data_set, operation), key)
+        replica.found(TreeNode(data_set, operation), key)
         replica.changes.clear()
         core.start(data_set, replica)
         core.journal.put(OwnRow(0, 1))
@@ -141,7 +141,7 @@ class Engine:
         self._work()
         return data_set
 
-    def join(self, data_set: bytes, contacts: Iterable[bytes], now: Moment) -> None:
+    def join(self, data_set: bytes, contacts: Iterable[bytes], now: ClockReading) -> None:
         """Take part in a data set of others, who are asked for its state. `contacts`: ids of members."""
         self._tick(now)
         if self._core.data_set not in (b"", data_set):
@@ -153,19 +153,19 @@ class Engine:
 
     # Events of ours.
 
-    def say(self, text: str, now: Moment) -> PostId | None:
+    def say(self, text: str, now: ClockReading) -> PostId | None:
         """Post a text. Return its name, or None where it has to wait until we are a member."""
         return self._do(Kind.SAY, now, text)
 
-    def edit(self, post: PostId, text: str, now: Moment) -> PostId | None:
+    def edit(self, post: PostId, text: str, now: ClockReading) -> PostId | None:
         self._check_target(post, ours=True)
         return self._do(Kind.EDIT, now, text, post)
 
-    def delete(self, post: PostId, now: Moment) -> PostId | None:
+    def delete(self, post: PostId, now: ClockReading) -> PostId | None:
         self._check_target(post, ours=self._core.replica.me != 0)
         return self._do(Kind.DELETE, now, "", post)
 
-    def invite(self, key: bytes, now: Moment) -> PostId | None:
+    def invite(self, key: bytes, now: ClockReading) -> PostId | None:
         if self._core.replica.me is None:
             raise ValueError("only a member can invite")
         if self._core.replica.committee.slot_of(key) is not None:
@@ -174,14 +174,14 @@ class Engine:
             raise ValueError("this key is invited already")
         return self._do(Kind.INVITE, now, key=key)
 
-    def leave(self, now: Moment) -> PostId | None:
+    def leave(self, now: ClockReading) -> PostId | None:
         if self._core.replica.me is None:
             raise ValueError("only a member can leave")
         return self._do(Kind.LEAVE, now)
 
     # Input from outside.
 
-    def receive(self, peer: bytes, message: Message | Refusal, now: Moment) -> None:
+    def receive(self, peer: bytes, message: Message | Refusal, now: ClockReading) -> None:
         """Take in what a peer sent: `peer` is its member id, as the transport vouches for it."""
         self._tick(now)
         core = self._core
@@ -200,7 +200,7 @@ class Engine:
                 pass  # SyncFinished: both hold the same
         self._work()
 
-    def advance(self, now: Moment) -> None:
+    def advance(self, now: ClockReading) -> None:
         """Do what is due."""
         self._tick(now)
         self._core.intake.expire(now.mono - 4 * self._core.config.sync_interval)
@@ -306,7 +306,7 @@ class Engine:
             return []
         return self._core.replica.committee.lacking(node.operation.body.slot, node.operation.body.seq)
 
-    def operations(self) -> list[Node]:
+    def operations(self) -> list[TreeNode]:
         """Return the operations in front of the compaction, in linear order."""
         return list(self._core.replica.in_front()) if self._core.replica.tree.first is not None else []
 
@@ -327,7 +327,7 @@ class Engine:
 
     # Inside.
 
-    def _tick(self, now: Moment) -> None:
+    def _tick(self, now: ClockReading) -> None:
         self._core.mono, self._core.wall = max(now.mono, self._core.mono), now.wall
 
     def _check_target(self, post: PostId, *, ours: bool) -> None:
@@ -340,7 +340,7 @@ class Engine:
                 raise ValueError("only its author can change a post; its author and the creator can delete it")
 
     def _do(
-        self, kind: Kind, now: Moment, text: str = "", target: PostId | None = None, key: bytes = b""
+        self, kind: Kind, now: ClockReading, text: str = "", target: PostId | None = None, key: bytes = b""
     ) -> PostId | None:
         self._tick(now)
         core = self._core

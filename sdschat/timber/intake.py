@@ -9,11 +9,11 @@ from typing import NamedTuple
 from sdschat.timber import limits
 from sdschat.timber.ids import event_bytes, operation_bytes, operation_id
 from sdschat.timber.replica import Replica, Wait
-from sdschat.timber.tree import Node
-from sdschat.timber.values import Event, Operation, Reason, Verify
+from sdschat.timber.tree import TreeNode
+from sdschat.timber.values import Operation, Reason, SignedEvent, Verify
 
 
-class Refused(NamedTuple):
+class RefusedOperation(NamedTuple):
     """An operation that was refused. `proof`: the other operation of the same number, where it is a fork."""
 
     operation: Operation
@@ -30,16 +30,16 @@ class _Waiting(NamedTuple):
     since: int
 
 
-class Intake:
+class OperationIntake:
     """`receive` adds an operation and all that waited for it, and calls `added` for each. It never raises."""
 
-    def __init__(self, replica: Replica, data_set: bytes, verify: Verify, added: Callable[[Node], None]) -> None:
+    def __init__(self, replica: Replica, data_set: bytes, verify: Verify, added: Callable[[TreeNode], None]) -> None:
         self.replica = replica
         self.data_set = data_set
         self.verify = verify
         self.added = added
         self.now = 0  # when operations are received, for `expire`
-        self.refused: list[Refused] = []
+        self.refused: list[RefusedOperation] = []
         self.waiting: dict[bytes, Wait] = {}  # by operation id
         self._by_need: defaultdict[Wait, list[_Waiting]] = defaultdict(list)
         self._count: Counter[bytes] = Counter()
@@ -96,12 +96,12 @@ class Intake:
         parent = replica.place(operation)
         if isinstance(parent, Reason):
             return self._refuse(one, parent)
-        node = Node(one.id, operation)
+        node = TreeNode(one.id, operation)
         replica.add(node, parent)
         self.added(node)
         return True
 
-    def _event_wrong(self, event: Event) -> Reason | None:
+    def _event_wrong(self, event: SignedEvent) -> Reason | None:
         slots = self.replica.committee.slots
         if event.body.author >= len(slots):
             return Reason.NOT_AUTHOR
@@ -134,5 +134,5 @@ class Intake:
         return False
 
     def _refuse(self, one: _Waiting, reason: Reason, proof: Operation | None = None) -> bool:
-        self.refused.append(Refused(one.operation, reason, one.peer, proof))
+        self.refused.append(RefusedOperation(one.operation, reason, one.peer, proof))
         return False

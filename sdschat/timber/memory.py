@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.timber.rows import (
+    CompactionRow,
     DraftRow,
     Key,
-    LogRow,
     OperationRow,
     OutboxRow,
     OwnRow,
     Put,
+    ReplicaTable,
     Row,
     Snapshot,
-    Table,
     Write,
 )
 from sdschat.timber.values import AuthorRow, Post, SlotRow
@@ -24,7 +24,7 @@ class MemoryStore:
     """Rows once all writes so far are applied."""
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[Table, Key], Row] = {}
+        self.rows: dict[tuple[ReplicaTable, Key], Row] = {}
 
     def apply(self, writes: Iterable[Write]) -> None:
         for write in writes:
@@ -36,7 +36,7 @@ class MemoryStore:
     def snapshot(self) -> Snapshot:
         rows = self.rows.values()
         return Snapshot(
-            next((row for row in rows if isinstance(row, LogRow)), None),
+            next((row for row in rows if isinstance(row, CompactionRow)), None),
             tuple(sorted(row for row in rows if isinstance(row, OwnRow))),
             tuple(sorted((row for row in rows if isinstance(row, SlotRow)), key=lambda row: row.number)),
             tuple(sorted(row for row in rows if isinstance(row, AuthorRow))),

@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 from sdschat.timber.ballots import Turn
 from sdschat.timber.chat import Chat
-from sdschat.timber.committee import Committee, Slot, Standing
+from sdschat.timber.committee import Committee, Slot, SlotState
 from sdschat.timber.ids import chained, checksum
-from sdschat.timber.tree import Node, Tree
+from sdschat.timber.tree import Tree, TreeNode
 from sdschat.timber.values import (
     AuthorRow,
     CheckpointMark,
-    Event,
     Kind,
     Operation,
     OperationBody,
     PostId,
     Reason,
+    SignedEvent,
     State,
     Statements,
     Value,
@@ -39,7 +39,7 @@ class Wait(NamedTuple):
 class Settled(NamedTuple):
     """The checkpoint passed an operation."""
 
-    node: Node
+    node: TreeNode
     counts: bool  # its event had its effect
 
 
@@ -51,7 +51,7 @@ class Closed(NamedTuple):
     slot: int
     last: int
     why: str  # "left" or "removed"
-    lost: tuple[Node, ...]  # operations held here that do not count
+    lost: tuple[TreeNode, ...]  # operations held here that do not count
 
 
 class TurnEnded(NamedTuple):
@@ -72,11 +72,11 @@ class Replica:
         self.turn = Turn(0, ())
         self.mark = CheckpointMark(0, b"")  # the checkpoint
         self.base = CheckpointMark(0, b"")  # the compaction, at or before it
-        self.settled: Node | None = None  # the last operation behind the checkpoint
+        self.settled: TreeNode | None = None  # the last operation behind the checkpoint
         self.settled_seq: dict[int, int] = {}  # by slot, behind the checkpoint
         self.invitations: dict[bytes, int] = {}  # keys invited by operations in front of the checkpoint, with how many
         self.placed: dict[PostId, int] = {}  # events in front of the checkpoint, with how many operations that count
-        self.weighty: Node | None = None  # last item in front of the checkpoint that carries an event
+        self.weighty: TreeNode | None = None  # last item in front of the checkpoint that carries an event
         self.held = 0  # operations of open slots
         self.me: int | None = None  # our own open slot
         self.fresh: set[int] = set()  # slots with operations that our newest one does not name
@@ -86,9 +86,9 @@ class Replica:
 
     # Operations.
 
-    def found(self, node: Node, key: bytes) -> None:
+    def found(self, node: TreeNode, key: bytes) -> None:
         """Take in the first operation of all."""
-        self.committee.admit(key, Standing(0, b"", {}, 0, 0))
+        self.committee.admit(key, SlotState(0, b"", {}, 0, 0))
         self.turn = Turn(0, (0,))
         self.tree.plant(node)
         self._enter(node, self.committee.slots[0])
@@ -124,7 +124,7 @@ class Replica:
             return Reason.TURN
         return None
 
-    def place(self, operation: Operation) -> Node | Reason:
+    def place(self, operation: Operation) -> TreeNode | Reason:
         """Return the parent of an operation that passed `check`: the last item of the history that its clock names."""
         body = operation.body
         slot = self.committee.slots[body.slot]
@@ -144,7 +144,7 @@ class Replica:
             return Reason.PARENT
         return last
 
-    def add(self, node: Node, parent: Node) -> None:
+    def add(self, node: TreeNode, parent: TreeNode) -> None:
         """Put an operation into the tree, and find what follows from it."""
         slot = self.committee.slots[node.operation.body.slot]
         self.tree.add(node, parent)
@@ -155,7 +155,7 @@ class Replica:
         """Return what is held: the newest operation of every slot."""
         return {slot.number: slot.seq for slot in self.committee.slots if slot.seq}
 
-    def draft(self, event: Event | None, statements: Statements) -> OperationBody:
+    def draft(self, event: SignedEvent | None, statements: Statements) -> OperationBody:
         """Return our next operation: behind the last item of all that is held here and named by it.
 
         Of somebody who is no longer a member we name what members have named, and nothing else: only members that did
@@ -185,7 +185,7 @@ class Replica:
         named = (self.committee.slots[one].clock.get(slot.number, 0) for one in self.committee.open)
         return min(slot.seq, max(slot.proof, *named, 0))
 
-    def compact(self) -> list[Node]:
+    def compact(self) -> list[TreeNode]:
         """Drop the operations behind the checkpoint, and return them.
 
         Operations of somebody who is no longer a member may still be named by members that do not know of it, and
@@ -226,13 +226,13 @@ class Replica:
             tuple((node.operation.body.slot, node.operation.body.seq) for node in self.in_front()),
         )
 
-    def in_front(self) -> Iterator[Node]:
+    def in_front(self) -> Iterator[TreeNode]:
         """Yield the items behind the first one, in linear order: all that a compaction left."""
         nodes = self.tree.walk()
         next(nodes, None)
         return nodes
 
-    def load(self, state: State, operations: Iterable[Node], may_enter: Callable[[Node, bytes], bool]) -> None:
+    def load(self, state: State, operations: Iterable[TreeNode], may_enter: Callable[[TreeNode, bytes], bool]) -> None:
         """Start from a state and operations in front of it, oldest first. Raise ValueError if they do not fit together.
 
         `may_enter` is asked with the writer's key before an operation is taken in.
@@ -248,7 +248,7 @@ class Replica:
         self.mark = self.base = state.mark
         self.arrivals = state.mark.number
         self.fresh = {slot.number for slot in self.committee.slots}
-        edge = Node(state.newest, Operation(OperationBody(0, 0, b"", (), b"", 0, 0), b"", b""))
+        edge = TreeNode(state.newest, Operation(OperationBody(0, 0, b"", (), b"", 0, 0), b"", b""))
         edge.settled = edge.released = True
         self.tree.plant(edge)
         self.settled = edge
@@ -279,7 +279,7 @@ class Replica:
 
     # What follows.
 
-    def _enter(self, node: Node, slot: Slot) -> None:
+    def _enter(self, node: TreeNode, slot: Slot) -> None:
         body = node.operation.body
         self.arrivals += 1
         node.arrival = self.arrivals
@@ -299,7 +299,7 @@ class Replica:
         if body.event is not None:
             self._note(node, body.event, slot)
 
-    def _note(self, node: Node, event: Event, slot: Slot) -> None:
+    def _note(self, node: TreeNode, event: SignedEvent, slot: Slot) -> None:
         self.placed[event.name] = self.placed.get(event.name, 0) + 1
         if event.body.kind is Kind.INVITE:
             self.invitations[event.body.key] = self.invitations.get(event.body.key, 0) + 1
@@ -308,7 +308,7 @@ class Replica:
         if self.weighty is None or node.label > self.weighty.label:
             self.weighty = node
 
-    def _unnote(self, event: Event) -> None:
+    def _unnote(self, event: SignedEvent) -> None:
         self.placed[event.name] -= 1
         if not self.placed[event.name]:
             del self.placed[event.name]
@@ -329,18 +329,18 @@ class Replica:
                 return
             self._pass(node)
 
-    def next(self) -> Node | None:
+    def next(self) -> TreeNode | None:
         """Return the first item in front of the checkpoint that counts."""
         node = self.tree.first if self.settled is None else self.settled.after
         while node is not None and node.dead:
             node = node.after
         return node
 
-    def _passable(self, node: Node) -> bool:
+    def _passable(self, node: TreeNode) -> bool:
         body = node.operation.body
         return self.committee.named_by_all(body.slot, body.seq) and not self.turn.may_remove_before(body.slot, body.seq)
 
-    def _pass(self, node: Node) -> None:
+    def _pass(self, node: TreeNode) -> None:
         body = node.operation.body
         node.settled = True
         self.settled = node
@@ -358,12 +358,12 @@ class Replica:
             self.chat.note(event.name)
             self._effect(event, body.slot, body.seq)
 
-    def _effect(self, event: Event, writer: int, seq: int) -> None:
+    def _effect(self, event: SignedEvent, writer: int, seq: int) -> None:
         body = event.body
         if body.kind is Kind.INVITE:
             if self.committee.lives.get(body.key, 0) == body.life:
                 held = dict(self.settled_seq)
-                slot = self.committee.admit(body.key, Standing(0, b"", held, 0, 0))
+                slot = self.committee.admit(body.key, SlotState(0, b"", held, 0, 0))
                 self.changes.append(Admitted(slot.number))
         elif body.kind is Kind.LEAVE:
             slot = self.committee.slots[writer]
@@ -442,5 +442,5 @@ class Replica:
         return node.id if node is not None else slot.base.id if seq == slot.base.seq else None
 
 
-def _label(node: Node) -> int:
+def _label(node: TreeNode) -> int:
     return node.label

@@ -6,20 +6,20 @@ times of sending.
 
 from __future__ import annotations
 
-from sdschat.timber.core import Core
+from sdschat.timber.core import EngineState
 from sdschat.timber.replica import Replica
-from sdschat.timber.rows import LogRow, OperationRow, OutboxRow, OwnRow, Snapshot
-from sdschat.timber.values import AuthorRow, Event, Operation, Refusal, State
+from sdschat.timber.rows import CompactionRow, OperationRow, OutboxRow, OwnRow, Snapshot
+from sdschat.timber.values import AuthorRow, Operation, Refusal, SignedEvent, State
 
 
-def take_snapshot(core: Core) -> Snapshot:
+def take_snapshot(core: EngineState) -> Snapshot:
     """The rows on disk once all writes so far are applied, in a fixed order, while nothing behind the checkpoint is
     kept: the rows of posts follow the compaction."""
     replica = core.replica
     state = replica.state() if replica.tree.first is not None else None
     if state is None:
         return Snapshot(drafts=tuple(sorted(core.drafts.values())))
-    log = LogRow(core.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
+    log = CompactionRow(core.data_set, state.mark, state.newest, state.turn, state.electors, state.votes, state.order)
     nodes = sorted(replica.in_front(), key=lambda node: node.arrival)
     return Snapshot(
         log,
@@ -42,7 +42,7 @@ def take_snapshot(core: Core) -> Snapshot:
     )
 
 
-def load_snapshot(core: Core, snapshot: Snapshot) -> None:
+def load_snapshot(core: EngineState, snapshot: Snapshot) -> None:
     """Restore the state from rows. Raise ValueError if they do not fit together."""
     core.drafts = {draft.number: draft for draft in snapshot.drafts}
     core.numbers = {row.slot: row.number for row in snapshot.own}
@@ -67,13 +67,13 @@ def load_snapshot(core: Core, snapshot: Snapshot) -> None:
     core.start(log.data_set, replica)
     for own in snapshot.outbox:
         event = core.codec.decode_event(own.raw, own.signature)
-        if isinstance(event, Event):
+        if isinstance(event, SignedEvent):
             core.add_own(event, lost=own.lost)
             if not core.known(own.name):
                 core.routing.set(own.name, core.mono)
 
 
-def _operation(core: Core, row: OperationRow) -> Operation:
+def _operation(core: EngineState, row: OperationRow) -> Operation:
     operation = core.codec.decode_operation(row.raw, row.signature)
     if isinstance(operation, Refusal):
         raise ValueError(f"operation {row.slot}:{row.seq} is damaged: {operation.detail}")

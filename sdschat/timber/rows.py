@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sdschat.timber.values import AuthorRow, CheckpointMark, Clock, Kind, Post, PostId, SlotRow, VoteRow
 
 
-class LogRow(NamedTuple):
+class CompactionRow(NamedTuple):
     """The state at the last compaction, but for what has rows of its own."""
 
     data_set: bytes
@@ -57,7 +57,7 @@ class DraftRow(NamedTuple):
     time: int
 
 
-class Table(StrEnum):
+class ReplicaTable(StrEnum):
     LOG = "log"
     OWN = "own"
     SLOT = "slot"
@@ -68,14 +68,14 @@ class Table(StrEnum):
     DRAFT = "draft"
 
 
-Row = LogRow | OwnRow | SlotRow | AuthorRow | Post | OperationRow | OutboxRow | DraftRow
+Row = CompactionRow | OwnRow | SlotRow | AuthorRow | Post | OperationRow | OutboxRow | DraftRow
 Key = tuple[int, ...]
 
 
 class Put(NamedTuple):
     """Insert or replace a row."""
 
-    table: Table
+    table: ReplicaTable
     key: Key
     row: Row
 
@@ -83,37 +83,37 @@ class Put(NamedTuple):
 class Drop(NamedTuple):
     """Delete a row, which may be absent."""
 
-    table: Table
+    table: ReplicaTable
     key: Key
 
 
 Write = Put | Drop
 
 
-def key_of(row: Row) -> tuple[Table, Key]:
+def key_of(row: Row) -> tuple[ReplicaTable, Key]:
     match row:
-        case LogRow():
-            return Table.LOG, ()
+        case CompactionRow():
+            return ReplicaTable.LOG, ()
         case OwnRow():
-            return Table.OWN, (row.slot,)
+            return ReplicaTable.OWN, (row.slot,)
         case SlotRow():
-            return Table.SLOT, (row.number,)
+            return ReplicaTable.SLOT, (row.number,)
         case AuthorRow():
-            return Table.AUTHOR, (row.slot,)
+            return ReplicaTable.AUTHOR, (row.slot,)
         case Post():
-            return Table.POST, tuple(row.name)
+            return ReplicaTable.POST, tuple(row.name)
         case OperationRow():
-            return Table.OPERATION, (row.slot, row.seq)
+            return ReplicaTable.OPERATION, (row.slot, row.seq)
         case OutboxRow():
-            return Table.OUTBOX, tuple(row.name)
+            return ReplicaTable.OUTBOX, tuple(row.name)
         case DraftRow():
-            return Table.DRAFT, (row.number,)
+            return ReplicaTable.DRAFT, (row.number,)
 
 
 class Snapshot(NamedTuple):
     """All rows on disk. Their order has no meaning."""
 
-    log: LogRow | None = None
+    log: CompactionRow | None = None
     own: tuple[OwnRow, ...] = ()
     slots: tuple[SlotRow, ...] = ()
     authors: tuple[AuthorRow, ...] = ()
@@ -124,16 +124,16 @@ class Snapshot(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class WriteCollector:
+class RowCollector:
     """Collects the writes of one step; a row that changes more than once is written once, in its last form."""
 
-    _rows: dict[tuple[Table, Key], Write] = field(default_factory=dict, init=False)
+    _rows: dict[tuple[ReplicaTable, Key], Write] = field(default_factory=dict, init=False)
 
     def put(self, row: Row) -> None:
         table, key = key_of(row)
         self._rows[(table, key)] = Put(table, key, row)
 
-    def drop(self, table: Table, key: Iterable[int]) -> None:
+    def drop(self, table: ReplicaTable, key: Iterable[int]) -> None:
         place = tuple(key)
         self._rows[(table, place)] = Drop(table, place)
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sdschat.timber import limits
-from sdschat.timber.core import Core
+from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
 from sdschat.timber.ids import interval_for, member_id, operation_bytes, running_hashes
 from sdschat.timber.replica import Replica
-from sdschat.timber.rows import Table
-from sdschat.timber.tree import Node
+from sdschat.timber.rows import ReplicaTable
+from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
     CheckpointMark,
     Operation,
@@ -31,7 +31,7 @@ from sdschat.timber.values import (
 )
 
 
-class Pages(NamedTuple):
+class StatePages(NamedTuple):
     """A state in pages, given or taken."""
 
     mark: CheckpointMark
@@ -43,12 +43,12 @@ class Pages(NamedTuple):
 class Syncing:
     """Synchronization with all peers: nothing in it must survive a stop."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: EngineState) -> None:
         self.core = core
         self.assumed: dict[bytes, tuple[int, dict[int, int]]] = {}  # sent to a peer, and until when it is on its way
         self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
-        self.given: Pages | None = None
-        self.taken: Pages | None = None
+        self.given: StatePages | None = None
+        self.taken: StatePages | None = None
         self.taken_at = 0
         self.next_at = core.mono
         self.turn = 0
@@ -158,13 +158,13 @@ class Syncing:
         first = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(ours), len(sync.hashes)))
         self._show(peer, items[first * sync.interval :][: limits.SEND_OPERATIONS])
 
-    def _show(self, peer: bytes, nodes: list[Node]) -> None:
+    def _show(self, peer: bytes, nodes: list[TreeNode]) -> None:
         """Send operations that the peer may hold others in the place of: once in a while, or both would go on."""
         if nodes and self.shown.get(peer, self.core.mono) <= self.core.mono:
             self.shown[peer] = self.core.mono + self.core.config.sync_interval
             self.core.packets.append(Packet(peer, self._sync(tuple(node.operation for node in nodes))))
 
-    def _named(self, operation: Operation) -> list[Node]:
+    def _named(self, operation: Operation) -> list[TreeNode]:
         slots = self.core.replica.committee.slots
         named = [slots[slot].chain.get(seq) for slot, seq in operation.body.delta if slot < len(slots)]
         return [node for node in named if node is not None]
@@ -188,13 +188,13 @@ class Syncing:
         until, assumed = self.assumed.get(peer, (0, {}))
         if until < self.core.mono:
             assumed = {}
-        nodes: list[Node] = []
+        nodes: list[TreeNode] = []
         for slot in self.core.replica.committee.slots:
             known = max(theirs.get(slot.number, 0), assumed.get(slot.number, 0), slot.base.seq)
             last = min(slot.seq, known + limits.SEND_OPERATIONS)
             nodes += [node for seq in range(known + 1, last + 1) if (node := slot.chain.get(seq)) is not None]
         nodes.sort(key=lambda node: node.arrival)
-        found: list[Node] = []
+        found: list[TreeNode] = []
         size = 0
         for node in nodes[: limits.SEND_OPERATIONS]:
             size += len(node.operation.raw)
@@ -236,9 +236,9 @@ class Syncing:
         raw = core.codec.encode_state(state._replace(operations=tuple(node.operation for node in nodes)))
         size = limits.PAGE_BYTES
         bodies = [raw[start : start + size] for start in range(0, len(raw), size)]
-        self.given = Pages(state.mark, bodies, len(bodies), b"")
+        self.given = StatePages(state.mark, bodies, len(bodies), b"")
 
-    def _next_page(self, pages: Pages) -> StateWanted:
+    def _next_page(self, pages: StatePages) -> StateWanted:
         return StateWanted(pages.mark.number, len(pages.bodies))
 
     def receive_page(self, peer: bytes, page: StatePage) -> None:
@@ -250,7 +250,7 @@ class Syncing:
             return
         taken = self.taken
         if page.page == 0 and (taken is None or taken.peer == peer):
-            taken = Pages(page.mark, [], page.pages, peer)
+            taken = StatePages(page.mark, [], page.pages, peer)
         if taken is None or (taken.mark, taken.total, taken.peer) != (page.mark, page.pages, peer):
             core.refuse(peer, Reason.OTHER_STATE, "page")
             return
@@ -286,7 +286,7 @@ class Syncing:
                 return
         replica = Replica()
 
-        def may_enter(node: Node, key: bytes) -> bool:
+        def may_enter(node: TreeNode, key: bytes) -> bool:
             return core.verify(key, operation_bytes(core.data_set, node.operation.raw), node.operation.signature)
 
         try:
@@ -305,11 +305,11 @@ class Syncing:
         core = self.core
         for slot in old.committee.slots:
             for seq in slot.chain:
-                core.journal.drop(Table.OPERATION, (slot.number, seq))
+                core.journal.drop(ReplicaTable.OPERATION, (slot.number, seq))
         kept = {post.name for post in state.posts}
         for name in old.chat.posts.keys() | old.chat.changed_posts:
             if name not in kept:
-                core.journal.drop(Table.POST, name)
+                core.journal.drop(ReplicaTable.POST, name)
         for post in state.posts:
             core.journal.put(post)
         core.start(core.data_set, replica)

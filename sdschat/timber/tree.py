@@ -1,8 +1,8 @@
 """The operation tree in its linear order, with no walk of the history for each operation.
 
-Children of one parent stand in the order of their ids, each followed by all that is below it. A *run* is a path from
-some operation to the last item below it, always by the highest child; `Run.tail` is that last item. A new highest child
-cuts a run in two, and the shorter part is relabelled, so an operation changes its run a logarithmic number of times.
+Children of one parent stand in the order of their ids, each followed by all that is below it. A *path* leads from some
+operation to the last item below it, always by the highest child; `TreePath.tail` is that last item. A new highest child
+cuts a path in two, and the shorter part is relabelled, so an operation changes its path a logarithmic number of times.
 Labels are numbers in the linear order, with gaps: two items are compared in one step.
 """
 
@@ -19,16 +19,16 @@ _GAP: Final = 1 << 32
 _id = attrgetter("id")
 
 
-class Run:
+class TreePath:
     """A path by the highest children, down to `tail`."""
 
     __slots__ = ("tail",)
 
-    def __init__(self, tail: Node) -> None:
+    def __init__(self, tail: TreeNode) -> None:
         self.tail = tail
 
 
-class Node:
+class TreeNode:
     """An operation in the tree."""
 
     __slots__ = (
@@ -41,20 +41,20 @@ class Node:
         "label",
         "operation",
         "parent",
+        "path",
         "released",
-        "run",
         "settled",
     )
 
     def __init__(self, operation_id: bytes, operation: Operation) -> None:
         self.id = operation_id
         self.operation = operation
-        self.parent: Node | None = None  # None also where it was compacted
-        self.children: list[Node] = []  # sorted by id
-        self.before: Node | None = None
-        self.after: Node | None = None
+        self.parent: TreeNode | None = None  # None also where it was compacted
+        self.children: list[TreeNode] = []  # sorted by id
+        self.before: TreeNode | None = None
+        self.after: TreeNode | None = None
         self.label = 0
-        self.run = Run(self)
+        self.path = TreePath(self)
         self.arrival = 0
         self.dead = False  # without effect: its writer was removed
         self.settled = False
@@ -70,19 +70,19 @@ class Tree:
     """Operations since the last compaction, by id and in linear order. `first` is the last one behind it, if any."""
 
     def __init__(self) -> None:
-        self.nodes: dict[bytes, Node] = {}
-        self.first: Node | None = None
-        self.last: Node | None = None
+        self.nodes: dict[bytes, TreeNode] = {}
+        self.first: TreeNode | None = None
+        self.last: TreeNode | None = None
 
-    def plant(self, node: Node) -> None:
+    def plant(self, node: TreeNode) -> None:
         """Make `node` the only item: the first operation of all, or the last one behind a compaction."""
         self.nodes = {node.id: node}
         self.first = self.last = node
 
-    def restore(self, nodes: list[Node]) -> None:
+    def restore(self, nodes: list[TreeNode]) -> None:
         """Put items behind the first one, in their linear order. Parents of some are gone."""
         assert self.first is not None
-        before: Node = self.first
+        before: TreeNode = self.first
         for node in nodes:
             self.nodes[node.id] = node
             node.label = before.label + _GAP
@@ -95,15 +95,15 @@ class Tree:
         self.last = before
         for node in reversed([self.first, *nodes]):
             if node.children:
-                node.run = node.children[-1].run
+                node.path = node.children[-1].path
 
-    def add(self, node: Node, parent: Node) -> None:
+    def add(self, node: TreeNode, parent: TreeNode) -> None:
         siblings = parent.children
         node.parent = parent
         self.nodes[node.id] = node
         if not siblings:
-            node.run = parent.run
-            node.run.tail = node
+            node.path = parent.path
+            node.path.tail = node
             siblings.append(node)
             self._insert(parent, node)
             return
@@ -115,12 +115,12 @@ class Tree:
             self._insert(before, node)
             return
         last = siblings[-1]
-        end = last.run.tail
+        end = last.path.tail
         siblings.append(node)
         self._insert(end, node)
         _cut(parent, last, node)
 
-    def drop_through(self, last: Node) -> list[Node]:
+    def drop_through(self, last: TreeNode) -> list[TreeNode]:
         """Remove the items before `last` and return them with it. `last` stays, since it can still gain children."""
         dropped = []
         node = self.first
@@ -137,14 +137,14 @@ class Tree:
         self.first = last
         return [*dropped, last]
 
-    def walk(self, start: Node | None = None) -> Iterator[Node]:
+    def walk(self, start: TreeNode | None = None) -> Iterator[TreeNode]:
         """Yield items in linear order, from `start` or the first one on."""
         node = start or self.first
         while node is not None:
             yield node
             node = node.after
 
-    def _insert(self, before: Node, node: Node) -> None:
+    def _insert(self, before: TreeNode, node: TreeNode) -> None:
         """Put `node` behind `before` in the linear order."""
         after = before.after
         if after is None:
@@ -159,29 +159,29 @@ class Tree:
         before.after = node
 
 
-def _cut(parent: Node, child: Node, new: Node) -> None:
-    """Cut the run that leads from `parent` to `child`, and let the upper part end in `new`, its new highest child.
+def _cut(parent: TreeNode, child: TreeNode, new: TreeNode) -> None:
+    """Cut the path that leads from `parent` to `child`, and let the upper part end in `new`, its new highest child.
 
     Both parts are walked in step, and the one that ends first is relabelled.
     """
-    run, tail = child.run, child.run.tail
-    up: list[Node] = []
-    down: list[Node] = []
-    high: Node | None = parent
-    low: Node | None = child
+    path, tail = child.path, child.path.tail
+    up: list[TreeNode] = []
+    down: list[TreeNode] = []
+    high: TreeNode | None = parent
+    low: TreeNode | None = child
     while True:
-        if high is None or high.run is not run:
-            upper = Run(new)
+        if high is None or high.path is not path:
+            upper = TreePath(new)
             for node in up:
-                node.run = upper
-            new.run = upper
+                node.path = upper
+            new.path = upper
             return
         if low is None:
-            lower = Run(tail)
+            lower = TreePath(tail)
             for node in down:
-                node.run = lower
-            run.tail = new
-            new.run = run
+                node.path = lower
+            path.tail = new
+            new.path = path
             return
         up.append(high)
         down.append(low)
@@ -189,7 +189,7 @@ def _cut(parent: Node, child: Node, new: Node) -> None:
         low = low.children[-1] if low.children else None
 
 
-def _spread(before: Node) -> None:
+def _spread(before: TreeNode) -> None:
     """Give the items around a place without room new labels, evenly: as many as it takes to make room."""
     low = high = before
     count, wanted = 1, 4
@@ -204,7 +204,7 @@ def _spread(before: Node) -> None:
             break
         wanted *= 2
     step = (top - floor) // (count + 1)
-    node: Node | None = low
+    node: TreeNode | None = low
     label = floor
     for _ in range(count):
         assert node is not None

@@ -42,7 +42,7 @@ class EventBody(NamedTuple):
     life: int = 0  # of an invitation: how many slots the key has had
 
 
-class Event(NamedTuple):
+class SignedEvent(NamedTuple):
     body: EventBody
     raw: bytes  # the canonical bytes of `body`
     signature: bytes
@@ -95,7 +95,7 @@ class OperationBody(NamedTuple):
     checksum: bytes  # hash of the ids of the previous operation and of those that `delta` names
     turn: int  # decisions that the writer knows
     closed: int  # memberships that the writer knows to have ended
-    event: Event | None = None
+    event: SignedEvent | None = None
     statements: Statements = Statements()
 
 
@@ -192,7 +192,7 @@ class SyncFinished(NamedTuple):
 class Submit(NamedTuple):
     """Events for the receiver to write, or to forward to those nearer to them."""
 
-    events: tuple[Event, ...]
+    events: tuple[SignedEvent, ...]
 
 
 class StateWanted(NamedTuple):
@@ -219,7 +219,7 @@ class Packet(NamedTuple):
     message: Message
 
 
-class Moment(Protocol):
+class ClockReading(Protocol):
     """A moment by the caller's clocks: `wall` is epoch milliseconds and may jump, `mono` milliseconds that never do."""
 
     @property
@@ -230,7 +230,7 @@ class Moment(Protocol):
 
 
 class Now(NamedTuple):
-    """The plain `Moment`."""
+    """The plain `ClockReading`."""
 
     wall: int
     mono: int
@@ -276,7 +276,7 @@ class Codec(Protocol):
 
     def encode_operation(self, body: OperationBody) -> bytes: ...
 
-    def decode_event(self, raw: bytes, signature: bytes) -> Event | Refusal: ...
+    def decode_event(self, raw: bytes, signature: bytes) -> SignedEvent | Refusal: ...
 
     def decode_operation(self, raw: bytes, signature: bytes) -> Operation | Refusal: ...
 

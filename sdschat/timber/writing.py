@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from sdschat.timber import limits
 from sdschat.timber.committee import Slot
-from sdschat.timber.core import Core
+from sdschat.timber.core import EngineState
 from sdschat.timber.events import Rewritten
 from sdschat.timber.ids import distance, event_bytes, event_id
-from sdschat.timber.rows import OutboxRow, OwnRow, Table
-from sdschat.timber.values import Event, EventBody, Kind, Packet, PostId, Reason, Statements, Submit
+from sdschat.timber.rows import OutboxRow, OwnRow, ReplicaTable
+from sdschat.timber.values import EventBody, Kind, Packet, PostId, Reason, SignedEvent, Statements, Submit
 from sdschat.timber.voting import statements
 
 BACKOFF_AFTER = 16  # empty operations in a row before the heartbeat slows down
 BACKOFF_MOST = 6  # doublings
 
 
-def ranked(core: Core, event: bytes) -> list[Slot]:
+def ranked(core: EngineState, event: bytes) -> list[Slot]:
     """Return the members that can write, the nearest to an event's id first."""
     slots = core.replica.committee.slots
     able = [slots[one] for one in core.replica.committee.open if slots[one].leaving is None]
     return sorted(able, key=lambda slot: distance(event, slot.member))
 
 
-def make_event(core: Core, kind: Kind, text: str, target: PostId | None, key: bytes, time: int) -> PostId:
+def make_event(core: EngineState, kind: Kind, text: str, target: PostId | None, key: bytes, time: int) -> PostId:
     """Make and save an event of ours, which `route` then gives to its writers."""
     me = core.replica.me
     assert me is not None
@@ -31,7 +31,7 @@ def make_event(core: Core, kind: Kind, text: str, target: PostId | None, key: by
     life = core.replica.committee.lives.get(key, 0) if kind is Kind.INVITE else 0
     body = EventBody(kind, me, number, time, text, target, key, life)
     raw = core.codec.encode_event(body)
-    event = Event(body, raw, core.identity.sign(event_bytes(core.data_set, raw)))
+    event = SignedEvent(body, raw, core.identity.sign(event_bytes(core.data_set, raw)))
     core.add_own(event)
     core.journal.put(OwnRow(me, number))
     core.journal.put(OutboxRow(event.name, raw, event.signature))
@@ -39,21 +39,21 @@ def make_event(core: Core, kind: Kind, text: str, target: PostId | None, key: by
     return event.name
 
 
-def make_drafts(core: Core) -> None:
+def make_drafts(core: EngineState) -> None:
     """Turn what was said without a slot into events, in order."""
     if core.replica.me is None or core.replica.committee.slots[core.replica.me].leaving is not None:
         return
     for draft in sorted(core.drafts.values()):
         make_event(core, draft.kind, draft.text, draft.target, draft.key, draft.time)
-        core.journal.drop(Table.DRAFT, (draft.number,))
+        core.journal.drop(ReplicaTable.DRAFT, (draft.number,))
     core.drafts.clear()
 
 
-def route(core: Core) -> None:
+def route(core: EngineState) -> None:
     """Send our own events to the members nearest to them; each time that nobody wrote one, to the next."""
     if core.replica.me is None:
         return
-    packets: dict[bytes, list[Event]] = {}
+    packets: dict[bytes, list[SignedEvent]] = {}
     for name in core.routing.due(core.mono):
         own = core.own.get(name)
         if own is None or core.known(name):
@@ -79,13 +79,13 @@ def route(core: Core) -> None:
             core.packets.append(Packet(member, Submit(tuple(events[start : start + limits.MAX_EVENTS]))))
 
 
-def receive_submit(core: Core, peer: bytes, submit: Submit) -> None:
+def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
     """Take events to write, or forward them to those that are nearer."""
     slots = core.replica.committee.slots
     if core.replica.me is None or core.replica.committee.member(peer) is None:
         core.refuse(peer, Reason.STRANGER, "events")
         return
-    forward: dict[bytes, list[Event]] = {}
+    forward: dict[bytes, list[SignedEvent]] = {}
     for event in submit.events:
         if core.known(event.name) or event.name in core.inbox:
             continue
@@ -118,13 +118,13 @@ def receive_submit(core: Core, peer: bytes, submit: Submit) -> None:
             core.packets.append(Packet(member, Submit(tuple(events))))
 
 
-def _accept(core: Core, event: Event, wait: int) -> None:
+def _accept(core: EngineState, event: SignedEvent, wait: int) -> None:
     if event.name not in core.inbox:
         core.inbox[event.name] = event
         core.writing.set(event.name, core.mono + wait)
 
 
-def write_due(core: Core) -> None:
+def write_due(core: EngineState) -> None:
     """Write the events whose turn has come. A post comes before what changes it, and an author's events in order."""
     me = core.replica.me
     for name in core.writing.due(core.mono):
@@ -145,7 +145,7 @@ def write_due(core: Core) -> None:
             core.events.append(Rewritten(name))
 
 
-def _in_order(core: Core, event: Event) -> bool:
+def _in_order(core: EngineState, event: SignedEvent) -> bool:
     body = event.body
     if body.target is not None and not core.known(body.target):
         return False
@@ -159,7 +159,7 @@ def _in_order(core: Core, event: Event) -> bool:
     return body.number == 1 or core.known(before) or (before not in core.inbox and before not in core.own)
 
 
-def to_say(core: Core) -> Statements:
+def to_say(core: EngineState) -> Statements:
     """Return what we have to say on a ballot. Answers are given at once, but one ballot a heartbeat is opened: each
     makes everybody write, and where it cannot succeed that would never end."""
     said = statements(core.replica, core.config.rounds)
@@ -170,7 +170,7 @@ def to_say(core: Core) -> Statements:
     return said
 
 
-def heartbeat_due(core: Core) -> int | None:
+def heartbeat_due(core: EngineState) -> int | None:
     """Return the time of our next operation without an event, or None if none is owed.
 
     One is owed while an event in front of the checkpoint waits, or a compaction for the word of all, and others wrote
@@ -187,7 +187,7 @@ def heartbeat_due(core: Core) -> int | None:
     return core.wrote_at + (core.config.heartbeat << slower)
 
 
-def write_heartbeat(core: Core) -> None:
+def write_heartbeat(core: EngineState) -> None:
     """Write what we have to say on a ballot at once, and an empty operation where a heartbeat is due."""
     replica = core.replica
     if replica.me is None:

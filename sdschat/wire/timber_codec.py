@@ -19,7 +19,6 @@ from sdschat.timber.values import (
     Ballot,
     CheckpointMark,
     Clock,
-    Event,
     EventBody,
     Kind,
     Message,
@@ -30,6 +29,7 @@ from sdschat.timber.values import (
     Proposal,
     Reason,
     Refusal,
+    SignedEvent,
     SlotRow,
     State,
     Statements,
@@ -88,13 +88,13 @@ class TimberCodec:
             made.need = said.accept.need
         return made.SerializeToString(deterministic=True)
 
-    def decode_event(self, raw: bytes, signature: bytes) -> Event | Refusal:
+    def decode_event(self, raw: bytes, signature: bytes) -> SignedEvent | Refusal:
         return _total(lambda: self._event(raw, signature))
 
     def decode_operation(self, raw: bytes, signature: bytes) -> Operation | Refusal:
         return _total(lambda: self.operation(raw, signature))
 
-    def _event(self, raw: bytes, signature: bytes) -> Event:
+    def _event(self, raw: bytes, signature: bytes) -> SignedEvent:
         parsed = _parse(pb.TimberEvent(), raw)
         if parsed.kind not in _KINDS:
             raise _Bad(Reason.MALFORMED, "kind")
@@ -116,7 +116,7 @@ class TimberCodec:
             target = PostId(parsed.target_author, _within(parsed.target_number, limits.MAX_NUMBER, "target", 1))
         kind = Kind(parsed.kind)
         body = EventBody(kind, parsed.author, parsed.number, parsed.time, parsed.text, target, parsed.key, parsed.life)
-        return Event(body, raw, signature)
+        return SignedEvent(body, raw, signature)
 
     def operation(self, raw: bytes, signature: bytes) -> Operation:
         if len(raw) > limits.MAX_OPERATION_BYTES:

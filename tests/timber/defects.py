@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from unittest.mock import patch
 
 from sdschat.timber import ballots, chat, committee, replica, tree, voting
-from sdschat.timber.tree import Node
+from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import Accept, Kind, Proposal, Reason, Statements, Value
 from tests.timber.runs import outcome
 
@@ -20,12 +20,12 @@ Defect = Callable[[], Any]
 R, C, T = replica.Replica, committee.Committee, ballots.Turn
 
 
-def _pass_unless(slot_rule: Callable[[Any, Node], bool]) -> Any:
+def _pass_unless(slot_rule: Callable[[Any, TreeNode], bool]) -> Any:
     return patch.object(R, "_passable", slot_rule)
 
 
 def majority_is_enough() -> Any:
-    def passable(self: Any, node: Node) -> bool:
+    def passable(self: Any, node: TreeNode) -> bool:
         body = node.operation.body
         slots = self.committee.slots
         knowing = sum(slots[one].clock.get(body.slot, 0) >= body.seq for one in self.committee.open)
@@ -51,15 +51,15 @@ def floors_are_kept_at_admission() -> Any:
 
 
 def siblings_by_arrival() -> Any:
-    def add(self: Any, node: Node, parent: Node) -> None:
+    def add(self: Any, node: TreeNode, parent: TreeNode) -> None:
         node.parent = parent
         self.nodes[node.id] = node
-        last = parent.children[-1].run.tail if parent.children else parent
+        last = parent.children[-1].path.tail if parent.children else parent
         parent.children.append(node)
         self._insert(last, node)
         if len(parent.children) == 1:
-            node.run = parent.run
-            node.run.tail = node
+            node.path = parent.path
+            node.path.tail = node
         else:
             tree._cut(parent, parent.children[-2], node)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sdschat.timber.config import Config
-from sdschat.timber.core import Identity
-from sdschat.timber.engine import Engine
+from sdschat.timber.core import Signer
+from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import Report
 from sdschat.timber.ids import member_id
 from sdschat.timber.memory import MemoryStore
@@ -33,10 +33,10 @@ class Node:
         self.up = True
         self.engine = self.boot(Now(0, 0))
 
-    def boot(self, now: Now) -> Engine:
-        identity = Identity(self.key, sign_with(self.key))
+    def boot(self, now: Now) -> TimberEngine:
+        identity = Signer(self.key, sign_with(self.key))
         snapshot = self.store.snapshot() if self.store.rows else None
-        self.engine = Engine(self.config, identity, CODEC, verify, now, snapshot)
+        self.engine = TimberEngine(self.config, identity, CODEC, verify, now, snapshot)
         return self.engine
 
     def heard(self, kind: type[Any]) -> list[Any]:

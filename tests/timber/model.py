@@ -14,10 +14,10 @@ from collections import deque
 from typing import NamedTuple
 
 from sdschat.timber.ids import operation_id
-from sdschat.timber.intake import Intake
+from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Replica, Settled
-from sdschat.timber.tree import Node
-from sdschat.timber.values import Event, EventBody, Kind, Operation
+from sdschat.timber.tree import TreeNode
+from sdschat.timber.values import EventBody, Kind, Operation, SignedEvent
 from sdschat.timber.voting import statements
 from tests.timber.world import genesis, key_of, signed_event, signed_operation, verify
 
@@ -61,10 +61,10 @@ class Model:
 
     def replica(self, held: Held) -> tuple[Replica, Outcome]:
         replica = Replica()
-        intake = Intake(replica, self.data_set, verify, lambda node: None)
+        intake = OperationIntake(replica, self.data_set, verify, lambda node: None)
         event = self.operations[0].body.event
         assert event is not None
-        replica.found(Node(self.data_set, self.operations[0]), event.body.key)
+        replica.found(TreeNode(self.data_set, self.operations[0]), event.body.key)
         for number in sorted(held - {0}):
             intake.receive(self.operations[number])
         if intake.refused and any(one.reason != "removed" for one in intake.refused):
@@ -101,7 +101,7 @@ class Model:
             return None
         replica.me = slot.number
         replica.fresh = {one.number for one in replica.committee.slots if one is not slot}
-        event: Event | None = None
+        event: SignedEvent | None = None
         number = sum(self.operations[one].body.event is not None for one in slot_operations(self, held, slot.number))
         if kind == "invite":
             wanted = next((n for n in range(1, self.members) if not replica.committee.lives.get(key_of(n))), None)

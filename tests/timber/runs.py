@@ -13,7 +13,7 @@ import sys
 from collections import Counter, defaultdict
 from typing import Final
 
-from sdschat.timber.values import Event, Kind, PostId, Reason
+from sdschat.timber.values import Kind, PostId, Reason, SignedEvent
 from tests.timber.world import Participant, genesis, key_of
 
 ALLOWED: Final = {Reason.REMOVED}  # what honest members may be refused for
@@ -89,7 +89,7 @@ class Run:
         self.dead: set[int] = set()
         self.crash_at = rng.randint(30, 90) if rng.random() < 0.5 else steps + 1
         self.said: dict[PostId, int] = {}
-        self.events: list[Event] = []
+        self.events: list[SignedEvent] = []
         self.facts: Counter[str] = Counter()
 
     def go(self) -> Counter[str]:
@@ -149,7 +149,7 @@ class Run:
         asleep = self.sleepy and (self.seed * 31 + number * 17 + step // 25) % 5 == 0
         return asleep or number in self.dead
 
-    def _event(self, one: Participant) -> Event | None:
+    def _event(self, one: Participant) -> SignedEvent | None:
         rng, replica = self.rng, one.replica
         if replica.me is None:
             return None

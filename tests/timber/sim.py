@@ -15,8 +15,8 @@ from heapq import heappop, heappush
 from typing import Final
 
 from sdschat.timber.config import Config
-from sdschat.timber.core import Identity
-from sdschat.timber.engine import Engine
+from sdschat.timber.core import Signer
+from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import CheckpointMoved, EventSettled, Forked, MemberChanged, Rejected, Rewritten
 from sdschat.timber.ids import member_id, operation_bytes
 from sdschat.timber.memory import MemoryStore
@@ -60,10 +60,10 @@ class Member:
     def now(self, time: int) -> Now:
         return Now(1_700_000_000_000 + self.offset + time, time)
 
-    def boot(self, time: int) -> Engine:
-        identity = Identity(self.key, sign_with(self.key))
+    def boot(self, time: int) -> TimberEngine:
+        identity = Signer(self.key, sign_with(self.key))
         snapshot = self.store.snapshot()
-        self.engine = Engine(
+        self.engine = TimberEngine(
             self.config, identity, CODEC, verify, self.now(time), snapshot if self.store.rows else None
         )
         return self.engine

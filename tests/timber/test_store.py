@@ -12,10 +12,10 @@ from typing import NoReturn
 from sdschat.store.store import Store
 from sdschat.store.timber import load_timber, save_timber
 from sdschat.timber.config import Config
-from sdschat.timber.core import Identity
-from sdschat.timber.engine import Engine
+from sdschat.timber.core import Signer
+from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import EventSettled
-from sdschat.timber.rows import Drop, OperationRow, Put, Table
+from sdschat.timber.rows import Drop, OperationRow, Put, ReplicaTable
 from sdschat.timber.values import Kind, Now, Post, PostId
 from tests.store.samples import CODEC as SDS_CODEC
 from tests.timber.group import Group
@@ -24,19 +24,19 @@ from tests.timber.world import CODEC, key_of, sign_with, verify
 POSTS = 4  # of each kind: those that stay, and those that are deleted
 
 
-def _boot(store: Store, now: Now) -> Engine:
-    identity = Identity(key_of(0), sign_with(key_of(0)))
-    return Engine(Config(), identity, CODEC, verify, now, load_timber(store, "garden"))
+def _boot(store: Store, now: Now) -> TimberEngine:
+    identity = Signer(key_of(0), sign_with(key_of(0)))
+    return TimberEngine(Config(), identity, CODEC, verify, now, load_timber(store, "garden"))
 
 
-def _save(store: Store, engine: Engine) -> None:
+def _save(store: Store, engine: TimberEngine) -> None:
     ready = engine.take()
     deletes = any(isinstance(one, EventSettled) and one.kind in (Kind.EDIT, Kind.DELETE) for one in ready.events)
     with store.transaction() as transaction:
         save_timber(transaction, "garden", ready.writes, wipe=deletes)
 
 
-def _steps(engine: Engine) -> list[Callable[[Now], object]]:
+def _steps(engine: TimberEngine) -> list[Callable[[Now], object]]:
     """A life: posts, of which every second one is deleted."""
 
     def delete(at: int) -> Callable[[Now], object]:
@@ -76,7 +76,7 @@ def _live(path: Path, die_at: int, said: int) -> int:
 
 
 def _texts_after(steps: int) -> list[str]:
-    engine = Engine(Config(), Identity(key_of(0), sign_with(key_of(0))), CODEC, verify, Now(0, 0))
+    engine = TimberEngine(Config(), Signer(key_of(0), sign_with(key_of(0))), CODEC, verify, Now(0, 0))
     for at, step in enumerate(_steps(engine)[:steps]):
         step(Now(at, at))
     return [view.post.text for view in engine.posts()]
@@ -172,14 +172,14 @@ def test_no_copy_of_a_deleted_text_is_left_in_any_page(tmp_path: Path) -> None:
                 save_timber(
                     transaction,
                     "garden",
-                    [Put(Table.POST, post.name, post) for post in posts]
-                    + [Put(Table.OPERATION, (row.slot, row.seq), row) for row in rows],
+                    [Put(ReplicaTable.POST, post.name, post) for post in posts]
+                    + [Put(ReplicaTable.OPERATION, (row.slot, row.seq), row) for row in rows],
                 )
             alive += posts
             rng.shuffle(alive)
             dropped, alive = alive[:20], alive[20:]
-            drops = [Drop(Table.POST, post.name) for post in dropped]
-            drops += [Drop(Table.OPERATION, (post.name.author, post.place)) for post in dropped]
+            drops = [Drop(ReplicaTable.POST, post.name) for post in dropped]
+            drops += [Drop(ReplicaTable.OPERATION, (post.name.author, post.place)) for post in dropped]
             with store.transaction() as transaction:
                 save_timber(transaction, "garden", drops, wipe=True)
             gone += [post.text[:9].encode() for post in dropped]

@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sdschat.timber.ids import interval_for, running_hashes
-from sdschat.timber.tree import Node, Tree
+from sdschat.timber.tree import Tree, TreeNode
 from sdschat.timber.values import Operation, OperationBody
 
 Shape = list[tuple[int, int]]  # for each item but the first: its parent, by position, and a number for its id
 
 
-def node(number: int, parent: bytes = b"") -> Node:
+def node(number: int, parent: bytes = b"") -> TreeNode:
     body = OperationBody(0, 1, parent, (), b"", 0, 0)
-    return Node(number.to_bytes(8, "big"), Operation(body, b"", b""))
+    return TreeNode(number.to_bytes(8, "big"), Operation(body, b"", b""))
 
 
-def grown(shape: Shape) -> tuple[Tree, list[Node]]:
+def grown(shape: Shape) -> tuple[Tree, list[TreeNode]]:
     tree, items = Tree(), [node(0)]
     tree.plant(items[0])
     used = {0}
@@ -34,9 +34,9 @@ def grown(shape: Shape) -> tuple[Tree, list[Node]]:
     return tree, items
 
 
-def walked(items: list[Node]) -> list[bytes]:
+def walked(items: list[TreeNode]) -> list[bytes]:
     """Return the linear order by a walk of the whole tree: a node, then its children from the lowest id on."""
-    children: dict[bytes, list[Node]] = {}
+    children: dict[bytes, list[TreeNode]] = {}
     for one in items[1:]:
         children.setdefault(one.operation.body.parent, []).append(one)
     found, stack = [], [items[0]]
@@ -64,7 +64,7 @@ def test_t_010_linear_order_is_the_walk_by_the_lowest_id(shape: Shape) -> None:
         tail = one
         while tail.children:
             tail = tail.children[-1]
-        assert one.run.tail is tail
+        assert one.path.tail is tail
 
 
 @given(shapes, st.randoms(use_true_random=False))

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from sdschat.timber.ids import event_bytes, operation_bytes, operation_id
-from sdschat.timber.intake import Intake
+from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Replica, Settled
-from sdschat.timber.tree import Node
-from sdschat.timber.values import Event, EventBody, Kind, Operation, OperationBody, PostId, Statements
+from sdschat.timber.tree import TreeNode
+from sdschat.timber.values import EventBody, Kind, Operation, OperationBody, PostId, SignedEvent, Statements
 from sdschat.timber.voting import statements
 from sdschat.wire.timber_codec import TimberCodec
 
@@ -30,9 +30,9 @@ def verify(key: bytes, message: bytes, signature: bytes) -> bool:
     return signature == sha256(b"signed" + key + message).digest() * 2
 
 
-def signed_event(data_set: bytes, key: bytes, body: EventBody) -> Event:
+def signed_event(data_set: bytes, key: bytes, body: EventBody) -> SignedEvent:
     raw = CODEC.encode_event(body)
-    return Event(body, raw, sign_with(key)(event_bytes(data_set, raw)))
+    return SignedEvent(body, raw, sign_with(key)(event_bytes(data_set, raw)))
 
 
 def signed_operation(data_set: bytes, key: bytes, body: OperationBody) -> Operation:
@@ -52,8 +52,8 @@ class Participant:
     def __init__(self, name: int, data_set: bytes, first: Operation, rounds: int = 2) -> None:
         self.name, self.key, self.data_set, self.rounds = name, key_of(name), data_set, rounds
         self.replica = Replica()
-        self.intake = Intake(self.replica, data_set, verify, lambda node: None)
-        self.replica.found(Node(data_set, first), first.body.event.body.key if first.body.event else b"")
+        self.intake = OperationIntake(self.replica, data_set, verify, lambda node: None)
+        self.replica.found(TreeNode(data_set, first), first.body.event.body.key if first.body.event else b"")
         self.prefix: list[bytes] = []  # ids behind the checkpoint
         self.counted: list[PostId] = []  # events that had their effect, in order
         self.number = 1  # of the next event
@@ -71,9 +71,9 @@ class Participant:
         again = CODEC.decode_state(CODEC.encode_state(state))
         assert again == state
         self.replica = Replica()
-        nodes = [Node(operation_id(self.data_set, one.raw), one) for one in state.operations]
+        nodes = [TreeNode(operation_id(self.data_set, one.raw), one) for one in state.operations]
         self.replica.load(state, nodes, lambda node, key: True)
-        self.intake = Intake(self.replica, self.data_set, verify, lambda node: None)
+        self.intake = OperationIntake(self.replica, self.data_set, verify, lambda node: None)
         self.prefix = list(other.prefix)
         self.counted = list(other.counted)
         self.look()
@@ -94,7 +94,7 @@ class Participant:
                     self.counted.append(change.node.operation.body.event.name)
         replica.changes.clear()
 
-    def write(self, event: Event | None = None, said: Statements | None = None) -> Operation | None:
+    def write(self, event: SignedEvent | None = None, said: Statements | None = None) -> Operation | None:
         replica = self.replica
         if replica.me is None:
             return None
@@ -106,7 +106,7 @@ class Participant:
         self.receive(operation)
         return operation
 
-    def event(self, kind: Kind, text: str = "", key: bytes = b"", target: PostId | None = None) -> Event | None:
+    def event(self, kind: Kind, text: str = "", key: bytes = b"", target: PostId | None = None) -> SignedEvent | None:
         if self.replica.me is None:
             return None
         life = self.replica.committee.lives.get(key, 0)
@@ -121,7 +121,7 @@ class Participant:
     def lacks(self, other: Participant) -> list[Operation]:
         """Return what `other` holds and this one does not, oldest first."""
         mine = self.replica.clock()
-        found: list[Node] = []
+        found: list[TreeNode] = []
         for slot in other.replica.committee.slots:
             known = mine.get(slot.number, 0)
             found += [node for seq, node in slot.chain.items() if seq > known]
