@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 import signal
 import subprocess
+from base64 import b32encode, b64encode, urlsafe_b64encode
 from pathlib import Path
 
 import pytest
@@ -59,13 +61,49 @@ def test_each_mistake_is_told_in_a_line(tmp_path: Path, arguments: tuple[str, ..
     assert len(done.stderr.splitlines()) == 1
 
 
+def forms(text: str) -> list[bytes]:
+    """Return a text as somebody might find it in a packet: plain, in hex, base64 or base32; an id also as its bytes."""
+    plain = text.encode()
+    found = [plain]
+    if set(text) <= set("0123456789abcdef") and len(text) % 2 == 0:
+        found.append(bytes.fromhex(text))
+    coded = [coder(each) for each in found for coder in (b64encode, urlsafe_b64encode, b32encode)]
+    lower = [each.lower() for each in coded]
+    # The last character of a code without its padding depends on what follows.
+    return [*found, plain.hex().encode(), *(each.rstrip(b"=")[:-1] for each in coded + lower)]
+
+
+def test_every_form_of_a_secret_is_looked_for() -> None:
+    secret = "annabel"
+    hidden = (
+        b"to annabel!",
+        b"616e6e6162656c",
+        b32encode(b"annabel"),
+        b64encode(b"annabel"),
+        b64encode(b"annabel, bob"),
+    )
+    assert all(any(form in passed for form in forms(secret)) for passed in hidden)
+    assert bytes.fromhex("ab" * 16) in forms("ab" * 16)
+
+
 def test_nothing_that_was_used_is_in_a_topic_or_a_payload(tmp_path: Path) -> None:
+    """Listens as `mosquitto_sub -t '#' -v` where that is installed, and with a client of our own."""
+
     async def scenario() -> None:
         async with Mosquitto(tmp_path) as broker, connected(quick(broker.url), "#") as (_, seen):
+            listener = shutil.which("mosquitto_sub")
+            other = listener and subprocess.Popen(
+                [listener, "-p", str(broker.port), "-t", "#", "-v"], stdout=subprocess.PIPE
+            )
             secrets = await asyncio.to_thread(_story, tmp_path, broker.url)
             packets = [each for each in seen.of(Received) if "!echo" not in each.topic]
-        passed = b"\n".join(each.topic.encode() + b" " + each.payload for each in packets)
-        assert [secret for secret in secrets if secret.encode() in passed] == []
+            passed = b"\n".join(each.topic.encode() + b" " + each.payload for each in packets)
+            if other:
+                other.terminate()
+                heard = other.communicate()[0]
+                assert heard.count(b"SDE1") >= 10
+                passed += heard
+        assert [secret for secret in secrets if any(form in passed for form in forms(secret))] == []
         sizes = {len(each.payload) for each in packets}
         assert all(size in (0, *SIZES) or size % SIZES[-1] == 0 for size in sizes)
         assert {"msg", "who", "sync"} <= {each.topic.split("/")[3] for each in packets}
