@@ -280,5 +280,10 @@ class Host:
         """Return the channel that needs attention most."""
         return self.desktop.next_active()
 
+    @property
+    def on_light(self) -> bool:
+        """True if the background is light."""
+        return (self.theme_now or self.preferences.theme) == "light"
+
     def save_preferences(self) -> None:
         self.view.set_value(KEPT_AS, self.preferences.dumped())

@@ -15,16 +15,34 @@ async def test_a_channel_is_made_and_the_invite_is_read_back_from_the_screen(sta
     await stage.enter("/create garden")
     await stage.until_text("garden~")
     await stage.until_text("private, epoch 1")
+    link, picture = await invited(stage)
+    assert modules(picture) == matrix(link)
+
+
+@staged("lobby", size=(100, 60), theme="light")
+async def test_on_a_light_background_the_blocks_of_an_invite_are_the_dark_modules(stage: Stage) -> None:
+    await stage.enter("/create garden")
+    await stage.until_text("private, epoch 1")
+    link, picture = await invited(stage)
+    exchanged = str.maketrans("█▀▄ ", " ▄▀█")
+    assert modules([line.translate(exchanged) for line in picture]) == matrix(link)
+
+
+async def invited(stage: Stage) -> tuple[str, list[str]]:
+    """Make an invite. Return the link, and the lines of its picture on the screen."""
     copied: list[str] = []
     stage.app.copy = lambda text, what: copied.append(text)  # type: ignore[method-assign]
     await stage.enter("/invite 2 7d")
     await stage.settle()
     (link,) = copied
-    picture = [part for line in stage.log() if len(part := line[2:]) > 40 and set(part.strip()) <= set(BLOCKS)]
+    picture = [line[2:] for line in stage.log() if len(part := line[2:].strip()) > 40 and set(part) <= set(BLOCKS)]
     width = max(map(len, picture))
     start = min(len(line) - len(line.lstrip()) for line in picture)
-    found = modules([line[start:].ljust(width - start) for line in picture])
-    assert found == [list(map(int, row)) for row in segno.make(link, error="l", micro=False).matrix]
+    return link, [line[start:].ljust(width - start) for line in picture]
+
+
+def matrix(text: str) -> list[list[int]]:
+    return [list(map(int, row)) for row in segno.make(text, error="l", micro=False).matrix]
 
 
 @staged("lobby")

@@ -8,8 +8,9 @@ _QUIET: Final = 2  # light modules around the code
 _BLOCKS: Final = {(True, True): "█", (True, False): "▀", (False, True): "▄", (False, False): " "}
 
 
-def qr_lines(text: str) -> list[str]:
-    """Return the lines of a QR code. A block is a light module, so they are to be shown light on dark."""
+def qr_lines(text: str, *, dark_ink: bool = False) -> list[str]:
+    """Return the lines of a QR code, to be shown light on dark: a block is a light module. With `dark_ink` they are for
+    dark on light: a block is a dark one. Many readers take a code in wrong colours for none."""
     import segno  # slow to import, and seldom needed
 
     matrix = [[bool(module) for module in row] for row in segno.make(text, error="l", micro=False).matrix]
@@ -19,4 +20,7 @@ def qr_lines(text: str) -> list[str]:
         for x, dark in enumerate(row, _QUIET):
             light[y][x] = not dark
     pairs = zip(light[::2], light[1::2], strict=True)
-    return ["".join(_BLOCKS[above, below] for above, below in zip(*pair, strict=True)) for pair in pairs]
+    return [
+        "".join(_BLOCKS[above is not dark_ink, below is not dark_ink] for above, below in zip(*pair, strict=True))
+        for pair in pairs
+    ]

@@ -37,9 +37,8 @@ def _invite(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
     how_many = f"{uses} may" if uses else "whoever has it may"
     until = "" if not lasts else f", for {argument.split()[-1]}"
-    host.show_notice(
-        "\n".join([f"An invite: {how_many} join by it{until}. Give it to people, not to places.", *qr_lines(link)])
-    )
+    words = f"An invite: {how_many} join by it{until}. Give it to people, not to places."
+    host.show_notice("\n".join([words, *qr_lines(link, dark_ink=host.on_light)]))
     host.show_notice(link)
     host.copy(link, "the invite")
 
