@@ -228,3 +228,10 @@ def test_the_same_command_in_two_terminals_makes_two_participants(tmp_path: Path
         first.enter("/quit")
         second.enter("/quit")
         assert (first.wait(), second.wait()) == (0, 0)
+
+
+def test_a_backspace_takes_the_letter_before_it_however_fast_the_next_one_is_typed(tmp_path: Path) -> None:
+    with Terminal(join("ann", free_port()), tmp_path) as ann:
+        ann.until_text("hosting the broker")
+        ann.press("helx\x7flo\x1b[D\x1b[D\x1b[D\x7fE\r")
+        ann.until_text("hEllo")

@@ -68,12 +68,17 @@ class Composer(TextArea):
             event.prevent_default()
             return
         action = self._action(event.key)
-        if action is None:
+        bound = self._bindings.key_to_bindings.get(event.key)
+        if action is None and bound is None:
             await super()._on_key(event)
             return
         event.stop()
         event.prevent_default()
-        action()
+        if action is not None:
+            action()
+        elif bound:
+            # Now: Textual would run it after the keys that are typed behind it, and a backspace would take those.
+            await self.run_action(bound[0].action)
 
     def _action(self, key: str) -> Callable[[], object] | None:
         row = self.cursor_location[0]
