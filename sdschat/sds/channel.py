@@ -24,6 +24,7 @@ from sdschat.sds.steps.copies import heard_copy
 from sdschat.sds.steps.deliver import give_up
 from sdschat.sds.steps.future_dated import release_due
 from sdschat.sds.steps.history import lower_horizon, mend_horizon, raise_horizon, receive_history
+from sdschat.sds.steps.id_only import receive_id
 from sdschat.sds.steps.outgoing_sweep import periodic_outgoing_buffer_sweep
 from sdschat.sds.steps.receive import receive_message
 from sdschat.sds.steps.requests import note_missing
@@ -86,6 +87,12 @@ class Channel:
         self.state.now = now
         self.state.unproven = unproven
         receive_message(self.state, message, packet, source)
+
+    def receive_id(self, now: Now, message: Message) -> None:
+        """Take a message that exceeds what is kept of its sender: into the log by its id alone. The contract is that of
+        `steps/id_only.py`."""
+        self.state.now = now
+        receive_id(self.state, message)
 
     def receive_history(self, now: Now, message: Message, raw: bytes, source: str = "store") -> bool:
         """Take in an old message that was verified, from a Store or another's log; the contract is that of

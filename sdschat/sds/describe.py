@@ -142,6 +142,12 @@ def _delivered(event: ev.Delivered, view: _View) -> str:
 
 
 @_line.register
+def _kept_as_id(event: ev.KeptAsId, view: _View) -> str:
+    message = event.message
+    return f"kept {view.name(message.message_id)} of {view.name(message.sender_id)} as an id"
+
+
+@_line.register
 def _ephemeral_received(event: ev.EphemeralReceived, view: _View) -> str:
     message = event.message
     return f"ephemeral {view.name(message.message_id)} of {view.name(message.sender_id)}, {_text(message.content)}"

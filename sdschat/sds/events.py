@@ -21,6 +21,12 @@ class Delivered(NamedTuple):
     source: str  # live, repair, sync (anti-entropy) or store
 
 
+class KeptAsId(NamedTuple):
+    """A message took its place in the log by its id alone: its sender says more than is kept."""
+
+    message: Message
+
+
 class EphemeralReceived(NamedTuple):
     message: Message
 
@@ -184,6 +190,7 @@ class Rejected(NamedTuple):
 
 Event = (
     Delivered
+    | KeptAsId
     | EphemeralReceived
     | StateChanged
     | LeftOutgoing

@@ -129,6 +129,8 @@ class MemoryHistory:
             self._index[message_id] = entry
             self._order.add(entry)
         self._added.append(message_id)
+        if not row.raw:
+            return
         if row.own and row.source == "live":
             self._unacked[message_id] = row
         else:

@@ -27,11 +27,13 @@ class Entry(NamedTuple):
 
 
 OUTSIDE_THE_FILTER = -2  # a generation that no filter ever has, nor the one before it
+WITHOUT_A_BODY = -3  # in the place of a generation: only the id is here, and it is not passed on or named by us
 FROM_STORE = "store"  # the way by which nothing comes that is at the same time on its way to others
 
 
 class LogRow(NamedTuple):
-    """One delivered message: its place, and the packet as it came, for answers to repair requests."""
+    """One delivered message: its place, and the packet as it came, for answers to repair requests. The packet is empty
+    if only the id is kept."""
 
     entry: Entry
     raw: bytes

@@ -205,7 +205,7 @@ class ChannelState:
         """The original bytes of a message held in full, and who sent it."""
         row = self.unsaved.get(message_id) or self.history.row(message_id)
         if row is not None:
-            return row.raw, row.entry.sender_id
+            return (row.raw, row.entry.sender_id) if row.raw else None
         buffered = self.incoming.buffered.get(message_id)
         return None if buffered is None else (buffered.raw, buffered.message.sender_id)
 

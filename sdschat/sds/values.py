@@ -94,6 +94,7 @@ class Reason(StrEnum):
     CLOCK_NOT_ABOVE_PARENT = "clock_not_above_parent"
     FUTURE_QUOTA = "future_quota"
     BUFFER_QUOTA = "buffer_quota"
+    OVER_LIMIT = "over_limit"  # its sender says more than is kept, and it is nothing that could be kept as an id
     OWN_ID_UNKNOWN = "own_id_unknown"  # bears our participant id, and we never sent it
     ID_CONFLICT = "id_conflict"  # a known id with other content
     MISNAMED = "misnamed"  # signed content under an id that is not its own, or from another than its author

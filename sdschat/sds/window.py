@@ -5,14 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 
 from sdschat.sds.limits import RECENT_WINDOW
-from sdschat.sds.rows import Entry
+from sdschat.sds.rows import WITHOUT_A_BODY, Entry
 
 
 class RecentWindow:
     """The last entries of the log in order. What it holds and what it answers is a function of the log alone.
 
     A head is an entry that no entry here depends on. Heads cover, transitively, everything that is delivered, so a
-    causal history made of them acknowledges the most with the fewest ids.
+    causal history made of them acknowledges the most with the fewest ids. An entry without a body is no head and is
+    not named: nobody could get from us what we would make others wait for.
     """
 
     __slots__ = ("_heads", "_named", "entries", "order")
@@ -38,7 +39,7 @@ class RecentWindow:
         for dependency in entry.dependencies:
             heads.pop(dependency, None)
             named[dependency] = named.get(dependency, 0) + 1
-        if message_id not in named:
+        if message_id not in named and entry.generation != WITHOUT_A_BODY:
             heads[message_id] = entry
         return late
 
@@ -64,8 +65,9 @@ class RecentWindow:
                 self._named[dependency] -= 1
                 if not self._named[dependency]:
                     del self._named[dependency]
-                    if dependency in self.entries:
-                        self._heads[dependency] = self.entries[dependency]
+                    freed = self.entries.get(dependency)
+                    if freed is not None and freed.generation != WITHOUT_A_BODY:
+                        self._heads[dependency] = freed
         return gone
 
     def causal_history(self, count: int) -> list[Entry]:
@@ -80,7 +82,7 @@ class RecentWindow:
         for entry in reversed(self.order):
             if len(chosen) >= count:
                 break
-            if entry.message_id not in heads:
+            if entry.message_id not in heads and entry.generation != WITHOUT_A_BODY:
                 chosen.append(entry)
         chosen.sort()
         return chosen

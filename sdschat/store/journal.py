@@ -14,7 +14,7 @@ The columns are stable; a newer program may add some at the end. All times are e
 | `bytes` | of the packet, on the wire |
 | `payload_bytes`, `overhead_bytes` | content, and everything else in the packet, where both are known |
 | `deps` | ids: the causal history, or the missing, lost or requested messages |
-| `attempt` | number of sendings; for a scheduled event, its time in milliseconds; number of packets of `rejected` |
+| `attempt` | number of sendings; for a scheduled event, its time in milliseconds; number of `rejected`, `kept_as_id` |
 | `cause` | `via` of a delivery, reason of a rejection, kind of packet or of evidence |
 | `messages`, `fingerprint` | of a checkpoint: messages in the log, and their fingerprint; `lamport`: the highest |
 
@@ -41,6 +41,7 @@ KEEP_MS: Final = 30 * 24 * 3600 * 1000  # journal.keep
 FINGERPRINT_BYTES: Final = 16
 CHECKPOINT: Final = "checkpoint"
 REJECTED: Final = "rejected"
+KEPT_AS_ID: Final = "kept_as_id"
 
 
 class JournalRow(NamedTuple):
@@ -105,6 +106,8 @@ def journal_rows(event: ev.Event, *, channel: str, now: Now, size: int | None = 
         return _of_message(at._replace(event="delivered", cause=event.source), event.message, size)
     if isinstance(event, ev.EphemeralReceived):
         return _of_message(at._replace(event="ephemeral"), event.message, size)
+    if isinstance(event, ev.KeptAsId):
+        return at._replace(event=KEPT_AS_ID, sender=event.message.sender_id)
     if isinstance(event, ev.StateChanged):
         if event.evidence is None:
             return None

@@ -30,6 +30,7 @@ LINES: list[tuple[ev.Event, str]] = [
         ev.Delivered(MESSAGE, False, True, ("m0",), "sync"),
         'delivered 01234567 of alice-th, clock 7, "hello", late, without m0, via sync',
     ),
+    (ev.KeptAsId(MESSAGE), "kept 01234567 of alice-th as an id"),
     (ev.EphemeralReceived(MESSAGE), 'ephemeral 01234567 of alice-th, "hello"'),
     (ev.StateChanged("m1", AckState.UNACKED, (), 0, None), "m1 is unacknowledged"),
     (

@@ -51,6 +51,7 @@ EVENTS: list[tuple[ev.Event, dict[str, object] | None]] = [
             "cause": "repair",
         },
     ),
+    (ev.KeptAsId(MESSAGE), {"event": "kept_as_id", "sender": "anna", "message_id": None}),
     (ev.EphemeralReceived(MESSAGE), {"event": "ephemeral", "message_id": "m1", "sender": "anna"}),
     (
         ev.StateChanged("m1", AckState.POSSIBLY_ACKED, ("bert",), 2, PROOF),

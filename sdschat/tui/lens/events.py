@@ -32,7 +32,8 @@ _STYLES: Final[dict[type, str]] = {
     events.ConnectionChanged: "late",
 }
 # Events that the engine describes in words. Messages come as events of the node, with their texts.
-_ENGINE: Final = tuple(kind for kind in get_args(ev.Event) if kind not in (ev.Delivered, ev.EphemeralReceived))
+_OF_MESSAGES: Final = (ev.Delivered, ev.KeptAsId, ev.EphemeralReceived)
+_ENGINE: Final = tuple(kind for kind in get_args(ev.Event) if kind not in _OF_MESSAGES)
 
 
 def view(view: ViewInput) -> list[Line]:

@@ -1,0 +1,75 @@
+"""Messages that exceed what is kept of their sender: only the id goes into the log.
+
+    receive_id(s, message)   one message that its caller has verified and does not want in full
+
+So the logs of all participants stay equal as sets, and comparisons by filters and ranges stay quiet, while nothing is
+spent on the message: it does not wait for dependencies, none of them is asked for, nothing that it says about its
+sender is reviewed, it is not sent again for anybody, and none of our messages names it. Messages that wait for it are
+released.
+
+The message is checked like any other, and a refused one changes nothing. What is no message of the log, or is dated too
+far ahead to be in it now, cannot be kept as an id, and is refused.
+"""
+
+from __future__ import annotations
+
+from sdschat.sds.clock import out_of_bounds
+from sdschat.sds.events import DuplicateReceived, GapClosed, KeptAsId
+from sdschat.sds.rows import WITHOUT_A_BODY, Append, Entry, LogRow
+from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.copies import heard_copy
+from sdschat.sds.steps.deliver import release
+from sdschat.sds.steps.dependencies import verify_dependencies
+from sdschat.sds.steps.filters import include_received
+from sdschat.sds.steps.requests import received
+from sdschat.sds.values import Message, MessageKind, Reason
+
+
+def receive_id(s: ChannelState, message: Message) -> None:
+    """Put the id of a message into the log, unless it is there already."""
+    message_id, lamport = message.message_id, message.lamport_timestamp or 0
+    reason = _refused(s, message, lamport)
+    if reason is not None:
+        s.reject(reason, message.sender_id, message_id)
+        return
+    if s.holds(message_id):
+        heard_copy(s, message_id)
+        s.events.append(DuplicateReceived(message_id, message.sender_id))
+        return
+    parent = verify_dependencies(s, message, lamport).parent_too_new
+    if parent:
+        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message_id, parent)
+        return
+    received(s, message_id)
+    _into_log(s, message, lamport)
+    include_received(s, message_id, lamport)
+    s.note_arrival(message_id)
+    if message_id in s.incoming.waiting_for:
+        release(s, s.incoming.meet(message_id, gap=False))
+
+
+def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
+    if message.channel_id != s.channel_id:
+        return Reason.OTHER_CHANNEL
+    if message.kind is not MessageKind.CONTENT:
+        return Reason.OVER_LIMIT
+    if message.sender_id == s.participant_id and not s.holds(message.message_id):
+        return Reason.OWN_ID_UNKNOWN
+    if lamport > s.now.wall + s.config.max_skew:
+        return Reason.OVER_LIMIT
+    return out_of_bounds(lamport)
+
+
+def _into_log(s: ChannelState, message: Message, lamport: int) -> None:
+    message_id = message.message_id
+    s.clock.observe(lamport)
+    entry = Entry(lamport, message_id, message.sender_id, (), WITHOUT_A_BODY)
+    gone_without = s.window.awaits(message_id)
+    if s.window.covers(entry):
+        s.window.insert(entry)
+    row = LogRow(entry, b"", False, "live", s.now.wall)
+    s.unsaved[message_id] = row
+    s.writes.append(Append(row))
+    if (message_id in s.gaps and s.gaps.close(message_id)) or gone_without:
+        s.events.append(GapClosed(message_id))
+    s.events.append(KeptAsId(message))

@@ -1,0 +1,107 @@
+"""Messages kept as ids: equal logs, quiet comparisons, and nothing that is done on their behalf."""
+
+from __future__ import annotations
+
+from sdschat.sds.config import Config
+from sdschat.sds.events import Delivered, DependenciesMissing, DuplicateReceived, KeptAsId, PushScheduled, RangeDiffered
+from sdschat.sds.values import HistoryEntry, Message, Reason
+from tests.sds.group import CODEC, QUIET, START, Group, forge
+
+LIVELY = Config(sync_interval=4000, push_grace=300, push_delay_min=100, push_delay_max=900, t_min=500, t_max=2000)
+
+
+def keep_id(group: Group, name: str, message: Message) -> None:
+    node = group[name]
+    node.channel.receive_id(node.shifted(group.now), message)
+    group.collect(name)
+
+
+def test_the_id_is_in_the_log_and_waits_for_nothing() -> None:
+    group = Group("a")
+    keep_id(group, "a", forge("b", "m", START + 1, "nowhere"))
+    assert group["a"].log == ["m"]
+    assert len(group["a"].of(KeptAsId)) == 1
+    assert not group["a"].of(DependenciesMissing)
+    assert not group["a"].of(Delivered)
+    assert group["a"].channel.state.packet_of("m") is None
+
+
+def test_a_message_that_names_it_is_delivered() -> None:
+    group = Group("a")
+    group.give("a", forge("c", "child", START + 2, "m"))
+    assert group["a"].log == []
+    keep_id(group, "a", forge("b", "m", START + 1))
+    assert group["a"].log == ["m", "child"]
+    assert not group["a"].channel.state.requests.missing
+
+
+def test_our_own_messages_do_not_name_it_also_after_a_restart() -> None:
+    group = Group("a")
+    group.give("a", forge("c", "in full", START + 1))
+    keep_id(group, "a", forge("b", "m", START + 2))
+    first = group.say("a", "hello")
+    assert [entry.message_id for entry in first.causal_history] == ["in full"]
+    keep_id(group, "a", forge("b", "n", group.now.wall))
+    group.crash("a")
+    second = group.say("a", "again")
+    assert [entry.message_id for entry in second.causal_history] == ["in full", first.message_id]
+
+
+def test_equal_logs_stay_quiet_whoever_has_the_body() -> None:
+    group = Group("a", "b", config=LIVELY)
+    message = forge("c", "m", START + 1)
+    group.give("a", message)
+    keep_id(group, "b", message)
+    group.tick(60_000)
+    assert not [event for name in "ab" for event in group[name].of(RangeDiffered)]
+    assert not [event for name in "ab" for event in group[name].of(PushScheduled)]
+    assert group["a"].log == group["b"].log == ["m"]
+
+
+def test_nobody_is_sent_what_is_only_an_id_here() -> None:
+    group = Group("a", "b", config=LIVELY)
+    keep_id(group, "a", forge("c", "m", START + 1))
+    group.tick(60_000)
+    assert not group["a"].of(PushScheduled)
+    asks = Message("b", "s", "lobby", group.now.wall, repair_request=(HistoryEntry("m", None, "c"),))
+    group.give("a", asks)
+    group.tick(60_000)
+    assert not group["a"].messages("answer")
+
+
+def test_a_copy_is_a_duplicate() -> None:
+    group = Group("a")
+    message = forge("b", "m", START + 1)
+    keep_id(group, "a", message)
+    keep_id(group, "a", message)
+    group.give("a", CODEC.encode(message))
+    assert group["a"].log == ["m"]
+    assert len(group["a"].of(DuplicateReceived)) == 2
+
+
+def test_what_cannot_be_an_id_of_the_log_is_refused() -> None:
+    group = Group("a")
+    keep_id(group, "a", forge("b", "ahead", START + QUIET.max_skew + 10_000))
+    keep_id(group, "a", Message("b", "sync", "lobby", START))
+    keep_id(group, "a", Message("b", "ephemeral", "lobby", content=b"x"))
+    keep_id(group, "a", Message("b", "other", "elsewhere", START, content=b"x"))
+    keep_id(group, "a", forge("a", "ours", START + 1))
+    group.give("a", forge("b", "parent", START + 5))
+    keep_id(group, "a", forge("b", "child", START + 5, "parent"))
+    assert group["a"].log == ["parent"]
+    assert group["a"].refused() == [
+        Reason.OVER_LIMIT,
+        Reason.OVER_LIMIT,
+        Reason.OVER_LIMIT,
+        Reason.OTHER_CHANNEL,
+        Reason.OWN_ID_UNKNOWN,
+        Reason.CLOCK_NOT_ABOVE_PARENT,
+    ]
+
+
+def test_it_ends_our_own_request() -> None:
+    group = Group("a")
+    group.give("a", Message("b", "s", "lobby", START + 2, (HistoryEntry("m", None, "b"),)))
+    assert "m" in group["a"].channel.state.requests.missing
+    keep_id(group, "a", forge("b", "m", START + 1))
+    assert not group["a"].channel.state.requests.missing
