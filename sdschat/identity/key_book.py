@@ -23,6 +23,7 @@ class KeyStanding(IntFlag):
 
     PERSON = 1  # one of the first to speak in a minute, or somebody of whom the user said something
     MUTED = 2  # what they say is kept, and not shown
+    IGNORED = 4  # only the ids of what they say are kept
     VERIFIED = 8  # the user has compared words with this person
 
 

@@ -82,6 +82,15 @@ class SaidTwoThings(NamedTuple):
     message_id: str  # of the second one
 
 
+class OverLimit(NamedTuple):
+    """So many messages of a sender exceeded what is kept of one sender, in this run: only their ids are in the log.
+    An empty id stands for all whose keys are too many to be counted apart."""
+
+    sender_id: str
+    nick: str
+    messages: int
+
+
 class DeviceRenewed(NamedTuple):
     """Messages of this profile's own device came that are not in its database: it was restored or copied. It goes on
     as a new device."""
@@ -198,6 +207,7 @@ EventBody = (
     | AuthorGapFound
     | AuthorGapClosed
     | SaidTwoThings
+    | OverLimit
     | SavingFailed
     | SavingResumed
     | PacketRestored

@@ -56,7 +56,7 @@ class Node:
         self.recent: deque[NodeEvent] = deque(maxlen=RECENT)  # for who begins to listen late
         self._consumers: list[Consumer] = []
         self._prepare: list[Callable[[], object]] = []
-        self._factories: list[ExtensionFactory] = [self._restoring, self._chaining]
+        self._factories: list[ExtensionFactory] = [self._restoring, self._chaining, self._counting]
         self._ready: dict[str, ChannelSession] = {}
         self._unsaved: list[TurnBatch] = []
         self.scheduler = TurnScheduler(self._loop, self._turn)
@@ -98,6 +98,11 @@ class Node:
 
         return AuthorChains(self._store)
 
+    def _counting(self, _: ChannelSession) -> ChannelExtension:
+        from sdschat.node.channel.over_limit import OverLimitCounter
+
+        return OverLimitCounter(self.gate)
+
     def _restoring(self, _: ChannelSession) -> ChannelExtension:
         from sdschat.node.channel.restore import Restoring
 
@@ -138,6 +143,7 @@ class Node:
             self._clock,
             self.settings.qos,
             unsigned_counts=self.settings.unsigned_counts,
+            messages_per_minute=self.settings.messages_per_minute,
             dialect=dialect,
             emit=self._emit,
             mark_ready=self._mark_ready,
@@ -181,10 +187,17 @@ class Node:
 
     def mute(self, sender_id: str, muted: bool) -> None:
         """Show nothing of what a participant says from now on, in any channel, or show it again. Kept on disk."""
+        self._set_standing(sender_id, KeyStanding.MUTED, muted)
+
+    def ignore(self, sender_id: str, ignored: bool) -> None:
+        """Keep nothing but the ids of what a participant says from now on, in any channel, or keep all again."""
+        self._set_standing(sender_id, KeyStanding.IGNORED, ignored)
+
+    def _set_standing(self, sender_id: str, what: KeyStanding, holds: bool) -> None:
         if sender_id == self.sender_id:
-            raise ValueError("That is yourself. Choose somebody else to mute.")
+            raise ValueError("That is yourself. Choose somebody else.")
         before = self.gate.book.standing(sender_id) | KeyStanding.PERSON
-        standing = before | KeyStanding.MUTED if muted else before & ~KeyStanding.MUTED
+        standing = before | what if holds else before & ~what
         with self._store.transaction() as transaction:
             transaction.put_standing(*self.gate.book.set_standing(sender_id, standing, self._clock.now().wall))
 

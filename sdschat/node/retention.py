@@ -14,7 +14,15 @@ from sdschat.node.sync.extension import SyncExtension
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.store.archive_stats import Archived, archived
 from sdschat.store.errors import DiskFull, StoreUnavailable
-from sdschat.store.retention import drop_oldest, forget_oldest, give_back, make_compact, make_shrinkable, space
+from sdschat.store.retention import (
+    bound_wal,
+    drop_oldest,
+    forget_oldest,
+    give_back,
+    make_compact,
+    make_shrinkable,
+    space,
+)
 from sdschat.store.retention_floor import RetentionFloor, floor_of
 from sdschat.store.store import Store
 
@@ -61,6 +69,7 @@ class Retention:
         self._warn = warn
         self._warned = self._is_near = False
         make_shrinkable(store)
+        self._wal = bound_wal(store, keeping.size)
         node.listen(self._hear)
 
     def floor(self, channel: str) -> RetentionFloor:
@@ -121,7 +130,7 @@ class Retention:
         """Drop the oldest first, whichever channel it is of. Whatever else takes room, the newest packets stay, and ids
         without packets and the journal have their share and no more."""
         size = self.keeping.size
-        while space(self._store.connection).used > size:
+        while space(self._store.connection).used + self._wal > size:
             if self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, STEP):
                 yield
                 continue

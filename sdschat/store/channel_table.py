@@ -23,6 +23,11 @@ _KEYS: Final = (
     "UNION ALL SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ?"
 )
 
+_LAST: Final = (
+    "SELECT max(place) FROM (SELECT max(place) AS place FROM log WHERE place BETWEEN ? AND ? "
+    "UNION ALL SELECT max(place) FROM past WHERE place BETWEEN ? AND ?)"
+)
+
 
 class ChannelTally(NamedTuple):
     """One channel with its counts, updated with every message."""
@@ -61,7 +66,7 @@ def load_tallies(connection: sqlite3.Connection, path: Path) -> dict[str, Channe
             raise StoreDamaged(path, f"the row of channel number {row[0]} does not match its checksum")
         number, name, messages, newest, fingerprint, _ = row
         bounds = (first_place(number), last_place(number))
-        last = connection.execute("SELECT max(place) FROM log WHERE place BETWEEN ? AND ?", bounds).fetchone()[0]
+        last = connection.execute(_LAST, (*bounds, *bounds)).fetchone()[0]
         found[name] = ChannelTally(number, name, messages, newest, int.from_bytes(fingerprint, "big"), last or 0)
     return found
 

@@ -12,7 +12,7 @@ from sdschat.store.files import beside
 
 _CACHE_KIB: Final = 8192
 _BUSY_MS: Final = 5000
-_WAL_PAGES: Final = 4000  # ids are spread over their index, so a checkpoint of few commits writes as much as of many
+WAL_PAGES: Final = 4000  # ids are spread over their index, so a checkpoint of few commits writes as much as of many
 _WAL_KEPT: Final = 32 * 1024 * 1024  # a larger -wal is cut back once a checkpoint has emptied it
 
 # The file is not trusted: no function or table of ours runs because a schema says so, and cells are checked.
@@ -22,7 +22,7 @@ _WRITER: Final = (
     "secure_delete = ON",
     # NORMAL loses the last commits in a power cut; a message reported as saved must be on disk.
     "synchronous = FULL",
-    f"wal_autocheckpoint = {_WAL_PAGES}",
+    f"wal_autocheckpoint = {WAL_PAGES}",
     f"journal_size_limit = {_WAL_KEPT}",
 )
 

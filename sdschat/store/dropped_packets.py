@@ -1,5 +1,5 @@
-"""Messages with dropped packets, in a table apart from the log: about 120 bytes each with their indexes, while a row of
-the log takes 550 to 900.
+"""Messages without packets, dropped or never kept, in a table apart from the log: about 120 bytes each with their
+indexes, while a row of the log takes 550 to 900.
 
 A row has everything that two equal logs have in common: date, id, sender, and the dependencies, each named by the
 distance to its row. A message stays in the log if its id or a dependency is no SHA-256 in lower-case hex.
@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from sdschat.sds.rows import OUTSIDE_THE_FILTER, Entry
+from sdschat.sds.rows import WITHOUT_A_BODY, Entry
 from sdschat.store.columns import LOG_COLUMNS, load_ids
 
 BYTES_EACH: Final = 120  # on disk, with the indexes, about; see `test_an_id_without_its_packet_takes_at_most_160_bytes`
@@ -83,6 +83,21 @@ def move(connection: sqlite3.Connection, places: Iterable[int]) -> None:
             connection.execute("DELETE FROM log WHERE place = ?", (place,))
 
 
+def is_short(message_id: str) -> bool:
+    """True if an id has the form of this table."""
+    return packed_id(message_id) is not None
+
+
+def put(connection: sqlite3.Connection, rows: Iterable[tuple[int, int, Entry]]) -> None:
+    """Add messages of which only the id is kept: place, number of the channel, and the entry, which names nothing."""
+    senders: dict[str, int] = {}
+    for place, channel, one in rows:
+        if one.sender_id not in senders:
+            senders[one.sender_id] = _sender(connection, one.sender_id)
+        values = (place, channel, one.lamport, bytes.fromhex(one.message_id), senders[one.sender_id], b"")
+        connection.execute(_PUT, values)
+
+
 def oldest(connection: sqlite3.Connection, channel: int, most: int) -> list[tuple[int, str]]:
     """Keys of the oldest messages, at most `most`."""
     return connection.execute(_OLDEST, (channel, most)).fetchall()
@@ -110,7 +125,7 @@ def packed_id(message_id: str) -> bytes | None:
 
 def _entry(connection: sqlite3.Connection, row: Any) -> Entry:
     place, _, lamport, message_id, sender_id, named = row
-    return Entry(lamport, message_id.lower(), sender_id, _ids(connection, place, named), OUTSIDE_THE_FILTER)
+    return Entry(lamport, message_id.lower(), sender_id, _ids(connection, place, named), WITHOUT_A_BODY)
 
 
 # Dependencies of a message: for each a number, twice the distance to its row, odd if that row comes later; 0 if there

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from sdschat.sds.rows import WITHOUT_A_BODY
 from sdschat.store.columns import RowAltered
 from sdschat.store.display_rows import SHOWN_COLUMNS, SHOWN_JOINS, DisplayMessage, Key, shown
 from sdschat.store.history import first_place, last_place
 
 _MAX_WORDS: Final = 16
-MUTED: Final = 2  # in `standing`: messages of this participant are shown where they are asked for by id or sender only
+# Muted or ignored, in `standing`: messages of this participant are shown where they are asked for by id or sender only.
+MUTED: Final = 2 | 4
 
 
 class Condition(NamedTuple):
@@ -64,6 +66,8 @@ _COLUMNS: Final = SHOWN_COLUMNS.count(",") + 1
 
 
 _NOT_MUTED: Final = f"log.sender_id NOT IN (SELECT sender_id FROM standing WHERE standing & {MUTED})"
+
+_WITH_BODY: Final = f"log.generation <> {WITHOUT_A_BODY}"  # ids of other makes are kept in the log itself
 
 
 class MessagePage(NamedTuple):
@@ -151,7 +155,7 @@ class MessageQuery(NamedTuple):
             ("(log.lamport, log.message_id) > (?, ?)", self.after),
         ]
         if self.message_id is None and self.sender_id is None:
-            where.append(_NOT_MUTED)
+            where += [_NOT_MUTED, _WITH_BODY]
         for sql, value in conditions:
             if value is not None:
                 where.append(sql)

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.store import dropped_packets
 from sdschat.store.checksums import row_sum
+from sdschat.store.connection import WAL_PAGES
 from sdschat.store.errors import as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.retention_floor import RetentionFloor, floor_name, floor_of
@@ -36,6 +37,9 @@ _BARE: Final = (
     "AND body.place IS NULL AND length(log.message_id) = 64 ORDER BY log.lamport LIMIT ?"
 )
 _LATE: Final = "SELECT place FROM log WHERE channel = ? AND message_id = ? AND lamport < ? AND own = 0"
+
+_WAL_SHARE: Final = 16  # of the size of a database
+_WAL_LEAST: Final = 64  # pages
 
 
 def drop_oldest(
@@ -159,6 +163,16 @@ def space(connection: sqlite3.Connection) -> DiskSpace:
     names = ("page_count", "freelist_count", "page_size", "auto_vacuum")
     pages, free, size, vacuum = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
     return DiskSpace(pages * size, free * size, vacuum == 2)
+
+
+def bound_wal(store: Store, size: int) -> int:
+    """Keep the write-ahead log of a small database small. Return the bytes that it may take about."""
+    page: int = store.connection.execute("PRAGMA page_size").fetchone()[0]
+    pages = max(_WAL_LEAST, min(WAL_PAGES, size // _WAL_SHARE // page)) if size else WAL_PAGES
+    with as_store_error(store.path):
+        store.connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
+        store.connection.execute(f"PRAGMA journal_size_limit = {2 * pages * page}")
+    return pages * page
 
 
 def make_shrinkable(store: Store) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from sdschat.sds.rows import Append, ChannelRow, Drop, LogRow, Put, Row, Table, Write
+from sdschat.sds.rows import Append, ChannelRow, Drop, Entry, LogRow, Put, Row, Table, Write
+from sdschat.store import dropped_packets
 from sdschat.store.channel_table import CHANNEL_REPLACE, ChannelTally
 from sdschat.store.checksums import body_sum, row_sum
 from sdschat.store.columns import BODY_INSERT, LOG_INSERT, SHAPES, STATE_REPLACE, SqlRow, log_values
@@ -70,6 +71,7 @@ class Transaction:
         self._keys: dict[int, list[tuple[int, str]]] = {}  # (Lamport, id) of the new messages, by channel number
         self._steps: list[Callable[[sqlite3.Connection], None]] = []  # of `also`
         self._bodies: list[SqlRow] = []
+        self._ids: list[tuple[int, int, Entry]] = []  # place and channel number of new messages that are only ids
         self._states: dict[int, SqlRow] = {}  # rows of `channel_state`, by channel number
         self._places: dict[tuple[int, str], int] = {}  # of the new messages, by channel number and id
         self._changes: dict[tuple[Table, int], _Changes] = {}  # by buffer and channel number
@@ -160,10 +162,14 @@ class Transaction:
         lamport, message_id = row.entry.lamport, row.entry.message_id
         tally = self.tallies[channel] = self.tallies[channel].with_message(lamport, message_id)
         place = tally.last_place
+        self._keys.setdefault(tally.number, []).append((lamport, message_id))
+        if not row.raw and dropped_packets.is_short(message_id):
+            self._ids.append((place, tally.number, row.entry))
+            return
         self._places[tally.number, message_id] = place
         self._log.append(log_values(place, tally.number, row))
-        self._keys.setdefault(tally.number, []).append((lamport, message_id))
-        self._bodies.append((place, row.raw, body_sum(message_id, row.raw)))
+        if row.raw:
+            self._bodies.append((place, row.raw, body_sum(message_id, row.raw)))
 
     def _put(self, number: int, write: Put) -> None:
         if write.table is Table.CHANNEL:
@@ -180,7 +186,7 @@ class Transaction:
         self._ranges.begin(self._keys)
         if self.tallies:
             connection.executemany(CHANNEL_REPLACE, [tally.values() for tally in self.tallies.values()])
-        if self._log:
+        if self._keys:
             self._write_log(connection)
         for (table, number), changes in self._changes.items():
             self._write_buffer(connection, table, number, changes)
@@ -204,6 +210,7 @@ class Transaction:
     def _write_log(self, connection: sqlite3.Connection) -> None:
         connection.executemany(LOG_INSERT, self._log)
         connection.executemany(BODY_INSERT, self._bodies)
+        dropped_packets.put(connection, self._ids)
         self._ranges.write(connection, self._keys)
 
     @staticmethod

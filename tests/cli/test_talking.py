@@ -161,6 +161,7 @@ def test_what_is_written_while_the_broker_is_away_is_taken_however_much_and_goes
 
 def test_a_reader_that_hangs_does_not_hang_the_program(start: Start, tmp_path: Path, port: int) -> None:
     arguments = command("pipe", "lobby", "--name", "deaf", "--linger", "forever", "--set", f"embedded.port={port}")
+    arguments += ["--set", "trust.messages_per_minute=0"]
     deaf = subprocess.Popen(
         arguments,
         cwd=tmp_path,

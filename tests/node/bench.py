@@ -154,6 +154,7 @@ def report(name: str, messages: int, url: str | None) -> None:
     """Measure through the broker at `url`, or through the embedded one."""
     port = free_port()
     options = ["--broker", url] if url else ["--set", f"embedded.port={port}"]
+    options += ["--set", "trust.messages_per_minute=0"]
     rate, size, (sending, receiving) = measure(messages, options)
     print(f"{name}: {rate:,.0f} messages a second from pipe to pipe ({messages:,} messages, packets of {size} bytes)")
     print(f"{name}: processor time a message: sender {sending:.0f} µs, receiver {receiving:.0f} µs")

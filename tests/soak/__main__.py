@@ -90,7 +90,7 @@ class Soak:
         """Draw settings for the next process of a member."""
         drawn = draw(self._random, self._differing)
         print(f"{member.name}: {' '.join(drawn)}")
-        member.options = ["--timing", "demo"]
+        member.options = ["--timing", "demo", "--set", "trust.messages_per_minute=0"]
         for setting in (f"embedded.port={self._port}", f"fault.seed={self._random.randrange(1000)}", *FAULTS, *drawn):
             member.options += ["--set", setting]
 

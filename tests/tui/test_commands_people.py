@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.node.events import NodeEvent, OverLimit
 from tests.tui.stage import Stage, staged
 from tests.tui.test_talk import all_here
 
@@ -25,3 +26,30 @@ async def test_what_cannot_be_muted_is_said(s: Stage) -> None:
     await all_here(s)
     await s.enter("/mute nobody")
     assert "Nobody called nobody is known" in s.hint()
+
+
+@staged(peers=("bob", "carol"), syncs=True, size=(120, 30))
+async def test_of_who_is_ignored_only_ids_are_kept(s: Stage) -> None:
+    await all_here(s)
+    await s.enter("/ignore bob")
+    assert "only the ids of what bob says are kept" in s.hint()
+    noise = s.peers["bob"].node.send("lobby", "noise")
+    s.peers["carol"].node.send("lobby", "good day")
+    await s.until(lambda: any("good day" in line for line in s.log()))
+    state = s.app.view.engine("lobby")
+    await s.until(lambda: state.delivered(noise.message_id) is not None)
+    assert state.packet_of(noise.message_id) is None
+    await s.enter("/unignore bob")
+    s.peers["bob"].node.send("lobby", "sorry")
+    await s.until(lambda: any("sorry" in line for line in s.log()))
+    assert not any("noise" in line for line in s.log())
+
+
+@staged(peers=("bob",), syncs=True, size=(120, 30))
+async def test_one_line_stands_for_what_exceeds_the_limit(s: Stage) -> None:
+    await all_here(s)
+    bob = s.peers["bob"].node
+    for messages in (7, 212):
+        s.app._hear(NodeEvent("lobby", 1_760_000_000_000, OverLimit(bob.sender_id, "bob", messages)))
+    await s.until(lambda: any("212 messages of bob over the limit" in line for line in s.log()))
+    assert sum("over the limit" in line for line in s.log()) == 1

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from sdschat.identity.author_chain import AuthorChain, chain_of
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.events import AuthorGapClosed, AuthorGapFound, EventBody, SaidTwoThings
-from sdschat.sds.events import Delivered
-from sdschat.sds.values import HistoryEntry, Now
+from sdschat.sds.events import Delivered, KeptAsId
+from sdschat.sds.values import HistoryEntry, Message, Now
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 from sdschat.wire.chat_codec import Place, decode_envelope
@@ -86,7 +86,9 @@ class AuthorChains:
         changed: dict[str, AuthorChain] = {}
         for event in ready.events:
             if isinstance(event, Delivered) and not event.own:
-                self._delivered(event, changed, now.mono)
+                self._delivered(event.message, changed, now.mono)
+            elif isinstance(event, KeptAsId):
+                self._kept_as_id(event.message, changed, now.mono)
         events, self._events = self._events, []
         if not changed:
             return ExtensionOutput(events=events)
@@ -98,8 +100,18 @@ class AuthorChains:
 
         return ExtensionOutput(save, events=events)
 
-    def _delivered(self, event: Delivered, changed: dict[str, AuthorChain], mono: int) -> None:
-        message = event.message
+    def _kept_as_id(self, message: Message, changed: dict[str, AuthorChain], mono: int) -> None:
+        """Its number is not missing. A chain that begins with it is not kept: whoever sends so much may name any
+        device."""
+        envelope = decode_envelope(message.content or b"")
+        place = None if envelope is None else envelope.place
+        if place is not None and self._has_chain(chain_name(self._session.name, message.sender_id, place.device)):
+            self._delivered(message, changed, mono)
+
+    def _has_chain(self, name: str) -> bool:
+        return name in self._chains or self._store.value(name) is not None
+
+    def _delivered(self, message: Message, changed: dict[str, AuthorChain], mono: int) -> None:
         envelope = decode_envelope(message.content or b"")
         place = None if envelope is None else envelope.place
         if place is None or not place.sequence:

@@ -68,6 +68,8 @@ def collect(session: ChannelSession, gate: ContentGate, clock: Clock) -> TurnBat
                 continue  # it is in the log, and shown if its author is shown again
             emitted += _others(met, own)
             emitted.append(MessageDelivered(said, event.late, event.gap, event.source))
+        elif isinstance(event, ev.KeptAsId):
+            continue  # one event stands for many of them: see `over_limit`
         elif isinstance(event, ev.EphemeralReceived):
             if gate.is_muted(event.message.sender_id):
                 continue

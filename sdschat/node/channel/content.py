@@ -129,7 +129,11 @@ class ContentGate:
 
     def is_muted(self, sender_id: str) -> bool:
         """True if the user wants to see nothing of this participant."""
-        return bool(self.book.standing(sender_id) & KeyStanding.MUTED)
+        return bool(self.book.standing(sender_id) & (KeyStanding.MUTED | KeyStanding.IGNORED))
+
+    def is_ignored(self, sender_id: str) -> bool:
+        """True if the user wants nothing of this participant to be kept."""
+        return bool(self.book.standing(sender_id) & KeyStanding.IGNORED)
 
     def meet(self, said: Said, wall: int) -> tuple[tuple[BookRow, ...], tuple[KeyEvent, ...]]:
         """Record the author of a message, as far as proven. Return the rows to save and the events to emit."""

@@ -11,6 +11,7 @@ from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPac
 from sdschat.node.channel.presence import ChannelPresence
 from sdschat.node.channel.proofs import HeardPacket, Proofs
 from sdschat.node.channel.refusals import RefusalCounter
+from sdschat.node.channel.sender_limits import FRESH, SenderLimits
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, EventBody, HandedOver, NotPublished, TroubleMet
 from sdschat.sds.channel import Channel
@@ -68,6 +69,7 @@ class ChannelSession:
         qos: int,
         *,
         unsigned_counts: bool = False,
+        messages_per_minute: int = 0,
         dialect: str = "spec",
         emit: Emit,
         mark_ready: Callable[[ChannelSession], None],
@@ -80,6 +82,7 @@ class ChannelSession:
         self.presence = ChannelPresence(self.name, gate.identity, gate.book)
         self.refusals = RefusalCounter()
         self._sent = SentPackets()
+        self._limits = SenderLimits(messages_per_minute)
         self.was_connected = False
         self._topics = topics
         self._gate = gate
@@ -213,8 +216,25 @@ class ChannelSession:
         elif not self.proofs.repeated(heard):
             if message.sender_id == self._gate.identity.sender_id:
                 self._gate.note_claim(message)
-            self.channel.receive_message(now, message, packet, source, unproven=self.proofs.unproven(heard))
+            if source == "live" and self._exceeds(message, now):
+                self.channel.receive_id(now, message)
+            else:
+                self.channel.receive_message(now, message, packet, source, unproven=self.proofs.unproven(heard))
         self._mark_ready(self)
+
+    def _exceeds(self, message: Message, now: Now) -> bool:
+        """True if this is more than is kept of its sender. Members of a private channel were invited: no limits."""
+        sender_id, lamport = message.sender_id, message.lamport_timestamp
+        state, book = self.channel.state, self._gate.book
+        if self.private is not None or sender_id == state.participant_id or state.holds_in_memory(message.message_id):
+            return False
+        sync = message.kind is MessageKind.SYNC
+        if self._gate.is_ignored(sender_id) and not sync:
+            return True
+        fresh = not sync and (lamport is None or lamport >= now.wall - FRESH)
+        return self._limits.exceeded(
+            sender_id, now.mono, fresh=fresh, sync=sync, stranger=not book.is_person(sender_id)
+        )
 
     def _connection(self, event: base.Connecting | base.Connected | base.Disconnected) -> None:
         now, address, ever = self._clock.now(), self.transport.describe(), self.was_connected

@@ -81,6 +81,11 @@ class Conversations:
         """Show nothing of a participant from now on, or everything again. Raises ValueError with a sentence."""
         self.node.mute(sender_id, muted)
 
+    def ignore(self, sender_id: str, ignored: bool) -> None:
+        """Keep only the ids of what a participant says from now on, or everything again. Raises ValueError with a
+        sentence."""
+        self.node.ignore(sender_id, ignored)
+
     def partners(self, channel: str) -> list[str]:
         """Return the participants with whom something is unread or unacknowledged: sender ids."""
         found = [self.direct(conversation_id(channel, peer)) for peer in reversed(self.all_partners(channel))]

@@ -1,6 +1,8 @@
-"""Commands that say whose messages are shown."""
+"""Commands that say whose messages are shown and kept."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sdschat.tui.commands.talk import addressed, people
 from sdschat.tui.errors import CommandError
@@ -9,24 +11,34 @@ from sdschat.tui.model.cleaning import nick_text, reason_text, short
 
 
 def _mute(host: Host, argument: str) -> None:
-    name = _set(host, argument, True)
+    name = _set(host, "mute", argument, lambda sender_id: host.view.mute(sender_id, True))
     host.warn(f"what {name} says is not shown from now on, here and in other channels | /unmute takes it back")
 
 
 def _unmute(host: Host, argument: str) -> None:
-    name = _set(host, argument, False)
+    name = _set(host, "unmute", argument, lambda sender_id: host.view.mute(sender_id, False))
     host.warn(f"what {name} says is shown again; what was said meanwhile is in the log")
 
 
-def _set(host: Host, argument: str, muted: bool) -> str:
-    """Mute a participant or show them again. Return their name."""
+def _ignore(host: Host, argument: str) -> None:
+    name = _set(host, "ignore", argument, lambda sender_id: host.view.ignore(sender_id, True))
+    host.warn(f"only the ids of what {name} says are kept from now on, in all open channels | /unignore takes it back")
+
+
+def _unignore(host: Host, argument: str) -> None:
+    name = _set(host, "unignore", argument, lambda sender_id: host.view.ignore(sender_id, False))
+    host.warn(f"what {name} says is kept and shown again; of what was said meanwhile there are only ids")
+
+
+def _set(host: Host, command: str, argument: str, change: Callable[[str], None]) -> str:
+    """Change what is shown or kept of a participant. Return their name."""
     if not argument:
-        raise CommandError(f"/{'mute' if muted else 'unmute'} needs somebody: a nick, or the beginning of an id.")
+        raise CommandError(f"/{command} needs somebody: a nick, or the beginning of an id.")
     sender_id, rest = addressed(host, argument)
     if rest:
         raise CommandError("Name one participant, and nothing else.")
     try:
-        host.view.mute(sender_id, muted)
+        change(sender_id)
     except ValueError as error:
         raise CommandError(reason_text(error)) from error
     here = {person.sender_id: person.nick for person in host.view.channel(host.room).people()}
@@ -44,4 +56,14 @@ COMMANDS = (
         "/unmute. It is kept with the profile, and holds for `pipe`, `log` and searches too.",
     ),
     Command("unmute", "/unmute NICK", "Show what somebody says again", _unmute, complete=people),
+    Command(
+        "ignore",
+        "/ignore NICK",
+        "Keep nothing of what somebody says but ids",
+        _ignore,
+        complete=people,
+        details="As /mute, but the texts are not kept either: only the ids are in the log, which stays equal to that\n"
+        "of the others. It holds in open channels; in private ones it is as /mute.",
+    ),
+    Command("unignore", "/unignore NICK", "Keep and show what somebody says again", _unignore, complete=people),
 )

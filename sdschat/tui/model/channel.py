@@ -23,7 +23,7 @@ from sdschat.tui.model.from_events import entry_of, mention_of, phase_of
 from sdschat.tui.model.gaps import gap_items, gap_words
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Quote, Tone, first_line, tail_key
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import author_gap_words, count, duration, ordinal
+from sdschat.tui.model.words import author_gap_words, count, duration, ordinal, over_limit_words
 
 _STALE: Final = 15 * 60_000  # milliseconds; the user no longer expects an older message to be sent
 
@@ -93,6 +93,7 @@ class ChannelModel:
         self._mentions = mention_of(view.node.nick)
         self._gaps_stale = True
         self._notes = 0
+        self._over_limit: dict[str, NoteItem] = {}  # the line that stands for what exceeds the limit, by sender
         if self.unread:
             self.unread_after = conversation.read_mark()
 
@@ -294,6 +295,8 @@ class ChannelModel:
                 self.history = body
                 self._gaps_stale = True
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
+            case events.OverLimit():
+                self._put_over_limit(body, at)
             case ev.SyncReceived() | ev.SyncSent():
                 self.changes |= ModelChange.BADGES | ModelChange.PEOPLE
             case events.EphemeralSaid(said):
@@ -394,13 +397,28 @@ class ChannelModel:
 
     # Lines of the program.
 
-    def note(self, text: str, at: int, tone: Tone = Tone.INFO) -> None:
-        """Add a line of the program below the newest row."""
+    def note(self, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem:
+        """Add a line of the program below the newest row, and return it."""
         self._notes += 1
         last = self.timeline.last_key() if self.timeline.at_end else None
         after = last or tail_key(at)
-        self.timeline.put(NoteItem(text, tone, at, after, self._notes))
+        line = NoteItem(text, tone, at, after, self._notes)
+        self.timeline.put(line)
         self.changes |= ModelChange.ROWS
+        return line
+
+    def _put_over_limit(self, body: events.OverLimit, at: int) -> None:
+        """Add the line that stands for what exceeds the limit of a sender, or change its number."""
+        before = self._over_limit.get(body.sender_id)
+        name = self.name_of(body.sender_id, nick_text(body.nick)) if body.sender_id else "others"
+        text = over_limit_words(body.messages, name, short(body.sender_id, 8))
+        if before is None or self.timeline.index_of(before.place) is None:
+            self._over_limit[body.sender_id] = self.note(text, at)
+        else:
+            after = NoteItem(text, before.tone, before.at, before.after, before.number)
+            self._over_limit[body.sender_id] = after
+            self.timeline.put(after)
+            self.changes |= ModelChange.ROWS
 
     # Keeping up.
 

@@ -76,6 +76,12 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
+def over_limit_words(messages: int, name: str, key: str) -> str:
+    """Return the line for messages of a sender that exceed the limit. `key`: the beginning of the sender id."""
+    what = f"{count(messages, 'message')} of {name} over the limit: only their ids are kept"
+    return f"{what} | /mute {key} | /ignore {key}" if key else what
+
+
 def author_gap_words(name: str, low: int, high: int) -> str:
     """Return the sentence on messages of an author that are missing by their numbers."""
     which = f"{ordinal(low)} message" if low == high else f"{ordinal(low)} to {ordinal(high)} messages"

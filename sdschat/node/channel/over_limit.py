@@ -1,0 +1,80 @@
+"""Messages of which only the ids are kept, counted for the user: one event stands for all of a sender."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sdschat.node.channel.content import ContentGate
+from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.events import OverLimit
+from sdschat.sds.events import KeptAsId
+from sdschat.sds.values import Now
+
+if TYPE_CHECKING:
+    from sdschat.node.channel.session import ChannelSession
+    from sdschat.sds.state import Ready
+
+EVERY: Final = 1_000  # milliseconds between two events
+RATE_OVER: Final = 5_000  # milliseconds over which a rate is measured
+_SENDERS: Final = 8  # counted apart; all others together, without a name
+_IDS: Final = 10_000  # of the last messages, to be fetched if the user wants them
+
+
+class Flood(NamedTuple):
+    """Messages in a second that exceed the limits of a channel just now, and the number of their senders."""
+
+    rate: int
+    senders: int
+
+
+class OverLimitCounter:
+    """A part of every channel."""
+
+    def __init__(self, gate: ContentGate) -> None:
+        self._gate = gate
+        self._counts: Counter[str] = Counter()  # by sender
+        self._changed: dict[str, None] = {}
+        self._told_at = -EVERY
+        self._lately: deque[tuple[int, str]] = deque(maxlen=_IDS)  # when, on the monotonic clock, and the sender
+        self.ids: deque[tuple[str, str]] = deque(maxlen=_IDS)  # sender and message id, oldest first
+
+    def attach(self, session: ChannelSession) -> None:
+        """Nothing is heard here but what the engine did."""
+
+    def connected(self, now: Now) -> None:
+        """Counts go on."""
+
+    def disconnected(self, now: Now) -> None:
+        """Counts go on."""
+
+    def next_wake(self) -> int | None:
+        return self._told_at + EVERY if self._changed else None
+
+    def advance(self, now: Now) -> None:
+        """The turn that follows tells what has changed."""
+
+    def take(self, ready: Ready, now: Now) -> ExtensionOutput:
+        for event in ready.events:
+            if isinstance(event, KeptAsId) and not self._gate.is_ignored(event.message.sender_id):
+                self._count(event.message.sender_id, event.message.message_id, now.mono)
+        if not self._changed or now.mono - self._told_at < EVERY:
+            return ExtensionOutput()
+        self._told_at = now.mono
+        changed, self._changed = self._changed, {}
+        nick_of, counts = self._gate.nick_of, self._counts
+        return ExtensionOutput(events=[OverLimit(sender, nick_of(sender), counts[sender]) for sender in changed])
+
+    def flood(self, mono: int) -> Flood:
+        """Return what exceeds the limits just now."""
+        while self._lately and mono - self._lately[0][0] > RATE_OVER:
+            self._lately.popleft()
+        return Flood(len(self._lately) * 1000 // RATE_OVER, len({sender for _, sender in self._lately}))
+
+    def _count(self, sender_id: str, message_id: str, mono: int) -> None:
+        self._lately.append((mono, sender_id))
+        self.ids.append((sender_id, message_id))
+        if sender_id not in self._counts and len(self._counts) >= _SENDERS:
+            sender_id = ""
+        self._counts[sender_id] += 1
+        self._changed[sender_id] = None

@@ -1,0 +1,210 @@
+"""Tests of the limits of what is kept of one sender: ids without bodies, one event for many, and who is ignored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from sdschat.catchup.values import HIGHEST, LOWEST
+from sdschat.identity.keys import Identity
+from sdschat.node.channel import author_chains
+from sdschat.node.channel.over_limit import Flood, OverLimitCounter
+from sdschat.node.channel.sender_limits import OLDER_TIMES, SPAN, SenderLimits
+from sdschat.node.channel.session import ChannelSession
+from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit
+from sdschat.sds.events import DependenciesMissing, Rejected
+from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.wire.sds_codec import SdsCodec
+from tests.identity.signed import signed_message
+from tests.node.worlds import Member, World, world
+
+CODEC = SdsCodec()
+CAROL = Identity(b"c" * 32)
+LIMIT = 5
+
+
+def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with world(tmp_path) as w:
+            await story(w)
+
+    asyncio.run(whole())
+
+
+async def opened(w: World) -> tuple[Member, ChannelSession]:
+    ann = w.start("ann", changes={"trust.messages_per_minute": LIMIT})
+    await ann.until(ConnectionChanged, lambda c: c.state == "connected")
+    return ann, ann.node.sessions["lobby"]
+
+
+def said(room: ChannelSession, count: int, after: list[Message] | None = None, *history: str) -> list[Message]:
+    """Return so many messages of carol's, behind others of hers."""
+    made = list(after or [])
+    named = tuple(HistoryEntry(name) for name in history)
+    for _ in range(count):
+        number, previous = len(made) + 1, made[-1].message_id if made else ""
+        lamport = room.channel.state.clock.value + number
+        made.append(
+            signed_message(
+                CAROL,
+                "lobby",
+                f"{number}",
+                lamport,
+                nick="carol",
+                sequence=number,
+                previous=previous,
+                history=named,
+            )
+        )
+    return made[len(after or []) :]
+
+
+def hear(room: ChannelSession, messages: list[Message]) -> None:
+    for message in messages:
+        room.receive(CODEC.encode(message), "live")
+
+
+def test_what_exceeds_the_limit_is_in_the_log_by_its_id_alone(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        messages = said(room, LIMIT + 3)
+        hear(room, messages)
+        told = await ann.until(OverLimit)
+        assert told == OverLimit(CAROL.sender_id, "carol", 3)
+        assert ann.texts() == ["1", "2", "3", "4", "5"]
+        store = ann.node.profile.store
+        assert store.log("lobby").summary(LOWEST, HIGHEST).messages == LIMIT + 3
+        kept = store.connection.execute("SELECT count(*) FROM body").fetchone()[0]
+        ids = store.connection.execute("SELECT count(*) FROM past").fetchone()[0]
+        rows = store.connection.execute("SELECT event, attempt FROM journal WHERE event = 'kept_as_id'").fetchall()
+        assert (kept, ids, rows) == (LIMIT, 3, [("kept_as_id", None)])
+
+    run(tmp_path, story)
+
+
+def test_the_log_is_whole_after_a_restart(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        messages = said(room, LIMIT + 3)
+        hear(room, messages)
+        await ann.until(OverLimit)
+        before = ann.node.profile.store.log("lobby").summary(LOWEST, HIGHEST)
+        await ann.node.close(0.1)
+        again = w.start("ann", changes={"trust.messages_per_minute": LIMIT})
+        assert not again.node.profile.store.losses
+        ours = again.node.send("lobby", "hello")
+        assert [entry.message_id for entry in ours.causal_history] == [
+            messages[LIMIT - 2].message_id,
+            messages[LIMIT - 1].message_id,
+        ]
+        await again.until(MessageDelivered)
+        after = again.node.profile.store.log("lobby").summary(LOWEST, HIGHEST)
+        assert after.messages == before.messages + 1
+
+    run(tmp_path, story)
+
+
+def test_nothing_that_it_names_is_waited_for_and_no_number_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(author_chains, "_PATIENCE", 50)
+
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        before = said(room, LIMIT)
+        hear(room, [*before, *said(room, 3, before, "f" * 64)])
+        await ann.until(OverLimit)
+        await asyncio.sleep(0.2)
+        assert not ann.of(DependenciesMissing)
+        assert not ann.of(AuthorGapFound)
+
+    run(tmp_path, story)
+
+
+def test_others_have_their_own_limits_and_nobody_limits_us(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        hear(room, said(room, LIMIT + 1))
+        bob = w.start("bob")
+        bob.node.send("lobby", "hello")
+        texts = [f"mine {number}" for number in range(LIMIT + 2)]
+        for text in texts:
+            ann.node.send("lobby", text)
+        await ann.until_texts("1", "2", "3", "4", "5", "hello", *texts)
+
+    run(tmp_path, story)
+
+
+def test_nothing_of_an_ignored_one_is_kept_but_ids_and_nobody_is_told(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        ann.node.ignore(CAROL.sender_id, True)
+        messages = said(room, 2)
+        hear(room, messages[:1])
+        ann.node.send("lobby", "mine")
+        await ann.until_texts("mine")
+        assert room.channel.state.delivered(messages[0].message_id) is not None
+        assert not ann.of(OverLimit)
+        ann.node.ignore(CAROL.sender_id, False)
+        hear(room, messages[1:])
+        await ann.until_texts("mine", "2")
+
+    run(tmp_path, story)
+
+
+def test_sync_messages_beyond_the_limit_are_refused(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        syncs = [Message("stranger", f"s{at}", "lobby", room.channel.state.clock.value) for at in range(60)]
+        hear(room, syncs)
+        await ann.until(Rejected, lambda refused: refused.reason is Reason.OVER_LIMIT)
+        refused = [each for each in ann.of(Rejected) if each.reason is Reason.OVER_LIMIT]
+        assert len(refused) == len(syncs) - OLDER_TIMES * LIMIT
+
+    run(tmp_path, story)
+
+
+def test_a_limit_holds_for_a_minute() -> None:
+    limits = SenderLimits(2)
+
+    def exceeded(mono: int, sender: str = "b", *, fresh: bool = True, stranger: bool = False) -> bool:
+        return limits.exceeded(sender, mono, fresh=fresh, sync=False, stranger=stranger)
+
+    assert [exceeded(0), exceeded(10), exceeded(20)] == [False, False, True]
+    assert not exceeded(30, "c")
+    assert exceeded(SPAN - 1)
+    assert not exceeded(SPAN)
+    assert exceeded(SPAN + 1)
+
+
+def test_what_is_old_may_come_in_bursts() -> None:
+    limits = SenderLimits(2)
+    found = [limits.exceeded("b", 0, fresh=False, sync=False, stranger=False) for _ in range(11)]
+    assert found == [False] * 10 + [True]
+
+
+def test_strangers_have_a_limit_together() -> None:
+    limits = SenderLimits(2)
+    found = [limits.exceeded(str(at), 0, fresh=True, sync=False, stranger=True) for at in range(11)]
+    assert found == [False] * 10 + [True]
+    assert not limits.exceeded("somebody known", 0, fresh=True, sync=False, stranger=False)
+
+
+def test_no_limit() -> None:
+    limits = SenderLimits(0)
+    assert not any(limits.exceeded("b", 0, fresh=True, sync=False, stranger=True) for _ in range(1000))
+
+
+def test_the_rate_of_a_flood(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        hear(room, said(room, LIMIT + 10))
+        await ann.until(OverLimit)
+        counter = next(each for each in room.extensions if isinstance(each, OverLimitCounter))
+        assert counter.flood(ann.node.clock.now().mono) == Flood(2, 1)
+        assert counter.flood(ann.node.clock.now().mono + 10_000) == Flood(0, 0)
+
+    run(tmp_path, story)
