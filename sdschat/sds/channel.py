@@ -219,6 +219,7 @@ class Channel:
     def miss(self, now: Now, entry: HistoryEntry) -> None:
         """Ask for a message that is not here, and that its author is known to have sent."""
         self.state.now = now
+        self.state.unproven = False
         if not self.state.holds(entry.message_id) and note_missing(
             self.state, entry, entry.sender_id or "", awaited=False
         ):

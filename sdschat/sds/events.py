@@ -125,8 +125,8 @@ class RepairResponded(NamedTuple):
 
 
 class RepairCancelled(NamedTuple):
-    """`reason`: received, requested_by_other, answered_by_other, peer_has_it, resent, pushed, lost, arrived_before_due,
-    no_body."""
+    """`reason`: received, requested_by_other, answered_by_other, peer_has_it, resent, pushed, lost, unproven,
+    arrived_before_due, no_body."""
 
     message_id: str
     reason: str

@@ -77,6 +77,8 @@ class MissingDependency:
     suppressed: bool = field(default=False, init=False)
     # False: it is asked for, but no message waits for it.
     awaited: bool = field(default=True, init=False)
+    # False: only packets that nobody signed named it, so it may never have been. Not kept over a restart.
+    proven: bool = field(default=True, init=False)
 
 
 @dataclass(slots=True, eq=False)

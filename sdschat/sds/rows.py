@@ -146,7 +146,7 @@ class MissingRow(NamedTuple):
 
 
 class GapRow(NamedTuple):
-    """A dependency we stopped waiting for: `reason` is "lost"."""
+    """A dependency we stopped waiting for: `reason` is "lost", or "unproven" if only unsigned packets named it."""
 
     message_id: str
     reason: str

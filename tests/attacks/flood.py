@@ -1,7 +1,7 @@
 """Row 7 of the table: `python -m tests.attacks.flood [--minutes 1] [--keys 3]`.
 
 Honest messages at the median within 2 s and 95 of 100 within 10 s; a key on the screen within 100 ms at the median and
-500 ms at 95 of 100; the database within `store.max_size`; memory under 200 MB.
+500 ms at 95 of 100; the database within `store.max_size`; memory under 200 MB; the head names the flood.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def flood(made: Stage, minutes: float, keys: int) -> bool:
         made.saw(f"{what} (at most {bound:g})", f"{figure:.1f}")
     made.saw(f"MiB of the database (cap {CAP})", f"{size:.1f}")
     made.saw("the head", figures.head)
-    return all(figure <= bound for _, figure, bound in figures.lines()) and size <= CAP * 1.25
+    within = all(figure <= bound for _, figure, bound in figures.lines())
+    return within and size <= CAP and "/mute" in figures.head
 
 
 def _talk(ann: Pipe, eve: Pipe, screen: Terminal, figures: Figures, seconds: float) -> None:

@@ -15,6 +15,7 @@ from sdschat.node.channel.over_limit import Flood, OverLimitCounter
 from sdschat.node.channel.sender_limits import OLDER_TIMES, SPAN, SenderLimits
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit
+from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import DependenciesMissing, Rejected
 from sdschat.sds.values import HistoryEntry, Message, Reason
 from sdschat.wire.sds_codec import SdsCodec
@@ -206,5 +207,21 @@ def test_the_rate_of_a_flood(tmp_path: Path) -> None:
         counter = next(each for each in room.extensions if isinstance(each, OverLimitCounter))
         assert counter.flood(ann.node.clock.now().mono) == Flood(2, 1)
         assert counter.flood(ann.node.clock.now().mono + 10_000) == Flood(0, 0)
+
+    run(tmp_path, story)
+
+
+def test_what_a_flood_names_is_not_shown_as_missing(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        hear(room, said(room, LIMIT, None, "f" * 64))
+        await ann.until(DependenciesMissing)
+        view = Conversations(ann.node)
+        shown = view.channel("lobby")
+        assert (shown.sync().missing, len(shown.missing())) == (1, 1)
+        hear(room, said(room, 1, said(room, LIMIT, None, "f" * 64)))
+        await ann.until(OverLimit)
+        assert (shown.sync().missing, len(shown.missing())) == (0, 0)
+        view.close()
 
     run(tmp_path, story)

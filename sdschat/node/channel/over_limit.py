@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.extension import ExtensionOutput
 from sdschat.node.events import OverLimit
 from sdschat.sds.events import KeptAsId
 from sdschat.sds.values import Now
 
 if TYPE_CHECKING:
+    from sdschat.node.channel.content import ContentGate
     from sdschat.node.channel.session import ChannelSession
     from sdschat.sds.state import Ready
 
 EVERY: Final = 1_000  # milliseconds between two events
 RATE_OVER: Final = 5_000  # milliseconds over which a rate is measured
 _SENDERS: Final = 8  # counted apart; all others together, without a name
-_IDS: Final = 10_000  # of the last messages, to be fetched if the user wants them
+_LATELY: Final = 10_000  # messages of which a rate is measured
+_KNOWN: Final = 4096
 
 
 class Flood(NamedTuple):
@@ -35,9 +36,9 @@ class OverLimitCounter:
         self._gate = gate
         self._counts: Counter[str] = Counter()  # by sender
         self._changed: dict[str, None] = {}
+        self._senders: OrderedDict[str, None] = OrderedDict()  # who exceeded a limit, the last one at the end
         self._told_at = -EVERY
-        self._lately: deque[tuple[int, str]] = deque(maxlen=_IDS)  # when, on the monotonic clock, and the sender
-        self.ids: deque[tuple[str, str]] = deque(maxlen=_IDS)  # sender and message id, oldest first
+        self._lately: deque[tuple[int, str]] = deque(maxlen=_LATELY)  # when, on the monotonic clock, and the sender
 
     def attach(self, session: ChannelSession) -> None:
         """Nothing is heard here but what the engine did."""
@@ -57,7 +58,7 @@ class OverLimitCounter:
     def take(self, ready: Ready, now: Now) -> ExtensionOutput:
         for event in ready.events:
             if isinstance(event, KeptAsId) and not self._gate.is_ignored(event.message.sender_id):
-                self._count(event.message.sender_id, event.message.message_id, now.mono)
+                self._count(event.message.sender_id, now.mono)
         if not self._changed or now.mono - self._told_at < EVERY:
             return ExtensionOutput()
         self._told_at = now.mono
@@ -65,16 +66,28 @@ class OverLimitCounter:
         nick_of, counts = self._gate.nick_of, self._counts
         return ExtensionOutput(events=[OverLimit(sender, nick_of(sender), counts[sender]) for sender in changed])
 
+    def is_flooding(self, sender_id: str) -> bool:
+        """True if this sender exceeded the limit in this run: what only it names as missing is not shown as such."""
+        return sender_id in self._senders
+
     def flood(self, mono: int) -> Flood:
         """Return what exceeds the limits just now."""
         while self._lately and mono - self._lately[0][0] > RATE_OVER:
             self._lately.popleft()
         return Flood(len(self._lately) * 1000 // RATE_OVER, len({sender for _, sender in self._lately}))
 
-    def _count(self, sender_id: str, message_id: str, mono: int) -> None:
+    def _count(self, sender_id: str, mono: int) -> None:
         self._lately.append((mono, sender_id))
-        self.ids.append((sender_id, message_id))
+        self._senders[sender_id] = None
+        self._senders.move_to_end(sender_id)
+        if len(self._senders) > _KNOWN:
+            self._senders.popitem(last=False)
         if sender_id not in self._counts and len(self._counts) >= _SENDERS:
             sender_id = ""
         self._counts[sender_id] += 1
         self._changed[sender_id] = None
+
+
+def over_limit_of(session: ChannelSession) -> OverLimitCounter:
+    """Return the counter of a channel."""
+    return next(extension for extension in session.extensions if isinstance(extension, OverLimitCounter))

@@ -3,8 +3,10 @@ engine's buffers, which are bounded; nothing looks at the history."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from sdschat.node.channel.over_limit import over_limit_of
 from sdschat.node.view.values import (
     Lost,
     MissingMessage,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
     from sdschat.sds.incoming import BufferedMessage
     from sdschat.sds.repair import MissingDependency as MissingEntry
+    from sdschat.sds.rows import GapRow
 
 _GIVEN_UP = "lost"
 
@@ -39,12 +42,12 @@ def fate(session: ChannelSession, message_id: str, now: Now) -> OwnFate | None:
 
 
 def missing(session: ChannelSession, now: Now) -> list[MissingMessage]:
-    """Oldest first."""
+    """Oldest first, without what only unsigned packets or a flood named: that may never have been."""
     state = session.channel.state
     waiting = state.incoming.waiting_for
     held = state.incoming.buffered
     found = []
-    for entry in state.requests.missing.values():
+    for entry in _shown(session, state.requests.missing.values()):
         waiters = [held[message_id] for message_id in waiting.get(entry.message_id, ()) if message_id in held]
         found.append(_missing(session, entry, waiters, now))
     return found
@@ -86,22 +89,30 @@ def _asking(possible: bool, entry: MissingEntry, now: Now) -> RetrievalState:
 def lost(session: ChannelSession) -> dict[str, Lost]:
     """Return the messages that were given up, by id. Messages older than our joining are left out: nobody promised
     them."""
-    return {
-        gap.message_id: Lost(gap.message_id, gap.sender_id, gap.at)
-        for gap in session.channel.state.gaps.values()
-        if gap.reason == _GIVEN_UP
-    }
+    return {gap.message_id: Lost(gap.message_id, gap.sender_id, gap.at) for gap in _given_up(session)}
 
 
-def sync(session: ChannelSession) -> SyncStatus:
+def _given_up(session: ChannelSession) -> list[GapRow]:
+    counter = over_limit_of(session)
+    gaps = session.channel.state.gaps.values()
+    return [gap for gap in gaps if gap.reason == _GIVEN_UP and not counter.is_flooding(gap.charged_to)]
+
+
+def _shown(session: ChannelSession, entries: Iterable[MissingEntry]) -> list[MissingEntry]:
+    counter = over_limit_of(session)
+    return [entry for entry in entries if entry.proven and not counter.is_flooding(entry.charged_to)]
+
+
+def sync(session: ChannelSession, now: Now) -> SyncStatus:
     state = session.channel.state
-    given_up = sum(1 for gap in state.gaps.values() if gap.reason == _GIVEN_UP)
     unacked = queued = 0
     for known in state.outgoing.open.values():
         if known.state is AckState.UNACKED:
             unacked += 1
             queued += not known.sends
-    return SyncStatus(len(state.requests.missing), given_up, len(state.incoming.buffered), unacked, queued)
+    missing = len(_shown(session, state.requests.missing.values()))
+    flood = over_limit_of(session).flood(now.mono)
+    return SyncStatus(missing, len(_given_up(session)), len(state.incoming.buffered), unacked, queued, flood)
 
 
 def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> list[Participant]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.identity.sanitize import harmless
 from sdschat.identity.suggest import did_you_mean
+from sdschat.node.channel.over_limit import Flood
 from sdschat.node.events import Said
 from sdschat.sds.rows import AckState, Evidence
 from sdschat.sds.values import Message, MessageKind, Refusal
@@ -144,3 +145,4 @@ class SyncStatus(NamedTuple):
     held: int
     unacked: int  # own messages that nobody is known to have
     queued: int  # of these, never sent yet
+    flood: Flood = Flood(0, 0)

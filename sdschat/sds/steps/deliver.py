@@ -13,6 +13,7 @@ from sdschat.sds.steps.requests import forget_hint, note_missing
 from sdschat.sds.values import HistoryEntry, Message, Reason
 
 LOST = "lost"
+UNPROVEN = "unproven"
 
 
 def deliver_message(
@@ -123,17 +124,23 @@ def give_up(s: ChannelState) -> None:
     """Periodic Incoming Buffer Sweep: dependencies unmet for `lost_after` are marked irretrievably lost.
 
     Their dependants are delivered with the gap named: dropping them would diverge for good, waiting would let one
-    lost message silence the channel. If the message ever comes, it takes its place.
+    lost message silence the channel. If the message ever comes, it takes its place. Nobody is told that something is
+    lost which only unsigned packets named: it may never have been.
     """
     lost = s.requests.lost.pop_due(s.now.mono)
     if not lost:
         return
+    proven: list[str] = []
     for message_id in lost:
+        reason = LOST if s.requests.missing[message_id].proven else UNPROVEN
         if message_id in s.requests.requests:
-            s.events.append(RepairCancelled(message_id, "lost"))
+            s.events.append(RepairCancelled(message_id, reason))
         missing = s.requests.take(message_id)
         assert missing is not None
-        s.gaps.note(GapRow(message_id, LOST, missing.sender_id, s.now.wall, missing.charged_to))
-    s.events.append(DependenciesLost(tuple(lost)))
+        s.gaps.note(GapRow(message_id, reason, missing.sender_id, s.now.wall, missing.charged_to))
+        if missing.proven:
+            proven.append(message_id)
+    if proven:
+        s.events.append(DependenciesLost(tuple(proven)))
     for message_id in lost:
         release(s, s.incoming.meet(message_id, gap=True))

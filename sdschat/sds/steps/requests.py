@@ -11,12 +11,15 @@ from sdschat.sds.values import HistoryEntry, Message
 
 def note_missing(s: ChannelState, entry: HistoryEntry, charged_to: str, ask: bool = True, awaited: bool = True) -> bool:
     """SDS-R receive message: an unmet dependency without an entry gets one, and its T_req. False: no room."""
-    if entry.message_id in s.requests.missing:
+    known = s.requests.missing.get(entry.message_id)
+    if known is not None:
+        known.proven = known.proven or not s.unproven
         return True
     if not s.requests.has_room(charged_to):
         return False
     missing = MissingDependency(entry.message_id, entry.sender_id, entry.retrieval_hint, charged_to, s.now.mono)
     missing.awaited = awaited
+    missing.proven = not s.unproven
     missing.lost_at = s.now.mono + s.config.lost_after
     s.requests.put(missing)
     if ask:

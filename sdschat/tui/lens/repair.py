@@ -21,6 +21,7 @@ _OUTCOMES: Final = {
     "received": ("arrived", "acked"),
     "arrived_before_due": ("arrived before we asked", "acked"),
     "lost": ("given up", "lost"),
+    "unproven": ("given up: only unsigned packets named it", "note"),
     "answered_by_other": ("stood down: another answered", "note"),
     "peer_has_it": ("stood down: who asked has it", "note"),
     "resent": ("sent again before that", "note"),

@@ -24,6 +24,7 @@ _CAUSES: Final = {
     "received": "it arrived",
     "requested_by_other": "another asked for it first",
     "lost": "it was given up",
+    "unproven": "it was given up: only unsigned packets named it",
     "answered_by_other": "another answered",
     "peer_has_it": "who asked has it by now",
     "resent": "we sent it again",

@@ -62,6 +62,8 @@ def sync_words(
         return "connecting"
     loading = badge(history)
     found = [loading] if loading else []
+    if sync.flood.rate:
+        found.append(f"{sync.flood.rate} packets a second from {count(sync.flood.senders, 'key')}: /mute")
     if sync.missing and not loading:  # while history is fetched, its progress counts them
         found.append(f"{sync.missing} missing")
     if sync.lost:

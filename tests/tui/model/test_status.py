@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from sdschat.node.channel.over_limit import Flood
 from sdschat.node.events import ConnectionChanged
 from sdschat.node.sync.events import CatchingUp
 from sdschat.node.view.values import Lost, OwnFate, Participant, RetrievalState, SyncStatus
@@ -52,6 +53,7 @@ def test_the_reason_of_a_broker_drives_no_terminal() -> None:
     [
         (ON, SYNCED, None, "nothing missing"),
         (ON, SyncStatus(2, 0, 1, 0, 0), None, "2 missing"),
+        (ON, SyncStatus(0, 0, 0, 0, 0, Flood(100, 3)), None, "100 packets a second from 3 keys: /mute"),
         (ON, SyncStatus(2, 0, 1, 0, 0), LOADING, "loading 340/1200"),
         (ON, SyncStatus(0, 1, 0, 0, 0), None, "1 lost"),
         (ON, SyncStatus(2, 1, 1, 0, 0), None, "2 missing, 1 lost"),

@@ -1,0 +1,32 @@
+"""Dependencies that only unsigned packets name are waited for, but never called lost."""
+
+from __future__ import annotations
+
+from sdschat.sds.events import DependenciesLost, RepairCancelled
+from sdschat.sds.values import Message
+from tests.sds.group import CODEC, QUIET, START, Group, forge
+
+
+def hear(group: Group, message: Message, *, unproven: bool) -> None:
+    node = group["a"]
+    node.channel.receive_message(group.now, message, CODEC.encode(message), unproven=unproven)
+    group.collect("a")
+
+
+def test_what_only_unsigned_packets_name_is_given_up_without_a_word() -> None:
+    group = Group("a")
+    hear(group, forge("b", "m", START + 1, "nowhere"), unproven=True)
+    group.tick(QUIET.lost_after + 1000)
+    assert group["a"].log == ["m"]
+    assert not group["a"].of(DependenciesLost)
+    assert [event.reason for event in group["a"].of(RepairCancelled)] == ["unproven"]
+    assert group["a"].channel.state.gaps["nowhere"].reason == "unproven"
+
+
+def test_one_signed_packet_that_names_it_is_enough() -> None:
+    group = Group("a")
+    hear(group, forge("b", "m", START + 1, "nowhere"), unproven=True)
+    hear(group, forge("c", "n", START + 2, "nowhere"), unproven=False)
+    hear(group, forge("b", "o", START + 3, "nowhere"), unproven=True)
+    group.tick(QUIET.lost_after + 1000)
+    assert group["a"].of(DependenciesLost) == [DependenciesLost(("nowhere",))]
