@@ -16,11 +16,11 @@ from sdschat.cli.spark.common import milliseconds, settle_option
 from sdschat.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
-    from sdschat.pipeline.compare import Comparison
-    from sdschat.pipeline.reference.audit import Audit
-    from sdschat.pipeline.reference.conform import Silver
-    from sdschat.pipeline.rules import Rules
-    from sdschat.pipeline.schemas import Quarantine
+    from sdschat.audit.compare import Comparison
+    from sdschat.audit.conform import Silver
+    from sdschat.audit.rules import Rules
+    from sdschat.audit.schemas import Quarantine
+    from sdschat.audit.verdict import Audit
 
 
 @click.command("audit")
@@ -46,10 +46,10 @@ def command(
     says which node, which message, and where in the log; 5: a database cannot be read. A damaged search index is told;
     no message depends on it, and it changes no verdict.
     """
+    from sdschat.audit.collector import no_collection
+    from sdschat.audit.compare import compare, compare_rows, databases
+    from sdschat.audit.rules import DEFAULT
     from sdschat.cli.audit_report import as_object
-    from sdschat.pipeline.collector import no_collection
-    from sdschat.pipeline.compare import compare, compare_rows, databases
-    from sdschat.pipeline.rules import DEFAULT
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = databases(sources)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sdschat.cli.text import moment, safe
-from sdschat.pipeline.rules import LOST
-from sdschat.pipeline.schemas import (
+from sdschat.audit.rules import LOST
+from sdschat.audit.schemas import (
     FAULTS,
     AuditChannel,
     AuditFinding,
@@ -17,12 +16,13 @@ from sdschat.pipeline.schemas import (
     AuditNode,
     Quarantine,
 )
-from sdschat.pipeline.verdict import AGREES, channel_sentence, counted, first_rows, node_words, sentence
+from sdschat.audit.verdict import AGREES, channel_sentence, counted, first_rows, node_words, sentence
+from sdschat.cli.text import moment, safe
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sdschat.pipeline.reference.audit import Audit
+    from sdschat.audit.verdict import Audit
 
 Named = Callable[[str], str]  # returns the shown name of a participant id
 Sources = Mapping[tuple[str, str, str], str]  # run, channel and node -> the path of its database

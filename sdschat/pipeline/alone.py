@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sdschat.pipeline.problem import PipelineProblem
+from sdschat.audit.problem import PipelineProblem
 
 
 @contextmanager

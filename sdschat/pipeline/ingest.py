@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sdschat.audit.schemas import Journal, Packet, Quarantine, Whole, ddl
 from sdschat.pipeline.known import known_stretches, taken_already, wholes
 from sdschat.pipeline.lake import Lake
 from sdschat.pipeline.refused import maybe_mended, refuse, standing, standing_files, stands_in_for
-from sdschat.pipeline.schemas import Journal, Packet, Quarantine, Whole, ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
+from sdschat.audit.schemas import Journal, Message, Whole
 from sdschat.pipeline.lake import Lake
-from sdschat.pipeline.schemas import Journal, Message, Whole
 from sdschat.pipeline.sources.survey import Seen
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from sdschat.pipeline import schemas
+from sdschat.audit import schemas
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import VERSION, ddl
 from sdschat.pipeline.alone import alone
-from sdschat.pipeline.problem import PipelineProblem
-from sdschat.pipeline.schemas import VERSION, ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

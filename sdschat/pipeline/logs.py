@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from sdschat.audit.schemas import Declared, Message, Node, Quarantine, ddl
 from sdschat.pipeline.known import known_nodes
-from sdschat.pipeline.schemas import Declared, Message, Node, Quarantine, ddl
 from sdschat.pipeline.transforms.columns import MEMBER
 from sdschat.pipeline.transforms.readings import changes, new_readings, newer_readings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sdschat.audit.schemas import Quarantine, Whole, ddl
 from sdschat.pipeline.lake import Lake
-from sdschat.pipeline.schemas import Quarantine, Whole, ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from sdschat.pipeline.lake import Lake
-from sdschat.pipeline.reference.audit import Audit
-from sdschat.pipeline.refused import standing
-from sdschat.pipeline.rules import LOST
-from sdschat.pipeline.schemas import (
+from sdschat.audit.rules import LOST
+from sdschat.audit.schemas import (
     FAULTS,
     AuditChannel,
     AuditFinding,
@@ -21,6 +18,9 @@ from sdschat.pipeline.schemas import (
     Quarantine,
     columns,
 )
+from sdschat.audit.verdict import Audit
+from sdschat.pipeline.lake import Lake
+from sdschat.pipeline.refused import standing
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

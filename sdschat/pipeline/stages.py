@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sdschat.pipeline import schemas as tables
+from sdschat.audit import schemas as tables
+from sdschat.audit.rules import DEFAULT, Rules
 from sdschat.pipeline.lake import Lake
-from sdschat.pipeline.rules import DEFAULT, Rules
 from sdschat.pipeline.transforms import audit as judge
 from sdschat.pipeline.transforms import conform, costs, latency
 from sdschat.pipeline.transforms.consolidate import K

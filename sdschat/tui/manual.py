@@ -36,7 +36,7 @@ TOPICS: Final[Mapping[str, Section]] = {
     "store": Section("node/store_server/README.md", "Store nodes"),
     "json": Section(FOR_PROGRAMS, "JSON lines"),
     "settings": Section(FOR_PROGRAMS, "Settings"),
-    "audit": Section("pipeline/README.md", "Did everybody get everything?"),
+    "audit": Section("audit/README.md", "Did everybody get everything?"),
     "spark": Section("pipeline/README.md", "Audits and figures on Spark"),
 }
 _HEADING: Final = re.compile(r"(?m)^(#+) (.*)$")

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from sdschat.audit.conform import conform
+from sdschat.audit.engine import judge as by_views
+from sdschat.audit.rules import DEFAULT
+from sdschat.audit.taken import Taken
+from sdschat.audit.verdict import Audit
+from sdschat.audit.witness import testimony
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import as_object, closer_lines, lines
-from sdschat.pipeline.reference.audit import Audit, audit
-from sdschat.pipeline.reference.conform import conform
-from sdschat.pipeline.reference.consolidate import consolidate
-from sdschat.pipeline.reference.taken import Taken
-from tests.pipeline.worlds import drawn
+from tests.audit.worlds import drawn
 
 SEEDS: Final = range(60)
 FILE: Final = Path(__file__).with_name("golden.txt")
@@ -25,8 +27,8 @@ FEW: Final = 3  # rows of each list before the others are counted
 
 
 def answer(taken: Taken) -> Audit:
-    silver = conform(taken)
-    return audit(silver, consolidate(silver.copies))
+    """Return the verdict on these rows, by the embedded engine."""
+    return by_views(testimony(conform(taken)), DEFAULT)
 
 
 def group(seed: int, judge: Callable[[Taken], Audit]) -> Iterator[str]:

@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from sdschat.pipeline import rules as say
-from sdschat.pipeline import schemas as t
-from sdschat.pipeline.reference.audit import Audit
-from sdschat.pipeline.reference.taken import Taken
-from sdschat.pipeline.rules import DEFAULT, MAX_LAMPORT, Rules
+from sdschat.audit import rules as say
+from sdschat.audit import schemas as t
+from sdschat.audit.rules import DEFAULT, MAX_LAMPORT, Rules
+from sdschat.audit.taken import Taken
+from sdschat.audit.verdict import Audit
 
 NEVER = float("inf")
 
@@ -55,6 +55,42 @@ def journals(events: list[t.Journal]) -> list[t.AuditJournal]:
     return found
 
 
+def agreed(held: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return id -> (lamport, sender, deps, digest) of the version that counts, in the order of the log."""
+    found = {}
+    for each in {each for copies in held.values() for each in copies}:
+        versions = [(x[6] is not None, x[3] == "", x[:4]) for x in (held[name].get(each) for name in held) if x]
+        found[each] = min(versions, key=lambda x: (x[0], x[1], -versions.count(x), x[2]))[2]
+    return dict(sorted(found.items(), key=lambda item: (item[1][0], item[0])))
+
+
+def running(log: dict[str, Any]) -> str:
+    """Return the exclusive or of the hashes of Lamport time and id."""
+    value = 0
+    for message, row in log.items():
+        value ^= int(hashlib.sha256(f"{row[0]}:{message}".encode()).hexdigest()[:32], 16)
+    return f"{value:032x}"
+
+
+def consolidate(copies: list[t.Copy]) -> list[t.Log]:
+    """Return the canonical logs of these copies."""
+    found: list[t.Log] = []
+    for key in sorted({(row.run_id, row.channel) for row in copies}):
+        held: dict[str, dict[str, Any]] = {}
+        for row in copies:
+            if (row.run_id, row.channel) == key:
+                value = (row.lamport, row.sender, row.deps, row.digest, row.own, row.received_ms, row.damage)
+                held.setdefault(row.node, {})[row.message_id] = value
+        so_far: dict[str, Any] = {}
+        for at, (message, version) in enumerate(agreed(held).items(), 1):
+            so_far[message] = version
+            times = [copies[message][5] for copies in held.values() if message in copies]
+            lamport, sender, deps, digest = version
+            line = t.Log(*key, at, lamport, message, sender, deps, digest, running(so_far), 0, min(times), max(times))
+            found.append(line._replace(copies=len(times)))
+    return found
+
+
 class _Channel:
     """One channel of one campaign."""
 
@@ -78,7 +114,7 @@ class _Channel:
         self.shown = {name: self._shown(name) for name in self.names}
         self.excused = {name: self._excused(name) for name in self.names}
         self.seen = {name: self._seen(name) for name in self.names}
-        self.log = self._log()
+        self.log = agreed(self.copies)
         self.place = {name: at for at, name in enumerate(self.log, 1)}
         self.extra = set(self._extra())
         self.missing = list(self._missing())
@@ -120,17 +156,6 @@ class _Channel:
         if name in self.logs:
             return first, last, self.logs[name].horizon, 0
         return first, last, first - self.rules.max_skew, start.ts_ms if start and start.seq > 1 else 0
-
-    def _log(self) -> dict[str, Any]:
-        """Return id -> (lamport, sender, deps, digest) of the version that counts, in the order of the log."""
-        found = {}
-        for each in {each for copies in self.copies.values() for each in copies}:
-            had = [copies[each] for copies in self.copies.values() if each in copies]
-            same = {(x[6] is not None, x[3] == "", x[:4]): 0 for x in had}
-            for x in had:
-                same[x[6] is not None, x[3] == "", x[:4]] += 1
-            found[each] = min(same, key=lambda x: (x[0], x[1], -same[x], x[2]))[2]
-        return dict(sorted(found.items(), key=lambda item: (item[1][0], item[0])))
 
     def holders(self, message: str) -> list[str]:
         return [name for name in self.names if message in self.copies[name]]
@@ -265,13 +290,10 @@ class _Channel:
     def channel(self) -> t.AuditChannel:
         lost = sum(row.reason == say.LOST for row in self.missing)
         bad = sum(row.kind in t.FAULTS for row in self.findings)
-        running = 0
-        for message, row in self.log.items():
-            running ^= int(hashlib.sha256(f"{row[0]}:{message}".encode()).hexdigest()[:32], 16)
         newest = max((row[0] for row in self.log.values()), default=0)
-        agreed, excused = not lost and not bad, len(self.missing) - lost
+        agrees, excused = not lost and not bad, len(self.missing) - lost
         return t.AuditChannel(
-            *self.key, len(self.names), len(self.log), agreed, lost, excused, bad, newest, f"{running:032x}"
+            *self.key, len(self.names), len(self.log), agrees, lost, excused, bad, newest, running(self.log)
         )
 
 

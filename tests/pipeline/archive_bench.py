@@ -26,10 +26,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sdschat.audit.schemas import FIELD, Log, ddl
 from sdschat.pipeline.archive import write
 from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
 from sdschat.pipeline.archive.read import Archive
-from sdschat.pipeline.schemas import FIELD, Log, ddl
 from tests.pipeline.bench_bars import Bar, Bars
 
 _CHANNEL = "lobby"

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sdschat.pipeline.schemas import FIELD, Copy, Message, Node, Presence
+from sdschat.audit.schemas import FIELD, Copy, Message, Node, Presence
 from sdschat.sds.rows import Append, Put, Table, Write
 from sdschat.store.journal import JournalRow
 from sdschat.store.journal_writer import JournalSettings

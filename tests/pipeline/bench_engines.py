@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sdschat.pipeline.schemas import Copy, Presence, ddl
+from sdschat.audit.schemas import Copy, Presence, ddl
 from tests.pipeline.bench_data import MEMBERS, NODES
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from sdschat.pipeline.schemas import FIELD, Journal, Packet
-from sdschat.pipeline.sources.databases import PacketMemory, Reading
+from sdschat.audit.schemas import FIELD, Journal, Packet
+from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import read_file
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from sdschat.pipeline.rules import DEFAULT
-from sdschat.pipeline.schemas import AuditMissing, Copy, Fingerprint, Node, Presence
+from sdschat.audit.rules import DEFAULT
+from sdschat.audit.schemas import AuditMissing, Copy, Fingerprint, Node, Presence
 from sdschat.pipeline.session import Where, spark
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import CHANNELS, NODES, WITH_GAPS, members, readings

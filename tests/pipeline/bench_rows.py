@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdschat.pipeline.rules import DEFAULT
-from sdschat.pipeline.schemas import AuditMissing, Copy, Event, Fingerprint, Message, Node, Presence, ddl
+from sdschat.audit.rules import DEFAULT
+from sdschat.audit.schemas import AuditMissing, Copy, Event, Fingerprint, Message, Node, Presence, ddl
 from sdschat.pipeline.session import Where
 from sdschat.pipeline.session.warm import warm_up
 from tests.pipeline.bench_bars import Bar, Bars

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from sdschat.pipeline.schemas import FIELD, Fingerprint
+from sdschat.audit.schemas import FIELD, Fingerprint
 from sdschat.pipeline.stream.job import start
 from sdschat.pipeline.stream.parts import FOLDER, Counted
 from sdschat.store.journal import JournalRow, json_lines

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sdschat.pipeline.grid.table import RunTable
 from sdschat.pipeline.session.java import find_java, usable_home
-from tests.pipeline.field import talk
+from tests.audit.field import talk
 from tests.pipeline.kills import Arriving
 
 _PATIENCE = 300  # seconds for a server to listen

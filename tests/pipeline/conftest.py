@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +11,13 @@ import pytest
 
 from sdschat.pipeline.session import Where
 from sdschat.pipeline.session import spark as open_spark
+from tests.audit.conftest import field, untouched
 from tests.needs import needs_module
-from tests.pipeline.field import talk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+__all__ = ["field", "untouched"]
 HERE = Path(__file__).parent
 PATIENCE = 1_800  # seconds: the first test starts Spark, perhaps on a busy machine
 # With so little work, most of the time would go into good compilation.
@@ -67,15 +67,3 @@ def _end_java() -> None:
         gateway.proc.stdin.close()
         gateway.proc.wait(60)
         SparkContext._gateway = None
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return databases of a few nodes that have talked."""
-    return talk(tmp_path_factory.mktemp("field"))
-
-
-@pytest.fixture
-def field(untouched: Path, tmp_path: Path) -> Path:
-    """Return a copy of the databases, for a test that alters them."""
-    return Path(shutil.copytree(untouched, tmp_path / "field"))

@@ -17,13 +17,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sdschat.audit.schemas import Fingerprint, Journal, columns
+from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.lake import PLACES
-from sdschat.pipeline.schemas import Fingerprint, Journal, columns
 from sdschat.pipeline.sdp import init_sdp
 from sdschat.pipeline.session import Where, spark
 from sdschat.pipeline.session.java import find_java, usable_home
 from sdschat.pipeline.sources.batch import ARROW
-from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import read_file
 from sdschat.pipeline.stream.tables import Activity
 from tests.cli.processes import ROOT
@@ -94,7 +94,7 @@ def main() -> int:
 
 
 def _at_once(session: Any, lake: Path) -> dict[str, list[tuple[Any, ...]]]:
-    from sdschat.pipeline.schemas import ddl
+    from sdschat.audit.schemas import ddl
     from sdschat.pipeline.stream.tables import activity, copies_of, prints
 
     journal = session.read.schema(ddl(Journal)).parquet(str(lake / PLACES[Journal]))

@@ -23,9 +23,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from sdschat.store.audit_reader import AuditReader
+from tests.audit.field import change, database, nth
 from tests.cli.processes import Pipe, command, environment
 from tests.needs import needs_program
-from tests.pipeline.field import change, database, nth
 from tests.pipeline.test_report import ask_browser
 from tests.transport.worlds import free_port
 

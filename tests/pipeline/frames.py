@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sdschat.pipeline.reference.taken import Taken
-from sdschat.pipeline.schemas import Declared, Ids, Journal, Message, Node, columns, ddl
+from sdschat.audit.schemas import Declared, Ids, Journal, Message, Node, columns, ddl
+from sdschat.audit.taken import Taken
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

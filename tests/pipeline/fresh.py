@@ -16,9 +16,9 @@ import tempfile
 import venv
 from pathlib import Path
 
+from tests.audit.field import change, nth, talk
 from tests.cli.processes import ROOT
 from tests.pipeline.cluster import without_java
-from tests.pipeline.field import change, nth, talk
 
 
 def main() -> int:

@@ -16,9 +16,9 @@ from pathlib import Path
 from sdschat.cli.program import run
 from sdschat.node.events import MessageDelivered
 from sdschat.node.settings import Value
+from tests.audit.field import change, nth
 from tests.needs import needs_program
 from tests.node.worlds import World
-from tests.pipeline.field import change, nth
 from tests.pipeline.test_report import ask_browser
 
 NAMES = ("ann", "bob", "cleo", "dan", "eve", "fay", "gus", "hal")

@@ -17,13 +17,13 @@ needs_module("pyspark")
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
+from sdschat.audit.problem import PipelineProblem  # noqa: E402
+from sdschat.audit.schemas import Log, ddl  # noqa: E402
 from sdschat.cli.program import run  # noqa: E402
 from sdschat.cli.spark.get import command as get  # noqa: E402
 from sdschat.pipeline.archive import write  # noqa: E402
 from sdschat.pipeline.archive.places import BY_ID, BY_PLACE  # noqa: E402
 from sdschat.pipeline.archive.read import Archive  # noqa: E402
-from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
-from sdschat.pipeline.schemas import Log, ddl  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from sdschat.pipeline.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine, columns
-from sdschat.pipeline.sources.databases import PacketMemory, Reading
+from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine, columns
+from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import read_file
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
+from tests.audit.field import change, database, forge, nth, talk
 from tests.needs import needs_module
-from tests.pipeline.field import change, database, forge, nth, talk
 
 needs_module("pyarrow")
 

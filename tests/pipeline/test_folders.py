@@ -10,7 +10,7 @@ import pytest
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.spark.sources import sources_in
 from sdschat.pipeline.sources.folders import DANGLING, LINKED_FOLDER, OTHER_KIND, SPECIAL, UNREADABLE, find
-from tests.pipeline.field import database
+from tests.audit.field import database
 
 
 def write(folder: Path, *names: str) -> None:

@@ -157,7 +157,7 @@ def test_a_message_that_was_shown_and_is_not_in_the_log_is_a_failure() -> None:
 
 
 def test_journals_of_simulated_nodes_have_the_columns_of_the_lake(tmp_path: Path) -> None:
-    from sdschat.pipeline.schemas import Journal
+    from sdschat.audit.schemas import Journal
 
     run = Run(GroupSetting(by="engine", participants=4, messages=2, loss=0.1, journal=True), 1)
     assert not do_run(run, tmp_path).failed

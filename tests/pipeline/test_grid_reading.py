@@ -12,13 +12,13 @@ from tests.needs import needs_module
 needs_module("numpy")
 needs_module("pyarrow")
 
+from sdschat.audit.problem import PipelineProblem  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
 from sdschat.pipeline.grid.figures import NAMES  # noqa: E402
 from sdschat.pipeline.grid.gridfile import runs_of  # noqa: E402
 from sdschat.pipeline.grid.reading import SHIPPED, find_grid, read_grid  # noqa: E402
 from sdschat.pipeline.grid.runs import setting_from  # noqa: E402
 from sdschat.pipeline.grid.summary import line_of  # noqa: E402
-from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
 
 HUNDREDS = [*range(1, 200)]
 

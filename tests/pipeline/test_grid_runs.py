@@ -23,6 +23,11 @@ pq = needs_module("pyarrow.parquet")
 
 import sdschat  # noqa: E402
 import tests.sim.defects_log  # noqa: E402, F401  (plants are known by their names)
+from sdschat.audit.conform import conform  # noqa: E402
+from sdschat.audit.problem import PipelineProblem  # noqa: E402
+from sdschat.audit.schemas import Journal  # noqa: E402
+from sdschat.audit.taken import Taken  # noqa: E402
+from sdschat.audit.verdict import Audit  # noqa: E402
 from sdschat.cli.simulate import command  # noqa: E402
 from sdschat.pipeline.grid.gridfile import Run  # noqa: E402
 from sdschat.pipeline.grid.runs import PLACE, do_run  # noqa: E402
@@ -30,14 +35,9 @@ from sdschat.pipeline.grid.setting import GroupSetting  # noqa: E402
 from sdschat.pipeline.grid.simulate import simulate  # noqa: E402
 from sdschat.pipeline.grid.table import RunTable  # noqa: E402
 from sdschat.pipeline.grid.workers import on_processes  # noqa: E402
-from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
-from sdschat.pipeline.reference.audit import Audit, audit  # noqa: E402
-from sdschat.pipeline.reference.conform import conform  # noqa: E402
-from sdschat.pipeline.reference.consolidate import consolidate  # noqa: E402
 from sdschat.pipeline.reference.metrics import Metrics, metrics  # noqa: E402
-from sdschat.pipeline.reference.taken import Taken  # noqa: E402
-from sdschat.pipeline.schemas import Journal  # noqa: E402
 from sdschat.sim.scenario import Violation  # noqa: E402
+from tests.audit.golden import answer  # noqa: E402
 from tests.sim.plant import DEFECTS  # noqa: E402
 
 FEW = [Run(GroupSetting(participants=5, messages=2, tail=30_000), seed) for seed in range(6)]
@@ -186,8 +186,7 @@ def _runs(process: str) -> bool:
 def _judged(rows: list[Journal]) -> tuple[Audit, Metrics]:
     taken = Taken()
     taken.take(rows)
-    silver = conform(taken)
-    return audit(silver, consolidate(silver.copies)), metrics(silver, [])
+    return answer(taken), metrics(conform(taken), [])
 
 
 def _row(values: dict[str, Any]) -> Journal:

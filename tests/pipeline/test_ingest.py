@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdschat.pipeline.problem import PipelineProblem
-from sdschat.pipeline.schemas import FIELD, Journal, Message, Node, Quarantine, Whole, ddl
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import FIELD, Journal, Message, Node, Quarantine, Whole, ddl
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
+from tests.audit.field import WORDS, change, database, nth, talk
 from tests.needs import needs_module
-from tests.pipeline.field import WORDS, change, database, nth, talk
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 needs_module("pyspark")
 needs_module("pyarrow")
 
+from sdschat.audit.sources.databases import PacketMemory, Reading  # noqa: E402
 from sdschat.pipeline.known import taken_already  # noqa: E402
 from sdschat.pipeline.sdp import journal  # noqa: E402
-from sdschat.pipeline.sources.databases import PacketMemory, Reading  # noqa: E402
 from sdschat.pipeline.sources.files import read_file  # noqa: E402
 from sdschat.pipeline.sources.survey import Seen  # noqa: E402
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sdschat.audit.rules import DEFAULT, LOST
+from sdschat.audit.schemas import FIELD, AuditMissing, AuditNode, Node, Quarantine, ddl
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.program import run
-from sdschat.pipeline.rules import DEFAULT, LOST
-from sdschat.pipeline.schemas import FIELD, AuditMissing, AuditNode, Node, Quarantine, ddl
+from tests.audit.field import change, nth
 from tests.needs import needs_module
-from tests.pipeline.field import change, nth
 
 needs_module("pyspark")
 needs_module("pyarrow")

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdschat.pipeline.reference.audit import audit
-from sdschat.pipeline.reference.conform import conform
-from sdschat.pipeline.reference.consolidate import consolidate
-from sdschat.pipeline.rules import DEFAULT, MAX_LAMPORT
-from sdschat.pipeline.schemas import AuditFinding, AuditMissing, Copy, Event, Log, Presence
+from sdschat.audit.rules import DEFAULT, MAX_LAMPORT
+from sdschat.audit.schemas import AuditFinding, AuditMissing, Copy, Event, Log, Presence
+from tests.audit.oracle import consolidate, oracle
+from tests.audit.worlds import drawn
 from tests.needs import needs_module
 from tests.pipeline.frames import frame, lake_of, plan_of, rows
-from tests.pipeline.worlds import drawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,8 +65,7 @@ def test_a_group_of_which_little_is_wrong_is_judged_as_by_plain_python(
     from sdschat.pipeline import stages
 
     taken = drawn(seed)
-    silver = conform(taken)
-    wanted = audit(silver, consolidate(silver.copies))
+    wanted = oracle(taken)
     lake = lake_of(spark, tmp_path, taken)
     stages.refine(lake, k=11)
     stages.consolidate(lake, 11)
@@ -78,8 +75,8 @@ def test_a_group_of_which_little_is_wrong_is_judged_as_by_plain_python(
 
 
 def test_where_all_is_well_no_copy_is_looked_at_for_findings(spark: SparkSession) -> None:
+    from sdschat.audit.schemas import Declared, Node
     from sdschat.pipeline.lake import no_rows
-    from sdschat.pipeline.schemas import Declared, Node
     from sdschat.pipeline.transforms.audit import evidence
     from sdschat.pipeline.transforms.fingerprint import fingerprints
     from sdschat.pipeline.transforms.kept import keeping

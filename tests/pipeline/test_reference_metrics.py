@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.pipeline.reference.conform import conform
+from sdschat.audit.conform import conform
+from sdschat.audit.schemas import Packet
+from sdschat.audit.taken import Row
 from sdschat.pipeline.reference.metrics import Metrics, metrics
 from sdschat.pipeline.reference.spread import percentile, three
-from sdschat.pipeline.reference.taken import Row
-from sdschat.pipeline.schemas import Packet
-from tests.pipeline.worlds import event, message, node, taken, with_filter
+from tests.audit.worlds import event, message, node, taken, with_filter
 
 
 def figures(*rows: Row, packets: list[Packet] | None = None) -> Metrics:

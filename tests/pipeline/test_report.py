@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from sdschat.pipeline.compare import compare_rows, databases
+from sdschat.audit.compare import compare_rows, databases
+from sdschat.audit.rules import DEFAULT
+from sdschat.audit.schemas import MetricsRepair
 from sdschat.pipeline.report.from_databases import report_data
 from sdschat.pipeline.report.page import page
 from sdschat.pipeline.report.tables import repair_note
-from sdschat.pipeline.rules import DEFAULT
-from sdschat.pipeline.schemas import MetricsRepair
+from tests.audit.field import NAMES, WORDS, change, database, nth, one, talk
 from tests.needs import needs_program
-from tests.pipeline.field import NAMES, WORDS, change, database, nth, one, talk
 
 START = 1_760_000_000_000
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.pipeline.problem import PipelineProblem
+from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.session import Where, spark
 from sdschat.pipeline.session.conf import configuration, cores
 from sdschat.pipeline.session.java import Java, find_java, usable_home

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.cli.pipeline import COMMANDS, command
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, GOOD, NOTE, examine
-from sdschat.pipeline.problem import PipelineProblem
 from sdschat.pipeline.sdp import init_sdp
 from sdschat.pipeline.session import Where
 

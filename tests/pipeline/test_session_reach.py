@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, ask_there
-from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session import Where, reach, waiting
 from sdschat.pipeline.session.ask import _answer, ask
 from sdschat.pipeline.session.reach import ConnectAddress, addresses, gone_since, must_answer

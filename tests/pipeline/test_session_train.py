@@ -17,9 +17,9 @@ needs_module("pyarrow")
 
 
 def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_path: Path) -> None:
+    from sdschat.audit.schemas import MetricsDelivery
     from sdschat.pipeline.lake import PLACES, Lake
     from sdschat.pipeline.results import audit_of
-    from sdschat.pipeline.schemas import MetricsDelivery
     from sdschat.pipeline.session.train import work
 
     work(spark, tmp_path)
@@ -31,7 +31,7 @@ def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_p
 
 
 def test_of_a_training_run_that_failed_no_archive_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from sdschat.pipeline.problem import PipelineProblem
+    from sdschat.audit.problem import PipelineProblem
     from sdschat.pipeline.session import Where
     from sdschat.pipeline.session.warm import warm_up
 

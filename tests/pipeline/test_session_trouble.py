@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sdschat.pipeline.problem import PipelineProblem
+from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.session import Where
 from sdschat.pipeline.session.logs import since, size_of
 from sdschat.pipeline.session.start import _told

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
+from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
+from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.catchup.values import Frame, Nudge
 from sdschat.mvds.values import Payload
-from sdschat.pipeline.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
 from sdschat.pipeline.sources.captures import packet_row
-from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import read_file
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from sdschat.wire.catchup_codec import DIRECT, PAGES, SyncCodec
 from sdschat.wire.sds_codec import SdsCodec
-from tests.pipeline.field import WORDS, change, database, talk
-from tests.pipeline.worlds import with_filter
+from tests.audit.field import WORDS, change, database, talk
+from tests.audit.worlds import with_filter
 
 
 @pytest.fixture(scope="module")

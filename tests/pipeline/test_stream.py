@@ -22,8 +22,8 @@ needs_module("numpy")
 
 from pyspark.serializers import CloudPickleSerializer  # noqa: E402
 
-from sdschat.pipeline.problem import PipelineProblem  # noqa: E402
-from sdschat.pipeline.schemas import Fingerprint, Journal, Quarantine  # noqa: E402
+from sdschat.audit.problem import PipelineProblem  # noqa: E402
+from sdschat.audit.schemas import Fingerprint, Journal, Quarantine  # noqa: E402
 from sdschat.pipeline.stream import by_spark, here  # noqa: E402
 from sdschat.pipeline.stream.batches import local_path, take_in  # noqa: E402
 from sdschat.pipeline.stream.carried import for_connect  # noqa: E402
@@ -32,8 +32,8 @@ from sdschat.pipeline.stream.live import Totals, channels_now  # noqa: E402
 from sdschat.pipeline.stream.parts import Counted, Parts  # noqa: E402
 from sdschat.pipeline.stream.parts_here import PartsHere  # noqa: E402
 from sdschat.pipeline.stream.tables import Activity, Traffic, merged  # noqa: E402
+from tests.audit.worlds import with_filter  # noqa: E402
 from tests.pipeline.kills import Arriving, begun, differences, live, live_until_a_batch_begins  # noqa: E402
-from tests.pipeline.worlds import with_filter  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ needs_module("pyspark")
 needs_module("pyarrow")
 needs_module("numpy")
 
-from sdschat.pipeline.schemas import Packet, Quarantine  # noqa: E402
+from sdschat.audit.schemas import Packet, Quarantine  # noqa: E402
 from sdschat.pipeline.stream.gone import gone  # noqa: E402
 from sdschat.pipeline.stream.job import start  # noqa: E402
 from sdschat.pipeline.stream.parts import Counted, Parts  # noqa: E402

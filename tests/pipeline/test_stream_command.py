@@ -21,11 +21,11 @@ from sdschat.pipeline.alone import alone
 from sdschat.pipeline.stream.parts import Counted
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL
+from tests.audit.worlds import with_filter
 from tests.cli.processes import run as run_process
 from tests.needs import needs_module
 from tests.pipeline.kills import Arriving, live_until_a_batch_begins
 from tests.pipeline.test_tap_command import PATIENCE, TOPIC, heard, size_of
-from tests.pipeline.worlds import with_filter
 from tests.transport.worlds import connected, embedded, free_port, quick
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sdschat.pipeline.schemas import Journal
+from sdschat.audit.schemas import Journal
 from sdschat.pipeline.stream.seen import (
     Span,
     by_whose,

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.audit.schemas import FIELD, Packet
+from sdschat.audit.sources.databases import PacketMemory, Reading
 from sdschat.cli.tap_folder import tap_folder
-from sdschat.pipeline.schemas import FIELD, Packet
-from sdschat.pipeline.sources.databases import PacketMemory, Reading
 from sdschat.pipeline.sources.files import read_file
 from sdschat.pipeline.sources.folders import find
 from sdschat.transport.base import Published
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.client import MqttTransport
 from sdschat.transport.segments import SPOOL, Recorded, Spool, known_in
+from tests.audit.worlds import with_filter
 from tests.cli.processes import command, environment
 from tests.cli.processes import run as run_process
-from tests.pipeline.worlds import with_filter
 from tests.transport.worlds import Mosquitto, Recorder, connected, embedded, free_port, quick
 
 PATIENCE = 60.0

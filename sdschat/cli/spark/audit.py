@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.audit.verdict import counted
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import Sources, as_object, closer_lines, lines, refused_lines
 from sdschat.cli.spark.audit_options import SHOWN, all_option, channel_option, nothing_called
 from sdschat.cli.spark.common import lake_option, milliseconds, open_lake, settle_option, step
 from sdschat.cli.spark_target import where_options
-from sdschat.pipeline.verdict import counted
 
 if TYPE_CHECKING:
+    from sdschat.audit.rules import Rules
+    from sdschat.audit.verdict import Audit
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.reference.audit import Audit
     from sdschat.pipeline.results import Refused, ResultScope
-    from sdschat.pipeline.rules import Rules
     from sdschat.pipeline.session import Where
 
 
@@ -45,8 +45,8 @@ def command(
     Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 5: an
     input could not be read when it was taken in.
     """
+    from sdschat.audit.rules import DEFAULT
     from sdschat.pipeline.results import ResultScope, audit_of, places_in, refused_in
-    from sdschat.pipeline.rules import DEFAULT
 
     rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)
     with open_lake(where, lake) as there:

@@ -12,7 +12,7 @@ from sdschat.cli.text import safe
 from sdschat.identity.suggest import nearest
 
 if TYPE_CHECKING:
-    from sdschat.pipeline.reference.audit import Audit
+    from sdschat.audit.verdict import Audit
 
 SHOWN: Final = 20
 _ALIKE: Final = 0.6  # of 1: how like a known name a mistyped one must be

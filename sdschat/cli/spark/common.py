@@ -20,9 +20,9 @@ from sdschat.cli.text import safe
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from sdschat.audit.schemas import Quarantine
     from sdschat.pipeline.ingest import Added
     from sdschat.pipeline.lake import Lake
-    from sdschat.pipeline.schemas import Quarantine
     from sdschat.pipeline.session import Where
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -24,8 +24,8 @@ def command(lake: str, where: Where) -> None:
     Example:
       sdschat pipeline consolidate --lake lake
     """
+    from sdschat.audit.schemas import Log
     from sdschat.pipeline import stages
-    from sdschat.pipeline.schemas import Log
 
     with open_lake(where, lake) as there:
         with step("silver"):

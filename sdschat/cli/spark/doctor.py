@@ -40,8 +40,8 @@ def command(as_json: bool, where: Where) -> int:
 
     Exit code 3 where Spark cannot run.
     """
+    from sdschat.audit.problem import NO_SPARK
     from sdschat.pipeline.doctor import BAD, ask_there, elsewhere, examine
-    from sdschat.pipeline.problem import NO_SPARK
     from sdschat.pipeline.session.ask import LIMIT
 
     found = examine(where)

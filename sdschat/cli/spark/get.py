@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option
 from sdschat.cli.text import parse_moment
-from sdschat.pipeline.schemas import FIELD
 
 if TYPE_CHECKING:
     from sdschat.pipeline.archive.read import Archive

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.audit.schemas import FIELD
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import added_lines, lake_option, open_lake, tell_refused
 from sdschat.cli.spark.sources import sources_in
 from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted
-from sdschat.pipeline.schemas import FIELD
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where

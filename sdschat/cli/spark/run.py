@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sdschat.audit.schemas import FIELD
 from sdschat.cli.options import say
 from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.audit_options import SHOWN, all_option
@@ -24,7 +25,6 @@ from sdschat.cli.spark.report import output_option, write_report
 from sdschat.cli.spark.sources import sources_in
 from sdschat.cli.spark_target import where_options
 from sdschat.cli.text import counted
-from sdschat.pipeline.schemas import FIELD
 
 if TYPE_CHECKING:
     from sdschat.pipeline.session import Where
@@ -58,10 +58,10 @@ def command(
 
     Exit code 0: the nodes agree; 1: they do not; 5: an input could not be read.
     """
+    from sdschat.audit.rules import DEFAULT
     from sdschat.pipeline import stages
     from sdschat.pipeline.ingest import ingest, quarantined
     from sdschat.pipeline.results import audit_of, places_in, refused_in
-    from sdschat.pipeline.rules import DEFAULT
 
     rules = DEFAULT._replace(settle=milliseconds(settle))
     paths = sources_in(sources)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.options import say
 from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, must_take, open_spark
 from sdschat.cli.spark.recording import recording
 from sdschat.cli.spark.watching import Watch, of_a_batch, of_spark, table
 from sdschat.cli.spark_target import where_options
-from sdschat.pipeline.schemas import FIELD
 from sdschat.pipeline.session.trouble import reason
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import FIELD
 from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
-from sdschat.pipeline.problem import PipelineProblem
-from sdschat.pipeline.schemas import FIELD
 
 MOST: Final = 1_000  # rows in one answer
 _ID: Final = ("message_id",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sdschat.audit.schemas import Log
 from sdschat.pipeline.archive.places import BY_ID, BY_PLACE
-from sdschat.pipeline.schemas import Log
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,12 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from sdschat.audit.verdict import counted
 from sdschat.pipeline.grid.figures import NAMES
 from sdschat.pipeline.grid.gridfile import Run
 from sdschat.pipeline.grid.runs import SimRun
 from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.pipeline.grid.stats import Difference, difference
-from sdschat.pipeline.verdict import counted
 
 CHANCE: Final = 0.01
 LARGE: Final = 1_000  # from this size on an engine run takes a minute, and repair ends sooner

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 import sdschat
+from sdschat.audit.verdict import counted
 from sdschat.pipeline.grid.compare import CHANCE, QUANTUM, Case, Compared, could_have_found, verdict_on
 from sdschat.pipeline.grid.figures import FIGURES
 from sdschat.pipeline.grid.page import CSS
 from sdschat.pipeline.grid.setting import GroupSetting
 from sdschat.pipeline.grid.svg import STYLE
-from sdschat.pipeline.verdict import counted
 
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _WIDTH, _LEFT, _PANEL, _GAP, _TOP, _ROW, _LANE = 900, 136, 362, 26, 76, 30, 8

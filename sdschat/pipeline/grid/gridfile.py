@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.grid.setting import WRONG_USE, GroupSetting
-from sdschat.pipeline.problem import PipelineProblem
 
 MOST_RUNS: Final = 1_000_000
 EACH: Final = 2_048  # up to this size the model simulates each participant by itself

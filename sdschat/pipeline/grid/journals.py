@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from sdschat.audit.schemas import Blob, Ids, Journal, columns
 from sdschat.pipeline.grid.table import write_whole
-from sdschat.pipeline.schemas import Blob, Ids, Journal, columns
 from sdschat.store.journal import JournalRow
 
 PLACE = "bronze/journal"

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.grid.gridfile import EACH, cost
 from sdschat.pipeline.grid.runs import SimRun
 from sdschat.pipeline.grid.setting import GroupSetting, setting_of
-from sdschat.pipeline.problem import PipelineProblem
 
 _ALIKE: Final = 3.0  # a run of half or twice the size has 2**-3 of the weight of a run of the same size
 

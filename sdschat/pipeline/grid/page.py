@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Final
 
 import sdschat
+from sdschat.audit.verdict import counted
 from sdschat.pipeline.grid.figures import FIGURES
 from sdschat.pipeline.grid.gridfile import Grid, Sweep
 from sdschat.pipeline.grid.runs import SimRun
 from sdschat.pipeline.grid.summary import Point, points_of, short
 from sdschat.pipeline.grid.svg import STYLE, Axis, Dot, Line, plot
-from sdschat.pipeline.verdict import counted
 
 _ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")

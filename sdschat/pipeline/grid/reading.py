@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.grid.figures import NAMES
 from sdschat.pipeline.grid.gridfile import MOST_RUNS, Grid, Sweep
 from sdschat.pipeline.grid.setting import SETTINGS, WRONG_USE, instead_of, setting_of
-from sdschat.pipeline.problem import PipelineProblem
 
 SHIPPED: Final = Path(__file__).parent / "files"
 _SEEDS: Final = 10

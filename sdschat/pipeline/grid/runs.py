@@ -124,8 +124,8 @@ def setting_from(pairs: tuple[str, ...]) -> GroupSetting:
     """Return the setting given by `--with name=value` options, with values as in TOML."""
     import tomllib
 
+    from sdschat.audit.problem import PipelineProblem
     from sdschat.pipeline.grid.setting import WRONG_USE
-    from sdschat.pipeline.problem import PipelineProblem
 
     values: dict[str, Any] = {}
     for pair in pairs:

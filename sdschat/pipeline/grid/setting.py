@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.identity.suggest import nearest
-from sdschat.pipeline.problem import PipelineProblem
 from sdschat.sds.config import Config, response_groups
 
 WRONG_USE: Final = 2

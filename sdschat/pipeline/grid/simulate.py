@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sdschat.audit.verdict import counted
 from sdschat.pipeline.grid.gridfile import Run, cost
 from sdschat.pipeline.grid.pace import Pace
 from sdschat.pipeline.grid.progress import Progress, spoken
 from sdschat.pipeline.grid.runs import SimRun, command_of, made_by
 from sdschat.pipeline.grid.table import RunTable
 from sdschat.pipeline.grid.workers import Work
-from sdschat.pipeline.verdict import counted
 
 _SAVE_EVERY: Final = 2.0  # seconds
 

@@ -12,9 +12,9 @@ from typing import Any, get_type_hints
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.alone import alone
 from sdschat.pipeline.grid.runs import PLACE, SimRun
-from sdschat.pipeline.problem import PipelineProblem
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind in get_type_hints(SimRun).items() if name in SimRun._fields])

@@ -21,9 +21,9 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
+from sdschat.audit.problem import PipelineProblem
 from sdschat.pipeline.grid.gridfile import Run, cost
 from sdschat.pipeline.grid.runs import SimRun, command_for, do_run, run_from, text_of
-from sdschat.pipeline.problem import PipelineProblem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

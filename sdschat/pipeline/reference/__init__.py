@@ -1,1 +1,1 @@
-"""Consolidation, audit and figures in plain Python: for `sdschat audit`, and as the reference for Spark's results."""
+"""The figures in plain Python: for `sdschat audit --report`, and as the reference for Spark's results."""

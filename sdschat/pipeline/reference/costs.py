@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from sdschat.pipeline.reference.conform import DELIVERED, Member
-from sdschat.pipeline.reference.spread import three
-from sdschat.pipeline.schemas import (
+from sdschat.audit.conform import DELIVERED, Member
+from sdschat.audit.schemas import (
     Journal,
     Message,
     MetricsAck,
@@ -17,6 +16,7 @@ from sdschat.pipeline.schemas import (
     MetricsTraffic,
     Packet,
 )
+from sdschat.pipeline.reference.spread import three
 
 First = dict[str, tuple[int, int]]  # id: index in the journal, and time
 

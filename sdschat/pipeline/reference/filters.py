@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from sdschat.pipeline.reference.conform import Member
+from sdschat.audit.conform import Member
+from sdschat.audit.schemas import Copy, Journal, Message, MetricsFilter
 from sdschat.pipeline.reference.latency import Offsets
-from sdschat.pipeline.schemas import Copy, Journal, Message, MetricsFilter
 from sdschat.pipeline.sources.filters import LATER, Trial, tried
 
 Had = Mapping[Member, Mapping[str, int]]  # node: message and time of its reception

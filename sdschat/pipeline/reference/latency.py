@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from sdschat.pipeline.reference.conform import DELIVERED, Channel, Member
+from sdschat.audit.conform import DELIVERED, Channel, Member
+from sdschat.audit.schemas import Journal, MetricsClock, MetricsDelivery
 from sdschat.pipeline.reference.spread import three
-from sdschat.pipeline.schemas import Journal, MetricsClock, MetricsDelivery
 
 HOUR: Final = 3_600_000
 Offsets = dict[tuple[Channel, str, str], tuple[float, float]]  # channel, node, peer: offset and uncertainty

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sdschat.pipeline.reference import costs
-from sdschat.pipeline.reference.conform import Silver
-from sdschat.pipeline.reference.filters import filters
-from sdschat.pipeline.reference.latency import clocks, deliveries, offsets, passages
-from sdschat.pipeline.schemas import (
+from sdschat.audit.conform import Silver
+from sdschat.audit.schemas import (
     MetricsAck,
     MetricsClock,
     MetricsDelivery,
@@ -19,6 +16,9 @@ from sdschat.pipeline.schemas import (
     MetricsTraffic,
     Packet,
 )
+from sdschat.pipeline.reference import costs
+from sdschat.pipeline.reference.filters import filters
+from sdschat.pipeline.reference.latency import clocks, deliveries, offsets, passages
 
 
 class Metrics(NamedTuple):

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from sdschat.audit.schemas import AuditFinding, AuditNode, MetricsAck, MetricsFilter, MetricsParts
+from sdschat.audit.verdict import counted
 from sdschat.pipeline.report.data import COLUMNS, SHARES, Cell, Curve
 from sdschat.pipeline.report.svg import LogScale, dot, duration, line, path, picture, rect, size, text
-from sdschat.pipeline.schemas import AuditFinding, AuditNode, MetricsAck, MetricsFilter, MetricsParts
-from sdschat.pipeline.verdict import counted
 
 Named = Callable[[str], str]
 

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from sdschat.pipeline.reference.audit import Audit
+from sdschat.audit.rules import LOST
+from sdschat.audit.schemas import AuditMissing, Node
+from sdschat.audit.verdict import Audit
 from sdschat.pipeline.reference.latency import Passage, corrected, offsets
 from sdschat.pipeline.reference.metrics import Metrics
 from sdschat.pipeline.reference.spread import within
-from sdschat.pipeline.rules import LOST
-from sdschat.pipeline.schemas import AuditMissing, Node
 
 Channel = tuple[str, str]
 COLUMNS: Final = 60  # columns of the convergence map

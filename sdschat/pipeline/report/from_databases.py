@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sdschat
-from sdschat.pipeline.compare import Comparison
-from sdschat.pipeline.reference.conform import Silver
+from sdschat.audit.compare import Comparison
+from sdschat.audit.conform import Silver
+from sdschat.audit.rules import Rules
+from sdschat.audit.schemas import VERSION
+from sdschat.audit.verdict import counted
 from sdschat.pipeline.reference.latency import passages
 from sdschat.pipeline.reference.metrics import metrics
 from sdschat.pipeline.report.data import ReportData, cells_of, curves_of, sources_of
 from sdschat.pipeline.report.tables import moment
-from sdschat.pipeline.rules import Rules
-from sdschat.pipeline.schemas import VERSION
-from sdschat.pipeline.verdict import counted
 
 
 def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -> ReportData:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Final
 
+from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
+from sdschat.audit.verdict import channel_sentence, counted, sentence
 from sdschat.pipeline.report import charts, tables
 from sdschat.pipeline.report.data import Channel, ReportData
 from sdschat.pipeline.report.style import CSS
 from sdschat.pipeline.report.svg import NOTHING, duration, size
-from sdschat.pipeline.schemas import FAULTS, FIELD, AuditChannel
-from sdschat.pipeline.verdict import channel_sentence, counted, sentence
 
 _MOST_CHANNELS: Final = 12
 

@@ -8,11 +8,8 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Final, Protocol, TypeVar
 
-from sdschat.pipeline.report.commands import look
-from sdschat.pipeline.report.data import Curve, ReportData
-from sdschat.pipeline.report.svg import NOTHING, duration
-from sdschat.pipeline.rules import LOST
-from sdschat.pipeline.schemas import (
+from sdschat.audit.rules import LOST
+from sdschat.audit.schemas import (
     AuditFinding,
     AuditMissing,
     AuditNode,
@@ -23,7 +20,10 @@ from sdschat.pipeline.schemas import (
     MetricsRepair,
     MetricsTraffic,
 )
-from sdschat.pipeline.verdict import counted, first_rows, node_words
+from sdschat.audit.verdict import counted, first_rows, node_words
+from sdschat.pipeline.report.commands import look
+from sdschat.pipeline.report.data import Curve, ReportData
+from sdschat.pipeline.report.svg import NOTHING, duration
 
 Named = Callable[[str], str]
 _SHOWN: Final = 50

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import Journal, ddl
 from sdschat.pipeline.lake import PLACES, as_it_is
-from sdschat.pipeline.problem import PipelineProblem
-from sdschat.pipeline.schemas import Journal, ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

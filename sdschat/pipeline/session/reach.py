@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
+from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session.where import TargetKind, Where, without_token
 
 if TYPE_CHECKING:

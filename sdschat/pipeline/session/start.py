@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
+from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session.conf import MEANING, configuration, python_there
 from sdschat.pipeline.session.interrupts import interrupts_kept, python_logs_to
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home

@@ -13,7 +13,7 @@ from sdschat.pipeline.session.where import Where
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sdschat.pipeline.schemas import Message, Node
+    from sdschat.audit.schemas import Message, Node
 
 _NODES: Final = ("ann", "bob")
 _AT: Final = 1_750_000_000_000
@@ -22,11 +22,11 @@ _IDS: Final = ("first", "second", "third")  # bob does not have the last one
 
 def work(session: SparkSession, folder: Path) -> None:
     """Make a lake, whose verdict is that a message is missing."""
+    from sdschat.audit.schemas import FIELD, Message, Node, ddl
     from sdschat.pipeline import stages
     from sdschat.pipeline.ingest import ingest
     from sdschat.pipeline.lake import Lake
     from sdschat.pipeline.report.from_lake import report_data
-    from sdschat.pipeline.schemas import FIELD, Message, Node, ddl
 
     exports = [_export(folder, node) for node in _NODES]
     lake = Lake(session, str(folder / "lake"))
@@ -75,7 +75,7 @@ def _export(folder: Path, node: str) -> Path:
 
 
 def _held(node: str, at: int) -> Message:
-    from sdschat.pipeline.schemas import FIELD, Message
+    from sdschat.audit.schemas import FIELD, Message
 
     own = node == _NODES[0]
     return Message(
@@ -108,7 +108,7 @@ def _held(node: str, at: int) -> Message:
 
 
 def _said(node: str) -> Node:
-    from sdschat.pipeline.schemas import FIELD, Node
+    from sdschat.audit.schemas import FIELD, Node
 
     count = sum(owner == node for owner, _ in _copies())
     return Node(FIELD, node, "lobby", 1, _AT, node, 0, count, "", count, "", f"{node}.db")

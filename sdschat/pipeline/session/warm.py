@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sdschat.pipeline.problem import NO_SPARK, PipelineProblem
+from sdschat.audit.problem import NO_SPARK, PipelineProblem
 from sdschat.pipeline.session.java import Java, find_java, usable_home
 from sdschat.pipeline.session.where import Where
 

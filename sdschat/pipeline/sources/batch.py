@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow
 
-from sdschat.pipeline.schemas import SPARK_TYPES, Blob, Ids, columns
-from sdschat.pipeline.sources.databases import BYTES, ROWS
+from sdschat.audit.schemas import SPARK_TYPES, Blob, Ids, columns
+from sdschat.audit.sources.databases import BYTES, ROWS
 
 ARROW: Final = {
     str: pyarrow.string(),

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from sdschat.audit.schemas import Packet
+from sdschat.audit.sources.packets import LARGEST, Opened, opened
 from sdschat.catchup.values import RefusedFrame
-from sdschat.pipeline.schemas import Packet
-from sdschat.pipeline.sources.packets import LARGEST, Opened, opened
 from sdschat.sds.values import MessageKind, Refusal
 from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import ClassVar, Final
 
-from sdschat.pipeline.collector import no_collection
-from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Quarantine
+from sdschat.audit.collector import no_collection
+from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
+from sdschat.audit.sources.columnar import Columnar
+from sdschat.audit.sources.databases import NOBODYS, PacketMemory, Reading, damage_told, refused, why_unread
+from sdschat.audit.sources.taken_apart import IdLists
 from sdschat.pipeline.sources.batch import Batch, in_batches
-from sdschat.pipeline.sources.columnar import Columnar
-from sdschat.pipeline.sources.databases import NOBODYS, PacketMemory, Reading, damage_told, refused, why_unread
 from sdschat.pipeline.sources.files import FileKind, kind_of, read_file, unreadable
 from sdschat.pipeline.sources.journal_columns import journal_batches
 from sdschat.pipeline.sources.line_columns import line_batches
 from sdschat.pipeline.sources.log_columns import declared_batches, log_batches, measured_packets
-from sdschat.pipeline.sources.taken_apart import IdLists
 from sdschat.store.errors import StoreError
 
 _LOG: Final[frozenset[type]] = frozenset({Message, Node})

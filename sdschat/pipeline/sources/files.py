@@ -12,9 +12,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from sdschat.pipeline.schemas import Ids, Journal, Packet, Quarantine, columns
+from sdschat.audit.schemas import Ids, Journal, Packet, Quarantine, columns
+from sdschat.audit.sources.databases import MAGIC, Reading, Row, are_ids, encodable, read_database
 from sdschat.pipeline.sources.captures import packet_row
-from sdschat.pipeline.sources.databases import MAGIC, Reading, Row, are_ids, encodable, read_database
 
 _SAMPLE: Final = 80
 _PARQUET: Final = b"PAR1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from sdschat.pipeline.sources.packets import CODEC
+from sdschat.audit.sources.packets import CODEC
 from sdschat.sds.bloom.compact import CompactFilter
 from sdschat.sds.bloom.received import read_filter
 from sdschat.sds.bloom.waku import HASHES

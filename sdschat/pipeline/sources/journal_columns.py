@@ -10,12 +10,12 @@ from typing import Any, Final
 import pyarrow
 import pyarrow.compute
 
-from sdschat.pipeline.schemas import Journal
+from sdschat.audit.schemas import Journal
+from sdschat.audit.sources.columnar import Columnar, Columns
+from sdschat.audit.sources.databases import Reading, journal_rows
+from sdschat.audit.sources.taken_apart import IdLists
+from sdschat.audit.sources.telling import SEQ_MASK, UNREADABLE
 from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
-from sdschat.pipeline.sources.columnar import Columnar, Columns
-from sdschat.pipeline.sources.databases import Reading, journal_rows
-from sdschat.pipeline.sources.taken_apart import IdLists
-from sdschat.pipeline.sources.telling import SEQ_MASK, UNREADABLE
 from sdschat.store.journal import VERSION
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS

@@ -14,9 +14,9 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.json
 
-from sdschat.pipeline.schemas import Journal, columns
+from sdschat.audit.schemas import Journal, columns
+from sdschat.audit.sources.databases import Reading
 from sdschat.pipeline.sources.batch import ARROW, Batch, in_batches
-from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.files import line_rows
 
 _BLOCK: Final = 4 << 20

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import pyarrow
 
-from sdschat.pipeline.schemas import Declared, Message, Node
+from sdschat.audit.schemas import Declared, Message, Node
+from sdschat.audit.sources.columnar import Columnar, Logged, last_nick, mark_of
+from sdschat.audit.sources.databases import REMEMBERED, Reading, message_row
+from sdschat.audit.sources.taken_apart import Packets
+from sdschat.audit.sources.telling import UNREADABLE
 from sdschat.pipeline.sources.batch import Batch, batch_of, in_batches
-from sdschat.pipeline.sources.columnar import Columnar, Logged, last_nick, mark_of
-from sdschat.pipeline.sources.databases import REMEMBERED, Reading, message_row
-from sdschat.pipeline.sources.taken_apart import Packets
-from sdschat.pipeline.sources.telling import UNREADABLE
 from sdschat.store.audit_reader import LogRowFound
 from sdschat.store.journal import fingerprint_text
 from sdschat.wire.protobuf_scan import parts

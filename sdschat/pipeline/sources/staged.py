@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from sdschat.pipeline.schemas import Declared, Journal, Message, Node, Packet, Quarantine
+from sdschat.audit.schemas import Declared, Journal, Message, Node, Packet, Quarantine
+from sdschat.audit.sources.databases import Reading
 from sdschat.pipeline.sources.batch import BatchShape
-from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.file_batches import ParsedInput, file_batches
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow
 from pyspark.sql.datasource import DataSource
 
-from sdschat.pipeline.schemas import Quarantine, columns, ddl
+from sdschat.audit.schemas import Quarantine, columns, ddl
+from sdschat.audit.sources.databases import Reading
 from sdschat.pipeline.sources.batch import ARROW
-from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.file_batches import ParsedInput, file_batches
 from sdschat.pipeline.sources.part import ParquetPart, tidy
 from sdschat.pipeline.sources.staged import FilesReader, tables_of

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow
 from pyspark.sql.datasource import DataSource, DataSourceReader
 
-from sdschat.pipeline.schemas import Ids, ddl
+from sdschat.audit.schemas import Ids, ddl
+from sdschat.audit.sources.columnar import Columnar
 from sdschat.pipeline.sources.batch import BatchShape, in_batches
-from sdschat.pipeline.sources.columnar import Columnar
 from sdschat.pipeline.sources.files import FileKind, kind_of
 from sdschat.pipeline.sources.line_columns import stretches
 from sdschat.pipeline.sources.staged import SomeFiles, in_parts

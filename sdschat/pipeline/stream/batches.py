@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sdschat.audit.schemas import Fingerprint, Journal, Packet
 from sdschat.pipeline.lake import own_folder
-from sdschat.pipeline.schemas import Fingerprint, Journal, Packet
 from sdschat.pipeline.stream.gone import gone
 from sdschat.pipeline.stream.parts import Parts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from sdschat.pipeline.schemas import Fingerprint, Journal, Packet, Quarantine
+from sdschat.audit.schemas import Fingerprint, Journal, Packet, Quarantine
 from sdschat.pipeline.stream.parts import CountedParts, Parts, now_ms, spans_before
 from sdschat.pipeline.stream.seen import (
     Span,

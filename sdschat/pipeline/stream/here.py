@@ -12,11 +12,11 @@ from typing import Final
 
 import pyarrow
 
-from sdschat.pipeline.reference.conform import conform
-from sdschat.pipeline.reference.taken import Taken
-from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Packet, Quarantine, ddl
+from sdschat.audit.conform import conform
+from sdschat.audit.schemas import Copy, Fingerprint, Journal, Packet, Quarantine, ddl
+from sdschat.audit.sources.databases import Reading
+from sdschat.audit.taken import Taken
 from sdschat.pipeline.sources.batch import arrow_schema, rows_of, table_of
-from sdschat.pipeline.sources.databases import Reading
 from sdschat.pipeline.sources.file_batches import ParsedInput, file_batches
 from sdschat.pipeline.stream.parts import CountedParts, now_ms, spans_before
 from sdschat.pipeline.stream.parts_here import PartsHere

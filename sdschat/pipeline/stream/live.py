@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdschat.pipeline.schemas import Fingerprint
+from sdschat.audit.schemas import Fingerprint
 from sdschat.pipeline.stream.parts import Counted, Parts
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.schemas import Fingerprint, Journal, Packet, Quarantine, ddl
 from sdschat.pipeline.lake import as_it_is, no_rows, read_parquet
-from sdschat.pipeline.problem import PipelineProblem
-from sdschat.pipeline.schemas import Fingerprint, Journal, Packet, Quarantine, ddl
 from sdschat.pipeline.stream.seen import Span, Spans, by_whose, parts_before, parts_to_take_over
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sdschat.pipeline.schemas import ddl
+from sdschat.audit.schemas import ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

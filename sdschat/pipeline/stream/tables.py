@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sdschat.audit.schemas import Copy, Fingerprint, Journal, Message, Node, Packet
 from sdschat.pipeline.lake import no_rows
-from sdschat.pipeline.schemas import Copy, Fingerprint, Journal, Message, Node, Packet
 from sdschat.pipeline.transforms.columns import table
 from sdschat.pipeline.transforms.conform import copies, events
 from sdschat.pipeline.transforms.fingerprint import fingerprints

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from sdschat.pipeline import rules as words
-from sdschat.pipeline.rules import Rules
-from sdschat.pipeline.schemas import FAULTS, AuditChannel, AuditJournal, AuditNode
+from sdschat.audit import rules as words
+from sdschat.audit.rules import Rules
+from sdschat.audit.schemas import FAULTS, AuditChannel, AuditJournal, AuditNode
 from sdschat.pipeline.transforms import findings as look
 from sdschat.pipeline.transforms.columns import CHANNEL, HELD, MEMBER, VERSION, table
 from sdschat.pipeline.transforms.conform import BOOT

@@ -1,12 +1,12 @@
-"""From bronze to silver; the same as `sdschat.pipeline.reference.conform`."""
+"""From bronze to silver; the same as `sdschat.audit.conform`."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.rules import Rules
-from sdschat.pipeline.schemas import Copy, Declared, Event, Node, Presence
+from sdschat.audit.rules import Rules
+from sdschat.audit.schemas import Copy, Declared, Event, Node, Presence
 from sdschat.pipeline.transforms.columns import (
     CHANNEL,
     DELIVERED,

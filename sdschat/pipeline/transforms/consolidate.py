@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.schemas import Log
+from sdschat.audit.schemas import Log
 from sdschat.pipeline.transforms.columns import CHANNEL, MESSAGE, VERSION, bucket, table
 from sdschat.pipeline.transforms.kept import Keep
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.schemas import MetricsAck, MetricsParts, MetricsRejected, MetricsRepair, MetricsTraffic
+from sdschat.audit.schemas import MetricsAck, MetricsParts, MetricsRejected, MetricsRepair, MetricsTraffic
 from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, at, latest, table
 from sdschat.pipeline.transforms.latency import percentiles, spread
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.schemas import MetricsFilter
+from sdschat.audit.schemas import MetricsFilter
 from sdschat.pipeline.sources.filters import LATER, tried
 from sdschat.pipeline.transforms.columns import CHANNEL, HELD, MEMBER, latest, table
 

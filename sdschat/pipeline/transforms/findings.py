@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.rules import Rules
-from sdschat.pipeline.schemas import FAULTS, AuditFinding
+from sdschat.audit.rules import Rules
+from sdschat.audit.schemas import FAULTS, AuditFinding
 from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, at, table, text
 from sdschat.pipeline.transforms.signs import beside, is_early, is_outside, unlike
 

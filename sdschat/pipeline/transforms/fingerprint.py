@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.schemas import Fingerprint
+from sdschat.audit.schemas import Fingerprint
 from sdschat.pipeline.transforms.columns import CHANNEL, MEMBER, bucket, table
 from sdschat.pipeline.transforms.consolidate import K
 

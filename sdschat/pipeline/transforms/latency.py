@@ -7,8 +7,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from sdschat.audit.schemas import MetricsClock, MetricsDelivery
 from sdschat.pipeline.reference.latency import HOUR
-from sdschat.pipeline.schemas import MetricsClock, MetricsDelivery
 from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MESSAGE, at, table
 
 SHARES = (0.5, 0.95, 0.99)

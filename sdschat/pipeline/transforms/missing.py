@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sdschat.pipeline import rules as words
-from sdschat.pipeline.rules import Rules
-from sdschat.pipeline.schemas import AuditMissing
+from sdschat.audit import rules as words
+from sdschat.audit.rules import Rules
+from sdschat.audit.schemas import AuditMissing
 from sdschat.pipeline.transforms.columns import CHANNEL, DELIVERED, HELD, MEMBER, MESSAGE, bucket, table
 
 

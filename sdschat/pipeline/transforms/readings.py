@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.schemas import Message
+from sdschat.audit.schemas import Message
 from sdschat.pipeline.transforms.columns import HELD, MEMBER, READING, latest
 
 _SAID: Final = (*MEMBER, "as_of", "horizon", "claimed", "claimed_fingerprint", "counted", "counted_fingerprint")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sdschat.pipeline.rules import MAX_LAMPORT, Rules
+from sdschat.audit.rules import MAX_LAMPORT, Rules
 from sdschat.pipeline.transforms.columns import CHANNEL, HELD, MESSAGE, VERSION
 
 

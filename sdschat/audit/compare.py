@@ -1,0 +1,169 @@
+"""A comparison of a few databases without Spark."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sdschat.audit.conform import Channel, Member, Silver, conform, latest_nodes
+from sdschat.audit.engine import judge
+from sdschat.audit.problem import PipelineProblem
+from sdschat.audit.processes import processors, side_by_side
+from sdschat.audit.rules import Rules
+from sdschat.audit.schemas import FIELD, Node, Quarantine
+from sdschat.audit.searching import search_is_damaged
+from sdschat.audit.several import logs_that_count, went_apart
+from sdschat.audit.sound import SharedPackets, Sound, read_sound
+from sdschat.audit.sources.databases import MAGIC, PacketMemory, Reading, read_database
+from sdschat.audit.taken import Row, Taken
+from sdschat.audit.verdict import Audit
+from sdschat.audit.witness import Testimony, Witness, testimony
+
+_WRONG_USE: Final = 2
+_PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
+_ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start
+
+
+class Comparison(NamedTuple):
+    there: dict[Channel, list[Witness]]
+    quarantine: list[Quarantine]
+    audit: Audit
+    paths: dict[str, Path]  # node: the path of its database
+    unsearchable: list[Path]  # readable databases with a damaged search index
+
+
+def compare(paths: Iterable[Path], read_ms: int, rules: Rules) -> Comparison:
+    """Compare the databases. Sound databases are read by column, and all others row by row."""
+    readings = _readings(paths, read_ms)
+    sound, unsearchable = _sound(readings)
+    read = _row_by_row(readings, sound)
+    rows = logs_that_count(read)
+    taken = Taken()
+    for each in readings:
+        taken.take(rows.get(each, ()))
+    heard = testimony(conform(taken, rules))
+    every = [row for each in readings for row in (sound[each].nodes if each in sound else _nodes(rows[each]))]
+    apart = went_apart(read)
+    return _judged(_together(heard, sound.values(), latest_nodes(every), apart), taken, rules, unsearchable)
+
+
+def compare_rows(paths: Iterable[Path], read_ms: int, rules: Rules) -> tuple[Comparison, Silver]:
+    """Compare the databases and also return all rows, for a caller that needs figures too."""
+    taken, readings = Taken(), _readings(paths, read_ms)
+    read = {each: list(read_database(each)) for each in readings}
+    for rows in logs_that_count(read).values():
+        taken.take(rows)
+    silver = conform(taken, rules)
+    unsearchable = [each.path for each in readings if search_is_damaged(each.path)]
+    return _judged(testimony(silver)._replace(apart=went_apart(read)), taken, rules, unsearchable), silver
+
+
+def _readings(paths: Iterable[Path], read_ms: int) -> list[Reading]:
+    memory = PacketMemory()
+    return [Reading(FIELD, path, read_ms, memory) for path in paths]
+
+
+def _sound(readings: list[Reading]) -> tuple[dict[Reading, Sound], list[Path]]:
+    """Read all databases. Return the sound ones, and the paths of those with a damaged search index."""
+    portions = _portions(readings)
+    found: dict[Reading, tuple[Sound | None, bool]] = {}
+    for portion, answer in zip(portions, side_by_side(_look, portions), strict=True):
+        found.update(zip(portion, answer, strict=True))
+    sound = {each: one for each in readings if (one := found[each][0]) is not None}
+    return sound, [each.path for each in readings if found[each][1]]
+
+
+def _look(readings: Sequence[Reading]) -> list[tuple[Sound | None, bool]]:
+    memory = SharedPackets()
+    return [(read_sound(each, memory), search_is_damaged(each.path)) for each in readings]
+
+
+def _portions(readings: list[Reading]) -> list[list[Reading]]:
+    """Split the databases into groups of about equal size: one per processor, if there is enough work for that."""
+    sizes = {each: _bytes(each.path) for each in readings}
+    count = max(1, min(processors(), _PROCESSES, sum(sizes.values()) // _ENOUGH))
+    found: list[list[Reading]] = [[] for _ in range(count)]
+    for each in sorted(readings, key=lambda each: sizes[each], reverse=True):
+        min(found, key=lambda portion: sum(sizes[one] for one in portion)).append(each)
+    return found
+
+
+def _bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # the reader of this database reports the error
+        return 0
+
+
+def _row_by_row(readings: list[Reading], sound: dict[Reading, Sound]) -> dict[Reading, list[Row]]:
+    """Return the rows of every database that must be read row by row, and remove those databases from `sound`.
+
+    These are the databases that are not sound, and all databases of a node that has several: then only all rows show
+    which database counts.
+    """
+    found: dict[Reading, list[Row]] = {each: list(read_database(each)) for each in readings if each not in sound}
+    databases: dict[str, set[Reading]] = defaultdict(set)
+    for each in readings:
+        for node in {row.node for row in found.get(each, ()) if not isinstance(row, Quarantine)}:
+            databases[node].add(each)
+        if each in sound:
+            databases[sound[each].whose].add(each)
+    for group in databases.values():
+        if len(group) > 1:
+            for each in group & sound.keys():
+                del sound[each]
+                found[each] = list(read_database(each))
+    return found
+
+
+def _nodes(rows: list[Row]) -> list[Node]:
+    return [row for row in rows if isinstance(row, Node)]
+
+
+def _together(
+    heard: Testimony, sound: Iterable[Sound], nodes: list[Node], apart: list[tuple[Member, str]]
+) -> Testimony:
+    there: dict[Channel, list[Witness]] = defaultdict(list, heard.there)
+    declared, journals = list(heard.declared), list(heard.journals)
+    for each in sound:
+        declared += each.declared
+        journals += each.journals
+        for one in each.witnesses:
+            there[one.presence.run_id, one.presence.channel].append(one)
+    in_order = {channel: sorted(there[channel], key=lambda one: one.presence.node) for channel in sorted(there)}
+    return Testimony(in_order, nodes, sorted(set(declared)), sorted(journals), apart)
+
+
+def _judged(said: Testimony, taken: Taken, rules: Rules, unsearchable: list[Path]) -> Comparison:
+    where = {node.node: Path(node.source) for node in said.nodes}
+    unread = {row.source for row in taken.quarantine if not row.place}
+    left = [path for path in unsearchable if str(path) not in unread]
+    return Comparison(said.there, taken.quarantine, judge(said, rules), where, left)
+
+
+def databases(sources: Iterable[Path]) -> list[Path]:
+    """Return the databases: files as they are given, and from a folder all databases of profiles in it."""
+    found: list[Path] = []
+    for source in sources:
+        if source.is_dir():
+            inside = sorted(path for path in source.rglob("*.db") if is_database(path))
+            if not inside:
+                raise PipelineProblem(
+                    f"There is no database of a profile in {source}. Name another folder.", _WRONG_USE
+                )
+            found += inside
+        elif not source.exists():
+            raise PipelineProblem(f"There is no {source}. Name databases of profiles, or folders.", _WRONG_USE)
+        else:
+            found.append(source)
+    return list(dict.fromkeys(found))
+
+
+def is_database(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False

@@ -1,0 +1,218 @@
+"""The audit on SQLite: the evidence goes into tables in memory, and the views of `views.sql` give the verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from importlib.resources import files
+from typing import Any, Final
+
+from sdschat.audit.conform import Channel, Member
+from sdschat.audit.rules import MAX_LAMPORT, Rules
+from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
+from sdschat.audit.sources.taken_apart import Version
+from sdschat.audit.verdict import Audit
+from sdschat.audit.witness import Held, Testimony, Told, Witness
+
+SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
+_STATEMENT: Final = re.compile(r"CREATE (TABLE|VIEW) (\w+) AS")
+_HALF: Final = 1 << 63
+_MASK: Final = (1 << 64) - 1
+_TABLES: Final = """
+CREATE TABLE rule (settle, max_skew, max_lamport);
+CREATE TABLE presence (member INTEGER PRIMARY KEY, chan, run_id, channel, node, nick, origin, horizon, retained_from,
+  first_ms, last_ms);
+CREATE TABLE version (version INTEGER PRIMARY KEY, message, chan, message_id, lamport, sender, deps, digest, x1, x2);
+CREATE TABLE need (version INTEGER, dependency INTEGER);
+CREATE TABLE copy (member INTEGER, message INTEGER, version INTEGER, lamport INTEGER, received_ms INTEGER, own INTEGER,
+  damage TEXT);
+CREATE TABLE shown (member INTEGER, message INTEGER, moment INTEGER);
+CREATE TABLE excused (member INTEGER, message INTEGER, moment INTEGER, PRIMARY KEY (member, message)) WITHOUT ROWID;
+CREATE TABLE declared (member INTEGER, message INTEGER, message_id TEXT, kind TEXT);
+CREATE TABLE claim (member INTEGER, claimed, claimed_fingerprint, counted, counted_fingerprint);
+CREATE TABLE apart (member INTEGER, detail TEXT);
+"""
+_INDEXES: Final[Mapping[str, str]] = {
+    "copy": "message, member",
+    "shown": "member, message",
+    "log": "message",
+    "lacker": "member",
+    "absent": "member",
+    "needs": "dependency",
+}
+_COPIES: Final = "INSERT INTO copy VALUES (?, ?, ?, ?, ?, ?, ?)"
+_SHOWN: Final = "INSERT INTO shown VALUES (?, ?, ?)"
+_IN_LOG_ORDER: Final = (
+    "ORDER BY run_id, channel, COALESCE(position, 0), node, kind, COALESCE(message_id, ''), COALESCE(other, '')"
+)
+
+
+def judge(said: Testimony, rules: Rules) -> Audit:
+    """Return the verdict on this evidence."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        database.execute("PRAGMA temp_store = MEMORY")
+        database.create_aggregate("BITWISE_XOR_AGG", 1, _Xor)
+        database.executescript(_TABLES)
+        database.execute("INSERT INTO rule VALUES (?, ?, ?)", (rules.settle, rules.max_skew, MAX_LAMPORT))
+        _Loader(database).take(said)
+        _index(database, "copy")
+        _index(database, "shown")
+        _answer(database)
+        return _audit(database, said)
+
+
+class _Xor:
+    """The exclusive or of a group; SQLite has none."""
+
+    def __init__(self) -> None:
+        self._value = 0
+
+    def step(self, value: int) -> None:
+        self._value ^= value
+
+    def finalize(self) -> int:
+        return self._value
+
+
+class _Loader:
+    """Puts evidence into the tables. Keys are numbers in the order in which things are met."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._chans: dict[Channel, int] = {}
+        self._members: dict[Member, int] = {}
+        self._messages: list[dict[str, int]] = []  # for each channel: id -> key of the message
+        self._versions: list[dict[str, tuple[int, int, Version]]] = []  # id -> keys, and the version met first
+        self._others: dict[tuple[int, Version], int] = {}  # message -> its other versions
+        self._count = 0  # of messages
+        self._made: list[tuple[Any, ...]] = []  # versions to insert
+        self._needs: list[tuple[int, int]] = []
+
+    def take(self, said: Testimony) -> None:
+        self._database.execute("BEGIN")
+        for channel, witnesses in said.there.items():
+            chan = self._chans[channel] = len(self._chans)
+            self._messages.append({})
+            self._versions.append({})
+            for witness in witnesses:
+                self._witness(chan, witness)
+        self._insert("version", 10, self._made)
+        self._insert("need", 2, self._needs)
+        self._insert("claim", 5, [(self._members[row.run_id, row.channel, row.node], *row[7:11]) for row in said.nodes])
+        self._insert("apart", 2, [(self._members[member], detail) for member, detail in said.apart])
+        rows = []
+        for row in said.declared:
+            member = self._members.get((row.run_id, row.channel, row.node))
+            if member is not None:
+                message = self._message(self._chans[row.run_id, row.channel], row.message_id)
+                rows.append((member, message, row.message_id, row.kind))
+        self._insert("declared", 4, rows)
+        self._database.execute("COMMIT")
+
+    def _insert(self, table: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * width)})", rows)
+
+    def _witness(self, chan: int, witness: Witness) -> None:
+        at = witness.presence
+        member = self._members[at.run_id, at.channel, at.node] = len(self._members)
+        place = (at.origin, at.horizon, at.retained_from, at.first_ms, at.last_ms)
+        self._insert("presence", 11, [(member, chan, at.run_id, at.channel, at.node, at.nick, *place)])
+        self._database.executemany(_COPIES, self._copies(chan, member, witness.held))
+        self._told(chan, member, witness.told)
+
+    def _copies(self, chan: int, member: int, held: Held) -> Iterator[tuple[Any, ...]]:
+        known, received, own, damage = self._versions[chan], held.received, held.own, held.damage
+        for name, version in held.versions.items():
+            found = known.get(name)
+            if found is None:
+                found = known[name] = self._version(chan, name, version)
+            message, key, first = found
+            if first is not version and first != version:
+                key = self._other(chan, name, message, version)
+            yield member, message, key, version[0], received[name], name in own, damage.get(name) if damage else None
+
+    def _other(self, chan: int, name: str, message: int, version: Version) -> int:
+        found = self._others.get((message, version))
+        if found is None:
+            found = self._others[message, version] = self._version(chan, name, version)[1]
+        return found
+
+    def _version(self, chan: int, name: str, version: Version) -> tuple[int, int, Version]:
+        key, place = len(self._made) + 1, place_hash(version.lamport, name)
+        deps = SEPARATOR.join(version.deps)
+        x1, x2 = signed(place >> 64), signed(place & _MASK)
+        message = self._message(chan, name)
+        self._made.append((key, message, chan, name, version.lamport, version.sender, deps, version.digest, x1, x2))
+        self._needs += [(key, self._message(chan, each)) for each in version.deps]
+        return message, key, version
+
+    def _message(self, chan: int, name: str) -> int:
+        known = self._messages[chan]
+        key = known.get(name)
+        if key is None:
+            self._count += 1
+            key = known[name] = self._count
+        return key
+
+    def _told(self, chan: int, member: int, told: Told) -> None:
+        known, message = self._messages[chan], self._message
+        rows = [(member, known.get(name) or message(chan, name), moment) for name, moment in told.shown.items()]
+        self._database.executemany(_SHOWN, rows)
+        self._insert("excused", 3, [(member, message(chan, name), at) for name, at in told.excused.items()])
+
+
+def place_hash(lamport: int, message_id: str) -> int:
+    """Return the first 128 bits of SHA-256 over `lamport:id`."""
+    return int.from_bytes(hashlib.sha256(f"{lamport}:{message_id}".encode()).digest()[:16], "big")
+
+
+def signed(value: int) -> int:
+    """Return 64 bits as the number that SQL has for them."""
+    return value - (1 << 64) if value >= _HALF else value
+
+
+def running_text(x1: int, x2: int) -> str:
+    """Return the hash of a log, given as two numbers, as hex digits."""
+    return f"{(x1 & _MASK) << 64 | x2 & _MASK:032x}"
+
+
+def _index(database: sqlite3.Connection, table: str) -> None:
+    if table in _INDEXES:
+        database.execute(f"CREATE INDEX {table}_by ON {table} ({_INDEXES[table]})")
+
+
+def _answer(database: sqlite3.Connection) -> None:
+    """Make all tables and views. Each table is indexed before the next one is made from it."""
+    for statement in statements():
+        database.execute(statement)
+        made = _STATEMENT.search(statement)
+        if made is not None and made[1] == "TABLE":
+            _index(database, made[2])
+
+
+def statements() -> list[str]:
+    """Return the views in SQLite's words."""
+    text = files("sdschat.audit").joinpath("views_sqlite.sql").read_text("utf-8")
+    return [each for each in text.split(";\n") if each.strip()]
+
+
+def _audit(database: sqlite3.Connection, said: Testimony) -> Audit:
+    def rows(table: str, order: str) -> list[tuple[Any, ...]]:
+        return database.execute(f"SELECT * FROM {table} {order}").fetchall()
+
+    return Audit(
+        [
+            AuditChannel._make([*row[:4], bool(row[4]), *row[5:9], running_text(*row[9:])])
+            for row in rows("audit_channel", "ORDER BY run_id, channel")
+        ],
+        [
+            AuditNode(*row)._replace(agrees=bool(row[-1]))
+            for row in rows("audit_node", "ORDER BY run_id, channel, node")
+        ],
+        [AuditMissing(*row) for row in rows("audit_missing", "ORDER BY run_id, channel, position, node")],
+        [AuditFinding(*row) for row in rows("audit_finding", _IN_LOG_ORDER)],
+        said.journals,
+    )

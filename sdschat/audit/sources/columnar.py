@@ -1,0 +1,236 @@
+"""Fast reading of a database, many rows at a time: the same content as `Evidence` gives, if the database is sound.
+
+The same checks are done, for a whole batch at once. But this module does not say what is wrong with a row: after a
+bad batch the caller continues with `Evidence`, from that batch on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+from zlib import crc32
+
+from sdschat.audit.sources.databases import BYTES, ROWS
+from sdschat.audit.sources.telling import Telling
+from sdschat.sds.limits import MAX_LAMPORT
+from sdschat.sds.rows import AckState, OutgoingRow
+from sdschat.store import dropped_packets
+from sdschat.store.columns import LOG_COLUMNS, dump_ids
+from sdschat.store.errors import as_store_error
+from sdschat.store.history import first_place, last_place
+from sdschat.store.journal_writer import JOURNAL_COLUMNS
+from sdschat.store.schema import PLACE_BITS
+
+Columns = list[tuple[Any, ...]]
+
+_JOURNAL: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"
+_NEXT: Final = "SELECT min(place) FROM journal WHERE place >= ?"
+_COUNTED: Final = (
+    "SELECT lamport, message_id FROM log WHERE channel = ? "
+    "UNION ALL SELECT lamport, lower(hex(message_id)) FROM past WHERE channel = ?"
+)
+_BETWEEN: Final = "WHERE place BETWEEN ? AND ? ORDER BY place"
+_LOG: Final = f"SELECT {LOG_COLUMNS} FROM log {_BETWEEN}"
+_BODY: Final = f"SELECT place, raw, sum FROM body {_BETWEEN}"
+_SIZE: Final = f"SELECT sum(length(raw)) FROM body {_BETWEEN}"
+_TEXT: Final = f"SELECT place, nick, text, verdict, sent_at, sum FROM text {_BETWEEN}"
+_OUTGOING_COLUMNS: Final = ("channel", *OutgoingRow._fields, "sum")
+_OUTGOING: Final = (
+    f"SELECT log.place, {', '.join(f'outgoing.{name}' for name in _OUTGOING_COLUMNS)} FROM log JOIN outgoing "
+    "ON outgoing.channel = log.channel AND outgoing.message_id = log.message_id "
+    "WHERE log.own = 1 AND log.place BETWEEN ? AND ?"
+)
+_STATE: Final = 1 + _OUTGOING_COLUMNS.index("state")
+_STATES: Final = {int(state): state.name.lower() for state in AckState}
+
+
+_Bodies = tuple[Sequence[bytes | None], Sequence[int | None]]
+
+
+class Logged(NamedTuple):
+    """Rows of the log as columns of equal length.
+
+    `None` stands for a missing text, state or packet. `taken_apart.Packets` checks the packets.
+    """
+
+    places: Sequence[int]
+    lamports: Sequence[int]
+    ids: Sequence[str]
+    senders: Sequence[str]
+    dependencies: Sequence[str]  # JSON
+    own: Sequence[int]
+    via: Sequence[str]
+    received: Sequence[int]
+    raw: Sequence[bytes | None]
+    sums: Sequence[int | None]  # checksums of the packets
+    nicks: Sequence[str | None]
+    texts: Sequence[str | None]
+    sent: Sequence[int | None]
+    states: Sequence[str | None]
+
+
+class Columnar(Telling):
+    """The reader of one database. Each generator yields `None` for a batch with altered data, and then ends."""
+
+    def __enter__(self) -> Columnar:
+        return self
+
+    def boots(self) -> dict[int, tuple[str, str]]:
+        """Return node and boot name for each boot number."""
+        return self._boots
+
+    def boots_told_of(self) -> list[int]:
+        """Return the numbers of the boots that have events, by one query for each."""
+        found: list[int] = []
+        after = 0
+        with as_store_error(self.path):
+            while (place := self._connection.execute(_NEXT, (after,)).fetchone()[0]) is not None:
+                found.append(place >> PLACE_BITS)
+                after = (found[-1] + 1) << PLACE_BITS
+        return found
+
+    def channels(self) -> dict[int, str]:
+        return {tally.number: name for name, tally in sorted(self._tallies.items())}
+
+    def counted(self, number: int) -> int:
+        """Return the mark (see `mark_of`) of the rows that SQLite counts as this log.
+
+        SQLite goes by the channel in the rows, whatever their places say, and by an index, which alone may be damaged.
+        """
+        with as_store_error(self.path):
+            return sum(map(hash, self._connection.execute(_COUNTED, (number, number))))
+
+    def claims(self, number: int) -> tuple[int, int, int]:
+        """Return the horizon, and the message count and fingerprint that the channel itself recorded."""
+        tally = self._tallies[self.channels()[number]]
+        with as_store_error(self.path):
+            return self._horizon(number), tally.messages, tally.fingerprint
+
+    def journal_columns(self) -> Iterator[Columns | None]:
+        """Yield the journal in batches, with columns in the order of `JOURNAL_COLUMNS`."""
+        with as_store_error(self.path):
+            cursor = self._connection.execute(_JOURNAL)
+            while rows := cursor.fetchmany(ROWS):
+                if not _sound(rows):
+                    yield None
+                    return
+                yield list(zip(*rows, strict=True))
+
+    def log_columns(self, number: int) -> Iterator[Logged | None]:
+        with as_store_error(self.path):
+            log = self._connection.execute(_LOG, (first_place(number), last_place(number)))
+            while rows := log.fetchmany(ROWS):
+                for some in self._portions(rows) if _sound(rows) else [None]:
+                    found = None if some is None else self._logged(number, some)
+                    yield found
+                    if found is None:
+                        return
+            yield from self._past_columns(number)
+
+    def _past_columns(self, number: int) -> Iterator[Logged]:
+        """Messages of which a Store kept the id and little more."""
+        left = dropped_packets.entries(self._connection, number, 0, MAX_LAMPORT)
+        while some := list(islice(left, ROWS)):
+            lamports, ids, senders, dependencies, _ = zip(*some, strict=True)
+            nothing, zeros = (None,) * len(some), (0,) * len(some)
+            yield Logged(
+                zeros,
+                lamports,
+                ids,
+                senders,
+                tuple(map(dump_ids, dependencies)),
+                zeros,
+                ("live",) * len(some),
+                lamports,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+            )
+
+    def _portions(self, rows: list[Any]) -> Iterator[list[Any]]:
+        """Split the rows into parts, so that large packets do not use much memory."""
+        size = self._connection.execute(_SIZE, (rows[0][0], rows[-1][0])).fetchone()[0] or 0
+        count = max(1, len(rows) * BYTES // max(size, BYTES))
+        for start in range(0, len(rows), count):
+            yield rows[start : start + count]
+
+    def _logged(self, number: int, rows: list[Any]) -> Logged | None:
+        places, channels, lamports, ids, senders, dependencies, _, own, via, received, _ = zip(*rows, strict=True)
+        bounds = (places[0], places[-1])
+        raw, sums = self._bodies(bounds, places)
+        texts = self._texts(bounds, dict(zip(places, ids, strict=True)))
+        states = self._states(bounds) if any(own) else {}
+        if texts is None or states is None or None in states.values():
+            return None
+        if channels.count(number) < len(places):  # place and row name different channels
+            return None
+        if None in raw and not self._let_go(number, raw, own, lamports):
+            return None
+        if not texts:
+            nicks = said = sent = (None,) * len(places)
+        else:
+            nicks, said, sent = zip(*(texts.get(place, _NO_TEXT) for place in places), strict=True)
+        state = tuple(map(states.get, places)) if states else (None,) * len(places)
+        return Logged(
+            places, lamports, ids, senders, dependencies, own, via, received, raw, sums, nicks, said, sent, state
+        )
+
+    def _bodies(self, bounds: tuple[int, int], places: Sequence[int]) -> _Bodies:
+        """Return the packets and their checksums."""
+        rows = self._connection.execute(_BODY, bounds).fetchall()
+        there, raw, sums = zip(*rows, strict=True) if rows else ((), (), ())
+        if there == places:
+            return raw, sums
+        held = {row[0]: row[1:] for row in rows}  # includes bodies whose log rows somebody deleted
+        found = [held.get(place, _NO_BODY) for place in places]
+        return tuple([each[0] for each in found]), tuple([each[1] for each in found])
+
+    def _let_go(self, number: int, raw: Sequence[bytes | None], own: Sequence[int], lamports: Sequence[int]) -> bool:
+        """True if packets are missing only where a Store removes them."""
+        kept_from = self._kept_from(number)
+        return all(
+            packet is not None or not (mine or lamport >= kept_from)
+            for packet, mine, lamport in zip(raw, own, lamports, strict=True)
+        )
+
+    def _texts(self, bounds: tuple[int, int], ids: dict[int, str]) -> dict[int, tuple[Any, Any, Any]] | None:
+        rows = [row for row in self._connection.execute(_TEXT, bounds) if row[0] in ids]
+        if rows and not _sound([(ids[row[0]], *row) for row in rows]):
+            return None
+        return {row[0]: (row[1], row[2], row[4]) for row in rows}
+
+    def _states(self, bounds: tuple[int, int]) -> dict[int, str | None] | None:
+        rows = self._connection.execute(_OUTGOING, bounds).fetchall()
+        if rows and not _sound([row[1:] for row in rows]):
+            return None
+        return {row[0]: _STATES.get(row[_STATE]) for row in rows}
+
+
+_NO_TEXT: Final = (None, None, None)
+_NO_BODY: Final = (None, None)
+
+
+def mark_of(log: Logged) -> int:
+    """Return a checksum of the messages in any order. Those of several logs can be added, in this process only."""
+    return sum(map(hash, zip(log.lamports, log.ids, strict=True)))
+
+
+def last_nick(log: Logged) -> str | None:
+    """Return the nick on the last own message that has one."""
+    if not any(log.own):
+        return None
+    return next((nick for own, nick in zip(reversed(log.own), reversed(log.nicks), strict=True) if own and nick), None)
+
+
+def _sound(rows: Sequence[tuple[Any, ...]]) -> bool:
+    """True if every row matches the checksum in its last column, like `row_sum`.
+
+    A sound row has no bytes here: formatted as text they match no checksum. The last column is formatted with no width,
+    because cutting it off takes longer.
+    """
+    form = "\x1f".join(["%s"] * (len(rows[0]) - 1)) + "%.0s"
+    return [crc32((form % row).encode()) for row in rows] == [row[-1] for row in rows]

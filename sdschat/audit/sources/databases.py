@@ -1,0 +1,189 @@
+"""The rows of a profile's database. It is only read, and its node may be writing to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
+from sdschat.audit.sources.packets import Opened, opened
+from sdschat.audit.sources.telling import UNREADABLE, Telling
+from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, LogRowFound
+from sdschat.store.errors import SchemaOlder, StoreDamaged, StoreError
+from sdschat.store.journal import JournalRow
+
+Row = Journal | Message | Node | Declared | Quarantine
+Open = Callable[[bytes], Opened]
+
+MAGIC: Final = b"SQLite format 3\0"
+NOBODYS: Final = "nothing in it says whose it is: it was never used"
+EMPTY: Final = "it is empty, and no database of sdschat"
+REMEMBERED: Final = 200_000  # decoded packets kept for the next database
+ROWS: Final = 10_000  # rows of a batch
+BYTES: Final = 64 << 20  # bytes of packets in a batch
+
+Sizes = tuple[int | None, int | None, int | None, int | None, int | None]  # bytes of a packet and of its parts
+NO_SIZES: Final[Sizes] = (None, None, None, None, None)
+
+
+class Reading(NamedTuple):
+    """One reading of one file."""
+
+    run_id: str
+    path: Path
+    read_ms: int
+    open: Open
+
+
+class PacketMemory:
+    """A cache of decoded packets. Most nodes hold the same packets, so each is decoded once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Opened] = {}
+
+    def __call__(self, raw: bytes) -> Opened:
+        found = self._known.get(raw)
+        if found is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            found = self._known[raw] = opened(raw)
+        return found
+
+
+def encodable(text: str) -> bool:
+    """True if the text can be encoded. JSON can escape half of a surrogate pair, and no table accepts that."""
+    return text.isascii() or text == text.encode("utf-8", "replace").decode()
+
+
+def are_ids(values: Sequence[object]) -> bool:
+    return all(isinstance(each, str) and encodable(each) for each in values)
+
+
+@contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Raise StoreDamaged for an unreadable value, so that one altered database does not stop the reading of others."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise StoreDamaged(path, f"there is a value in it that no row can have: {error}") from error
+
+
+def read_database(reading: Reading) -> Iterator[Row]:
+    """Yield all rows of a database. An unreadable part is a row of the quarantine, never an error."""
+    try:
+        with damage_told(reading.path), Telling(reading.path) as evidence:
+            node = evidence.node()
+            if not node:
+                yield refused(reading, "", NOBODYS)
+                return
+            as_of = evidence.as_of()
+            for standing in evidence.standings():
+                yield from _channel(reading, evidence, standing, node, as_of)
+            yield from journal_rows(reading, evidence, node)
+    except StoreError as error:
+        yield refused(reading, "", why_unread(error))
+
+
+def why_unread(error: StoreError) -> str:
+    """Return the reason in words. An empty file, which a writer takes for the oldest schema, has its own text."""
+    return EMPTY if isinstance(error, SchemaOlder) and not error.found else str(error)
+
+
+def journal_rows(reading: Reading, evidence: AuditReader, node: str) -> Iterator[Journal | Quarantine]:
+    for row in evidence.journal():
+        if isinstance(row, AlteredRow):
+            yield refused(reading, f"journal {row.boot} {row.seq}", row.detail)
+        elif row.deps is not None and not are_ids(row.deps):
+            yield refused(reading, f"journal {row.boot} {row.seq}", "its dependencies are no list of ids")
+        else:
+            yield _journal(reading, row, node)
+
+
+def _channel(reading: Reading, evidence: AuditReader, standing: ChannelCounts, node: str, as_of: int) -> Iterator[Row]:
+    nick = None
+    at = (as_of, reading.read_ms)
+    for found in evidence.messages(standing.number):
+        if found.own and found.nick:
+            nick = found.nick
+        yield message_row(reading, node, standing.channel, found, as_of)
+    yield Node(
+        reading.run_id,
+        node,
+        standing.channel,
+        *at,
+        nick,
+        standing.horizon,
+        standing.claimed,
+        standing.claimed_fingerprint,
+        standing.counted,
+        standing.counted_fingerprint,
+        str(reading.path),
+    )
+    for told in evidence.declared(standing.number):
+        yield Declared(reading.run_id, node, standing.channel, told.message_id, told.kind, told.at, *at)
+
+
+def message_row(reading: Reading, node: str, channel: str, found: LogRowFound, as_of: int) -> Message:
+    damage = found.damage
+    known = None if found.raw is None else reading.open(found.raw)
+    if known is not None and not damage:
+        damage = known.contradicts(found.message_id, found.lamport, found.sender_id, found.dependencies)
+        if not damage and known.text is not None and found.text is not None and known.text != found.text:
+            damage = "its text is not that of its packet"
+    deps = found.dependencies if are_ids(found.dependencies) else ()  # if they are not ids, there is damage too
+    sizes: Sizes = NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
+    return Message(
+        reading.run_id,
+        node,
+        channel,
+        found.message_id,
+        found.lamport,
+        found.sender_id,
+        deps,
+        found.own,
+        found.via,
+        found.received_at,
+        found.nick,
+        found.text,
+        found.sent_at,
+        None if found.state is None else found.state.name.lower(),
+        "" if known is None else known.digest,
+        *sizes,
+        found.raw,
+        damage or None,
+        False,
+        as_of,
+        reading.read_ms,
+    )
+
+
+def _journal(reading: Reading, row: JournalRow, node: str) -> Journal:
+    return Journal(
+        reading.run_id,
+        row.v,
+        row.node or node,
+        row.boot,
+        row.seq,
+        row.ts_ms,
+        row.mono_us,
+        row.channel,
+        row.event,
+        row.message_id,
+        row.sender,
+        row.lamport,
+        row.peer,
+        row.bytes,
+        row.payload_bytes,
+        row.overhead_bytes,
+        row.deps,
+        row.attempt,
+        row.cause,
+        row.messages,
+        row.fingerprint,
+    )
+
+
+def refused(reading: Reading, place: str, reason: str) -> Quarantine:
+    return Quarantine(reading.run_id, str(reading.path), place, reason, "", reading.read_ms)

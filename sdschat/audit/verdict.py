@@ -1,0 +1,94 @@
+"""The verdict of an audit, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from sdschat.audit.rules import LAGGING, LOST
+from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel, AuditFinding, AuditJournal, AuditMissing, AuditNode
+
+
+class Audit(NamedTuple):
+    channels: list[AuditChannel]
+    nodes: list[AuditNode]
+    missing: list[AuditMissing]
+    findings: list[AuditFinding]
+    journals: list[AuditJournal]
+
+    @property
+    def agreed(self) -> bool:
+        return all(channel.converged for channel in self.channels)
+
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "extra": ("message that nobody sent", "messages that nobody sent"),
+    "apart": ("pair of databases that went apart", "pairs of databases that went apart"),
+    "order": ("place in another order", "places in another order"),
+    "content": ("id with two contents", "ids with two contents"),
+    "altered": ("altered row", "altered rows"),
+    "count": ("log that is not what its own count says", "logs that are not what their own counts say"),
+    "causal": ("message shown before its cause", "messages shown before their causes"),
+    "clock": ("broken clock rule", "broken clock rules"),
+}
+AGREES = "agrees"
+_ALONE = "nobody to compare with; what this one node has shows no fault"
+
+
+def sentence(channels: Sequence[AuditChannel]) -> str:
+    """Return the whole verdict in one sentence."""
+    if not channels:
+        return "There is nothing to compare."
+    if len(channels) == 1:
+        return channel_sentence(channels[0])
+    bad = [channel for channel in channels if not channel.converged]
+    if not bad:
+        alone = sum(channel.nodes == 1 for channel in channels)
+        if alone == len(channels):
+            return f"In each of {alone} channels there is {_ALONE}."
+        told = f"All nodes of all {len(channels)} channels have everything they should have, in the same order"
+        return f"{told}; in {alone} of them there is {_ALONE}." if alone else f"{told}."
+    return f"In {len(bad)} of {len(channels)} channels the nodes do not agree. {channel_sentence(bad[0])}"
+
+
+def channel_sentence(channel: AuditChannel) -> str:
+    name = channel.channel if channel.run_id == FIELD else f"{channel.channel} of {channel.run_id}"
+    what = f"{counted(channel.nodes, 'node', 'nodes')} and {counted(channel.messages, 'message', 'messages')}"
+    late = ""
+    if channel.excused:
+        late = f" ({counted(channel.excused, 'message was', 'messages were')} not owed: too late, or too early)"
+    if channel.converged and channel.nodes == 1:
+        return f"{name}: {what}; there is {_ALONE}{late}."
+    if channel.converged:
+        return f"{name}: {what}; everybody has everything they should have, in the same order{late}."
+    troubles = []
+    if channel.missing:
+        troubles.append(f"{counted(channel.missing, 'message is', 'messages are')} missing")
+    if channel.faults:
+        troubles.append(counted(channel.faults, "fault was found", "faults were found"))
+    return f"{name}: {what}; the nodes do not agree: {' and '.join(troubles)}{late}."
+
+
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def node_words(node: AuditNode, found: Iterable[AuditFinding]) -> str:
+    """Describe the result for one node; `found` may include findings of other nodes."""
+    kinds = Counter(row.kind for row in found if row.node == node.node and row.channel == node.channel)
+    words = []
+    if node.missing:
+        words.append(f"lacks {counted(node.missing, 'message', 'messages')}")
+    words += [counted(kinds[kind], *_WORDS[kind]) for kind in FAULTS if kinds[kind]]
+    if node.lagging:
+        words.append(f"ended before {counted(node.lagging, 'message', 'messages')} could arrive")
+    if node.excused:
+        words.append(f"is not owed {counted(node.excused, 'message', 'messages')}")
+    return "; ".join(words) or AGREES
+
+
+def first_rows(lacking: Iterable[AuditMissing]) -> list[AuditMissing]:
+    """Return the missing messages: faults before excused ones, and each in the order of the log."""
+    rank = {LOST: 0, LAGGING: 1}
+    return sorted(lacking, key=lambda row: (rank.get(row.reason, 2), row.run_id, row.channel, row.position, row.node))

@@ -1,0 +1,50 @@
+"""Two databases of one identity that went different ways are a fault, and an older copy of a database is none."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from sdschat.audit.compare import Comparison, compare, compare_rows, databases
+from sdschat.audit.rules import DEFAULT
+from tests.audit.field import database
+from tests.node.worlds import World
+
+
+async def _speak(folder: Path, text: str) -> None:
+    world = World(folder)
+    member = world.start("ann")
+    member.node.send("lobby", text)
+    await member.until_texts(text)
+    await member.node.close()
+
+
+def copied(field: Path, tmp_path: Path) -> Path:
+    """Copy the profiles of everybody to another machine."""
+    return Path(shutil.copytree(field, tmp_path / "copy"))
+
+
+def both(*folders: Path) -> Comparison:
+    paths = databases([database(folders[0], "bob"), *(database(folder, "ann") for folder in folders)])
+    found = compare(paths, 1, DEFAULT)
+    assert found.audit == compare_rows(paths, 1, DEFAULT)[0].audit
+    return found
+
+
+def test_two_databases_of_one_identity_that_went_apart_do_not_agree(field: Path, tmp_path: Path) -> None:
+    other = copied(field, tmp_path)
+    asyncio.run(_speak(field, "said here"))
+    asyncio.run(_speak(other, "said there"))
+    found = both(field, other).audit
+    assert not found.agreed
+    (apart,) = [row for row in found.findings if row.kind == "apart"]
+    assert apart.detail.count("sdschat.db") == 2
+    assert {row.nick: row.agrees for row in found.nodes}["ann"] is False
+
+
+def test_an_older_copy_is_no_fault_of_this_kind(field: Path, tmp_path: Path) -> None:
+    other = copied(field, tmp_path)
+    asyncio.run(_speak(field, "said later"))
+    assert [row for row in both(field, other).audit.findings if row.kind == "apart"] == []
+    assert [row for row in both(other, field).audit.findings if row.kind == "apart"] == []

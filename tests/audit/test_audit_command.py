@@ -1,0 +1,274 @@
+"""`sdschat audit` on databases that real nodes wrote."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sdschat.audit.compare import compare, databases
+from sdschat.audit.rules import DEFAULT, LOST
+from sdschat.audit.schemas import AuditChannel, AuditMissing, AuditNode
+from sdschat.audit.verdict import Audit, sentence
+from sdschat.cli.audit_report import lines
+from sdschat.cli.program import program, run
+from sdschat.pipeline.report.commands import look
+from sdschat.store.audit_reader import AuditReader
+from sdschat.store.retention import drop_oldest
+from sdschat.store.store import Store
+from sdschat.wire.sds_codec import SdsCodec
+from tests.audit.field import WORDS, change, database, nth, one
+from tests.cli.processes import run as run_process
+
+Ask = Callable[..., Result]
+
+
+def ask(*arguments: object) -> Result:
+    return CliRunner().invoke(program, ["audit", *map(str, arguments)], standalone_mode=False)
+
+
+def asked(*arguments: object) -> tuple[int, dict[str, Any]]:
+    found = ask(*arguments, "--json")
+    return found.return_value, json.loads(found.stdout)
+
+
+def test_nodes_that_agree_end_with_0(untouched: Path) -> None:
+    found = ask(untouched)
+    assert found.return_value == 0
+    assert f"3 nodes and {len(WORDS)} messages; everybody has everything" in found.stdout
+
+
+def test_a_deleted_message_is_told_with_node_message_and_place(field: Path) -> None:
+    place, message_id = nth(field, "bob", 4)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    found = ask(field)
+    assert found.return_value == 1
+    assert f"bob lacks {message_id[:12]}" in found.stdout
+    assert "at place 5 (" in found.stdout
+
+
+def test_what_two_lack_is_looked_at_closer_once(field: Path) -> None:
+    place, message_id = nth(field, "bob", 4)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    change(field, "cleo", "DELETE FROM log WHERE place = ?", nth(field, "cleo", 4)[0])
+    found = ask(field)
+    assert found.stdout.count(f"sdschat inspect lobby {message_id[:12]}") == 1
+
+
+def loose(field: Path, *names: str) -> list[Path]:
+    """Copy databases out of their profiles, to files with the names of their nodes."""
+    return [Path(shutil.copy(database(field, name), field.parent / f"{name}.db")) for name in names]
+
+
+def closer(said: str) -> list[str]:
+    return said.partition("To look closer:\n")[2].splitlines()
+
+
+def test_the_command_to_look_closer_shows_the_message(
+    field: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, message_id = nth(field, "bob", 4)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    kept = Path(shutil.copytree(database(field, "ann").parent, tmp_path / "of ann/profiles/ann%2Fb")).parents[1]
+    (line,) = closer(ask(kept, *loose(field, "bob")).stdout)
+    assert run(shlex.split(line)[1:]) == 0
+    assert message_id in capsys.readouterr().out
+
+
+def test_of_files_that_inspect_cannot_be_pointed_at_it_is_said_which_has_the_message(
+    field: Path, tmp_path: Path
+) -> None:
+    place, message_id = nth(field, "bob", 4)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    ann, bob = loose(field, "ann", "bob")
+    assert closer(ask(ann, bob).stdout) == [f"  message {message_id[:12]} of lobby in {ann}"]
+
+
+@pytest.mark.parametrize("folder", ["bob", "profiles/%62ob", "profiles/ "])
+def test_a_database_outside_of_profiles_is_no_profile(folder: str) -> None:
+    assert look(f"/tmp/ex/{folder}/sdschat.db", "lobby", "3fa9c0") == (
+        f"message 3fa9c0 of lobby in /tmp/ex/{folder}/sdschat.db",
+        False,
+    )
+
+
+def test_with_one_node_it_is_said_that_there_is_nobody_to_compare_with(field: Path) -> None:
+    found = ask(database(field, "ann"))
+    assert found.return_value == 0
+    assert "there is nobody to compare with" in found.stdout
+    assert "everybody" not in found.stdout
+
+
+def test_several_channels_of_one_node_are_compared_with_nobody_too() -> None:
+    alone = AuditChannel("field", "lobby", 1, 3, True, 0, 0, 0, 0, "")
+    assert sentence([alone, alone]).startswith("In each of 2 channels there is nobody to compare with")
+    assert "in 1 of them there is nobody to compare with" in sentence([alone, alone._replace(nodes=2)])
+
+
+def test_a_channel_can_be_asked_for_alone(field: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    change(field, "bob", "DELETE FROM log WHERE place = ?", nth(field, "bob", 4)[0])
+    code, found = asked(field, "--channel", "lobby")
+    assert (code, [row["channel"] for row in found["channels"]], len(found["missing"])) == (1, ["lobby"], 1)
+    assert run(["audit", str(field), "--channel", "loby"]) == 2
+    assert "There is no channel 'loby' here. Did you mean lobby?" in capsys.readouterr().err
+
+
+def many(differ: int, agree: int) -> Audit:
+    """Return a verdict on too many nodes to list all of them."""
+    missing = [
+        AuditMissing("field", "lobby", 1, 1, "m1", "ann", f"bad{number}", LOST, "owed since it was there")
+        for number in range(differ)
+    ]
+    good = AuditNode("field", "lobby", "", None, 3, 3, 0, 0, 0, 0, 1, 1, None, None, None, True)
+    bad = good._replace(missing=1, first_position=1, first_lamport=1, first_id="m1", agrees=False)
+    nodes = [good._replace(node=f"good{number}") for number in range(agree)]
+    nodes += [bad._replace(node=f"bad{number}") for number in range(differ)]
+    channel = AuditChannel("field", "lobby", differ + agree, 3, not differ, differ, 0, 0, 0, "")
+    return Audit([channel], nodes, missing, [], [])
+
+
+def test_of_many_nodes_that_agree_only_the_number_is_told() -> None:
+    said = list(lines(many(1, 999), 20))
+    assert [line.split()[0] for line in said if line.startswith("  ") and "good" in line] == []
+    assert "  … 999 more nodes agree; --all lists them" in said
+    assert sum(line.startswith("  <bad0> ") for line in said) == 1
+    assert list(lines(many(0, 1000), 20))[1:] == ["  … 1,000 nodes agree; --all lists them"]
+    assert sum(line.startswith("  <good") for line in lines(many(1, 999), None)) == 999
+
+
+def test_of_many_nodes_that_differ_the_first_are_listed_and_the_others_counted() -> None:
+    said = list(lines(many(30, 5), 20))
+    assert sum(line.startswith("  <bad") for line in said) == 20
+    assert "  … 10 more nodes do not agree; --all lists them" in said
+    assert "  … 5 more nodes agree; --all lists them" in said
+
+
+def test_of_many_channels_only_those_that_differ_are_told() -> None:
+    agreed, wrong = many(0, 2), many(1, 1)
+    channels = [agreed.channels[0]._replace(run_id=f"run{number}") for number in range(30)] + wrong.channels
+    said = list(lines(Audit(channels, wrong.nodes, wrong.missing, [], []), 20))
+    assert said[2].startswith("lobby: 2 nodes and 3 messages; the nodes do not agree")
+    assert sum("messages; " in line for line in said[1:]) == 1
+    assert said[-1] == "… in 30 more channels everybody agrees; --all lists them"
+    assert list(lines(Audit(channels[:-1], [], [], [], []), 20))[1:] == [
+        "",
+        "… in 30 channels everybody agrees; --all lists them",
+    ]
+
+
+def test_an_empty_file_is_said_to_be_empty(field: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    found = ask(field, empty)
+    assert found.return_value == 5
+    assert "it is empty, and no database of sdschat" in found.stdout
+    assert "older" not in found.stdout
+
+
+def test_the_last_message_deleted_is_told_too(field: Path) -> None:
+    place, message_id = nth(field, "bob", len(WORDS) - 1)
+    change(field, "bob", "DELETE FROM log WHERE place = ?", place)
+    code, found = asked(field)
+    assert (code, [row["message_id"] for row in found["missing"]]) == (1, [message_id])
+
+
+@pytest.mark.parametrize(
+    ("statement", "kinds"),
+    [
+        ("UPDATE log SET lamport = lamport + 9000 WHERE place = ?", {"altered", "order", "count"}),
+        ("UPDATE log SET dependencies = 'no json' WHERE place = ?", {"altered"}),
+        ("UPDATE body SET raw = CAST(raw || x'00' AS BLOB) WHERE place = ?", {"altered"}),
+        ("UPDATE text SET text = 'pay me' WHERE place = ?", {"altered"}),
+        ("DELETE FROM body WHERE place = ?", {"altered"}),
+    ],
+)
+def test_a_row_altered_by_hand_is_told_with_node_message_and_place(
+    field: Path, statement: str, kinds: set[str]
+) -> None:
+    place, message_id = nth(field, "cleo", 2)
+    change(field, "cleo", statement, place)
+    code, found = asked(field)
+    assert code == 1
+    assert {row["kind"] for row in found["findings"]} == kinds
+    (altered,) = [row for row in found["findings"] if row["kind"] == "altered"]
+    assert (altered["message_id"], altered["position"]) == (message_id, 3)
+    (bad,) = [row for row in found["nodes"] if not row["agrees"]]
+    assert bad["nick"] == "cleo"
+
+
+def let_go(field: Path, name: str, before: int) -> None:
+    """Remove packets like a Store, which drops those older than its limit."""
+    with Store.open(database(field, name), SdsCodec()) as store:
+        assert drop_oldest(store, "lobby", before, 100, 1).packets > 0
+
+
+def lamport_of(field: Path, name: str, index: int) -> int:
+    return int(one(field, name, f"SELECT lamport FROM log WHERE place = {nth(field, name, index)[0]}"))
+
+
+def test_packets_that_a_store_let_go_of_are_no_fault(field: Path) -> None:
+    let_go(field, "bob", lamport_of(field, "bob", 6))
+    assert ask(field).return_value == 0
+
+
+def test_a_packet_that_a_store_should_still_have_is_told(field: Path) -> None:
+    place, message_id = nth(field, "bob", 8)
+    let_go(field, "bob", lamport_of(field, "bob", 6))
+    change(field, "bob", "DELETE FROM body WHERE place = ?", place)
+    code, found = asked(field)
+    assert code == 1
+    assert [(row["kind"], row["message_id"]) for row in found["findings"]] == [("altered", message_id)]
+
+
+def test_a_hole_in_a_journal_is_told_and_no_fault(field: Path) -> None:
+    change(field, "ann", "DELETE FROM journal WHERE place = (SELECT max(place) - 5 FROM journal)")
+    found = ask(field)
+    assert found.return_value == 0
+    assert "the journal of ann is incomplete: 1 event is gone" in found.stdout
+
+
+def test_what_is_no_database_is_named_and_ends_with_5(field: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.db"
+    odd.write_text("not a database")
+    found = ask(field, odd)
+    assert found.return_value == 5
+    assert "odd.db" in found.stdout
+    assert "everybody has everything" in found.stdout
+
+
+def test_a_folder_without_databases_is_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["audit", str(tmp_path)]) == 2
+    assert "There is no database of a profile in" in capsys.readouterr().err
+
+
+def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, field: Path, tmp_path: Path) -> None:
+    """The audit compares the same log that `sdschat log` prints."""
+    change(field, "bob", "DELETE FROM log")
+    missing = compare(databases([field]), 1, DEFAULT).audit.missing
+    canonical = [row.message_id for row in sorted(missing, key=lambda row: row.position)]
+    assert len(canonical) == len(WORDS)
+    done = run_process(
+        tmp_path / "home",
+        "log",
+        "lobby",
+        "--json",
+        "--profile",
+        "bob",
+        "--data-dir",
+        str(database(untouched, "bob").parents[2]),
+    )
+    assert [json.loads(line)["message"]["message_id"] for line in done.stdout.splitlines()] == canonical
+
+
+def test_evidence_is_of_one_moment(field: Path) -> None:
+    """A reader sees all or nothing of a transaction that a node writes meanwhile."""
+    with AuditReader(database(field, "ann")) as evidence:
+        (standing,) = evidence.standings()
+        change(field, "ann", "DELETE FROM log WHERE place = ?", nth(field, "ann", 0)[0])
+        assert len(list(evidence.messages(standing.number))) == standing.counted == len(WORDS)

@@ -1,0 +1,30 @@
+"""The views are one text: the committed words of the engine follow from it, and the oracle agrees with them."""
+
+from __future__ import annotations
+
+from sdschat.audit.rules import REASONS
+from sdschat.audit.schemas import FINDINGS
+from tests.audit.golden import answer
+from tests.audit.oracle import oracle
+from tests.audit.worlds import drawn
+from tests.needs import needs_module
+
+GROUPS = 250
+NOT_DRAWN = {"apart"}  # takes two databases of one node: test_apart.py
+
+
+def test_the_words_of_the_engine_follow_from_the_views() -> None:
+    needs_module("sqlglot")
+    from tests.audit.transpile import FILE, transpiled
+
+    assert FILE.read_text("utf-8") == transpiled()
+
+
+def test_drawn_groups_are_judged_as_the_oracle_judges_them() -> None:
+    kinds, reasons = set(), set()
+    for seed in range(GROUPS):
+        found = answer(drawn(seed))
+        assert found == oracle(drawn(seed)), seed
+        kinds |= {row.kind for row in found.findings}
+        reasons |= {row.reason for row in found.missing}
+    assert (kinds, reasons) == (set(FINDINGS) - NOT_DRAWN, set(REASONS))
