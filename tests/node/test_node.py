@@ -326,6 +326,32 @@ def test_an_altered_copy_takes_nobody_s_place(tmp_path: Path, alter: Callable[[M
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("way", ["live", "sync"])
+def test_plain_content_takes_no_place_in_the_name_of_who_signs(tmp_path: Path, way: str) -> None:
+    """Content without a signature, under the id of a message that is not here yet, would keep that message out."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            bob = load_or_create(tmp_path / "bob")
+            session = ann.node.sessions["lobby"]
+            lamport = session.channel.state.clock.value
+            met = signed_message(bob, "lobby", "hello", lamport + 1, nick="bob")
+            session.receive(CODEC.encode(met), way)
+            await ann.until_texts("hello")
+            true = signed_message(
+                bob, "lobby", "the true one", lamport + 2, nick="bob", sequence=2, previous=met.message_id
+            )
+            session.receive(CODEC.encode(replace(true, content=b"what bob never said")), way)
+            own_id = Message(bob.sender_id, content_id(b"bare text"), "lobby", lamport + 3, content=b"bare text")
+            for message in (true, own_id):
+                session.receive(CODEC.encode(message), way)
+            await ann.until_texts("hello", "the true one", "bare text")
+            assert [told.reason for told in ann.of(Rejected)] == [Reason.ALTERED]
+
+    asyncio.run(story())
+
+
 def test_a_hint_may_be_added_to_what_was_signed(tmp_path: Path) -> None:
     """A Store's hint is for whoever passes a message on to add."""
 

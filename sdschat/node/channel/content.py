@@ -21,10 +21,11 @@ from sdschat.identity.keys import Identity
 from sdschat.identity.place import forged, is_placed, refusal_of
 from sdschat.node.channel.own_chain import OwnChains
 from sdschat.node.events import DeviceRenewed, EventBody, IdentityUsedElsewhere, Said
-from sdschat.sds.values import Compose, Draft, Message, Refusal
+from sdschat.sds.ids import recipe_of
+from sdschat.sds.values import Compose, Draft, Message, MessageKind, Reason, Refusal
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText, Transaction
-from sdschat.wire.chat_codec import PLACED_NONCE_BYTES, Place
+from sdschat.wire.chat_codec import PLACED_NONCE_BYTES, Place, is_ours
 
 _CLAIMS_KEPT = 256
 _VERIFIED_KEPT = 4096
@@ -99,7 +100,7 @@ class ContentGate:
         """Return the reason why a message must not reach the engine, if there is one. Anybody who can write to the
         channel can be the first to send something under the id of a message that we lack, or a message at another
         place than its author's. `held`: it is here already, so its signature was checked."""
-        refusal = refusal_of(message)
+        refusal = refusal_of(message) or self._borrowed(message)
         if refusal is not None or held or not is_placed(message):
             return refusal
         if (refusal := forged(message, self.book)) is not None:
@@ -108,6 +109,17 @@ class ContentGate:
         if len(self._verified) > _VERIFIED_KEPT:
             self._verified.popitem(last=False)
         return None
+
+    def _borrowed(self, message: Message) -> Refusal | None:
+        """Return a refusal for content that nobody signed, in the name of somebody who signs, under an id that is not
+        made of it: it may be the id of a signed message that is not here yet. Bare text of theirs has an id of its own.
+        """
+        if is_ours(message.content or b"") or not self.book.signs(message.sender_id):
+            return None
+        if message.kind is not MessageKind.CONTENT or recipe_of(message) != "foreign":
+            return None
+        why = "it is not signed, and its id is not made of it"
+        return Refusal(Reason.ALTERED, why, message.sender_id, message.message_id)
 
     def _open(self, message: Message, verified: bool) -> OpenedContent:
         content = message.content or b""
