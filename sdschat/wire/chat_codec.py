@@ -22,6 +22,7 @@ ID_BYTES: Final = 32
 DIGEST_BYTES: Final = 20
 MAX_NICK_BYTES: Final = 128
 MAX_REPLY_TO_BYTES: Final = 128
+MAX_SENT_TIME: Final = 253_402_300_799_999  # the end of the year 9999, the last that a calendar can show
 _DECODED_KEPT: Final = 256  # a content is looked at several times on its way: checked, verified, shown, counted
 
 
@@ -136,6 +137,7 @@ def _well_formed(envelope: Envelope, nonce_bytes: int) -> bool:
         and len(envelope.signature) == SIGNATURE_BYTES
         and not longer_than(envelope.nick, MAX_NICK_BYTES)
         and not has_control(envelope.nick)
+        and envelope.sent_time <= MAX_SENT_TIME
         and not longer_than(envelope.reply_to, MAX_REPLY_TO_BYTES)
         and not has_control(envelope.reply_to)
     )

@@ -40,7 +40,7 @@ from sdschat.store.reader import Reader
 from sdschat.store.transaction import Transaction
 from sdschat.transport.base import Crashed
 from sdschat.transport.memory import MemoryTransport
-from sdschat.wire.chat_codec import decode_envelope, encode_envelope
+from sdschat.wire.chat_codec import MAX_SENT_TIME, decode_envelope, encode_envelope
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import old_content, signed_message
 from tests.node.worlds import Member, world
@@ -348,6 +348,30 @@ def test_plain_content_takes_no_place_in_the_name_of_who_signs(tmp_path: Path, w
                 session.receive(CODEC.encode(message), way)
             await ann.until_texts("hello", "the true one", "bare text")
             assert [told.reason for told in ann.of(Rejected)] == [Reason.ALTERED]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("sent_time", [MAX_SENT_TIME + 1, 2**63, 2**64 - 1])
+def test_a_date_that_no_calendar_has_is_refused_and_ends_nobody(tmp_path: Path, sent_time: int) -> None:
+    """A number that does not fit into the database would end every node that hears it, at each start."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            bob = load_or_create(tmp_path / "bob")
+            session = ann.node.sessions["lobby"]
+            lamport = session.channel.state.clock.value
+            odd = signed_message(bob, "lobby", "at the end of time", lamport + 1, sent_time=sent_time)
+            old = old_content(bob, "lobby", "at the end of time", sent_time=sent_time)
+            plain = Message(bob.sender_id, content_id(old), "lobby", lamport + 2, content=old)
+            true = signed_message(bob, "lobby", "now", lamport + 3, sent_time=MAX_SENT_TIME)
+            for message in (odd, plain, true):
+                session.receive(CODEC.encode(message), "live")
+            told = await ann.until(MessageDelivered, lambda m: m.said.opened.text == "now")
+            assert told.said.opened.sent_time == MAX_SENT_TIME
+            assert [told.reason for told in ann.of(Rejected)] == [Reason.ALTERED]
+            assert not ann.node.failed.done()
 
     asyncio.run(story())
 
