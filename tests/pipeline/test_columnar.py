@@ -21,7 +21,8 @@ from tests.needs import needs_module
 
 needs_module("pyarrow")
 
-from sdschat.pipeline.sources import batch, columnar, line_columns  # noqa: E402
+from sdschat.audit.sources import columnar  # noqa: E402
+from sdschat.pipeline.sources import batch, line_columns  # noqa: E402
 from sdschat.pipeline.sources.batch import Batch  # noqa: E402
 from sdschat.pipeline.sources.file_batches import ParsedInput, file_batches  # noqa: E402
 
