@@ -33,7 +33,7 @@ class Config:
                 found.append(f"{name} is {value}, and must be from {low} to {high}")
 
         hour = 60 * MINUTE
-        within("timber.rounds", self.rounds, 1, 1000)
+        within("timber.rounds", self.rounds, 2, 1000)
         within("timber.heartbeat", self.heartbeat, 10, 24 * hour)
         within("timber.redundancy", self.redundancy, 1, 64)
         within("timber.stagger", self.stagger, 0, hour)

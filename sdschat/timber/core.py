@@ -78,6 +78,7 @@ class EngineState:
         self.where: dict[PostId, TreeNode] = {}  # operations in front of the checkpoint that carry an event
         self.told_mark = CheckpointMark(0, b"")
         self.told_silent: set[int] = set()
+        self.silent_since: dict[int, int] = {}  # members that are silent by the number of operations
         self.wrote_at = now.mono  # our newest operation
         self.prepare_at = now.mono  # when we may open a ballot
         self.idle_writes = 0  # empty operations of ours since the last one with an event was held
@@ -184,6 +185,17 @@ class EngineState:
         if name in self.own:
             self.drop_own(name)
         self.events.append(EventSettled(name, event.body.kind, event.body.target, change.counts))
+
+    def look_for_silence(self) -> None:
+        """Note since when members are silent."""
+        silent = self.replica.silent(self.config.rounds)
+        if silent or self.silent_since:
+            self.silent_since = {one: self.silent_since.get(one, self.mono) for one in silent}
+
+    def spared(self) -> frozenset[int]:
+        """Return the members that have been silent for less than a heartbeat: many operations may come in an instant,
+        and an answer takes its time."""
+        return frozenset(one for one, since in self.silent_since.items() if self.mono < since + self.config.heartbeat)
 
     def drop_own(self, name: PostId) -> None:
         del self.own[name]

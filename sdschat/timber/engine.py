@@ -214,6 +214,11 @@ class TimberEngine:
             return None
         times = [core.routing.next() if core.replica.me is not None else None, core.writing.next()]
         times += [heartbeat_due(core), self._sync.next_at]
+        times += [
+            since + core.config.heartbeat
+            for since in core.silent_since.values()
+            if core.mono < since + core.config.heartbeat
+        ]
         return min(time for time in times if time is not None)
 
     def take(self) -> Ready:
@@ -375,7 +380,8 @@ class TimberEngine:
 
     def _tell_silent(self) -> None:
         core = self._core
-        silent = set(core.replica.silent(core.config.rounds)) - {core.replica.me}
+        core.look_for_silence()
+        silent = core.silent_since.keys() - core.spared() - {core.replica.me}
         if silent == core.told_silent:
             return
         slots = core.replica.committee.slots

@@ -8,15 +8,16 @@ from sdschat.timber.values import Accept, Ballot, Proposal, Statements, Value
 RETRY_ROUNDS = 2  # a ballot that gets nowhere in so many rounds is tried again with a higher number
 
 
-def wanted_value(replica: Replica, rounds: int) -> Value | None:
+def wanted_value(replica: Replica, rounds: int, spared: frozenset[int] = frozenset()) -> Value | None:
     """Return the value that we would propose freely, or None if nothing has to be decided.
 
-    The electors must be the committee before anybody is removed, and more than half of it must remain.
+    `spared` members are silent by the number of operations alone, and not for long enough yet. The electors must be the
+    committee before anybody is removed, and more than half of it must remain.
     """
     members = tuple(sorted(replica.committee.open))
     if frozenset(members) != replica.voters():
         return Value((), members)
-    silent = [one for one in replica.silent(rounds) if one != replica.me]
+    silent = [one for one in replica.silent(rounds) if one != replica.me and one not in spared]
     if silent and 2 * (len(members) - len(silent)) > len(members):
         removed = tuple((one, replica.committee.slots[one].seq) for one in silent)
         return Value(removed, tuple(one for one in members if one not in silent))
@@ -28,7 +29,7 @@ def newer_held(replica: Replica, value: Value) -> bool:
     return any(one == replica.me or replica.committee.slots[one].seq > last for one, last in value.removed)
 
 
-def statements(replica: Replica, rounds: int) -> Statements:
+def statements(replica: Replica, rounds: int, spared: frozenset[int] = frozenset()) -> Statements:
     """Return what we have to say. Nothing where all is said."""
     me, turn = replica.me, replica.turn
     voters = replica.voters()
@@ -48,19 +49,21 @@ def statements(replica: Replica, rounds: int) -> Statements:
     if promise is not None or accept is not None:
         return Statements(promise=promise, accept=accept)
     if mine is not None and mine == promised and mine not in turn.proposed:
-        proposal_now = _proposal(replica, mine, voters, rounds)
+        proposal_now = _proposal(replica, mine, voters, rounds, spared)
         if proposal_now is not None:
             own = None
             if proposal_now.forced or not newer_held(replica, proposal_now.value):
                 own = Accept(mine, proposal_now.value, replica.need())
             return Statements(propose=proposal_now, accept=own)
-    if _should_prepare(replica, mine, voters, rounds):
+    if _should_prepare(replica, mine, voters, rounds, spared):
         ballot = Ballot(max(turn.highest(), promised).number + 1, me)
         return Statements(prepare=ballot, promise=ballot)
     return Statements()
 
 
-def _proposal(replica: Replica, ballot: Ballot, voters: frozenset[int], rounds: int) -> Proposal | None:
+def _proposal(
+    replica: Replica, ballot: Ballot, voters: frozenset[int], rounds: int, spared: frozenset[int]
+) -> Proposal | None:
     turn = replica.turn
     if len(turn.promisers(ballot, voters)) < replica.need():
         return None
@@ -69,15 +72,17 @@ def _proposal(replica: Replica, ballot: Ballot, voters: frozenset[int], rounds: 
     forced = turn.forced(ballot, voters, least)
     if forced is not None:
         return Proposal(ballot, forced, True)
-    free = wanted_value(replica, rounds)
+    free = wanted_value(replica, rounds, spared)
     return Proposal(ballot, free if free is not None else Value((), tuple(sorted(replica.committee.open))), False)
 
 
-def _should_prepare(replica: Replica, mine: Ballot | None, voters: frozenset[int], rounds: int) -> bool:
+def _should_prepare(
+    replica: Replica, mine: Ballot | None, voters: frozenset[int], rounds: int, spared: frozenset[int]
+) -> bool:
     """True if it is for us to open a ballot: we have the lowest number of the voters that are not silent."""
-    if wanted_value(replica, rounds) is None:
+    if wanted_value(replica, rounds, spared) is None:
         return False
-    silent = set(replica.silent(rounds))
+    silent = set(replica.silent(rounds)) - spared
     able = [one for one in voters if one not in silent and replica.committee.slots[one].leaving is None]
     if replica.me != min([*able, replica.me or 0]):
         return False

@@ -162,7 +162,8 @@ def _in_order(core: EngineState, event: SignedEvent) -> bool:
 def to_say(core: EngineState) -> Statements:
     """Return what we have to say on a ballot. Answers are given at once, but one ballot a heartbeat is opened: each
     makes everybody write, and where it cannot succeed that would never end."""
-    said = statements(core.replica, core.config.rounds)
+    core.look_for_silence()
+    said = statements(core.replica, core.config.rounds, core.spared())
     if said.prepare is not None:
         if core.mono < core.prepare_at:
             return Statements()
@@ -174,12 +175,15 @@ def heartbeat_due(core: EngineState) -> int | None:
     """Return the time of our next operation without an event, or None if none is owed.
 
     One is owed while an event in front of the checkpoint waits, or a compaction for the word of all, and others wrote
-    since we did; and while others cannot see that we know of a membership that ended.
+    since we did; and while others cannot see that we know of a membership that ended. It is owed at once where our
+    newest one is half way to silence, or chance would remove members whose events others write.
     """
     replica = core.replica
     if replica.me is None:
         return None
     mine = replica.committee.slots[replica.me]
+    if 2 * replica.missed(replica.me) >= core.config.rounds * len(replica.committee.open):
+        return core.mono
     waits = bool(replica.fresh) and (replica.weighty is not None or bool(replica.namers))
     if not waits and mine.closed >= replica.committee.ended:
         return None

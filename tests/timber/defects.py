@@ -126,8 +126,8 @@ def promises_are_not_kept() -> Any:
 
 
 def proposals_without_promises() -> Any:
-    def proposal(one: Any, ballot: Any, voters: Any, rounds: int) -> Proposal:
-        free = voting.wanted_value(one, rounds)
+    def proposal(one: Any, ballot: Any, voters: Any, rounds: int, spared: Any) -> Proposal:
+        free = voting.wanted_value(one, rounds, spared)
         return Proposal(ballot, free or Value((), tuple(sorted(one.committee.open))), False)
 
     return patch.object(voting, "_proposal", proposal)
@@ -136,8 +136,8 @@ def proposals_without_promises() -> Any:
 def electors_never_change() -> Any:
     real = voting.wanted_value
 
-    def wanted(one: Any, rounds: int) -> Value | None:
-        value = real(one, rounds)
+    def wanted(one: Any, rounds: int, spared: Any) -> Value | None:
+        value = real(one, rounds, spared)
         return None if value is not None and not value.removed and not one.turn.open_values() else value
 
     return patch.object(voting, "wanted_value", wanted)

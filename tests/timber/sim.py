@@ -55,6 +55,7 @@ class Member:
         self.cheat = ""
         self.settled: Counter[PostId] = Counter()
         self.mark = 0
+        self.joins: tuple[bytes, list[bytes]] | None = None  # data set and contacts
         self.engine = self.boot(0)
 
     def now(self, time: int) -> Now:
@@ -66,6 +67,8 @@ class Member:
         self.engine = TimberEngine(
             self.config, identity, CODEC, verify, self.now(time), snapshot if self.store.rows else None
         )
+        if self.joins is not None and not self.engine.data_set:
+            self.engine.join(*self.joins, self.now(time))  # the program goes on with what it was told to do
         return self.engine
 
 
@@ -220,7 +223,8 @@ class World:
         data_set = first.engine.found(b"%d" % self.seed, first.now(0))
         self.carry(first)
         for member in others:
-            member.engine.join(data_set, [one.id for one in self.members if one is not member], member.now(0))
+            member.joins = (data_set, [one.id for one in self.members if one is not member])
+            member.engine.join(*member.joins, member.now(0))
             self.carry(member)
             first.engine.invite(member.key, first.now(0))
             self.carry(first)

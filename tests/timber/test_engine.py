@@ -206,6 +206,30 @@ def test_t_039_a_member_that_is_heard_stays() -> None:
     assert all(view.settled for view in group["carol"].engine.posts())
 
 
+def test_a_member_that_answers_is_not_silent_in_a_busy_room() -> None:
+    """Posts come faster than heartbeats, and chance makes others write them: it says in time that it is here."""
+    group = Group(*THREE, redundancy=1, heartbeat=30_000)
+    for number in range(300):
+        group["alice"].engine.say(f"post {number}", group.now)
+        group.carry(group["alice"])
+        group.settle(100)
+    group.settle(60_000)
+    assert [len(node.engine.members()) for node in group.nodes.values()] == [3, 3, 3]
+    assert not any(one.status == "silent" for node in group.nodes.values() for one in node.heard(MemberChanged))
+
+
+def test_a_burst_of_posts_makes_nobody_silent() -> None:
+    """More operations in an instant than a member may miss: it answers when they have arrived."""
+    group = Group(*THREE, **AT_ONCE)
+    for number in range(100):
+        group["alice"].engine.say(f"post {number}", group.now)
+        group.carry(group["alice"])
+    group.settle()
+    assert len(group["alice"].engine.members()) == 3
+    assert [one.status for one in group["alice"].heard(MemberChanged)].count("silent") == 0
+    assert {len(node.texts()) for node in group.nodes.values()} == {100}
+
+
 def test_two_members_cannot_remove_each_other() -> None:
     """T-049: one of two is no majority."""
     group = Group("alice", "bob")
