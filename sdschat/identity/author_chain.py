@@ -13,7 +13,7 @@ MOST_RUNS: Final = 32  # beyond it, the oldest run is forgotten
 MOST_FORKS: Final = 32
 
 
-class Run(NamedTuple):
+class NumberSpan(NamedTuple):
     """Numbers in a row that are all here."""
 
     low: int
@@ -36,7 +36,9 @@ class AuthorChain:
 
     __slots__ = ("forgotten", "forks", "runs")
 
-    def __init__(self, runs: list[Run] | None = None, forks: list[int] | None = None, forgotten: int = 0) -> None:
+    def __init__(
+        self, runs: list[NumberSpan] | None = None, forks: list[int] | None = None, forgotten: int = 0
+    ) -> None:
         self.runs = runs or []
         self.forks = forks or []  # numbers of two messages or more
         self.forgotten = forgotten
@@ -47,14 +49,14 @@ class AuthorChain:
             return True
         for place, run in enumerate(self.runs):
             if number < run.low:
-                self.runs.insert(place, Run(number, number, previous))
+                self.runs.insert(place, NumberSpan(number, number, previous))
                 self._join(place)
                 return True
             if number <= run.high:
                 if number not in self.forks:
                     self.forks = [*self.forks, number][-MOST_FORKS:]
                 return False
-        self.runs.append(Run(number, number, previous))
+        self.runs.append(NumberSpan(number, number, previous))
         self._join(len(self.runs) - 1)
         return True
 
@@ -62,7 +64,7 @@ class AuthorChain:
         for left in (place, place - 1):
             if 0 <= left < len(self.runs) - 1 and self.runs[left].high + 1 == self.runs[left + 1].low:
                 low, _, previous = self.runs[left]
-                self.runs[left : left + 2] = [Run(low, self.runs[left + 1].high, previous)]
+                self.runs[left : left + 2] = [NumberSpan(low, self.runs[left + 1].high, previous)]
         if len(self.runs) > MOST_RUNS:
             self.forgotten = self.runs.pop(0).high
 
@@ -79,4 +81,4 @@ class AuthorChain:
 def chain_of(kept: bytes) -> AuthorChain:
     """Return the chain that `to_bytes` wrote."""
     runs, forks, *forgotten = json.loads(kept)
-    return AuthorChain([Run(*run) for run in runs], forks, *forgotten)
+    return AuthorChain([NumberSpan(*run) for run in runs], forks, *forgotten)

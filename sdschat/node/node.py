@@ -133,7 +133,15 @@ class Node:
             name, self.sender_id, profile.store, signing, profile.chance, self._clock, self.settings.config
         )
         keep_dialect(profile.store, name, dialect)
-        private = open_private(self, topics)
+        private = open_private(
+            profile.store,
+            topics,
+            self.settings,
+            self.gate,
+            self.network.transport,
+            lambda channel, text, kind: self.send(channel, text, kind=kind),
+            silent=self.silent,
+        )
         session = ChannelSession(
             engine,
             topics,

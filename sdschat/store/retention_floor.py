@@ -21,7 +21,7 @@ class RetentionFloor(NamedTuple):
         return self.packets - self.ids_gone
 
 
-class Values(Protocol):
+class FloorValues(Protocol):
     """A `Store` or a `Reader`."""
 
     def value(self, name: str) -> bytes | None: ...
@@ -31,6 +31,6 @@ def floor_name(channel: str) -> str:
     return f"floor/{channel}"
 
 
-def floor_of(values: Values, channel: str) -> RetentionFloor:
+def floor_of(values: FloorValues, channel: str) -> RetentionFloor:
     kept = values.value(floor_name(channel))
     return RetentionFloor() if kept is None else RetentionFloor(*json.loads(kept))

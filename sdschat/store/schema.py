@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from sdschat.store.schema_changes import fifth, fourth, sixth, third
-from sdschat.store.schema_words import renamed_columns
+from sdschat.store.schema_changes import fifth, fourth, renamed_columns, sixth, third
 
 if TYPE_CHECKING:
     from sqlite_utils import Database

@@ -79,3 +79,17 @@ def sixth(database: Database) -> None:
     for place, *values, total in database.execute(f"SELECT place, {_ANSWER}, sum FROM answer").fetchall():
         if row_sum(values) == total:
             database.execute("UPDATE answer SET sum = ? WHERE place = ?", (row_sum([*values, "[]", 0]), place))
+
+
+_RENAMED: Final = (
+    ("peer", "told", "reported"),
+    ("missing", "blamed", "charged_to"),
+    ("gap", "blamed", "charged_to"),
+    ("gap", "why", "reason"),
+)
+
+
+def renamed_columns(database: Database) -> None:
+    """Name columns by the words of the protocol. Checksums are over values, and stay as they are."""
+    for table, before, after in _RENAMED:
+        database.execute(f"ALTER TABLE {table} RENAME COLUMN {before} TO {after}")

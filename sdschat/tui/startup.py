@@ -8,13 +8,41 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Final
 
 from textual import events
 
-from sdschat.node.lazy_imports import load
-
 PAUSE: Final = 0.001  # seconds between two steps, in which the event loop handles keys
+
+
+# Modules that only a joined channel needs. Importing all at once would delay a user who types.
+PIECES: Final = (
+    "sdschat.sds.state",
+    "sdschat.sds.channel",
+    "sdschat.node.channel.session",
+    "sdschat.node.channel.dialect",
+    "sdschat.node.channel.restore",
+    "sdschat.node.channel.commit",
+    "sdschat.identity.author_chain",
+    "sdschat.node.channel.author_chains",
+    "sdschat.transport.mqtt",
+    "sdschat.transport.client",
+    "sdschat.transport.embedded",
+    "sdschat.node.store_client.client",
+    "sdschat.mvds.core",
+    "sdschat.catchup.session",
+    "sdschat.node.sync.history_sync",
+    "sdschat.node.sync.direct",
+    "sdschat.node.sync.extension",
+)
+
+
+def load() -> Iterator[str]:
+    """Import one piece for each step, and yield its name."""
+    for piece in PIECES:
+        import_module(piece)
+        yield piece
 
 
 class Startup:

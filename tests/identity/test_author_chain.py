@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from sdschat.identity.author_chain import MOST_RUNS, AuthorChain, Gap, Run, chain_of
+from sdschat.identity.author_chain import MOST_RUNS, AuthorChain, Gap, NumberSpan, chain_of
 
 
 def added(*numbers: int) -> AuthorChain:
@@ -18,7 +18,7 @@ def test_any_order_gives_one_run() -> None:
     numbers = list(range(5, 40))
     random.Random(1).shuffle(numbers)
     chain = added(*numbers)
-    assert (chain.runs, chain.gaps(), chain.forks) == ([Run(5, 39, "id 4")], [], [])
+    assert (chain.runs, chain.gaps(), chain.forks) == ([NumberSpan(5, 39, "id 4")], [], [])
 
 
 def test_a_missing_number_is_a_gap_with_the_id_that_its_successor_names() -> None:
@@ -54,4 +54,4 @@ def test_what_comes_after_its_gap_was_forgotten_is_no_fork() -> None:
 
 def test_a_chain_kept_by_an_earlier_version_is_read() -> None:
     chain = chain_of(b'[[[1,4,""],[6,9,"id 5"]],[3]]')
-    assert (chain.runs, chain.forks, chain.forgotten) == ([Run(1, 4, ""), Run(6, 9, "id 5")], [3], 0)
+    assert (chain.runs, chain.forks, chain.forgotten) == ([NumberSpan(1, 4, ""), NumberSpan(6, 9, "id 5")], [3], 0)

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from sdschat.node.lazy_imports import PIECES
-from sdschat.tui.startup import Startup
+from sdschat.tui.startup import PIECES, Startup
 from tests.cli.processes import PATIENCE, command, environment
 from tests.transport.worlds import free_port
 from tests.tui.terminal import Terminal
@@ -40,7 +39,7 @@ import asyncio, json, sys
 from pathlib import Path
 from sdschat.cli.session import _install
 from sdschat.node.network import MqttNetwork
-from sdschat.node.lazy_imports import load
+from sdschat.tui.startup import load
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings

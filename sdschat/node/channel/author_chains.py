@@ -30,11 +30,11 @@ def chain_name(channel: str, sender_id: str, device: bytes) -> str:
     return f"{CHAINS}{channel}/{sender_id}/{device.hex()}"
 
 
-class Values(Protocol):
+class ProfileValues(Protocol):
     def value(self, name: str) -> bytes | None: ...
 
 
-def said_twice(values: Values, channel: str, sender_id: str, place: Place | None) -> bool:
+def said_twice(values: ProfileValues, channel: str, sender_id: str, place: Place | None) -> bool:
     """True if the author of a message has signed another one under its number."""
     if place is None or not place.sequence:
         return False

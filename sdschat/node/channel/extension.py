@@ -7,19 +7,25 @@ packets and events. The duty order is that of the engine: saved in the transacti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from sdschat.sds.values import Now
+from sdschat.sds.values import Message, Now, Refusal
 from sdschat.store.transaction import Transaction
 from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
+    from sdschat.node.channel.proofs import HeardPacket
     from sdschat.node.events import EventBody
+    from sdschat.sds.channel import Channel
 
 # From whom (empty where the topic does not say), the bytes, and when.
 Handler = Callable[[str, bytes, Now], None]
 # None: the broker took it over. Otherwise why not, for a person.
 Sent = Callable[[str | None], None]
+
+
+# What came ("live", "store", "sync") or goes out (`Packet.why`), its bytes, and what they are: None for ours.
+Watcher = Callable[[str, bytes, Message | Refusal | None], None]
 
 
 class OutgoingPacket(NamedTuple):
@@ -37,6 +43,23 @@ class ExtensionOutput(NamedTuple):
     save: Callable[[Transaction], None] | None = None
     posts: Sequence[OutgoingPacket] = ()
     events: Sequence[EventBody] = ()
+
+
+class ExtendedChannel(Protocol):
+    """The part of a channel's session on which the extension of a private channel depends."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def channel(self) -> Channel: ...
+
+    @property
+    def watchers(self) -> list[Watcher]: ...
+
+    def read(self, packet: bytes) -> HeardPacket: ...
+
+    def mark_ready(self) -> None: ...
 
 
 def heard_at(topics: Topics, what: str, me: str) -> str:

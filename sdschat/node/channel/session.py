@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.echoes import SentPackets
-from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, heard_at, sent_to
+from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, Watcher, heard_at, sent_to
 from sdschat.node.channel.presence import ChannelPresence
 from sdschat.node.channel.proofs import HeardPacket, Proofs
 from sdschat.node.channel.refusals import RefusalCounter
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _OWN: Final = frozenset({"message", "resend", "ephemeral"})
 
 Emit = Callable[[str, EventBody], None]
-# What came ("live", "store", "sync") or goes out (`Packet.why`), its bytes, and what they are: None for ours.
-Watcher = Callable[[str, bytes, Message | Refusal | None], None]
 
 
 class ChannelExtension(Protocol):

@@ -10,7 +10,7 @@ from sdschat.identity.private.epochs import epoch_mark
 from sdschat.identity.private.link import make_link
 from sdschat.identity.private.roster import Rank, Roster, fold
 from sdschat.identity.signing import sender_id_of
-from sdschat.node.private.record import PrivateRecord, Values, load_operations, load_record
+from sdschat.node.private.record import PrivateRecord, PrivateValues, load_operations, load_record
 from sdschat.wire.private_codec import SEED_BYTES
 
 
@@ -26,7 +26,7 @@ class PrivateState(NamedTuple):
         return [sender_id_of(key) for key in self.roster.members]
 
 
-def private_state(store: Values, channel: str) -> PrivateState | None:
+def private_state(store: PrivateValues, channel: str) -> PrivateState | None:
     """Return the state of a private channel by its full name; None for an open one."""
     record = load_record(store, channel)
     return None if record is None else PrivateState(record, fold(record.genesis, load_operations(store, channel)))

@@ -14,7 +14,7 @@ from sdschat.identity.private.link import accept, problem_with_join, read_link
 from sdschat.identity.private.roster import Rank, Roster, SignedOperation, fold
 from sdschat.identity.signing import sender_id_of
 from sdschat.node.channel.content import ContentGate, indexed
-from sdschat.node.channel.extension import ExtensionOutput
+from sdschat.node.channel.extension import ExtendedChannel, ExtensionOutput
 from sdschat.node.events import MessageDelivered, Said
 from sdschat.node.private.events import EpochChanged, MembersChanged, MessageWithheld, NotAMember
 from sdschat.node.private.inviting import invite_link
@@ -27,7 +27,6 @@ from sdschat.wire.chat_codec import decode_envelope
 from sdschat.wire.private_codec import Admin, Join, Operation, Remove, decode_operation, encode_operation
 
 if TYPE_CHECKING:
-    from sdschat.node.channel.session import ChannelSession
     from sdschat.node.events import EventBody
     from sdschat.sds.state import Ready
 
@@ -141,7 +140,7 @@ class PrivateChannel:
 
     # An extension of the channel.
 
-    def attach(self, session: ChannelSession) -> None:
+    def attach(self, session: ExtendedChannel) -> None:
         self._session = session
         session.watchers.append(self._see)
         for mark, secret in self.record.secrets.items():
@@ -156,7 +155,7 @@ class PrivateChannel:
         if self.record.link and not self.is_member:
             self._join(session)
 
-    def _join(self, session: ChannelSession) -> None:
+    def _join(self, session: ExtendedChannel) -> None:
         own = [each for each in self._operations.values() if each.author_key == self.own_key]
         try:
             link = read_link(self.record.link, 0)  # whether it has expired is for the log to say

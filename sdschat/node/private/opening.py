@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sdschat.identity.private.link import channel_name, genesis_digest, read_link
-from sdschat.node.private.membership import PrivateChannel
+from sdschat.node.private.membership import PrivateChannel, Send
 from sdschat.node.private.record import PrivateRecord, full_name, is_link, load_operations, load_record, take_link
 from sdschat.node.private.sealer import ChannelSealer
-from sdschat.node.settings import SettingError
+from sdschat.node.settings import SettingError, Settings
 from sdschat.transport.base import Transport
 from sdschat.transport.sealing import SealedTopics, SealedTransport
 from sdschat.transport.topics import Topics
 
 if TYPE_CHECKING:
-    from sdschat.node.node import Node
+    from sdschat.node.channel.content import ContentGate
     from sdschat.store.store import Store
 
 
@@ -65,33 +65,44 @@ def open_for_reading(transport: Transport, text: str, prefix: str, told: Callabl
     return SealedTransport(transport, sealer, SealedTopics(sealer, topics, prefix), topics.who(""), schedule)
 
 
-def open_private(node: Node, topics: Topics) -> PrivateChannel | None:
-    """Return the extension, with the transport, of a channel that is private; None for an open one."""
-    store = node.profile.store
+def open_private(
+    store: Store,
+    topics: Topics,
+    settings: Settings,
+    gate: ContentGate,
+    connect: Callable[[str], Transport],
+    send: Send,
+    *,
+    silent: bool,
+) -> PrivateChannel | None:
+    """Return the extension, with the transport, of a channel that is private; None for an open one.
+
+    `connect` makes a transport whose presence topic is the given one.
+    """
     record = load_record(store, topics.channel)
     if record is None:
         return None
-    _require_chat(node, record)
+    _require_chat(settings, record)
     sealer = ChannelSealer(genesis_digest(record.genesis), record.genesis.salt, record.secrets[record.present])
-    names = SealedTopics(sealer, topics, node.settings.topic_prefix)
-    presence = topics.who(node.sender_id)
+    names = SealedTopics(sealer, topics, settings.topic_prefix)
+    presence = topics.who(gate.identity.sender_id)
     schedule = asyncio.get_running_loop().call_soon
-    transport = SealedTransport(node.network.transport(names.outside(presence)), sealer, names, presence, schedule)
+    transport = SealedTransport(connect(names.outside(presence)), sealer, names, presence, schedule)
     return PrivateChannel(
         record,
         load_operations(store, record.name),
         sealer,
         transport,
-        node.gate,
-        lambda channel, text, kind: node.send(channel, text, kind=kind),
+        gate,
+        send,
         topics.msg,
-        silent=node.silent,
+        silent=silent,
     )
 
 
-def _require_chat(node: Node, record: PrivateRecord) -> None:
+def _require_chat(settings: Settings, record: PrivateRecord) -> None:
     """Raise SettingError for settings with which nothing is signed, so that nobody would show what we write."""
-    if node.settings.content_format != "chat" or node.settings.wire != "spec":
+    if settings.content_format != "chat" or settings.wire != "spec":
         raise SettingError(
             f"{record.name} is private, and private channels need content.format=chat and sds.wire=spec. "
             "Leave out the other value."

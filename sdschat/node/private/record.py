@@ -17,7 +17,7 @@ _OPERATION: Final = "private-operation/"
 _SEPARATOR: Final = "~"  # between the name that people gave and the digits that tell channels apart
 
 
-class Values(Protocol):
+class PrivateValues(Protocol):
     """The database, or a reader of it."""
 
     def value(self, name: str) -> bytes | None: ...
@@ -45,13 +45,13 @@ class PrivateRecord:
         transaction.set_value(_RECORD + self.name, _encoded(self))
 
 
-def load_record(store: Values, channel: str) -> PrivateRecord | None:
+def load_record(store: PrivateValues, channel: str) -> PrivateRecord | None:
     """Return the record of a channel, or None if it is no private one of this profile."""
     kept = store.value(_RECORD + channel) if _SEPARATOR in channel else None
     return None if kept is None else _decoded(kept)
 
 
-def private_channels(store: Values) -> list[str]:
+def private_channels(store: PrivateValues) -> list[str]:
     """Return the full names of all private channels of a profile."""
     return sorted(name.removeprefix(_RECORD) for name in store.values(_RECORD))
 
@@ -60,7 +60,7 @@ def is_link(text: str) -> bool:
     return text.strip().startswith(SCHEME)
 
 
-def full_name(store: Values, channel: str) -> str:
+def full_name(store: PrivateValues, channel: str) -> str:
     """Return the full name of the private channel that somebody means, or the name as it is for an open one.
 
     A private channel goes before an open one of the same name, so that nothing is said in public by mistake. Raises
@@ -72,7 +72,7 @@ def full_name(store: Values, channel: str) -> str:
     return channel if channel in found or not found else found[0]
 
 
-def take_link(store: Values, text: str, now: int) -> PrivateRecord:
+def take_link(store: PrivateValues, text: str, now: int) -> PrivateRecord:
     """Return the record of the channel that a link invites to, with what was known before. Raises LinkError."""
     link = read_link(text, now)
     before = load_record(store, channel_name(link.genesis))
@@ -86,7 +86,7 @@ def take_link(store: Values, text: str, now: int) -> PrivateRecord:
     return replace(record, secrets=secrets, present=present, link=text.strip(), broker=link.broker or record.broker)
 
 
-def load_operations(store: Values, channel: str) -> list[SignedOperation]:
+def load_operations(store: PrivateValues, channel: str) -> list[SignedOperation]:
     """Return the operations of the channel's log, in no order."""
     prefix = f"{_OPERATION}{channel}/"
     return [_operation(name.removeprefix(prefix), kept) for name, kept in store.values(prefix).items()]

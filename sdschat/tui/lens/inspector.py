@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from sdschat.node.channel.session import Watcher
+from sdschat.node.channel.extension import Watcher
 from sdschat.node.events import Joined, NodeEvent
 from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
