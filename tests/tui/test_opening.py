@@ -33,7 +33,8 @@ def watched(driver, data):
 LinuxDriver.write = watched
 sys.exit(run(sys.argv[2:]))
 """
-# Loads piece by piece what a channel needs, joins one, and says what came in only then.
+# Loads the view, as the interface does, and piece by piece what a channel needs; joins one, and says what came in only
+# then.
 JOINING = """
 import asyncio, json, sys
 from pathlib import Path
@@ -42,6 +43,7 @@ from sdschat.node.network import MqttNetwork
 from sdschat.tui.startup import load
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
+import sdschat.node.view.conversations
 from sdschat.node.settings import make_settings
 from sdschat.transport.address import parse_url
 from sdschat.transport.options import MqttOptions
