@@ -215,8 +215,10 @@ def test_what_is_acknowledged_is_held_against_a_filter_by_age(restarted: bool) -
     """The order in which messages were acknowledged is on no disk, and after so many misses the rest is left alone."""
     group = Group("a", config=replace(QUIET, push_enabled=True), settle=2000)
     ids = [group.send("a", f"message {place}").message_id for place in range(4)]
+    group.tick(1000)
     for place in (3, 0, 1, 2):
         group.give("a", forge("b", f"names {place}", group.now.wall, ids[place], content=None))
+    assert not group["a"].channel.unacknowledged
     if restarted:
         group.crash("a")
     with limits((("REMEMBERED_MISSES", 2),)):
