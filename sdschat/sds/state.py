@@ -48,7 +48,7 @@ class Budget:
 
     # Bytes a minute, at least 1.
     limit: int
-    # Bytes sent and not yet forgiven, at least 0. A single larger packet may bring it above `limit`.
+    # Bytes sent and not yet forgiven, at least 0. The last packet may bring it above `limit`.
     spent: int = field(default=0, init=False)
 
     def cool(self, elapsed: int) -> None:
@@ -56,8 +56,9 @@ class Budget:
             self.spent = max(0, self.spent - elapsed * self.limit // 60_000)
 
     def spend(self, size: int) -> bool:
-        """A single packet larger than the whole budget still passes when the bucket is empty."""
-        if self.spent and self.spent + size > self.limit:
+        """True while the bucket is not full. The last packet may overfill it, and the next ones wait for longer: were
+        it to fit, small packets would keep the bucket too full for a large one for ever."""
+        if self.spent >= self.limit:
             return False
         self.spent += size
         return True

@@ -47,7 +47,7 @@ def test_bytes_pushed_in_a_minute() -> None:
     group.tick(at_once.push_grace)
     group.give("a", forge("c", "s", group.now.wall, content=None, bloom_filter=filter_of("nothing of these")))
     group.tick(1000)
-    assert len(group["a"].messages("push")) == limits.PUSH_BYTES_PER_MINUTE // each
+    assert len(group["a"].messages("push")) == limits.PUSH_BYTES_PER_MINUTE // each + 1  # the last one overfills it
     group.tick(60_000)
     assert len(group["a"].messages("push")) == count
 
@@ -56,7 +56,7 @@ def test_what_waits_for_the_budget_goes_out_oldest_first() -> None:
     """The others depend on it: a peer with no room for what waits refuses them until it is there."""
     spread = replace(Config(), id_rule="text", push_delay_min=1, push_delay_max=1000)
     group = Group("a", config=spread, settle=2000)
-    each, at_once = 60_000, limits.PUSH_BYTES_PER_MINUTE // 60_000
+    each, at_once = 60_000, limits.PUSH_BYTES_PER_MINUTE // 60_000 + 1
     ids = [f"m{7 * place % 16}" for place in range(16)]
     for place, message_id in enumerate(ids):
         group.give("a", forge("b", message_id, group.now.wall + place, content=b"x" * each))
@@ -68,3 +68,21 @@ def test_what_waits_for_the_budget_goes_out_oldest_first() -> None:
     waited = pushed[at_once:]
     assert len(pushed) == len(ids)
     assert waited == [message_id for message_id in ids if message_id in waited]
+
+
+def test_many_small_requests_do_not_keep_a_large_answer_waiting() -> None:
+    """What does not fit into the rest of the budget has its turn before what was asked for later."""
+    group = Group("a", settle=2000)
+    large = group.send("a", "x" * 60_000).message_id
+    small = [group.send("a", f"{place}".ljust(1000, ".")).message_id for place in range(200)]
+    group.tick(QUIET.t_max)
+    for second in range(200):
+        wanted = [small[(2 * second + place) % len(small)] for place in range(2)]  # 120 KiB a minute
+        group.give("a", forge(f"p{second % 9}", f"r{second}", group.now.wall, content=None, requests=tuple(wanted)))
+        if second == 60:
+            group.give("a", forge("patient", "r", group.now.wall, content=None, requests=(large,)))
+        group.tick(1000)
+    answers = [packet for packet in group["a"].sent if packet.kind == "answer"]
+    assert large in [packet.message_id for packet in answers]
+    minutes = 200 / 60
+    assert sum(len(packet.raw) for packet in answers) < (minutes + 2) * limits.ANSWER_BYTES_PER_MINUTE

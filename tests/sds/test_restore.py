@@ -122,7 +122,7 @@ def test_a_restart_does_not_refill_the_budget_for_answers() -> None:
     before = len(group["a"].of(RepairResponded))
     group.crash("a")
     group.tick(100)
-    assert len(group["a"].of(RepairResponded)) == before == 3
+    assert len(group["a"].of(RepairResponded)) == before == 4
 
 
 @pytest.mark.parametrize("restarted", [False, True])
